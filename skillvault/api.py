@@ -17,37 +17,25 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.exchange import formats
+from skillvault.inspect import check as checks
 from skillvault.inspect import doctor as diagnosis
-from skillvault.inspect import logbook, lookup, status
+from skillvault.inspect import logbook, lookup
 from skillvault.inspect import status as overview
 from skillvault.inspect import why_not as reasons
 from skillvault.inspect.page import page as pages
 from skillvault.learning.recommend import recommend as selection
 from skillvault.learning.recommend import render
-from skillvault.loop import capture, loop, quota, registry
-from skillvault.loop import learned as tiers
+from skillvault.loop import loop, registry
+from skillvault.loop import record as recording
 from skillvault.loop import run as runs
-from skillvault.loop.judging import judges, questions
+from skillvault.loop.judging import judges
 from skillvault.loop.judging.question_queue import QuestionQueue
 from skillvault.loop.registry import AGENDA
-from skillvault.model.errors import BadInputError, PausedError, UsageError, VaultBusyError
-from skillvault.model.policy import Policy
-from skillvault.model.records import (
-    MAX_TEXT,
-    Answer,
-    Commit,
-    Outcome,
-    Problem,
-    Ref,
-    Scalar,
-    Skill,
-    Trust,
-)
+from skillvault.model.errors import BadInputError, PausedError, VaultBusyError
+from skillvault.model.records import Answer, Commit, Outcome, Scalar, Skill, Trust
 from skillvault.model.text import html_table
 from skillvault.review import recompute, review
 from skillvault.review import retract as retracting
@@ -55,27 +43,26 @@ from skillvault.review import undo as undoing
 from skillvault.review.curate import Curator
 from skillvault.review.memory import FactsOnRecord
 from skillvault.serving import advise as advising
-from skillvault.serving import folders
 from skillvault.serving import shelf as shelves
 from skillvault.serving.exporting import Exporter
 from skillvault.serving.inquiry import Inquiry, Notebook
 from skillvault.sessions import closing as closings
-from skillvault.sessions import decision, session_sources, transcripts
 from skillvault.sessions import decision as decisions
+from skillvault.sessions import session_sources, transcripts
 from skillvault.team import sync as exchange_of_clones
-from skillvault.vault import check as checks
-from skillvault.vault import provenance, setup
+from skillvault.vault import setup
 from skillvault.vault.commit.store import Store, review_taken
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import Received
-from skillvault.vault.files.inbox import WRITING, Inbox
+from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.files.quarantine import Refused
-from skillvault.vault.git import past
 from skillvault.vault.git.config import obey_sharing
 
 if TYPE_CHECKING:
+    from skillvault.inspect.check import Checked
     from skillvault.inspect.doctor import Row
+    from skillvault.inspect.lookup import ListedSkill
     from skillvault.inspect.page.page import Page
     from skillvault.inspect.status import Status
     from skillvault.judge import Judge
@@ -88,30 +75,9 @@ if TYPE_CHECKING:
     from skillvault.sessions.closing import Closing
     from skillvault.sessions.decision import OpenDecision
     from skillvault.team.sync import Exchanged
-    from skillvault.vault.index.snapshot import Topics
 
 _WEEK = timedelta(days=7)
 _PART = 200  # outcomes of transcripts that are recorded together
-
-
-class Listed(Struct, frozen=True):
-    """A live skill as `skill list` shows it."""
-
-    name: str
-    kind: str
-    domain: str | None
-    status: str
-    origin: str
-    created: str | None
-    expires: str | None
-    path: str
-
-
-class Checked(Struct, frozen=True):
-    """What `check` found: problems to mend, and notes."""
-
-    problems: list[Problem]
-    notes: list[Problem]
 
 
 class Vault:
@@ -138,7 +104,7 @@ class Vault:
         self.search, self.stats = self.inquiry.search, self.inquiry.stats
         self.memory = FactsOnRecord(self.store, _clock)
         self.queue = QuestionQueue(
-            lambda: _question(self),
+            lambda: question(self),
             lambda answers, now: _answered(self, answers, now),
             lambda: self.store.git.dirs()[0] / "skillvault" / "dropped-questions",
         )
@@ -188,22 +154,9 @@ class Vault:
         git, branch = setup.repository(root)
         obey_sharing(git.dirs()[1])
         vault = cls(root)
-        made = setup.SetupReport()
-        head = vault.store.head()
-        if layout.MARK not in head.files:
-            change = setup.founding(root, branch, domains)
-            policy = msgspec.structs.replace(Policy(), branch=branch)
-            base, laid = head.commit, vault.store.stage(change)
-            vault.store.apply([laid], base, now=now or _clock(), policy=policy, first=True)
-            made.did.append(f"the first commit ({change.subject})")
-        elif new := [name for name in domains if name not in head.policy.domains]:
-            made.left.append(f"add {', '.join(new)} to `domains` in vault.yaml and commit")
-        equipped = setup.equip(root, git, post_merge=post_merge)
-        parts = (made, equipped)
-        return vault, setup.SetupReport(
-            [line for part in parts for line in part.did],
-            [line for part in parts for line in part.left],
-        )
+        report = setup.found_vault(vault.store, branch, domains, now or _clock())
+        setup.equip(root, git, report, post_merge=post_merge)
+        return vault, report
 
     @staticmethod
     def doctor(path: Path | str = ".", *, now: datetime | None = None) -> list[Row]:
@@ -237,12 +190,12 @@ class Vault:
         unasked: dict[str, JudgeRequest] = {}
         with guarded(), self._run_turn, _recovered(self, dry=dry) as store:
             judge = judges.unasked_judge(store, unasked) if batch else None
-            intake = _Intake()
+            intake = recording.Intake()
             if "record" in (wanted or registry.STEPS):
                 policy = store.head().policy
                 if not dry:
                     review_taken(store.git, store.taken, policy.branch)
-                intake = _intake(self.inbox, store.head(), patience, now, dry=dry)
+                intake = recording.intake_of(self.inbox, store.head(), patience, now, dry=dry)
             options = runs.RunOptions(
                 dry=dry,
                 names=intake.names,
@@ -283,7 +236,7 @@ class Vault:
         options = runs.RunOptions(dry=dry, track=track)
         if not isinstance(outcomes, Mapping | Outcome):
             return _taken_in(self, outcomes, options, now)
-        files = [decision.outcome_file(outcomes)]
+        files = [decisions.outcome_file(outcomes)]
         report = _unrefused(_taken_in(self, files, replace(options, dry=True), now))
         return report if dry else _unrefused(_taken_in(self, files, options, now))
 
@@ -321,11 +274,15 @@ class Vault:
         With a `decision` test reports are what ended it.
         """
         setup.check_domains([domain] if domain is not None else [])
-        now, refused = now or _clock(), list[Refused]()
-        results = list(_foreign(format_name, paths, domain, refused))
-        read = [result for _, result in results]
+        now, refused, results = now or _clock(), list[Refused](), list[tuple[str, dict[str, Any]]]()
+        for label, item in formats.read_files(format_name, paths, domain):
+            if isinstance(item, BadInputError):
+                refused.append(Refused(label, item.code, item.message, item.line))
+            else:
+                results.append((label, item))
         if decision is not None:
-            ends = (replace(closings.closing_of(one, "tests"), domain=domain) for one in read)
+            closings_of_files = (closings.closing_of(result, "tests") for _, result in results)
+            ends = (replace(closing, domain=domain) for closing in closings_of_files)
             files = [closings.closing_file(decision, end, now) for end in ends]
         else:
             files = [
@@ -410,10 +367,6 @@ class Vault:
         decision that is empty, an agent without one, and what cannot be recorded.
         """
         setup.check_domains([domain])
-        if decision is not None:
-            _check_recordable((decision, agent), context or {}, task)
-        elif agent is not None:
-            raise UsageError("an agent's name is recorded with a decision; pass its id too")
         query = selection.Query(
             domain=domain,
             context=dict(context or {}),
@@ -429,6 +382,7 @@ class Vault:
             action=action,
             explain=explain,
         )
+        render.check_recordable(query, task)
         answer = self.shelf.recommend(query, task)
         if decision is not None and answer.near_domain is None:  # else it would be refused
             record = render.record(answer, query, now or _clock(), task)
@@ -485,7 +439,7 @@ class Vault:
         """The vault at a glance."""
         _recover_if_free(self.store)
         self.shelf.ready()
-        return overview.status(_question(self))
+        return overview.status(question(self))
 
     def log(self, limit: int | None = None, asks: logbook.Wanted | None = None) -> list[Commit]:
         """The program's commits, newest first; of all, or those that it `asks` for."""
@@ -501,28 +455,11 @@ class Vault:
         what a skill says separates outcomes, each with its test; `answers` what a judge answered
         about it, if any.
         """
-        if (other := self.shelf.beside(text)) is not None:
-            tree = lookup.beside(self.store.head(), other)
-            return {**tree, "sources": [], "against": [], "rules": []}
-        head = self.store.head()
-        if (pattern := tiers.pattern_named(head, text)) is not None:
-            tree = tiers.why_pattern(self.store, head, pattern)
-            return {**tree, "sources": [], "against": [], "rules": []}
-        ref = lookup.resolve(self.store, head, text)
-        tree = {**lookup.with_commits(head, ref), "sources": provenance.sources(head, ref)}
-        run = _question(self)
-        against = list(lookup.both_sides(run, ref).against)
-        answers = questions.answers_behind(run, ref)
-        shown = {"answers": answers} if answers else {}
-        return {**tree, "against": against, "rules": status.tested(run, ref), **shown}
+        return lookup.why(question(self), text)
 
     def impact(self, text: str) -> dict[str, Any]:
         """`{ref, commits, targets}`: a record forward to what came of it."""
-        if (other := self.shelf.beside(text)) is not None:
-            return {**lookup.beside(self.store.head(), other), "targets": []}
-        head = self.store.head()
-        ref = lookup.resolve(self.store, head, text, forward=True)
-        return {**lookup.with_commits(head, ref), "targets": provenance.targets(head, ref)}
+        return lookup.impact(question(self), text)
 
     def why_not(self, text: str) -> tuple[tuple[str, str], list[account.StepAnswer]]:
         """What each step says of one outcome, fact, session, domain or rule, with its numbers.
@@ -530,19 +467,7 @@ class Vault:
         ((`outcome`, `fact`, `session`, `domain` or `rule`, its id), the answers in the order of
         the loop).
         """
-        run = _question(self)
-        if text in run.view.domains:
-            return ("domain", text), reasons.why_no_strategy(run, text)
-        if (rule := tiers.rule_named(self.store, run.view, text)) is not None:
-            return ("rule", rule), [tiers.why_no_pattern(run, rule)]
-        try:
-            ref = lookup.resolve(self.store, run.view, text, forward=True)
-        except UsageError:
-            tiers.refuse_rule(self.store, run.view, text)
-            raise
-        if ref.kind == "evaluation":
-            ref = Ref("outcome", ref.id)
-        return (ref.kind, ref.id), reasons.why_not(run, ref)
+        return reasons.answers_about(question(self), text)
 
     def check(self, *, index: str | None = None, staged: bool = False) -> Checked:
         """Everything that must hold, in the work tree or (`staged`) in the index.
@@ -553,85 +478,19 @@ class Vault:
         """
         if not staged:  # else a person's git is at work, and waits
             _recover_if_free(self.store)
-            self.store.follow()
-            self.store.index.verify()
-        head = self.store.head()
-        view = Store(self.root, AGENDA, index).git_index() if staged else self.store.work_tree()
-        remover = lookup.remover(self.store, head, view)
-        committed = checks.checked_out(self.store.git, head)
-        mistakes, hints = tiers.mistakes(view.bytes_at(layout.LEARNINGS))
-        if not staged:
-            problems, notes = checks.findings(view, remover, view.contents.keys())
-            problems, notes = [*problems, *mistakes], [*notes, *hints]
-            uncommitted = checks.uncommitted(committed, view)
-            missing = checks.lost_notes(self.store.git, head)
-            with suppress(BadInputError):  # a policy that cannot be read is a problem already
-                named = head.policy.shelf
-                if named.hidden or named.pinned or named.seeds:  # else no layer needs to be read
-                    notes += folders.names_of_nothing(self.shelf.ready())
-            return Checked(_in_order(problems), _in_order([*notes, *uncommitted, *missing]))
-        changed = {p for p, key in view.contents.items() if committed.get(p) != key}
-        problems, notes = checks.findings(view, remover, changed)
-        problems, notes = [*problems, *mistakes], [*notes, *hints]
-        # A folder without its file stands at no path of the index.
-        ours = [p for p in problems if p.path in changed or p.path not in view.contents]
-        return Checked(_in_order(ours), _in_order(notes))
+        return checks.check_vault(self.store, self.shelf, index, staged=staged)
 
     # ── skills ───────────────────────────────────────────────────────────────────────
 
-    def skills(self, shelf: str = "skills") -> list[Listed]:
+    def skills(self, shelf: str = "skills") -> list[ListedSkill]:
         """The live skills by name, or those in `proposed` or `archive`."""
-        head = self.store.head()
-        shelves = {
-            "skills": head.skills,
-            "proposed": head.skills.proposed,
-            "archive": head.skills.archived,
-        }
-        fields = ("kind", "domain", "status", "origin", "created", "expires")
-        return [
-            Listed(
-                name=folder,
-                **{field: getattr(skill, field) for field in fields},
-                path=f"{shelf}/{folder}/SKILL.md",
-            )
-            for folder, skill in shelves[shelf].items()
-        ]
+        return lookup.listed_skills(self.store.head(), shelf)
 
     def skill(self, name: str) -> tuple[Skill, str]:
         """(skill, path) in whatever folder or layer it is; UsageError if there is none."""
         if (other := self.shelf.beside(name)) is not None:
             return other.skill, other.path
         return lookup.read_skill(self.store, name)
-
-
-class _Intake(Struct, frozen=True):
-    """What a run takes of the inbox, and (reason -> names) what it leaves there.
-
-    `held` says why untrusted files wait for another day, "" if none does.
-    """
-
-    names: Sequence[str] = ()
-    arrived: Sequence[Received] = ()
-    left: Mapping[str, Sequence[str]] = {}
-    held: str = ""
-
-
-def _intake(
-    inbox: Inbox, head: Topics, patience: float | None, now: datetime, *, dry: bool
-) -> _Intake:
-    """What is in the inbox, once it is no longer being written or patience is over."""
-    arrived = inbox.quarantine.changed() if dry else ()
-    if not dry:
-        inbox.sweep_drafts()
-        inbox.quarantine.requeue_changed()
-    present = inbox.names()
-    held = quota.split_files(head, inbox, present, now).held
-    takable = sorted(set(present).difference(held))
-    names, young = inbox.wait_until_stable(
-        head.policy.record.settle_seconds, patience, names=takable
-    )
-    left = {WRITING: young, "a folder; move its files into inbox/ itself": inbox.folders()}
-    return _Intake(names, arrived, left, quota.why_files(head, held, now) if held else "")
 
 
 @contextmanager
@@ -755,13 +614,6 @@ def distill(
     return source.session, source.unread, report
 
 
-def logged(
-    vault: Vault, commits: Sequence[Commit], skill: str | None = None
-) -> Iterator[logbook.LoggedCommit]:
-    """These commits as a person reads them: the skill, what it rests on, its links."""
-    return logbook.logged(vault.store, vault.store.head(), commits, skill)
-
-
 def retract(
     vault: Vault, outcome: str, reason: str, *, now: datetime | None = None, dry: bool = False
 ) -> Report:
@@ -773,9 +625,7 @@ def retract(
     with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
         apart = Store(store.root, AGENDA, apart=True)
         changes = retracting.retracted(apart, vault.judge, outcome, reason, now=now)
-        if dry:
-            return recompute.previewed(changes)
-        return recompute.published(store, changes, now)
+        return recompute.published(store, changes, now, dry=dry)
 
 
 def undo(
@@ -790,61 +640,22 @@ def undo(
     with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
         apart = Store(store.root, AGENDA, apart=True)
         changes = undoing.undone(apart, vault.judge, text, reason, now=now)
-        if dry:
-            return recompute.previewed(changes)
-        return recompute.published(store, changes, now)
-
-
-def if_retracted(vault: Vault, ref: Ref) -> list[dict[str, str]]:
-    """`{step, subject}` of what retracting an outcome would change; [] of anything else."""
-    head = vault.store.head()
-    if ref.kind not in ("outcome", "evaluation") or ref.id in head.retractions:
-        return []
-    changes = retracting.retracted(
-        Store(vault.root, AGENDA, apart=True), vault.judge, ref.id, "a question", now=_clock()
-    )
-    return [{"step": one.step, "subject": one.subject} for one in changes]
+        return recompute.published(store, changes, now, dry=dry)
 
 
 def proposals(vault: Vault) -> list[review.WaitingSkill]:
     """What waits for a person, by name: its text, its diff, what it rests on."""
     vault.shelf.ready()
-    return list(review.proposals(_question(vault)))
+    return list(review.proposals(question(vault)))
 
 
 def proposal_branches(vault: Vault, *, now: datetime | None = None) -> list[review.ProposalBranch]:
     """A branch `proposal/<name>` for each skill that waits, with the commit that lets it in."""
-    apart = Store(vault.root, AGENDA, apart=True)
+    apart, at = Store(vault.root, AGENDA, apart=True), now or _clock()
     return [
-        review.proposal_branch(
-            apart,
-            waiting.name,
-            review.with_evidence(vault.curate.approval(waiting.name), waiting),
-            now or _clock(),
-        )
+        review.proposal_branch(apart, waiting, vault.curate.approval(waiting.name), at)
         for waiting in proposals(vault)
     ]
-
-
-def text_pair(vault: Vault, name: str, revision: str | None = None) -> review.TextPair:
-    """A skill's text beside that of a revision; see `review.review.text_pair`."""
-    return review.text_pair(_question(vault), name.replace("_", "-"), revision)
-
-
-@contextmanager
-def vault_at(vault: Vault, moment: str) -> Iterator[tuple[Vault, datetime]]:
-    """(the vault as it was, when that was): at a revision, at a time, or at the end of a day.
-
-    To be asked, not to be written; it goes with the block. UsageError if there was none.
-    """
-    branch = vault.store.head().policy.branch
-    with past.past_of(vault.store.git, branch, moment) as then:
-        yield Vault.open(then.root), then.at
-
-
-def both_sides(vault: Vault, ref: Ref) -> lookup.Sides:
-    """The runs that speak for and against a fact or a skill; of anything else none."""
-    return lookup.both_sides(_question(vault), ref)
 
 
 def page(
@@ -860,73 +671,19 @@ def page(
     """
     until = now or _clock()
     status, effects = vault.status(), vault.stats(domain=domain)
-    run = _question(vault)
-    if domain is not None and domain not in run.view.domains:
-        known = ", ".join(run.view.domains) or "none yet"
-        raise UsageError(f"--domain {domain}: no such domain; there are: {known}")
+    run = question(vault)
     span = (since or until - _WEEK, until)
     asks = status.judge.provider == "agent"
     questions = len(vault.queue.next_questions(sys.maxsize)) if asks else None
     return pages.page_of(run, (status, effects), span, domain, questions)
 
 
-def rules_wait(vault: Vault) -> bool:
-    """Whether evidence for rules is to be looked for."""
-    return capture.is_due(_question(vault))
-
-
-def _question(vault: Vault) -> Run:
-    """The vault as a question finds it."""
+def question(vault: Vault) -> Run:
+    """Return a run that changes nothing: the vault as a question finds it."""
     options = runs.RunOptions(dry=True, asks=True)
     return runs.Run(
         vault.store, judge=vault.judge, now=_clock(), options=options, shelf=vault.shelf
     )
-
-
-def _check_recordable(
-    named: tuple[str, str | None], context: Mapping[str, Scalar], task: str
-) -> None:
-    """UsageError for what the inbox would refuse later, when nobody looks.
-
-    `named` are the decision's id and the agent.
-    """
-    decision, agent = named
-    if not decision.strip():
-        raise UsageError("the decision's id is empty; pass the id that its outcome will have")
-    if agent is not None and not agent.strip():
-        raise UsageError("the agent's name is empty; pass the one that its outcome will have")
-    try:
-        json.dumps([*named, task, *context.items()], ensure_ascii=False, allow_nan=False).encode()
-    except ValueError:
-        raise UsageError(
-            "the decision's id, its agent, task or context contains a value that is neither UTF-8 "
-            "text nor a finite number; replace it"
-        ) from None
-    if len(task.encode()) > MAX_TEXT:
-        raise UsageError(
-            f"the task is longer than {MAX_TEXT // 1024} KiB; pass what it asks for, or leave out "
-            "the decision's id"
-        )
-
-
-def _foreign(
-    format_name: str, paths: Sequence[Path], domain: str | None, refused: list[Refused]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Foreign results by name; what cannot be read is added to `refused`."""
-    for path in paths:
-        try:
-            for label, item in formats.read_outcomes(format_name, path, domain):
-                if isinstance(item, BadInputError):
-                    refused.append(Refused(label, item.code, item.message, item.line))
-                else:
-                    yield label, item
-        except BadInputError as error:
-            message = error.message.removeprefix(f"{path.name}: ")
-            refused.append(Refused(path.name, error.code, message, error.line))
-
-
-def _in_order(problems: Iterable[Problem]) -> list[Problem]:
-    return sorted(problems, key=lambda problem: problem.order)
 
 
 def _clock() -> datetime:

@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from skillvault.cli.commands import cli
-from skillvault.model.policy import policy_from, rows
-from skillvault.model.policy import table as policy_table
+from skillvault.model.policy_file import policy_from, rows
+from skillvault.model.policy_file import table as policy_table
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

@@ -19,7 +19,7 @@ from skillvault.cli.answer import NO
 from skillvault.cli.commands import cli
 from skillvault.inspect.status import Status
 from skillvault.model.errors import SkillvaultError
-from skillvault.model.policy import policy_from, rows
+from skillvault.model.policy_file import policy_from, rows
 from skillvault.model.records import Decision, Outcome, Result, Source
 from skillvault.model.text import strict_yaml
 from skillvault.vault.files.redact import redacted_text

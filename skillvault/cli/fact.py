@@ -7,7 +7,7 @@ from typing import get_args
 import click
 import msgspec
 
-from skillvault.api import both_sides
+from skillvault.api import question
 from skillvault.cli.options import (
     dry_option,
     echo,
@@ -18,6 +18,7 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.cli.run import print_committed, print_done, run_shape, say_sides
+from skillvault.inspect import lookup
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Importance, ref_of
 from skillvault.model.text.text import shorten
@@ -81,7 +82,7 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
     vault = open_vault(vault_path)
     record, path = vault.memory.fact(ref)
     if as_data:
-        sides = msgspec.to_builtins(both_sides(vault, ref_of(record)))
+        sides = msgspec.to_builtins(lookup.both_sides(question(vault), ref_of(record)))
         print_json({**msgspec.to_builtins(record), "path": path, **sides})
         return
     print_committed(vault, path)

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from skillvault.api import Vault, vault_at
+from skillvault.api import Vault
 from skillvault.model.errors import UsageError
 from skillvault.model.text.hidden_characters import escaped, json_escaped
+from skillvault.vault.git import past
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _SANE = (1970, 9000)  # years whose expiry dates a calendar still has
@@ -102,6 +103,17 @@ def open_vault_at(
         return
     with vault_at(vault, at) as then:
         yield then
+
+
+@contextmanager
+def vault_at(vault: Vault, moment: str) -> Iterator[tuple[Vault, datetime]]:
+    """(the vault as it was, when that was): at a revision, at a time, or at the end of a day.
+
+    To be asked, not to be written; it goes with the block. UsageError if there was none.
+    """
+    branch = vault.store.head().policy.branch
+    with past.past_of(vault.store.git, branch, moment) as then:
+        yield Vault.open(then.root), then.at
 
 
 def vault_path_of(vault_path: Path | None) -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from skillvault import api
-from skillvault.api import Vault, both_sides
+from skillvault.api import Vault, question
 from skillvault.cli.options import (
     dry_option,
     echo,
@@ -22,6 +22,7 @@ from skillvault.cli.options import (
     track,
     vault_option,
 )
+from skillvault.inspect import lookup
 from skillvault.loop.loop import counts
 from skillvault.loop.registry import STEPS
 from skillvault.loop.run import Done, Report
@@ -60,7 +61,7 @@ def _change_shape(done: Done) -> dict[str, Any]:
 
 def say_sides(vault: Vault, ref: Ref) -> None:
     """How many runs speak for a fact or a skill and how many against it, and which, on stderr."""
-    sides = both_sides(vault, ref)
+    sides = lookup.both_sides(question(vault), ref)
     for word, ids in (("for", sides.supporting), ("against", sides.against)):
         if ids:
             more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""

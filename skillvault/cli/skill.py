@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from skillvault.api import Vault, both_sides, text_pair
+from skillvault.api import Vault, question
 from skillvault.cli.options import (
     at_option,
     dry_option,
@@ -22,10 +22,12 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.cli.run import print_committed, print_done, run_shape, say_sides
+from skillvault.inspect import lookup
 from skillvault.learning.recommend.shelf import is_hidden, stacked
 from skillvault.loop.run import Report
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Shelved, Skill, ref_of
+from skillvault.review import review
 
 
 @click.group()
@@ -149,7 +151,7 @@ def _show(vault: Vault, name: str, *, as_data: bool) -> None:
     is_out = not is_own and record.name in vault.store.head().policy.shelf.hidden
     stats = next(iter(vault.stats(path.split("/")[1] if is_own else record.name)), None)
     if as_data:
-        sides = msgspec.to_builtins(both_sides(vault, ref_of(record)))
+        sides = msgspec.to_builtins(lookup.both_sides(question(vault), ref_of(record)))
         print_json(
             {**msgspec.to_builtins(record), "path": path, "hidden": is_out, "stats": stats, **sides}
         )
@@ -177,7 +179,7 @@ def diff(name: str, revision: str | None, vault_path: Path | None, as_data: bool
     Without REVISION a proposal is compared with what it replaces, another skill with itself before
     its latest commit.
     """
-    pair = text_pair(open_vault(vault_path), name, revision)
+    pair = review.text_pair(question(open_vault(vault_path)), name, revision)
     if as_data:
         print_json({**msgspec.to_builtins(pair), "diff": pair.diff})
         return

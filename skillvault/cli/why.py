@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from skillvault.api import if_retracted, logged
+from skillvault.api import question
 from skillvault.cli.options import (
     echo,
     json_option,
@@ -16,10 +16,11 @@ from skillvault.cli.options import (
     since_option,
     vault_option,
 )
-from skillvault.inspect.logbook import Basis, LoggedCommit, Wanted
+from skillvault.inspect.logbook import Basis, LoggedCommit, Wanted, logged
 from skillvault.loop.learned import Writing
 from skillvault.model.records import Ref
 from skillvault.model.text.text import flat
+from skillvault.review import retract
 from skillvault.review.review import WaitingSkill
 
 _ROWS = 10  # outcomes that a table shows, the latest ones
@@ -82,10 +83,11 @@ def log(
     start = datetime.now(UTC) - since if isinstance(since, timedelta) else since
     asks = Wanted(since=start, domain=domain, step=step, skill=skill)
     commits = vault.log(limit, asks)
+    patches = logged(vault.store, vault.store.head(), commits, skill) if patch else None
     if as_data:
-        print_json(list(logged(vault, commits, skill)) if patch else commits)
-    elif patch:
-        for number, commit in enumerate(logged(vault, commits, skill)):
+        print_json(commits if patches is None else list(patches))
+    elif patches is not None:
+        for number, commit in enumerate(patches):
             echo("\n".join([*([""] if number else []), *_commit_lines(commit)]))
     else:
         for line in dict.fromkeys(f"{c.sha[:10]} {c.date[:10]} {c.subject}" for c in commits):
@@ -238,7 +240,7 @@ def impact(ref: str, vault_path: Path | None, as_data: bool) -> None:
     """
     vault = open_vault(vault_path)
     tree = vault.impact(ref)
-    changes = if_retracted(vault, Ref(tree["ref"]["kind"], tree["ref"]["id"]))
+    changes = retract.if_retracted(question(vault), Ref(tree["ref"]["kind"], tree["ref"]["id"]))
     if as_data:
         print_json({**tree, "if_retracted": changes})
         return

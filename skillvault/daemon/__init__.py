@@ -13,9 +13,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from skillvault.api import Vault, rules_wait
+from skillvault.api import Vault, question
 from skillvault.daemon.inbox_events import InboxEvents, MakeObserver, native, opened
 from skillvault.learning.capture.adoption import STEP as CAPTURE
+from skillvault.loop import capture
 from skillvault.loop.registry import STEPS
 from skillvault.loop.run import Done, Report, Tracker
 from skillvault.model.errors import NotAVaultError, SkillvaultError
@@ -162,7 +163,7 @@ class Watch:
 
     def _rules_wait(self) -> bool:
         """Whether rules are to be captured, and the last time is long enough ago."""
-        return self._may_capture() and rules_wait(self._vault)
+        return self._may_capture() and capture.is_due(question(self._vault))
 
     def _may_capture(self) -> bool:
         return time.monotonic() - self._captured >= _CAPTURE_PAUSE

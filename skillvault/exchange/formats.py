@@ -4,7 +4,7 @@ No git, no vault, no clock: a reader reads what lies at the given path and write
 What it returns is judged by the ordinary intake (`intake.outcome_from`) like any other.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,7 @@ def _outcome(line: bytes, path: Path, number: int, domain: str | None) -> dict[s
     return value
 
 
-__all__ = ["FORMATS", "Parsed", "Reader", "read_outcomes"]
+__all__ = ["FORMATS", "Parsed", "Reader", "read_files", "read_outcomes"]
 
 FORMATS: dict[str, Reader] = {
     "freqtrade": freqtrade.read_backtest,
@@ -92,3 +92,13 @@ def read_outcomes(format_name: str, path: Path, domain: str | None = None) -> It
         formats = listed(sorted(FORMATS), last="or")
         raise UsageError(f"{format_name!r} is not a format that can be imported; write {formats}")
     return FORMATS[format_name](path, domain)
+
+
+def read_files(format_name: str, paths: Iterable[Path], domain: str | None) -> Iterator[Parsed]:
+    """Each outcome of some files; one that cannot be read is `(file name, BadInputError)`."""
+    for path in paths:
+        try:
+            yield from read_outcomes(format_name, path, domain)
+        except BadInputError as error:
+            message = error.message.removeprefix(f"{path.name}: ")
+            yield path.name, BadInputError(message, code=error.code, line=error.line)

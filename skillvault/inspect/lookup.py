@@ -1,4 +1,7 @@
-"""Which record a person means by a name, a path or the beginning of an id, and who removed one."""
+"""The record that a person means by a name, a path or the beginning of an id, and its history.
+
+Where it came from, what came of it, and who removed one that is gone.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -6,6 +9,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from skillvault.inspect import status
+from skillvault.loop import learned
+from skillvault.loop.judging import questions
 from skillvault.loop.run import Run
 from skillvault.model.brief import Cause
 from skillvault.model.errors import SkillvaultError, UsageError
@@ -24,6 +30,19 @@ class Sides(Struct, frozen=True):
 
     supporting: tuple[str, ...]
     against: tuple[str, ...]
+
+
+class ListedSkill(Struct, frozen=True):
+    """A live skill as `skill list` shows it."""
+
+    name: str
+    kind: str
+    domain: str | None
+    status: str
+    origin: str
+    created: str | None
+    expires: str | None
+    path: str
 
 
 def both_sides(run: Run, ref: Ref) -> Sides:
@@ -96,6 +115,49 @@ def read_skill(store: Store, name: str) -> tuple[Skill, str]:
         kind = kind_of(record)
         raise UsageError(f"{name}: is a {kind}, not a skill; see `skillvault skill list`")
     return record, path
+
+
+def why(run: Run, text: str) -> dict[str, Any]:
+    """`{ref, commits, sources, against, rules}`: a record back to where it came from."""
+    head, store = run.view, run.store
+    if (other := run.shelf.beside(text)) is not None:
+        return {**beside(head, other), "sources": [], "against": [], "rules": []}
+    if (pattern := learned.pattern_named(head, text)) is not None:
+        tree = learned.why_pattern(store, head, pattern)
+        return {**tree, "sources": [], "against": [], "rules": []}
+    ref = resolve(store, head, text)
+    tree = {**with_commits(head, ref), "sources": provenance.sources(head, ref)}
+    against = list(both_sides(run, ref).against)
+    answers = questions.answers_behind(run, ref)
+    shown = {"answers": answers} if answers else {}
+    return {**tree, "against": against, "rules": status.tested(run, ref), **shown}
+
+
+def impact(run: Run, text: str) -> dict[str, Any]:
+    """`{ref, commits, targets}`: a record forward to what came of it."""
+    head = run.view
+    if (other := run.shelf.beside(text)) is not None:
+        return {**beside(head, other), "targets": []}
+    ref = resolve(run.store, head, text, forward=True)
+    return {**with_commits(head, ref), "targets": provenance.targets(head, ref)}
+
+
+def listed_skills(head: Topics, shelf: str) -> list[ListedSkill]:
+    """The skills of a shelf by name."""
+    shelves = {
+        "skills": head.skills,
+        "proposed": head.skills.proposed,
+        "archive": head.skills.archived,
+    }
+    fields = ("kind", "domain", "status", "origin", "created", "expires")
+    return [
+        ListedSkill(
+            name=folder,
+            **{field: getattr(skill, field) for field in fields},
+            path=f"{shelf}/{folder}/SKILL.md",
+        )
+        for folder, skill in shelves[shelf].items()
+    ]
 
 
 def with_commits(head: Topics, ref: Ref) -> dict[str, Any]:

@@ -5,15 +5,32 @@ The same rules that make a step due say why something is not.
 
 from collections.abc import Sequence
 
+from skillvault.inspect import lookup
 from skillvault.learning import why_not as rules
 from skillvault.learning.capture.adoption import STEP as CAPTURE
 from skillvault.learning.generate.warning_pattern import Standing
-from skillvault.loop import distill, evaluate, strategy
+from skillvault.loop import distill, evaluate, learned, strategy
 from skillvault.loop import promote as promoting
 from skillvault.loop.general import general_state
 from skillvault.loop.run import Run
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.records import Placed, Ref
+
+
+def answers_about(run: Run, text: str) -> tuple[tuple[str, str], list[rules.StepAnswer]]:
+    """(what a text means as (kind, id), what each step says of it); see `Vault.why_not`."""
+    if text in run.view.domains:
+        return ("domain", text), why_no_strategy(run, text)
+    if (rule := learned.rule_named(run.store, run.view, text)) is not None:
+        return ("rule", rule), [learned.why_no_pattern(run, rule)]
+    try:
+        ref = lookup.resolve(run.store, run.view, text, forward=True)
+    except UsageError:
+        learned.refuse_rule(run.store, run.view, text)
+        raise
+    if ref.kind == "evaluation":
+        ref = Ref("outcome", ref.id)
+    return (ref.kind, ref.id), why_not(run, ref)
 
 
 def why_no_strategy(run: Run, domain: str) -> list[rules.StepAnswer]:

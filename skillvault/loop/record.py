@@ -1,7 +1,10 @@
 """record: take in what arrived, refuse what cannot be taken."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from skillvault.learning.record import (
     check_domain,
@@ -10,7 +13,7 @@ from skillvault.learning.record import (
     event_of,
     record_change,
 )
-from skillvault.loop.quota import split_files
+from skillvault.loop.quota import split_files, why_files
 from skillvault.loop.receipts import Receipts, with_names
 from skillvault.loop.run import Run
 from skillvault.model import codec, intake
@@ -19,6 +22,7 @@ from skillvault.model.errors import BadInputError
 from skillvault.model.records import Outcome, Recommendation, Ref, Session, Trust, ref_of
 from skillvault.vault.files import layout, redact
 from skillvault.vault.files.arrival import Received
+from skillvault.vault.files.inbox import WRITING, Inbox
 from skillvault.vault.index.snapshot import Topics
 
 _Arrived = Outcome | Recommendation | Session
@@ -26,6 +30,36 @@ _NO_DECISION = (
     "the vault knows no outcome and no recommendation of its decision yet, so it has no domain; "
     "it is taken when one arrives, or give --domain"
 )
+
+
+class Intake(Struct, frozen=True):
+    """What a run takes of the inbox, and (reason -> names) what it leaves there.
+
+    `held` says why untrusted files wait for another day, "" if none does.
+    """
+
+    names: Sequence[str] = ()
+    arrived: Sequence[Received] = ()
+    left: Mapping[str, Sequence[str]] = {}
+    held: str = ""
+
+
+def intake_of(
+    inbox: Inbox, head: Topics, patience: float | None, now: datetime, *, dry: bool
+) -> Intake:
+    """What is in the inbox, once it is no longer being written or patience is over."""
+    arrived = inbox.quarantine.changed() if dry else ()
+    if not dry:
+        inbox.sweep_drafts()
+        inbox.quarantine.requeue_changed()
+    present = inbox.names()
+    held = split_files(head, inbox, present, now).held
+    takable = sorted(set(present).difference(held))
+    names, young = inbox.wait_until_stable(
+        head.policy.record.settle_seconds, patience, names=takable
+    )
+    left = {WRITING: young, "a folder; move its files into inbox/ itself": inbox.folders()}
+    return Intake(names, arrived, left, why_files(head, held, now) if held else "")
 
 
 class _InboxFile(NamedTuple):

@@ -1,24 +1,18 @@
 """Policy: what `vault.yaml` may say, one section a step, every threshold with its sentence.
 
-`vault.yaml` holds only what differs from these defaults. The README's table is made
-from here (`table`), and a test compares the two.
+`vault.yaml` holds only what differs from these defaults.
 """
 
-import difflib
-import re
-from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta, Struct, field
 
 from skillvault.model.claude_models import FAST, MODELS, THOROUGH, Price
-from skillvault.model.conversion import stored
-from skillvault.model.errors import BadInputError
-from skillvault.model.profiles import SETTINGS, ProfileName
+from skillvault.model.profiles import ProfileName
 from skillvault.model.records import SkillKind
-from skillvault.model.text.text import is_slug
+
+Share = Annotated[float, Meta(ge=0, le=1)]
 
 _DIGITS = 9  # of a score: what is computed may be off beyond them
 # What git takes for a branch's name, and what no command could take for anything else.
@@ -107,23 +101,14 @@ class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         ),
     ] = 0.7
     high_from: Annotated[
-        float, Meta(ge=0, le=1, description="A fact at least this strong gets high importance.")
+        Share, Meta(description="A fact at least this strong gets high importance.")
     ] = 0.85
     duplicate_above: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=1,
-            description="Under seed: an insight more similar to a fact than this repeats it.",
-        ),
+        Share,
+        Meta(description="Under seed: an insight more similar to a fact than this repeats it."),
     ] = 0.6
     cluster_above: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=1,
-            description="A fact more similar than this to a cluster's first fact joins it.",
-        ),
+        Share, Meta(description="A fact more similar than this to a cluster's first fact joins it.")
     ] = 0.4
     cluster_size: Annotated[
         int,
@@ -143,7 +128,7 @@ class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         int, Meta(ge=1, description="How many runs must stand behind it there.")
     ] = 5
     general_rate: Annotated[
-        float, Meta(ge=0, le=1, description="Which share of these must have ended well.")
+        Share, Meta(description="Which share of these must have ended well.")
     ] = 0.5
     every: Annotated[
         int, Meta(ge=1, description="The daemon looks for patterns every so many cycles.")
@@ -236,11 +221,9 @@ class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Which skills say the same, and how long the one that stands for them may be."""
 
     similarity: Annotated[
-        float,
+        Share,
         Meta(
-            ge=0,
-            le=1,
-            description="Subjects that share more than this part of the fewer causes say the same.",
+            description="Subjects that share more than this part of the fewer causes say the same."
         ),
     ] = 0.5
     min_similar: Annotated[
@@ -345,20 +328,16 @@ class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         int, Meta(ge=1, description="The most skills to recommend if no task is given.")
     ] = 5
     answers: Annotated[
-        float,
+        Share,
         Meta(
-            ge=0,
-            le=1,
-            description="With a task: leaves out what says less than this share of what is asked.",
+            description="With a task: leaves out what says less than this share of what is asked."
         ),
     ] = 0.14
     beside: Annotated[
-        float,
+        Share,
         Meta(
-            ge=0,
-            le=1,
             description="With a task: leaves out what is about other actions than the best one and "
-            "says less than this share of what that says.",
+            "says less than this share of what that says."
         ),
     ] = 0.8
     named: Annotated[
@@ -378,24 +357,20 @@ class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         Annotated[int, Meta(ge=1)] | None,
         Meta(description="The most tokens of the whole answer; None: any."),
     ] = 700
-    base: Annotated[
-        float, Meta(ge=0, le=1, description="The relevance that every skill starts with.")
-    ] = 0.5
+    base: Annotated[Share, Meta(description="The relevance that every skill starts with.")] = 0.5
     boosts: Annotated[
         tuple[Boost, ...],
         Meta(description="Added to it if kind, context and text match; the sum is capped at 1."),
     ] = BOOSTS
     task: Annotated[
-        float,
+        Share,
         Meta(
-            ge=0,
-            le=1,
             description="What the best match for a task gains, and a text without a match loses; "
-            "0: tasks are not read.",
+            "0: tasks are not read."
         ),
     ] = 0.25
     min_relevance: Annotated[
-        float, Meta(ge=0, le=1, description="Leaves out a skill that is less relevant.")
+        Share, Meta(description="Leaves out a skill that is less relevant.")
     ] = 0.3
     proven: Annotated[
         float, Meta(ge=0, description="How much a proven skill ranks above its relevance.")
@@ -429,10 +404,7 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         ),
     ] = 60
     explore: Annotated[
-        float,
-        Meta(
-            ge=0, le=1, description="The share of decisions whose last place goes to a new skill."
-        ),
+        Share, Meta(description="The share of decisions whose last place goes to a new skill.")
     ] = 0.9
     explore_until: Annotated[
         int, Meta(ge=0, description="A skill applied less often than this is new.")
@@ -442,10 +414,7 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Meta(ge=0, description="How much each use lowers a new skill's rank for the next try."),
     ] = 0.2
     sampling: Annotated[
-        float,
-        Meta(
-            ge=0, le=1, description="The share of a lift's uncertainty that randomizes the ranking."
-        ),
+        Share, Meta(description="The share of a lift's uncertainty that randomizes the ranking.")
     ] = 0.2
     bonus: Annotated[
         float, Meta(ge=0, description="How much a lift of 1 adds to a skill's rank.")
@@ -468,7 +437,7 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         int, Meta(ge=1, description="A skill applied less often than this gets no verdict.")
     ] = 3
     proven_above: Annotated[
-        float, Meta(ge=0, le=1, description="P(lift > 0) above which a skill becomes proven.")
+        Share, Meta(description="P(lift > 0) above which a skill becomes proven.")
     ] = 0.95
     proven_chance: Annotated[
         float,
@@ -479,28 +448,19 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         ),
     ] = 0.12
     proven_below: Annotated[
-        float, Meta(ge=0, le=1, description="P(lift > 0) below which it is no longer proven.")
+        Share, Meta(description="P(lift > 0) below which it is no longer proven.")
     ] = 0.8
     helps_above: Annotated[
-        float,
-        Meta(ge=0, le=1, description="P(lift > 0) above which the verdict is that a skill helps."),
+        Share, Meta(description="P(lift > 0) above which the verdict is that a skill helps.")
     ] = 0.75
     hurts_below: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=1,
-            description="P(lift > 0) below which a skill is left out, unless tried as new.",
-        ),
+        Share, Meta(description="P(lift > 0) below which a skill is left out, unless tried as new.")
     ] = 0.27
     retired_below: Annotated[
-        float, Meta(ge=0, le=1, description="P(lift > 0) below which a skill is retired.")
+        Share, Meta(description="P(lift > 0) below which a skill is retired.")
     ] = 0.05
     retired_lately: Annotated[
-        float,
-        Meta(
-            ge=0, le=1, description="Or P(lift > 0) of its latest applications below which it is."
-        ),
+        Share, Meta(description="Or P(lift > 0) of its latest applications below which it is.")
     ] = 0.01
     retired_chance: Annotated[
         float,
@@ -514,12 +474,8 @@ class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         int, Meta(ge=1, description="How often a skill must be applied before it can be retired.")
     ] = 10
     restored_above: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=1,
-            description="P(lift > 0) from which a hurtful or retired skill gets another chance.",
-        ),
+        Share,
+        Meta(description="P(lift > 0) from which a hurtful or retired skill gets another chance."),
     ] = 0.2
     trial_days: Annotated[
         int,
@@ -583,16 +539,9 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     inline_seconds: Annotated[
         float, Meta(ge=1, le=600, description="How long to wait for an answer before acting.")
     ] = 30.0
-    min_quality: Annotated[
-        float, Meta(ge=0, le=1, description="Before acting, a lower quality is a no.")
-    ] = 0.4
+    min_quality: Annotated[Share, Meta(description="Before acting, a lower quality is a no.")] = 0.4
     min_confidence: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=1,
-            description="Before acting, a lower confidence (agent's or judge's) is a no.",
-        ),
+        Share, Meta(description="Before acting, a lower confidence (agent's or judge's) is a no.")
     ] = 0.5
     skip: Annotated[
         tuple[str, ...],
@@ -740,136 +689,3 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "strategy": self.generate.strategy_days,
             "evolved": self.generate.evolved_days,
         }.get(kind)
-
-
-_UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]+)`")
-_HEADING = re.compile(r"(?=\S)[^\n\r#]{1,60}(?<=\S)")
-
-
-def policy_from(raw: Any) -> Policy:
-    """The policy that the parsed `vault.yaml` states; BadInputError names the key."""
-    if raw is None:
-        raw = {}
-    if not isinstance(raw, Mapping):
-        raise BadInputError("expected keys and values, such as `format: 1`", code="wrong-type")
-    _check_headings(raw)
-    try:
-        policy = stored(_with_profile(raw), Policy)
-    except BadInputError as error:
-        raise _with_suggestion(error) from None
-    _check_models(policy.judge)
-    _check_patterns(policy.transcripts)
-    for name in policy.domains:
-        if not is_slug(name):
-            raise BadInputError(
-                f"domains: {name!r} cannot be a folder name; use lower-case letters, digits "
-                "and single hyphens",
-                code="bad-domain",
-                key="domains",
-            )
-    return policy
-
-
-def _with_profile(raw: Mapping[Any, Any]) -> dict[Any, Any]:
-    """What `vault.yaml` says, and what it leaves to its profile."""
-    name = raw.get("profile")
-    settings = SETTINGS.get(name, {}) if isinstance(name, str) else {}
-    complete = dict(raw)
-    for section, numbers in settings.items():
-        own = raw.get(section, {})
-        complete[section] = {**numbers, **own} if isinstance(own, Mapping) else own
-    return complete
-
-
-def _check_headings(raw: Mapping[Any, Any]) -> None:
-    """The keys of this one mapping are no settings, so a bad one is named here."""
-    rules = raw.get("generate")
-    headings = rules.get("context_headings") if isinstance(rules, Mapping) else None
-    for domain, heading in headings.items() if isinstance(headings, Mapping) else ():
-        key = f"generate.context_headings.{domain}"
-        if not (isinstance(domain, str) and is_slug(domain)):
-            raise BadInputError(
-                f"{key}: {domain!r} is not a domain's name; use a slug such as perps",
-                code="bad-domain",
-                key=key,
-            )
-        if not isinstance(heading, str) or not _HEADING.fullmatch(heading):
-            raise BadInputError(
-                f"{key}: expected a heading of one line, such as `Market Context`",
-                code="bad-value",
-                key=key,
-            )
-
-
-def _check_patterns(transcripts: TranscriptsPolicy) -> None:
-    for pattern in transcripts.checks:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise BadInputError(
-                f"transcripts.checks: {pattern[:80]!r} is no regular expression ({error}); "
-                "correct it, or quote it",
-                code="bad-value",
-                key="transcripts.checks",
-            ) from None
-
-
-def _check_models(judge: JudgePolicy) -> None:
-    """A model whose price nobody knows has no cap; one that takes no temperature refuses all."""
-    for key, model in (("judge.model", judge.model), ("judge.fast_model", judge.fast_model)):
-        if model not in {*MODELS, *judge.prices}:
-            raise BadInputError(
-                f"{key}: the price of {model!r} is unknown; choose one of {', '.join(MODELS)}, "
-                f"or state its price: `prices: {{{model}: [2.0, 10.0]}}`",
-                code="unknown-model",
-                key=key,
-            )
-        if judge.temperature is not None and model in MODELS and not MODELS[model].tempered:
-            raise BadInputError(
-                f"judge.temperature: {model} accepts none; remove the key, or choose another {key}",
-                code="bad-value",
-                key="judge.temperature",
-            )
-
-
-def rows() -> Iterator[tuple[str, str, str]]:
-    """(key, default, sentence) of every setting, in the order of `vault.yaml`."""
-    for name, default, meta in _settings(Policy):
-        if isinstance(default, Struct):
-            for key, value, inner in _settings(type(default)):
-                yield f"{name}.{key}", _default_text(value), inner
-        else:
-            yield name, _default_text(default), meta
-
-
-def table() -> str:
-    """The policy as the table of docs/policy.md."""
-    lines = ["| key | default | what it means |", "|---|---|---|"]
-    lines += [f"| `{key}` | `{default}` | {sentence} |" for key, default, sentence in rows()]
-    return "\n".join(lines)
-
-
-def _settings(kind: type[Struct]) -> Iterator[tuple[str, Any, str]]:
-    for setting in msgspec.structs.fields(kind):
-        metas = [a for a in get_args(setting.type) if isinstance(a, Meta)]
-        default = (
-            setting.default
-            if setting.default is not msgspec.NODEFAULT
-            else setting.default_factory()
-        )
-        yield setting.name, default, (metas[0].description or "") if metas else ""
-
-
-def _default_text(value: Any) -> str:
-    return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
-
-
-def _with_suggestion(error: BadInputError) -> BadInputError:
-    unknown = _UNKNOWN.search(error.message)
-    if unknown is None:
-        return error
-    key = ".".join(filter(None, (error.key, unknown["name"])))
-    names = [name for name, _, _ in rows()] + [f.name for f in msgspec.structs.fields(Policy)]
-    close = difflib.get_close_matches(key, names, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else "see the policy table in docs/policy.md"
-    return BadInputError(f"{key}: no such setting; {hint}", code="unknown-key", key=key)

@@ -36,8 +36,10 @@ def _refuse_waiting(report: Report) -> None:
         raise EditedError(f"{waiting.path}: {waiting.reason}; commit or undo it, and try again")
 
 
-def published(store: Store, changes: Sequence[Change], now: datetime) -> Report:
-    """Make these changes one commit."""
+def published(store: Store, changes: Sequence[Change], now: datetime, *, dry: bool) -> Report:
+    """Make these changes one commit; `dry`: only tell of it."""
+    if dry:
+        return Report(done=[Done(change, None) for change in changes])
     store.follow()
     base, policy = store.staged.commit, store.staged.policy
     try:
@@ -51,8 +53,3 @@ def published(store: Store, changes: Sequence[Change], now: datetime) -> Report:
 
 def _done(changes: Sequence[Change], commits: Iterable[str]) -> list[Done]:
     return [Done(change, commit, changes) for change, commit in zip(changes, commits, strict=True)]
-
-
-def previewed(changes: Sequence[Change]) -> Report:
-    """The same as a dry run tells it."""
-    return Report(done=[Done(change, None) for change in changes])

@@ -9,6 +9,7 @@ from skillvault.learning import retract as rules
 from skillvault.learning.naming import strategy_name
 from skillvault.loop.derived_skills import may_leave, shelf_of
 from skillvault.loop.learner import learner_elsewhere
+from skillvault.loop.registry import AGENDA
 from skillvault.loop.run import Run, RunOptions
 from skillvault.model.change import Change
 from skillvault.model.errors import UsageError
@@ -38,6 +39,15 @@ def retracted(store: Store, judge: Judge, text: str, reason: str, *, now: dateti
         recounts=frozenset({strategy_name(outcome.domain)}),
     )
     return recomputed(Run(store, judge=judge, now=now, options=options), first)
+
+
+def if_retracted(run: Run, ref: Ref) -> list[dict[str, str]]:
+    """`{step, subject}` of what retracting an outcome would change; [] of anything else."""
+    if ref.kind not in ("outcome", "evaluation") or ref.id in run.view.retractions:
+        return []
+    apart = Store(run.store.root, AGENDA, apart=True)
+    changes = retracted(apart, run.judge, ref.id, "a question", now=run.now)
+    return [{"step": change.step, "subject": change.subject} for change in changes]
 
 
 def _outcome_named(store: Store, view: Topics, text: str) -> Outcome:

@@ -168,12 +168,13 @@ def _rejected_before(run: Run, skill: Skill) -> Like | None:
     return None
 
 
-def text_pair(run: Run, name: str, revision: str | None) -> TextPair:
+def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
     """A skill's text now beside another: that of a revision; of a proposal what it replaces.
 
     Of any other skill that of before its latest commit. UsageError for what is not there.
     """
     view, git = run.view, run.store.git
+    name = name.replace("_", "-")
     path = view.records.path_of(Ref("skill", name))
     skill = view.skills.find(name)
     if path is None or skill is None:
@@ -211,7 +212,7 @@ class ProposalBranch(Struct, frozen=True):
     made: bool
 
 
-def with_evidence(change: Change, waiting: WaitingSkill) -> Change:
+def _with_evidence(change: Change, waiting: WaitingSkill) -> Change:
     """What lets a proposal in, with what it rests on, as the reviewer of its branch reads it."""
     rows = [
         f"  {row.outcome}  {row.status:7}  {row.session or '-'}  episode {row.episode}"
@@ -221,8 +222,11 @@ def with_evidence(change: Change, waiting: WaitingSkill) -> Change:
     return change.noting("\n".join([waiting.description, *lead, *rows]))
 
 
-def proposal_branch(store: Store, name: str, change: Change, now: datetime) -> ProposalBranch:
+def proposal_branch(
+    store: Store, waiting: WaitingSkill, approval: Change, now: datetime
+) -> ProposalBranch:
     """The branch `proposal/<name>`, made if it is not there."""
+    name, change = waiting.name, _with_evidence(approval, waiting)
     branch = f"proposal/{name}"
     git = store.git
     if (tip := git.tip(branch)) is not None:

@@ -5,14 +5,18 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from skillvault.model.change import Change
 from skillvault.model.errors import PausedError, UsageError
+from skillvault.model.policy import Policy
 from skillvault.model.text import strict_yaml
 from skillvault.model.text.text import is_slug
+from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.git.merge_file import ATTRIBUTE, DRIVER, driver_command
@@ -64,7 +68,21 @@ def check_domains(domains: Sequence[str]) -> None:
             )
 
 
-def founding(root: Path, branch: str, domains: Sequence[str]) -> Change:
+def found_vault(store: Store, branch: str, domains: Sequence[str], now: datetime) -> SetupReport:
+    """Make the first commit of a vault; of one that has it, say which domains it lacks."""
+    report, head = SetupReport(), store.head()
+    if layout.MARK not in head.files:
+        change = _founding(store.root, branch, domains)
+        policy = replace(Policy(), branch=branch)
+        base, staged = head.commit, store.stage(change)
+        store.apply([staged], base, now=now, policy=policy, first=True)
+        report.did.append(f"the first commit ({change.subject})")
+    elif missing := [name for name in domains if name not in head.policy.domains]:
+        report.left.append(f"add {', '.join(missing)} to `domains` in vault.yaml and commit")
+    return report
+
+
+def _founding(root: Path, branch: str, domains: Sequence[str]) -> Change:
     """The first commit of a vault: the template's files that are not there yet."""
     source = layout.resource("vault_template")
     files = {name: (source / name).read_bytes() for name in _TEMPLATE if not (root / name).exists()}
@@ -106,9 +124,8 @@ def repository(root: Path) -> tuple[Git, str]:
     return git, branch
 
 
-def equip(root: Path, git: Git, *, post_merge: bool) -> SetupReport:
+def equip(root: Path, git: Git, report: SetupReport, *, post_merge: bool) -> None:
     """Make what a clone does not carry: the inbox, the hooks, what git shall not see."""
-    report = SetupReport()
     if Inbox(root).create_folders():
         report.did.append("inbox/ and quarantine/")
     hooks = ["pre-commit", *(["post-merge"] if post_merge else [])]
@@ -119,7 +136,6 @@ def equip(root: Path, git: Git, *, post_merge: bool) -> SetupReport:
     _join_rules(root, git, report)  # behind the driver's lines, which stand there or not at all
     _install_hunks(git)
     clone_name(git)
-    return report
 
 
 def _call(name: str) -> str:

@@ -5,8 +5,9 @@ import tempfile
 import pytest
 from click.testing import CliRunner
 
-from skillvault.api import Vault, vault_at
+from skillvault.api import Vault
 from skillvault.cli.commands import cli
+from skillvault.cli.options import vault_at
 from skillvault.model.errors import UsageError
 from tests.conftest import Person
 from tests.vault.given import HAND_MADE

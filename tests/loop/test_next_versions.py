@@ -6,10 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from skillvault.api import Vault, proposal_branches, proposals, retract, text_pair, undo
+from skillvault.api import Vault, proposal_branches, proposals, question, retract, undo
 from skillvault.loop.next_versions import waiting_versions
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Ref
+from skillvault.review.review import text_pair
 from tests.conftest import NOW, Person
 from tests.given import raw, trade
 from tests.loop.test_histories import MINE, History, World
@@ -165,7 +166,7 @@ def test_what_a_person_writes_in_either_stays(
         person.git("commit", "-qam", f"Write in {name}")
     recorded(approved, *(raw(day, result__evidence="disk full") for day in range(5, 9)))
     assert "Ask the reviewer." in body(approved, following, "proposed")
-    changed = [line for line in text_pair(approved, following).diff if line[0] in "+-"]
+    changed = [line for line in text_pair(question(approved), following).diff if line[0] in "+-"]
     assert not [line for line in changed if "Ask the owner" in line]
     approved.curate.approve(following, now=LATER)
     text = body(approved, served)

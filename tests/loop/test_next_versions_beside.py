@@ -4,9 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from skillvault.api import Vault, proposals, text_pair
+from skillvault.api import Vault, proposals, question
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Ref
+from skillvault.review.review import text_pair
 from tests.conftest import NOW, Person
 from tests.given import as_file, passing, raw
 from tests.loop.test_next_versions import LATER, approved, body, following, served
@@ -31,7 +32,7 @@ def test_a_version_of_a_skill_that_a_person_removed_is_shown_and_can_be_rejected
     assert_settled(approved, person)
     (proposal,) = proposals(approved)
     assert (proposal.name, proposal.replaces) == (following, (served,))
-    assert text_pair(approved, following).after
+    assert text_pair(question(approved), following).after
     with pytest.raises(UsageError, match=f"replaces {served}, which is not in skills/"):
         approved.curate.approve(following, now=LATER)
     assert approved.why(following)["sources"]

@@ -3,7 +3,8 @@
 import pytest
 
 from skillvault.model.errors import BadInputError
-from skillvault.model.policy import Policy, policy_from, rows, table
+from skillvault.model.policy import Policy
+from skillvault.model.policy_file import policy_from, rows, table
 
 
 def test_an_empty_vault_yaml_means_the_defaults() -> None:

@@ -22,7 +22,8 @@ from skillvault.learning.recommend.recommend import (
 from skillvault.learning.recommend.relevance import Match
 from skillvault.loop.profiles import rules_of
 from skillvault.model.brief import Case, InsightText, Verdict
-from skillvault.model.policy import Policy, policy_from
+from skillvault.model.policy import Policy
+from skillvault.model.policy_file import policy_from
 from skillvault.model.records import Decision, stamp
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade

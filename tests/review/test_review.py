@@ -4,8 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from skillvault.api import Vault, proposals, text_pair
+from skillvault.api import Vault, proposals, question
 from skillvault.model.errors import UsageError
+from skillvault.review.review import text_pair
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
 
@@ -92,7 +93,7 @@ def test_a_proposal_is_shown_with_what_it_rests_on(waiting: Vault) -> None:
 
 
 def test_the_diff_of_a_proposal_is_all_of_it_if_it_replaces_nothing(waiting: Vault) -> None:
-    pair = text_pair(waiting, proposals(waiting)[0].name)
+    pair = text_pair(question(waiting), proposals(waiting)[0].name)
     assert (pair.old, pair.before) == ("/dev/null", "")
     assert all(line.startswith(("+", "@@", "---")) for line in pair.diff)
 
@@ -103,12 +104,12 @@ def test_the_diff_of_a_live_skill_is_with_itself_before(waiting: Vault, person: 
     path = waiting.root / "skills" / name / "SKILL.md"
     path.write_text(path.read_text() + "\n## Mine\n\nAsk first.\n")
     person.git("commit", "-qam", "mine")
-    assert [line for line in text_pair(waiting, name).diff[2:] if line[0] in "+-"] == [
+    assert [line for line in text_pair(question(waiting), name).diff[2:] if line[0] in "+-"] == [
         "+", "+## Mine", "+", "+Ask first.",
     ]  # fmt: skip
-    assert text_pair(waiting, name, "HEAD").diff == []
+    assert text_pair(question(waiting), name, "HEAD").diff == []
     with pytest.raises(UsageError, match="no such commit"):
-        text_pair(waiting, name, "--all")
+        text_pair(question(waiting), name, "--all")
 
 
 # ── rejected ─────────────────────────────────────────────────────────────────────────

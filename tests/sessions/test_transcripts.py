@@ -19,7 +19,8 @@ from skillvault.api import Vault
 from skillvault.exchange.formats import read_outcomes
 from skillvault.exchange.transcripts.signs import tool_of, words_say
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.policy import Policy, policy_from
+from skillvault.model.policy import Policy
+from skillvault.model.policy_file import policy_from
 from skillvault.model.records import Outcome
 from tests.cli.test_recommend import call
 from tests.conftest import NOW, Person

@@ -17,6 +17,7 @@ from skillvault.learning.naming import strategy_name
 from skillvault.learning.stats import SkillStats
 from skillvault.loop.run import Run
 from skillvault.model.conditions import Separation, clause, risk
+from skillvault.model.errors import UsageError
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref
 
 MOST = 40  # targets of an action that have a line
@@ -233,6 +234,9 @@ def page_of(
 ) -> Page:
     """The page of these days; `answers` are what `status` and `stats` say."""
     status, effects = answers
+    if domain is not None and domain not in run.view.domains:
+        known = ", ".join(run.view.domains) or "none yet"
+        raise UsageError(f"--domain {domain}: no such domain; there are: {known}")
     vault = contents_of(run, effects, span, domain)
     benefit, domains, skills = benefit_of(vault), domains_of(vault), skill_pages(vault)
     return Page(

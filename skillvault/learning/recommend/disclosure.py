@@ -6,11 +6,20 @@ what is left, in order. What does not fit is a line with the way to read it.
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from skillvault.learning.recommend.facts import (
+    Action,
+    FactHit,
+    ServedFact,
+    chosen_facts,
+    facts_tokens,
+)
+from skillvault.model.policy import RecommendPolicy
 from skillvault.model.text import markdown
 from skillvault.model.text.text import flat, shorten, tokens, trimmed
 
@@ -29,6 +38,7 @@ _FRAME = 40 + tokens(INSTRUCTION)  # tokens of the tags around everything, and o
 _ELEMENT = 30  # tokens of the tags around one text, with its badge
 _REST = 30  # tokens of the line that says where the rest of a text is
 _PLACES = 2  # paths that are told at most
+_FIRST = 3  # shown skills about whose subjects a fact is told more readily
 _LEAST = 40  # tokens of a text below which its first sections tell nothing
 _DESCRIPTIONS = (160, 120, 80, 50, 24, 0)  # characters of each, as many as fit
 _WHEN = "Use before "  # the description's first words of what the program wrote, its subject again
@@ -42,11 +52,15 @@ class About(NamedTuple):
 
 
 class Slot(Struct, frozen=True):
-    """A skill that has a place in an answer; a pinned one is given whole whatever its length."""
+    """A skill that has a place in an answer; a pinned one is given whole whatever its length.
+
+    `actions` are what it is about, None for all actions of its domain.
+    """
 
     name: str
     body: str
     about: About
+    actions: frozenset[Action] | None = None
     pinned: bool = False
 
 
@@ -56,6 +70,50 @@ class Given(Struct, frozen=True):
     how: How
     description: str
     body: str
+    path: str
+
+
+class Disclosure(Struct, frozen=True):
+    """What an answer gives: as many skills as can be named, and the facts beside them."""
+
+    skills: list[Given]
+    facts: list[ServedFact]
+
+
+def disclose(
+    slots: Iterable[Slot],
+    hidden: Mapping[str, frozenset[Action]],
+    hits: Iterable[FactHit],
+    rules: RecommendPolicy,
+    *,
+    budget: float,
+) -> Disclosure:
+    """Share the tokens of an answer among the lines, the facts and the texts.
+
+    `hidden` are the skills that are held out, each with its actions. Nothing tells of them: no line
+    that names one, and no fact about these actions.
+    """
+    slots = [_without_hidden(slot, hidden) for slot in slots]
+    descriptions = fitting_lines(slots, budget)
+    slots = slots[: len(descriptions)]
+    hidden_actions = frozenset[Action]().union(*hidden.values())
+    open_hits = [
+        hit
+        for hit in hits
+        if not hit.actions & hidden_actions
+        and hit.text == without_names(hit.text, hidden)
+        and hit.advice == without_names(hit.advice, hidden)
+    ]
+    leading = [slot.actions for slot in slots if slot.actions is not None][:_FIRST]
+    room = left_for_texts(budget, slots, descriptions)
+    facts = chosen_facts(open_hits, set[Action]().union(*leading), rules, min(SHARE * budget, room))
+    room -= facts_tokens(fact.text for fact in facts)
+    return Disclosure(given(slots, descriptions, room, rules.bodies), facts)
+
+
+def _without_hidden(slot: Slot, hidden: Collection[str]) -> Slot:
+    about = slot.about._replace(description=without_names(slot.about.description, hidden))
+    return replace(slot, body=without_names(slot.body, hidden), about=about)
 
 
 def fitting_lines(slots: Sequence[Slot], budget: float) -> list[str]:
@@ -89,14 +147,14 @@ def given(
         part = _part(slot, room, is_first=not disclosed) if texts_left > 0 or slot.pinned else None
         if part is None:
             texts_left = 0
-            disclosed.append(Given("named", description, ""))
+            disclosed.append(Given("named", description, "", slot.about.path))
             continue
         texts_left -= 1
         rest = room - tokens(part) - _around(slot)
         how: How = "whole" if part == slot.body else "part"
         if how == "part":
             rest, texts_left = rest - _REST, 0
-        disclosed.append(Given(how, description, part))
+        disclosed.append(Given(how, description, part, slot.about.path))
     return disclosed
 
 

@@ -26,13 +26,7 @@ from skillvault.learning.effect.verdict import (
 from skillvault.learning.recommend import disclosure, shelf
 from skillvault.learning.recommend.disclosure import About, Given, How
 from skillvault.learning.recommend.duplicates import says_same
-from skillvault.learning.recommend.facts import (
-    Action,
-    FactHit,
-    ServedFact,
-    chosen_facts,
-    facts_tokens,
-)
+from skillvault.learning.recommend.facts import Action, FactHit, ServedFact
 from skillvault.learning.recommend.relevance import Match, Weighing
 from skillvault.learning.recommend.relevance import relevance as relevance  # noqa: PLC0414 (named here by the rules)
 from skillvault.learning.rules import Rules
@@ -48,7 +42,6 @@ Reason = Literal[
 NEXT = 20  # left-out skills that an answer names if not all are asked for
 NO_EVIDENCE = Evidence()
 _UNASKED = "a skill of the package; pin it, or ask for its role or stage"
-_FIRST = 3  # shown skills about whose subjects a fact is told more readily
 _NOT_LIVE = ("proposed", "retired")
 
 
@@ -477,61 +470,37 @@ def _uses(weighed: _Weighed) -> float:
 
 def _disclosed(
     shown: Sequence[_Weighed],
-    held_out: Sequence[Candidate],
+    held_out: Iterable[Candidate],
     pins: Mapping[str, int],
     asking: _Asking,
 ) -> tuple[list[Served], list[ServedFact]]:
-    """The skills as they are shown, as many as can be named, and the facts beside them.
-
-    Nothing of it tells what is held out: no line that names it, and no fact about its actions.
-    """
-    background, rules, budget = asking.background, asking.policy.recommend, _budget(asking)
-    hidden = [candidate.name for candidate in held_out]
+    """The skills as they are shown, as many as can be named, and the facts beside them."""
+    background, rules = asking.background, asking.policy.recommend
     slots = [
         disclosure.Slot(
             w.name,
-            disclosure.without_names(asking.read(w.name), hidden),
-            _about(background.about(w.name), hidden),
+            asking.read(w.name),
+            background.about(w.name),
+            _actions(background, w.candidate),
             w.name in pins,
         )
         for w in shown
     ]
-    descriptions = disclosure.fitting_lines(slots, budget)
-    slots = slots[: len(descriptions)]
-    # A strategy is about all actions of its domain.
-    about = [w.name for w in shown[: len(slots)] if w.candidate.kind != "strategy"][:_FIRST]
-    leading = _actions(background, about)
-    hidden_actions = _actions(background, (c.name for c in held_out if c.kind != "strategy"))
-    hits = [
-        hit
-        for hit in background.facts
-        if not hit.actions & hidden_actions
-        and hit.text == disclosure.without_names(hit.text, hidden)
-        and hit.advice == disclosure.without_names(hit.advice, hidden)
+    hidden = {c.name: _actions(background, c) or frozenset() for c in held_out}
+    hits = background.facts if asking.weighing.has_task else ()
+    disclosed = disclosure.disclose(slots, hidden, hits, rules, budget=_budget(asking))
+    served = [
+        _served(weighed, given, asking, handle=f"S{number}")
+        for number, (weighed, given) in enumerate(zip(shown, disclosed.skills, strict=False), 1)
     ]
-    facts: list[ServedFact] = []
-    if asking.weighing.has_task:
-        room = min(
-            disclosure.SHARE * budget, disclosure.left_for_texts(budget, slots, descriptions)
-        )
-        facts = chosen_facts(hits, leading, rules, room)
-    lines = facts_tokens(fact.text for fact in facts)
-    rest = disclosure.left_for_texts(budget, slots, descriptions) - lines
-    given = disclosure.given(slots, descriptions, rest, rules.bodies)
-    return [
-        _served(weighed, slot, part, asking, handle=f"S{number}")
-        for number, (weighed, slot, part) in enumerate(
-            zip(shown[: len(slots)], slots, given, strict=True), 1
-        )
-    ], facts
+    return served, disclosed.facts
 
 
-def _actions(background: Background, names: Iterable[str]) -> set[Action]:
-    return {action for name in names for action in background.actions.get(name, frozenset())}
-
-
-def _about(about: About, hidden: Sequence[str]) -> About:
-    return about._replace(description=disclosure.without_names(about.description, hidden))
+def _actions(background: Background, candidate: Candidate) -> frozenset[Action] | None:
+    """What a skill is about; None for a strategy, which is about all actions of its domain."""
+    if candidate.kind == "strategy":
+        return None
+    return background.actions.get(candidate.name, frozenset())
 
 
 def _budget(asking: _Asking) -> float:
@@ -655,9 +624,7 @@ def _badge(evidence: Evidence, policy: Policy, *, is_proven: bool) -> str:
     return badge_of(evidence.times_applied, evidence.success_rate, is_proven)
 
 
-def _served(
-    weighed: _Weighed, slot: disclosure.Slot, given: Given, asking: _Asking, *, handle: str
-) -> Served:
+def _served(weighed: _Weighed, given: Given, asking: _Asking, *, handle: str) -> Served:
     _, score, name, total, candidate = weighed
     evidence = candidate.evidence
     gains = _gains(candidate, asking.query, asking.rules)
@@ -676,7 +643,7 @@ def _served(
         handle=handle,
         how=given.how,
         description=given.description,
-        path=slot.about.path,
+        path=given.path,
     )
 
 

@@ -3,6 +3,7 @@
 The texts of skills are data: they stand in a frame that they cannot leave.
 """
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +14,8 @@ from typing import Any
 from skillvault.learning.recommend.disclosure import INSTRUCTION as INSTRUCTION  # noqa: PLC0414 (of the prompt)
 from skillvault.learning.recommend.disclosure import paths_of
 from skillvault.learning.recommend.recommend import NEXT, Query, Selection, Served
-from skillvault.model.records import Skill, stamp
+from skillvault.model.errors import UsageError
+from skillvault.model.records import MAX_TEXT, Skill, stamp
 from skillvault.model.text.hidden_characters import escaped
 from skillvault.model.text.text import listed
 
@@ -48,6 +50,32 @@ def skills_xml(skills: Iterable[Skill]) -> str:
     """The `<skills>` block of these skills, "" for none."""
     blocks = "\n".join(map(_by_name, skills))
     return element("skills", blocks) if blocks else ""
+
+
+def check_recordable(query: Query, task: str) -> None:
+    """Raise UsageError for what the inbox would refuse later, when nobody looks."""
+    decision, agent = query.decision, query.agent
+    if decision is None:
+        if agent is not None:
+            raise UsageError("an agent's name is recorded with a decision; pass its id too")
+        return
+    if not decision.strip():
+        raise UsageError("the decision's id is empty; pass the id that its outcome will have")
+    if agent is not None and not agent.strip():
+        raise UsageError("the agent's name is empty; pass the one that its outcome will have")
+    try:
+        values = [decision, agent, task, *query.context.items()]
+        json.dumps(values, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        raise UsageError(
+            "the decision's id, its agent, task or context contains a value that is neither UTF-8 "
+            "text nor a finite number; replace it"
+        ) from None
+    if len(task.encode()) > MAX_TEXT:
+        raise UsageError(
+            f"the task is longer than {MAX_TEXT // 1024} KiB; pass what it asks for, or leave out "
+            "the decision's id"
+        )
 
 
 def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dict[str, Any]:

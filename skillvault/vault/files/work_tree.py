@@ -10,7 +10,8 @@ from functools import cached_property
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError
 from skillvault.model.link_lists import LinkList, read_links
-from skillvault.model.policy import Policy, policy_from
+from skillvault.model.policy import Policy
+from skillvault.model.policy_file import policy_from
 from skillvault.model.records import (
     Answer,
     Evaluation,

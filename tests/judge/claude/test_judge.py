@@ -14,7 +14,7 @@ from skillvault.judge.claude.questions import JudgeRequest
 from skillvault.judge.claude.wire import _loop, _start_loop, params
 from skillvault.model.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
 from skillvault.model.errors import BadInputError
-from skillvault.model.policy import policy_from
+from skillvault.model.policy_file import policy_from
 from skillvault.model.records import Evaluation
 from tests.conftest import NOW, Person
 from tests.given import as_file, trade

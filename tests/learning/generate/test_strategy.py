@@ -14,7 +14,8 @@ from skillvault.learning.sections import Version, Written
 from skillvault.model.brief import Draft, Period
 from skillvault.model.change import Change, Edit, Move
 from skillvault.model.errors import BadInputError
-from skillvault.model.policy import GeneratePolicy, Policy, policy_from
+from skillvault.model.policy import GeneratePolicy, Policy
+from skillvault.model.policy_file import policy_from
 from skillvault.model.records import Link, Outcome, Ref, Skill, stamp
 from tests.given import NOW, evaluation, outcome, raw
 

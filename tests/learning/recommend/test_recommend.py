@@ -25,7 +25,8 @@ from skillvault.learning.recommend.recommend import (
 from skillvault.learning.recommend.relevance import Match, value_of
 from skillvault.learning.recommend.render import prompt
 from skillvault.loop.profiles import rules_of
-from skillvault.model.policy import Boost, EffectPolicy, Policy, RecommendPolicy, policy_from
+from skillvault.model.policy import Boost, EffectPolicy, Policy, RecommendPolicy
+from skillvault.model.policy_file import policy_from
 from skillvault.model.text.text import tokens
 from tests.vectors import vectors
 

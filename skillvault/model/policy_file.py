@@ -1,0 +1,153 @@
+"""The text of `vault.yaml`: how it is read into a policy, and the table of all it may say.
+
+What is unknown or wrong is refused by its key. The table of docs/policy.md is made from here, and a
+test compares the two.
+"""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
+
+import msgspec
+from msgspec import Meta, Struct
+
+from skillvault.model.claude_models import MODELS
+from skillvault.model.conversion import stored
+from skillvault.model.errors import BadInputError
+from skillvault.model.policy import JudgePolicy, Policy, TranscriptsPolicy
+from skillvault.model.profiles import SETTINGS
+from skillvault.model.text.text import is_slug
+
+_UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]+)`")
+_HEADING = re.compile(r"(?=\S)[^\n\r#]{1,60}(?<=\S)")
+
+
+def policy_from(raw: Any) -> Policy:
+    """Return the policy that the parsed `vault.yaml` states; BadInputError names the key."""
+    if raw is None:
+        raw = {}
+    if not isinstance(raw, Mapping):
+        raise BadInputError("expected keys and values, such as `format: 1`", code="wrong-type")
+    _check_headings(raw)
+    try:
+        policy = stored(_with_profile(raw), Policy)
+    except BadInputError as error:
+        raise _with_suggestion(error) from None
+    _check_models(policy.judge)
+    _check_patterns(policy.transcripts)
+    for name in policy.domains:
+        if not is_slug(name):
+            raise BadInputError(
+                f"domains: {name!r} cannot be a folder name; use lower-case letters, digits "
+                "and single hyphens",
+                code="bad-domain",
+                key="domains",
+            )
+    return policy
+
+
+def _with_profile(raw: Mapping[Any, Any]) -> dict[Any, Any]:
+    """What `vault.yaml` says, and what it leaves to its profile."""
+    name = raw.get("profile")
+    settings = SETTINGS.get(name, {}) if isinstance(name, str) else {}
+    complete = dict(raw)
+    for section, numbers in settings.items():
+        own = raw.get(section, {})
+        complete[section] = {**numbers, **own} if isinstance(own, Mapping) else own
+    return complete
+
+
+def _check_headings(raw: Mapping[Any, Any]) -> None:
+    """The keys of this one mapping are no settings, so a bad one is named here."""
+    rules = raw.get("generate")
+    headings = rules.get("context_headings") if isinstance(rules, Mapping) else None
+    for domain, heading in headings.items() if isinstance(headings, Mapping) else ():
+        key = f"generate.context_headings.{domain}"
+        if not (isinstance(domain, str) and is_slug(domain)):
+            raise BadInputError(
+                f"{key}: {domain!r} is not a domain's name; use a slug such as perps",
+                code="bad-domain",
+                key=key,
+            )
+        if not isinstance(heading, str) or not _HEADING.fullmatch(heading):
+            raise BadInputError(
+                f"{key}: expected a heading of one line, such as `Market Context`",
+                code="bad-value",
+                key=key,
+            )
+
+
+def _check_patterns(transcripts: TranscriptsPolicy) -> None:
+    for pattern in transcripts.checks:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise BadInputError(
+                f"transcripts.checks: {pattern[:80]!r} is no regular expression ({error}); "
+                "correct it, or quote it",
+                code="bad-value",
+                key="transcripts.checks",
+            ) from None
+
+
+def _check_models(judge: JudgePolicy) -> None:
+    """A model whose price nobody knows has no cap; one that takes no temperature refuses all."""
+    for key, model in (("judge.model", judge.model), ("judge.fast_model", judge.fast_model)):
+        if model not in {*MODELS, *judge.prices}:
+            raise BadInputError(
+                f"{key}: the price of {model!r} is unknown; choose one of {', '.join(MODELS)}, "
+                f"or state its price: `prices: {{{model}: [2.0, 10.0]}}`",
+                code="unknown-model",
+                key=key,
+            )
+        if judge.temperature is not None and model in MODELS and not MODELS[model].tempered:
+            raise BadInputError(
+                f"judge.temperature: {model} accepts none; remove the key, or choose another {key}",
+                code="bad-value",
+                key="judge.temperature",
+            )
+
+
+def rows() -> Iterator[tuple[str, str, str]]:
+    """(key, default, sentence) of every setting, in the order of `vault.yaml`."""
+    for name, default, meta in _settings(Policy):
+        if isinstance(default, Struct):
+            for key, value, inner in _settings(type(default)):
+                yield f"{name}.{key}", _default_text(value), inner
+        else:
+            yield name, _default_text(default), meta
+
+
+def table() -> str:
+    """The policy as the table of docs/policy.md."""
+    lines = ["| key | default | what it means |", "|---|---|---|"]
+    lines += [f"| `{key}` | `{default}` | {sentence} |" for key, default, sentence in rows()]
+    return "\n".join(lines)
+
+
+def _settings(kind: type[Struct]) -> Iterator[tuple[str, Any, str]]:
+    for setting in msgspec.structs.fields(kind):
+        metas = (arg for arg in get_args(setting.type) if isinstance(arg, Meta))
+        sentence = next((meta.description for meta in metas if meta.description), "")
+        default = (
+            setting.default
+            if setting.default is not msgspec.NODEFAULT
+            else setting.default_factory()
+        )
+        yield setting.name, default, sentence
+
+
+def _default_text(value: Any) -> str:
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
+
+
+def _with_suggestion(error: BadInputError) -> BadInputError:
+    unknown = _UNKNOWN.search(error.message)
+    if unknown is None:
+        return error
+    key = ".".join(filter(None, (error.key, unknown["name"])))
+    names = [name for name, _, _ in rows()] + [f.name for f in msgspec.structs.fields(Policy)]
+    close = difflib.get_close_matches(key, names, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "see the policy table in docs/policy.md"
+    return BadInputError(f"{key}: no such setting; {hint}", code="unknown-key", key=key)

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from skillvault.model.records import Commit, Ref
-from skillvault.vault.index.reader import Reader
+from skillvault.vault.index.reader import Topic
 
 _NEWEST = "order by depth desc, date desc, sha desc"
 
@@ -25,11 +25,8 @@ class LastNamed(NamedTuple):
     role: str
 
 
-class History:
+class History(Topic):
     """The queries about commits."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     def log(self, limit: int | None = None) -> list[Commit]:
         """What each step did in the program's commits, newest first; of so many commits."""

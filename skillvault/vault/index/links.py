@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault.model.records import Link, LinkType, Ref
-from skillvault.vault.index.reader import Reader
+from skillvault.vault.index.reader import Topic
 from skillvault.vault.index.rows import DamagedRowError, Row, link_from
 
 _LINK = "select id, type, source_kind, source_id, target_kind, target_id, at, metadata from link"
@@ -20,11 +20,8 @@ class LinkEnds(Struct, frozen=True):
     target: Ref
 
 
-class Links(Mapping[str, Link]):
+class Links(Topic, Mapping[str, Link]):
     """id -> link, and the queries about them; of one in two lists the earlier counts."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     def __getitem__(self, name: str) -> Link:
         return self.get_many([name])[name]

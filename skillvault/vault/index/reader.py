@@ -189,3 +189,10 @@ class Reader:
         """Those of these rows of `file` that hold a record of this kind."""
         records = map(self.record, rows)
         return [record for record in records if isinstance(record, kind)]
+
+
+class Topic:
+    """The queries about one topic."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader

@@ -16,32 +16,29 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, parsed, policy_of
 from skillvault.vault.index.captures import Captures
 from skillvault.vault.index.connection import IndexDatabase, Pin
-from skillvault.vault.index.facts import Evaluations, FactKeys, Facts, WritableFactKeys
+from skillvault.vault.index.facts import Evaluations, FactKeys, Facts
 from skillvault.vault.index.history import History
-from skillvault.vault.index.insights import Insights, WritableInsights
+from skillvault.vault.index.insights import Insights
 from skillvault.vault.index.layers import Layers
 from skillvault.vault.index.links import Links
 from skillvault.vault.index.outcomes import Outcomes, Recommendations, Tasks
-from skillvault.vault.index.reader import Blobs, Reader, Rows
+from skillvault.vault.index.reader import Blobs, Reader, Rows, Topic
 from skillvault.vault.index.records import Answers, Folder, Records, Sessions
 from skillvault.vault.index.rows import File, decoded, document
 from skillvault.vault.index.skills import Skills
-from skillvault.vault.index.subjects import Subjects, WritableSubjects
+from skillvault.vault.index.subjects import Subjects
 from skillvault.vault.index.uses import Uses
 from skillvault.vault.search import ranking
 from skillvault.vault.search.ranking import Document, Filters, Hit, Near
 
 
-class Due:
+class Due(Topic):
     """The queues of the steps; `dirty` says what puts a key into one."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     def keys(self, step: str) -> list[str]:
         """What a step must look at: nothing else has changed since it found nothing to do."""
-        rows = self._reader.rows("select key from due where step = ? order by key", [step])
-        return [key for (key,) in rows]
+        query = "select key from due where step = ? order by key"
+        return [key for (key,) in self._reader.rows(query, [step])]
 
     def mark_done(self, step: str, keys: Iterable[str]) -> None:
         """A step found nothing to do for these; they are due again when something changes."""
@@ -49,11 +46,8 @@ class Due:
             self._reader.change_many("delete from due where step = ? and key = ?", rows)
 
 
-class Files(Mapping[str, str]):
+class Files(Topic, Mapping[str, str]):
     """path -> blob id of every file."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     def __getitem__(self, path: str) -> str:
         blob = self._reader.value("select blob from file where path = ?", [path])
@@ -162,9 +156,18 @@ class Topics(ABC):
         The trusted ones, or the `untrusted` ones alone.
         """
         filters = Filters(kinds, domains)
-        if untrusted:
-            return search_untrusted(self._reader, text, limit, filters, near=near)
-        return self._reader.source.search(text, limit, filters, near)
+        if not untrusted:
+            return self._reader.source.search(text, limit, filters, near)
+        # They stand in no table by which anything else is found or weighed, however many they are.
+        with closing(sqlite3.connect(":memory:")) as database:
+            ranking.create_tables(database)
+            ranking.add_documents(database, self._untrusted_documents())
+            return ranking.search(database, text, limit, filters, near=near)
+
+    def _untrusted_documents(self) -> Iterator[Document]:
+        for path, kind, value in self.rows(_UNTRUSTED):
+            if text := document(path, decoded(kind, value)):
+                yield text
 
 
 class Snapshot(Topics):
@@ -191,10 +194,6 @@ class Staged(Topics):
     What the index derives of records (what is due, uses, other layers) is written here too.
     """
 
-    subjects: WritableSubjects
-    insights: WritableInsights
-    fact_keys: WritableFactKeys
-
     def __init__(self, database: IndexDatabase, blobs: Blobs) -> None:
         super().__init__(database, self._bytes)
         self._database = database
@@ -202,9 +201,6 @@ class Staged(Topics):
         self.files_staged: dict[str, bytes | None] = {}  # path -> bytes that no commit has yet
         self._by_blob: dict[str, bytes] = {}
         self._policy: tuple[str | None, Policy] | None = None
-        self.subjects = WritableSubjects(self._reader, database)
-        self.insights = WritableInsights(self._reader, database)
-        self.fact_keys = WritableFactKeys(self._reader, database)
 
     @property
     def commit(self) -> str | None:
@@ -240,23 +236,3 @@ def _file(path: str, data: bytes | None) -> File | None:
     if data is None:
         return None
     return blob_id(data), parsed(path, data) if layout.holds_records(path) else None
-
-
-def search_untrusted(
-    reader: Reader, text: str, limit: int, filters: Filters, *, near: Near | None
-) -> list[Hit]:
-    """Untrusted facts and evaluations that answer a text best, weighed among themselves.
-
-    They stand in no table by which anything else is found or weighed, however many they are; who
-    asks for them reads them.
-    """
-    with closing(sqlite3.connect(":memory:")) as database:
-        ranking.create_tables(database)
-        ranking.add_documents(database, _documents(reader))
-        return ranking.search(database, text, limit, filters, near=near)
-
-
-def _documents(reader: Reader) -> Iterator[Document]:
-    for path, kind, value in reader.rows(_UNTRUSTED):
-        if text := document(path, decoded(kind, value)):
-            yield text

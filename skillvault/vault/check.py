@@ -136,7 +136,7 @@ def find_losses(git: Git, head: Snapshot) -> list[LostCommit]:
     as it left it, so that a cherry-pick needs no decision. A path that a later commit removed
     stays away.
     """
-    commits = [commit for commit in git.lost() if all(map(_is_vaults, commit.files))]
+    commits = [commit for commit in git.history.lost() if all(map(_is_vaults, commit.files))]
     paths = sorted({path for commit in commits for path in commit.files})
     if not paths or head.commit is None:
         return []

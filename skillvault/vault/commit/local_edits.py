@@ -64,7 +64,7 @@ def _left_by_lost_commits(
 ) -> dict[str, frozenset[str | None]]:
     """path -> its blob in the index, for those that stand there as a lost commit left them."""
     lost: dict[str, set[str | None]] = {}
-    for commit in git.lost():
+    for commit in git.history.lost():
         for path in commit.files.keys() & set(paths):
             entry = commit.files[path].after
             if index.get(path) == entry and (entry or _is_moved(git, commit, path)):

@@ -21,7 +21,7 @@ from skillvault.model.errors import GitError, NotAVaultError
 from skillvault.vault.disk import draft_name, is_abandoned
 from skillvault.vault.git.committer import Committer
 from skillvault.vault.git.config import LISTING, Believed, Settings, believed
-from skillvault.vault.git.history import History, LostCommit, lost_commits
+from skillvault.vault.git.history import History
 from skillvault.vault.git.index_file import IndexFile
 from skillvault.vault.git.objects import Objects
 from skillvault.vault.git.process import Runner, as_environment
@@ -226,10 +226,6 @@ class Git:
     def blobs(self, ids: Iterable[str]) -> dict[str, bytes]:
         """blob id -> bytes."""
         return self.objects.blobs(ids)
-
-    def lost(self) -> list[LostCommit]:
-        """The commits of ours that a reflog names and no branch has, oldest first."""
-        return lost_commits(self._runner)
 
     # ── publishing ───────────────────────────────────────────────────────────────────
 

@@ -453,7 +453,7 @@ class IndexDatabase(Connection):
     def branch(self) -> str | None:
         """The branch that the vault shown last learns on; None if none was shown."""
         kept = self.kept_policy()
-        return kept.branch if kept else None
+        return kept[1].branch if kept else None
 
     def keep_boundary(self, boundary: str) -> None:
         """Note where the history ends that is shown now."""

@@ -9,7 +9,7 @@ from skillvault.model.claims import Claim, claim_of, own
 from skillvault.model.records import Outcome, Recommendation, Status, Trust
 from skillvault.vault.index.reader import FILES, Reader, Topic
 from skillvault.vault.index.records import Folder
-from skillvault.vault.index.rows import micros, moment, words
+from skillvault.vault.index.rows import grouped, micros, moment, words
 from skillvault.vault.search import ranking
 
 # With which outcomes one is compared: a trusted one with trusted ones, any other with all.
@@ -237,10 +237,10 @@ class Recommendations(Topic):
             "select decision, agent, trust, at, task from recommendation "
             "where decision in {} and task != '' order by id"
         )
-        receipts: dict[str, list[AskedRow]] = {}
-        for decision, agent, trust, at, task in self._reader.rows_in(query, decisions):
-            receipts.setdefault(decision, []).append(AskedRow(agent, trust, moment(at), task))
-        return receipts
+        return grouped(
+            (decision, AskedRow(agent, trust, moment(at), task))
+            for decision, agent, trust, at, task in self._reader.rows_in(query, decisions)
+        )
 
 
 def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
@@ -249,10 +249,8 @@ def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
         "select decision, agent, at from outcome where decision in {} and trust = 'local' "
         "and action != '' order by at, id"
     )
-    ends: dict[str, list[Claim]] = {}
-    for decision, agent, at in reader.rows_in(query, decisions):
-        ends.setdefault(decision, []).append(Claim("local", agent, moment(at)))
-    return ends
+    rows = reader.rows_in(query, decisions)
+    return grouped((name, Claim("local", agent, moment(at))) for name, agent, at in rows)
 
 
 def _joined(where: str) -> str:
@@ -283,10 +281,7 @@ class Tasks(Topic):
     def users(self, skills: Iterable[str]) -> dict[str, list[str]]:
         """Skill -> the outcomes that applied it."""
         query = f"select u.skill, u.outcome from used u where {_APPLIED} and u.skill in {{}}"
-        outcomes: dict[str, list[str]] = {}
-        for skill, outcome in self._reader.rows_in(query, skills):
-            outcomes.setdefault(skill, []).append(outcome)
-        return outcomes
+        return grouped(self._reader.rows_in(query, skills))
 
     def keep(self, tasks: Mapping[str, str]) -> None:
         """Let skills be found by these tasks, in place of those before; "" for none."""

@@ -114,15 +114,11 @@ class Rows(ABC):
 
     def policy(self, blob: str) -> Policy | None:
         """What this blob of vault.yaml says; None if that is not kept."""
-        kept = self._kept_policy()
+        kept = self.kept_policy()
         return kept[1] if kept and kept[0] == blob else None
 
-    def kept_policy(self) -> Policy | None:
-        """What the vault.yaml says that could be read last; None if none could."""
-        kept = self._kept_policy()
-        return kept[1] if kept else None
-
-    def _kept_policy(self) -> tuple[str, Policy] | None:
+    def kept_policy(self) -> tuple[str, Policy] | None:
+        """The vault.yaml that could be read last: its blob, what it says; None if none could."""
         return self.kept(_KEPT, _policy_of).get("policy")
 
 

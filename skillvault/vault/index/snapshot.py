@@ -4,7 +4,6 @@ A file that cannot be read is a Problem, a value; its record is left out and the
 """
 
 import sqlite3
-from abc import ABC, abstractmethod
 from collections.abc import ItemsView, Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import cached_property
@@ -22,7 +21,7 @@ from skillvault.vault.index.insights import Insights
 from skillvault.vault.index.layers import Layers
 from skillvault.vault.index.links import Links
 from skillvault.vault.index.outcomes import Outcomes, Recommendations, Tasks
-from skillvault.vault.index.reader import Blobs, Reader, Rows, Topic
+from skillvault.vault.index.reader import Blobs, Reader, Topic
 from skillvault.vault.index.records import Answers, Folder, Records, Sessions
 from skillvault.vault.index.rows import File, decoded, document
 from skillvault.vault.index.skills import Skills
@@ -91,13 +90,13 @@ and not exists (select 1 from outcome o where o.id = f.ref_id and o.trust = 'loc
 """
 
 
-class Topics(ABC):
+class Topics:
     """What a vault is asked, by topic; see `Snapshot` and `Staged`."""
 
-    def __init__(self, source: Rows, blobs: Blobs) -> None:
+    def __init__(self, source: IndexDatabase | Pin, blobs: Blobs) -> None:
         reader = Reader(source, blobs)
         self.rows = reader.rows
-        self._kept_policy = source.policy
+        self._source = source
         self.files = Files(reader)
         self.records = Records(reader)
         self.outcomes = Outcomes(reader)
@@ -121,9 +120,9 @@ class Topics(ABC):
         self._reader = reader
 
     @property
-    @abstractmethod
     def commit(self) -> str | None:
-        """The commit that is shown; None on an unborn branch."""
+        """The commit that is shown, or staged on; None on an unborn branch."""
+        return self._source.commit
 
     @property
     def domains(self) -> list[str]:
@@ -138,7 +137,7 @@ class Topics(ABC):
     def policy(self) -> Policy:
         """What vault.yaml says; BadInputError names its bad key."""
         blob = self.files.get(layout.MARK)
-        kept = self._kept_policy(blob) if blob else None
+        kept = self._source.policy(blob) if blob else None
         return kept or policy_of(self.files.read([layout.MARK]).get(layout.MARK, b""))
 
     def search(
@@ -157,7 +156,7 @@ class Topics(ABC):
         """
         filters = Filters(kinds, domains)
         if not untrusted:
-            return self._reader.source.search(text, limit, filters, near)
+            return self._source.search(text, limit, filters, near)
         # They stand in no table by which anything else is found or weighed, however many they are.
         with closing(sqlite3.connect(":memory:")) as database:
             ranking.create_tables(database)
@@ -172,15 +171,6 @@ class Topics(ABC):
 
 class Snapshot(Topics):
     """The vault of one commit; whatever is committed or staged later, it stays as it is."""
-
-    def __init__(self, pin: Pin, blobs: Blobs) -> None:
-        super().__init__(pin, blobs)
-        self._commit = pin.commit
-
-    @property
-    def commit(self) -> str | None:
-        """The commit that is shown; None on an unborn branch."""
-        return self._commit
 
     @cached_property
     def policy(self) -> Policy:
@@ -201,11 +191,6 @@ class Staged(Topics):
         self.files_staged: dict[str, bytes | None] = {}  # path -> bytes that no commit has yet
         self._by_blob: dict[str, bytes] = {}
         self._policy: tuple[str | None, Policy] | None = None
-
-    @property
-    def commit(self) -> str | None:
-        """The commit that changes are staged on; None on an unborn branch."""
-        return self._database.commit
 
     @property
     def policy(self) -> Policy:

@@ -12,7 +12,7 @@ import msgspec
 from skillvault.model.records import Status
 from skillvault.vault.index import dirty, schema
 from skillvault.vault.index.reader import Topic
-from skillvault.vault.index.rows import bound
+from skillvault.vault.index.rows import bound, grouped
 
 _Kept = TypeVar("_Kept")
 
@@ -160,10 +160,7 @@ class Uses(Topic):
 
     def version_starts(self) -> dict[str, list[int]]:
         """Skill -> the times from which on it has another text, of those that have any."""
-        starts: dict[str, list[int]] = {}
-        for skill, at in self._reader.rows("select skill, at from begun order by skill, at"):
-            starts.setdefault(skill, []).append(at)
-        return starts
+        return grouped(self._reader.rows("select skill, at from begun order by skill, at"))
 
     def merged(self) -> dict[str, str]:
         """Skill in archive/ -> the one that stands for it since they were merged."""

@@ -299,8 +299,8 @@ class Writer:
         self._put_back_missing(files, intent)
 
     def _is_cleaning(self) -> bool:
-        processes = git_processes(self._root, *self._git.dirs())
-        return any(process.command == "clean" for process in processes)
+        found = git_processes(self._root, *self._git.dirs())
+        return any(process.command == "clean" for process in found)
 
     def _put_back_missing(self, files: Mapping[str, bytes | None], intent: Intent) -> None:
         """Put files of ours that are gone in their place once more."""
@@ -437,7 +437,9 @@ class Writer:
                 late = GrowingFile(self._root, path, self._folder).grow(growths[path], content)
                 self._late += [late] if late else []
                 continue
-            mode = _new_mode(place, prepared.base.ground.tree.get(path))
+            entry, before = place.entry, prepared.base.ground.tree.get(path)
+            # None: it is neither new nor of another mode, and keeps its own.
+            mode = entry.mode if entry and (before is None or before.mode != entry.mode) else None
             if place.after == place.before and mode in (None, mode_at(self._root, path)):
                 continue
             if blob_at(self._root, path) != place.before:
@@ -447,12 +449,6 @@ class Writer:
             else:
                 draft, replace = prepared.drafts[path], place.before is not None
                 work_tree.place_file(self._root, path, draft, mode=mode, replace=replace)
-
-
-def _new_mode(place: Place, before: Entry | None) -> str | None:
-    """The mode that a file gets which is new, or has another one; None: it keeps its own."""
-    entry = place.entry
-    return entry.mode if entry and (before is None or before.mode != entry.mode) else None
 
 
 def _draft(root: str, changes: Sequence[Change], steps: frozenset[str]) -> CommitDraft:

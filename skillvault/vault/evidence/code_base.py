@@ -158,11 +158,6 @@ def committed_version(place: Path) -> str:
     return Runner(place).text("rev-parse", "--verify", "HEAD^{commit}")
 
 
-def is_searched(path: str, size: int) -> bool:
-    """Whether a file of a code base counts for every rule: own code, not too large."""
-    return is_own(path, size) and not _is_document(path)
-
-
 def is_own(path: str, size: int) -> bool:
     """Whether a file is a code base's own, its documents among them, and not too large."""
     *folders, name = path.split("/")

@@ -21,7 +21,8 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 def past_of(git: Git, branch: str, moment: str) -> Iterator[tuple[Path, datetime]]:
     """The branch at a revision, or after all commits of a day or before a time.
 
-    As (the folder in which that commit is its tip, when that was made). UsageError if there is no such commit.
+    As (the folder in which that commit is its tip, when that was made). UsageError if there is
+    no such commit.
     """
     commit = _commit_at(git, branch, moment)
     at = datetime.fromisoformat(git.text("show", "--no-patch", "--format=%cI", commit))

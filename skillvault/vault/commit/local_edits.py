@@ -101,8 +101,7 @@ def local_edits(
         modes = {mode_of(content or b"", before), mode_of(b"", before)}
         blob = blob_id(content) if content is not None else None
         change = _Target(path, blob, frozenset(modes), grown.get(path))
-        reason = beside.get(path) or _edit_reason(root, ground, change)
-        if reason:
+        if reason := beside.get(path) or _edit_reason(root, ground, change):
             reasons[path] = reason
     for target, source in moved.items():
         # What only the changes before this one made is nobody's to remove.

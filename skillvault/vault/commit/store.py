@@ -266,7 +266,8 @@ class Store(threading.local):
 
     def paused(self, policy: Policy) -> str | None:
         """Why nothing may be committed now; None when all is normal."""
-        reason = self.git.pause_reason(policy.branch) or self.git.nameless()
+        reason = self.git.pause_reason(policy.branch)
+        reason = reason or self.git.committer.nameless(self.git.settings())
         return reason or journal.Journal(self.root, self.git).unreadable()
 
     def apply(

@@ -185,10 +185,6 @@ class Git:
         shallow, grafts = _content(common / "shallow"), _content(common / "info/grafts")
         return f"{shallow.hex()} {grafts.hex()}".strip()
 
-    def nameless(self) -> str | None:
-        """That git does not know who commits, and what to do; None if it does."""
-        return self.committer.nameless(self.settings())
-
     def init(self, branch: str) -> None:
         """Make the root a repository whose first branch is `branch`."""
         self.run(

@@ -3,20 +3,12 @@
 from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
-from typing import NamedTuple
 
 from skillvault.model.records import Commit, Ref
 from skillvault.vault.index.reader import Topic
 from skillvault.vault.index.rows import Row
 
 _NEWEST = "order by depth desc, date desc, sha desc"
-
-
-class LastNamed(NamedTuple):
-    """The latest commit that names a record, and whether as its source or its target."""
-
-    sha: str
-    role: str
 
 
 class History(Topic):
@@ -122,13 +114,11 @@ class History(Topic):
 
     def withdrawn(self, step: str) -> set[Ref]:
         """What is gone because a step took it away: its commit named it last, as a source."""
-        query = "select ref_kind, ref_id from gone"
-        gone = (Ref(kind, name) for kind, name in self._reader.rows(query))
-        ours = {
-            sha for (sha,) in self._reader.rows("select sha from commits where step = ?", [step])
-        }
+        gone = (Ref(*row) for row in self._reader.rows("select ref_kind, ref_id from gone"))
+        query = "select sha from commits where step = ?"
+        ours = {sha for (sha,) in self._reader.rows(query, [step])}
         last = self.last_named(gone) if ours else {}
-        return {ref for ref, at in last.items() if at.role == "source" and at.sha in ours}
+        return {ref for ref, (sha, role) in last.items() if role == "source" and sha in ours}
 
     def skills_touched_twice(self, skills: Iterable[str]) -> list[str]:
         """Those of these skills that more than one commit touches."""
@@ -157,14 +147,14 @@ class History(Topic):
         )
         return {name for (name,) in self._reader.rows(query, [step, ref.kind, ref.id])}
 
-    def last_named(self, refs: Iterable[Ref]) -> dict[Ref, LastNamed]:
-        """How the program's commits named each of these records last."""
+    def last_named(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, str]]:
+        """Record -> (the program's commit that names it last, as its source or its target)."""
         query = (
             "select t.ref_kind, t.ref_id, c.sha, t.role from trailer t join commits c on c.c = t.c "
             "where t.ref_kind = ? and t.ref_id in {} order by c.depth, c.date, c.sha"
         )
         rows = self._reader.rows_of(query, refs)
-        return {Ref(kind, name): LastNamed(sha, role) for kind, name, sha, role in rows}
+        return {Ref(kind, name): (sha, role) for kind, name, sha, role in rows}
 
     def last_step(self, ref: Ref, steps: Collection[str]) -> str | None:
         """Which of these steps made or changed a record last."""

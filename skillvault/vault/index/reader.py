@@ -3,7 +3,7 @@
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -27,15 +27,6 @@ _CHUNK = 500  # values in one query
 _KEPT = "select name, value from state where name = 'policy'"
 FILE = "select path, blob, type, value from file"
 FILES = "select f.path, f.blob, f.type, f.value from file f"
-
-
-class FileRow(NamedTuple):
-    """A record's file: `value` is the record, None if it must be parsed from the blob."""
-
-    path: str
-    blob: str
-    type: str
-    value: bytes | None
 
 
 class Rows(ABC):
@@ -144,16 +135,16 @@ class Reader:
 
     def record(self, row: Row) -> Parsed:
         """The record of one row of `file`, or the problem that keeps it from being read."""
-        file = FileRow._make(row)
-        if file.value is not None:
+        path, _, kind, value = row
+        if value is not None:  # else it must be parsed from the blob
             try:
-                return decoded(file.type, file.value)
+                return decoded(kind, value)
             except DamagedRowError as error:
                 self.source.mend(error)
-        content = self.bytes_at([file.path]).get(file.path)
+        content = self.bytes_at([path]).get(path)
         if content is None:  # it stood in a damaged index only
-            return Problem(file.path, None, "gone", "not in git; ask again")
-        return parsed(file.path, content)
+            return Problem(path, None, "gone", "not in git; ask again")
+        return parsed(path, content)
 
     def change_rows(self, query: str, values: Sequence[Any] = ()) -> None:
         """Change rows by one query."""

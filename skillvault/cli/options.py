@@ -112,8 +112,8 @@ def vault_at(vault: Vault, moment: str) -> Iterator[tuple[Vault, datetime]]:
     To be asked, not to be written; it goes with the block. UsageError if there was none.
     """
     branch = vault.store.head().policy.branch
-    with past.past_of(vault.store.git, branch, moment) as then:
-        yield Vault.open(then.root), then.at
+    with past.past_of(vault.store.git, branch, moment) as (root, at):
+        yield Vault.open(root), at
 
 
 def vault_path_of(vault_path: Path | None) -> Path:

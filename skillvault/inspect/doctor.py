@@ -348,7 +348,7 @@ def _lost(visit: Visit) -> Iterator[Row]:
 
 def _identity(visit: Visit) -> Iterator[Row]:
     visit.git.run("config", "--list")  # where this fails, git's own words say why
-    if visit.git.nameless():
+    if visit.git.committer.nameless(visit.git.settings()):
         yield Row("identity", "problem", "git does not know who commits", _IDENTITY)
         return
     identity = visit.git.text("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")

@@ -42,7 +42,7 @@ from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
 from skillvault.model.records import Placed, Ref, Skill, SkillKind
 from skillvault.vault.index.snapshot import Topics
-from skillvault.vault.index.subjects import VoiceRow, WritableSubjects
+from skillvault.vault.index.subjects import Subjects, VoiceRow
 
 _Rules = tuple[Separation, ...]
 
@@ -50,7 +50,7 @@ _Rules = tuple[Separation, ...]
 class ActionRules:
     """The rules of a vault's actions in one run, each asked for once; `writes` keeps them."""
 
-    def __init__(self, view: Topics, policy: Policy, writes: WritableSubjects | None) -> None:
+    def __init__(self, view: Topics, policy: Policy, writes: Subjects | None) -> None:
         self._view = view
         self._policy = policy
         self._writes = writes
@@ -137,7 +137,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     policy: Policy
     rules: Rules
     now: datetime
-    writes: WritableSubjects | None
+    writes: Subjects | None
     rejections: Callable[[], Rejections]
     rejected: list[Rejection]
 

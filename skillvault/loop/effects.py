@@ -160,7 +160,7 @@ class Uses:
             for skill, one in known.items()
         }
         before = self.evidence(head)
-        head.uses.keep_evidence((s, one) for s, one in kept.items() if before.get(s) != one)
+        head.uses.keep_evidence([(s, one) for s, one in kept.items() if before.get(s) != one])
 
 
 def _used(

@@ -20,7 +20,7 @@ from skillvault.model.change import Change
 from skillvault.model.records import Fact, Outcome, Ref, Skill
 from skillvault.model.sameness.form import Form
 from skillvault.model.sameness.forms import Forms, lookup_keys
-from skillvault.vault.index.facts import WritableFactKeys
+from skillvault.vault.index.facts import FactKeys
 from skillvault.vault.index.snapshot import Topics
 
 TRUST = "local"  # of the facts that are looked at
@@ -67,7 +67,7 @@ class AlikeFacts:
             new = {name: fact for name, fact in others.items() if self._says_one(name, index)}
         return found
 
-    def keep_settled(self, settled: Collection[str], keys: WritableFactKeys) -> None:
+    def keep_settled(self, settled: Collection[str], keys: FactKeys) -> None:
         """Keep the keys of those that are settled."""
         for name in sorted(self._due.intersection(settled)):
             keys.keep_fact(name, self._keys[name])

@@ -32,14 +32,14 @@ from skillvault.loop.run import Run
 from skillvault.model.change import Change
 from skillvault.model.records import Evaluation, Fact, Link, Ref, Skill, Status, moment_of
 from skillvault.model.sameness.forms import lookup_keys
-from skillvault.vault.index.insights import UnkeptInsights, WitnessRow, WritableInsights
+from skillvault.vault.index.insights import Insights, WitnessRow
 from skillvault.vault.index.snapshot import Topics
 
 
 class InsightMemory(Memory):
     """What the runs said; `insights` is where it is found, and where more is put."""
 
-    def __init__(self, view: Topics, insights: WritableInsights | UnkeptInsights) -> None:
+    def __init__(self, view: Topics, insights: Insights) -> None:
         self._view = view
         self._insights = insights
         self._witnesses: dict[str, Witness | None] = {}

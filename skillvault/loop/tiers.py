@@ -64,10 +64,8 @@ def rejected_patterns(run: "Run", refs: Iterable[Ref]) -> dict[Ref, Rejection]:
 
     What the program ended itself it named as a source.
     """
-    named = run.view.history.last_named(refs)
-    return {
-        ref: Rejection(str(ref), last.sha) for ref, last in named.items() if last.role == "target"
-    }
+    named = run.view.history.last_named(refs).items()
+    return {ref: Rejection(str(ref), sha) for ref, (sha, role) in named if role == "target"}
 
 
 def captured_change(run: "Run", captured: Captured, before: Tiers, what: str) -> Iterator[Change]:

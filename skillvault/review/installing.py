@@ -121,8 +121,9 @@ def _merged(
     merge = merged_text(git, ours, base or b"", theirs)
     if merge is None:
         return ours, "no text, and changed by both"
-    places = f"{merge.conflicts} place{'s' * (merge.conflicts > 1)} changed by both"
-    return merge.content, places if merge.conflicts else ""
+    content, conflicts = merge
+    places = f"{conflicts} place{'s' * (conflicts > 1)} changed by both"
+    return content, places if conflicts else ""
 
 
 class Installed(Struct, frozen=True):

@@ -177,9 +177,9 @@ def _of_no_record(git: Git, contents: Sequence[bytes | None]) -> bytes | None:
             f"taken away in one clone and changed in another; {_BY_HAND}", code="conflict"
         )
     merged = merged_text(git, ours, base or b"", theirs)
-    if merged is None or merged.conflicts:
+    if merged is None or merged[1]:
         raise BadInputError(f"changed by both in the same place; {_BY_HAND}", code="conflict")
-    return merged.content
+    return merged[0]
 
 
 def _unfit(entries: Entries) -> list[Problem]:

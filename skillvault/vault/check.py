@@ -36,8 +36,9 @@ def findings(
     broken = [r for r in parsed.values() if isinstance(r, Problem)]
     for record in parsed.values():
         broken += record.problems if isinstance(record, LinkList) else ()
-    broken += _policy_problems(view)
-    broken += _expertise_problems(view)
+    broken += _problems_of(layout.MARK, lambda: view.policy)
+    content = view.bytes_at(layout.EXPERTISE)
+    broken += _problems_of(layout.EXPERTISE, lambda: expertise.decode(content or b""))
     broken += _hidden(view.texts_at(paths))
     notes = [*integrity.notes(seen), *_missing_lists(view, paths)]
     return [*broken, *integrity.problems(seen)], notes
@@ -82,22 +83,13 @@ def uncommitted(committed: Mapping[str, str], view: View) -> Iterator[Problem]:
             yield Problem(path, None, "uncommitted", message)
 
 
-def _policy_problems(view: View) -> list[Problem]:
+def _problems_of(path: str, read: Callable[[], object]) -> list[Problem]:
+    """Why one of the vault's own files cannot be read."""
     try:
-        _ = view.policy
+        read()
     except BadInputError as error:
-        message = error.message.removeprefix(f"{layout.MARK}: ")
-        return [Problem(layout.MARK, error.key, error.code, message)]
-    return []
-
-
-def _expertise_problems(view: View) -> list[Problem]:
-    """Why the patterns cannot be read."""
-    content = view.bytes_at(layout.EXPERTISE)
-    try:
-        expertise.decode(content or b"")
-    except BadInputError as error:
-        return [Problem(layout.EXPERTISE, error.key, error.code, error.message)]
+        message = error.message.removeprefix(f"{path}: ")
+        return [Problem(path, error.key, error.code, message)]
     return []
 
 
@@ -136,7 +128,7 @@ def find_losses(git: Git, head: Snapshot) -> list[LostCommit]:
     as it left it, so that a cherry-pick needs no decision. A path that a later commit removed
     stays away.
     """
-    commits = [commit for commit in git.lost() if all(map(_is_vaults, commit.files))]
+    commits = [commit for commit in git.history.lost() if all(map(_is_vaults, commit.files))]
     paths = sorted({path for commit in commits for path in commit.files})
     if not paths or head.commit is None:
         return []

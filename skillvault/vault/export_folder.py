@@ -289,7 +289,10 @@ def _place_content(root: Path, place: str, content: bytes | None, drafts: Path) 
     base = root.resolve()
     target = _inside(root, place).relative_to(base).as_posix()
     if content is None:
-        _remove(base, target)
+        if "/" in target:
+            remove_file(base, target)  # and the folders of ours that it leaves empty
+        else:
+            (base / target).unlink()
         return
     draft = draft_file(drafts, content)
     mode = EXECUTABLE if isinstance(content, Program) else None
@@ -297,11 +300,3 @@ def _place_content(root: Path, place: str, content: bytes | None, drafts: Path) 
         place_file(base, target, draft, mode=mode, replace=before is not None)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def _remove(base: Path, target: str) -> None:
-    """Remove a file, and the folders of ours that it leaves empty."""
-    if "/" in target:
-        remove_file(base, target)
-    else:
-        (base / target).unlink()

@@ -1,7 +1,7 @@
 """Where a record came from, and what came of it: trees over links, from a snapshot."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from skillvault.model.records import RecordKind, Ref
 from skillvault.vault.files import layout
 from skillvault.vault.index.snapshot import Topics
 
-Trail = tuple[Ref, ...]
+_Steps = Callable[[Topics, Ref], Iterator[tuple[str | None, Ref]]]
 
 _MIN_PREFIX = 6
 # The same id names an outcome and its evaluation; asked backward the evaluation is meant.
@@ -73,29 +73,27 @@ def _url_of(snapshot: Topics, origin: Ref) -> str | None:
     return next((str(url) for url in urls if url), None)
 
 
-def sources(snapshot: Topics, ref: Ref, above: Trail = ()) -> list[dict[str, Any]]:
+def sources(snapshot: Topics, ref: Ref) -> list[dict[str, Any]]:
     """The tree backward: `[{link, ref, sources}]`; a circle ends where it closes."""
-    trail = (*above, ref)
-    return [
-        {
-            "link": link,
-            "ref": node(snapshot, end),
-            "sources": [] if end in trail else sources(snapshot, end, trail),
-        }
-        for link, end in _behind(snapshot, ref)
-    ]
+    return _tree(snapshot, ref, "sources", _behind)
 
 
-def targets(snapshot: Topics, ref: Ref, above: Trail = ()) -> list[dict[str, Any]]:
+def targets(snapshot: Topics, ref: Ref) -> list[dict[str, Any]]:
     """The tree forward: `[{link, ref, targets}]`; a circle ends where it closes."""
+    return _tree(snapshot, ref, "targets", _ahead)
+
+
+def _tree(
+    snapshot: Topics, ref: Ref, key: str, steps: _Steps, above: tuple[Ref, ...] = ()
+) -> list[dict[str, Any]]:
     trail = (*above, ref)
     return [
         {
             "link": link,
             "ref": node(snapshot, end),
-            "targets": [] if end in trail else targets(snapshot, end, trail),
+            key: [] if end in trail else _tree(snapshot, end, key, steps, trail),
         }
-        for link, end in _ahead(snapshot, ref)
+        for link, end in steps(snapshot, ref)
     ]
 
 

@@ -112,7 +112,7 @@ def repository(root: Path) -> tuple[Git, str]:
             "init` in the clone"
         )
     if not (root / ".git").exists():
-        if nameless := git.nameless():
+        if nameless := git.committer.nameless(git.settings()):
             raise PausedError(f"paused: {nameless}")
         git.init(BRANCH)
     git.dirs()
@@ -134,7 +134,9 @@ def equip(root: Path, git: Git, report: SetupReport, *, post_merge: bool) -> Non
     _exclude(root, git, report)
     _install_driver(root, git)
     _join_rules(root, git, report)  # behind the driver's lines, which stand there or not at all
-    _install_hunks(git)
+    # The hunks of a record's diff name the key that they are in.
+    if git.text("config", "--local", "--get", HUNKS, ok=(0, 1)) != KEY_LINE:
+        git.run("config", "--local", HUNKS, KEY_LINE)
     clone_name(git)
 
 
@@ -227,12 +229,6 @@ def _install_driver(root: Path, git: Git) -> None:
         local.parent.mkdir(exist_ok=True)
         with local.open("a", encoding="utf-8") as file:
             file.write("\n".join([*lines, ""]))
-
-
-def _install_hunks(git: Git) -> None:
-    """Let the hunks of a record's diff name the key that they are in."""
-    if git.text("config", "--local", "--get", HUNKS, ok=(0, 1)) != KEY_LINE:
-        git.run("config", "--local", HUNKS, KEY_LINE)
 
 
 def lacks_driver(root: Path, git: Git) -> bool:

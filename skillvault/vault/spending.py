@@ -134,8 +134,8 @@ class Ledger:
     ) -> None:
         """Close an unanswered call; nobody asks for `pause` seconds. `billed`: it may cost."""
         with self._writing() as db:
-            usd = _open_usd(db, call) if billed else 0.0
-            _close_call(db, call, "failed", Spent(cost_usd=usd))
+            (usd,) = db.execute("select usd from call where id = ?", (call,)).fetchone()
+            _close_call(db, call, "failed", Spent(cost_usd=usd if billed else 0.0))
             failures = _circuit(db).failures + 1
             if pause is not None:
                 failures = max(failures, _OPENS)  # one probe, when it is over
@@ -351,11 +351,6 @@ def _under_way(db: sqlite3.Connection, call: int | None, now: float) -> bool:
     """Return True if a call is open, and not of a process that was killed."""
     sql = "select 1 from call where id = ? and state = 'open' and at > ?"
     return db.execute(sql, (call, now - _LONGEST)).fetchone() is not None
-
-
-def _open_usd(db: sqlite3.Connection, call: int) -> float:
-    usd: float = db.execute("select usd from call where id = ?", (call,)).fetchone()[0]
-    return usd
 
 
 def _close_call(db: sqlite3.Connection, call: int, state: str, spent: Spent) -> None:

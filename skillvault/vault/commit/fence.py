@@ -148,7 +148,7 @@ def gc_lock(common: Path, wait: float = _GC_WAIT) -> Iterator[None]:
     """
     path, deadline = common / "gc.pid", time.monotonic() + wait
     with _gc_owner(path, common / "skillvault" / _GC_OWNER, deadline) as owner:
-        while not _claim_gc(path, _gc_words()):
+        while not _claim_gc(path):
             _pause_for_gc(path, deadline)
         try:
             yield
@@ -205,25 +205,18 @@ def _gc_words() -> str:
     return f"{os.getpid()} {socket.gethostname()}"
 
 
-def _claim_gc(path: Path, words: str) -> bool:
+def _claim_gc(path: Path) -> bool:
     """Write gc.pid, if no living `git gc` has; one that is left behind is removed."""
-    with _gc_draft(path, words) as draft:
+    draft = path.parent / "skillvault" / f"lock-{draft_name()}"
+    try:
+        draft.write_text(_gc_words())  # it is to appear whole: a half one is taken for git's
         if _linked(draft, path):
             return True
+    finally:
+        draft.unlink(missing_ok=True)
     if not _gc_lives(path):
         path.unlink(missing_ok=True)
     return False
-
-
-@contextmanager
-def _gc_draft(path: Path, words: str) -> Iterator[Path]:
-    """A file with the words of a gc.pid, to appear whole: a half one is taken for git's."""
-    draft = path.parent / "skillvault" / f"lock-{draft_name()}"
-    try:
-        draft.write_text(words)
-        yield draft
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _gc_lives(path: Path) -> bool:

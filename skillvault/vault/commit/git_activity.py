@@ -87,16 +87,11 @@ def writers_of(state: os.stat_result) -> set[int]:
 
     None without /proc.
     """
-    return {pid for pid, fd in _holders(state) if _writes(pid, fd)}
-
-
-def _holders(state: os.stat_result) -> Iterator[tuple[int, str]]:
-    """(process, descriptor) of those that have a file open."""
-    yield from (
-        (int(pid), name)
+    return {
+        int(pid)
         for pid, name in _descriptors()
-        if _is_file(f"{_PROC}/{pid}/fd/{name}", state)
-    )
+        if _is_file(f"{_PROC}/{pid}/fd/{name}", state) and _writes(pid, name)
+    }
 
 
 def _descriptors() -> Iterator[tuple[str, str]]:
@@ -116,10 +111,10 @@ def _is_file(link: str, state: os.stat_result) -> bool:
         return False
 
 
-def _writes(pid: int, descriptor: str) -> bool:
+def _writes(pid: str, descriptor: str) -> bool:
     """Whether a process may write by a descriptor."""
     try:
-        text = (_PROC / str(pid) / "fdinfo" / descriptor).read_text()
+        text = (_PROC / pid / "fdinfo" / descriptor).read_text()
     except OSError:
         return False
     flags = re.search(r"^flags:\s*([0-7]+)", text, re.MULTILINE)

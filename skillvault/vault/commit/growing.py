@@ -54,7 +54,7 @@ class Late:
         """Wait until nobody has it open, and append what arrived; not for ever."""
         try:
             end = time.monotonic() + _LATE_SECONDS
-            while self._is_open_elsewhere() and time.monotonic() < end:
+            while writers_of(os.fstat(self._descriptor)) and time.monotonic() < end:
                 self._append_late()
                 time.sleep(_PAUSE)
             self._append_late()  # what was written before it was closed
@@ -77,9 +77,6 @@ class Late:
         """Let go of the second name."""
         if self._kept:
             self._kept.unlink(missing_ok=True)
-
-    def _is_open_elsewhere(self) -> bool:
-        return bool(writers_of(os.fstat(self._descriptor)))
 
     def _append_late(self) -> None:
         late = self._late()
@@ -151,7 +148,9 @@ class GrowingFile:
             old = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
             new = change(old)
             if new != old:
-                late = Late(place, descriptor, _keep(place, self._second_name(len(old))), len(old))
+                # The second name says how much of the file the new one stands for.
+                name = f"late-{len(old)}-{quote(self._path, safe='')}-{draft_name()}"
+                late = Late(place, descriptor, _keep(place, self._folder / name), len(old))
                 self._put(new)
         except BaseException:
             if late:
@@ -161,10 +160,6 @@ class GrowingFile:
         if late is None:
             os.close(descriptor)
         return late
-
-    def _second_name(self, taken: int) -> Path:
-        """A second name, which says how much of the file the new one stands for."""
-        return self._folder / f"late-{taken}-{quote(self._path, safe='')}-{draft_name()}"
 
     def _put(self, content: bytes) -> None:
         draft = draft_file(self._folder / "drafts", content)

@@ -60,11 +60,8 @@ class Journal:
     def __init__(self, root: Path, git: Git) -> None:
         self._root = root
         self._git = git
+        self._folder = git.dirs()[0] / "skillvault"
         self._own: tuple[Path, int] | None = None
-
-    @property
-    def _folder(self) -> Path:
-        return self._git.dirs()[0] / "skillvault"
 
     def intend(self, intent: Intent) -> None:
         """State an intent; it is there whole or not at all."""

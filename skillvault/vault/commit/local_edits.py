@@ -64,7 +64,7 @@ def _left_by_lost_commits(
 ) -> dict[str, frozenset[str | None]]:
     """path -> its blob in the index, for those that stand there as a lost commit left them."""
     lost: dict[str, set[str | None]] = {}
-    for commit in git.lost():
+    for commit in git.history.lost():
         for path in commit.files.keys() & set(paths):
             entry = commit.files[path].after
             if index.get(path) == entry and (entry or _is_moved(git, commit, path)):
@@ -101,8 +101,7 @@ def local_edits(
         modes = {mode_of(content or b"", before), mode_of(b"", before)}
         blob = blob_id(content) if content is not None else None
         change = _Target(path, blob, frozenset(modes), grown.get(path))
-        reason = beside.get(path) or _edit_reason(root, ground, change)
-        if reason:
+        if reason := beside.get(path) or _edit_reason(root, ground, change):
             reasons[path] = reason
     for target, source in moved.items():
         # What only the changes before this one made is nobody's to remove.

@@ -52,14 +52,6 @@ def mark_internal(path: str, content: bytes) -> bytes:
         raise EditedError(f"{path}: {error}") from None
 
 
-def unmark_internal(path: str, content: bytes) -> bytes:
-    """A skill's file that has the mark without it; EditedError if other text would change."""
-    try:
-        return front_matter.without_key(content, INTERNAL_KEY)
-    except BadInputError as error:
-        raise EditedError(f"{path}: {error}") from None
-
-
 KEY = ("metadata", "written")
 
 
@@ -115,7 +107,10 @@ def marked(files: Files, origins: Mapping[str, str], history: History, git: Git)
         if layout.shelf_of(path) != layout.SERVED:
             marks[path] = mark_internal(path, content)
         elif is_internal(content) and _has_shelf_mark(path, origins.get(path), history, git):
-            marks[path] = unmark_internal(path, content)
+            try:
+                marks[path] = front_matter.without_key(content, INTERNAL_KEY)
+            except BadInputError as error:
+                raise EditedError(f"{path}: {error}") from None
     return files | marks
 
 

@@ -136,13 +136,10 @@ class Writer:
         self._durable = durable
         self._check_normal = check_normal
         self._steps = steps
+        self._folder = git.dirs()[0] / "skillvault"
         self._journal = Journal(root, git)
         self._begun = False  # whether anything of a publication can be seen yet
         self._late: list[Late] = []
-
-    @property
-    def _folder(self) -> Path:
-        return self._git.dirs()[0] / "skillvault"
 
     def publish(
         self, staged: Sequence[StagedChange], parent: str | None, at: datetime
@@ -227,7 +224,12 @@ class Writer:
         if not transaction.prepare():
             transaction.let_go()
             if self._git.tip(self._branch) == parent:
-                _refuse(transaction.error)
+                error = transaction.error
+                if "File exists" not in error:
+                    raise GitError(f"git update-ref: {error}")
+                raise VaultBusyError(
+                    f"another git has locked the branch ({error[:300]}); try again when it ends"
+                )
             return False
         self._check_normal()
         intent = self._intent(prepared.group, prepared.entries, base, prepared.intent.new)
@@ -238,7 +240,12 @@ class Writer:
             return self._carry_out(prepared, intent, transaction)
         except BaseException as error:
             transaction.let_go()
-            self._roll_back(intent, error)
+            try:
+                self._journal.roll_back(intent)
+            except (OSError, GitError) as again:  # the journal stays, for the next writer
+                error.add_note(
+                    f"the next command that writes undoes the unfinished change ({again})"
+                )
             raise
 
     def _carry_out(self, prepared: _Prepared, intent: Intent, transaction: RefTransaction) -> bool:
@@ -292,8 +299,8 @@ class Writer:
         self._put_back_missing(files, intent)
 
     def _is_cleaning(self) -> bool:
-        processes = git_processes(self._root, *self._git.dirs())
-        return any(process.command == "clean" for process in processes)
+        found = git_processes(self._root, *self._git.dirs())
+        return any(process.command == "clean" for process in found)
 
     def _put_back_missing(self, files: Mapping[str, bytes | None], intent: Intent) -> None:
         """Put files of ours that are gone in their place once more."""
@@ -430,7 +437,9 @@ class Writer:
                 late = GrowingFile(self._root, path, self._folder).grow(growths[path], content)
                 self._late += [late] if late else []
                 continue
-            mode = _new_mode(place, prepared.base.ground.tree.get(path))
+            entry, before = place.entry, prepared.base.ground.tree.get(path)
+            # None: it is neither new nor of another mode, and keeps its own.
+            mode = entry.mode if entry and (before is None or before.mode != entry.mode) else None
             if place.after == place.before and mode in (None, mode_at(self._root, path)):
                 continue
             if blob_at(self._root, path) != place.before:
@@ -441,31 +450,9 @@ class Writer:
                 draft, replace = prepared.drafts[path], place.before is not None
                 work_tree.place_file(self._root, path, draft, mode=mode, replace=replace)
 
-    def _roll_back(self, intent: Intent, cause: BaseException) -> None:
-        """Undo what was done; if even that fails the journal stays, for the next writer."""
-        try:
-            self._journal.roll_back(intent)
-        except (OSError, GitError) as error:
-            cause.add_note(f"the next command that writes undoes the unfinished change ({error})")
-
-
-def _new_mode(place: Place, before: Entry | None) -> str | None:
-    """The mode that a file gets which is new, or has another one; None: it keeps its own."""
-    entry = place.entry
-    return entry.mode if entry and (before is None or before.mode != entry.mode) else None
-
 
 def _draft(root: str, changes: Sequence[Change], steps: frozenset[str]) -> CommitDraft:
     """The commit that changes become; the program's if these steps alone have a part in it."""
     joins = changes[0].joins
     by_program = steps.issuperset(change.step for change in changes)
     return CommitDraft(root, message_of(changes), joins.commit if joins else None, by_program)
-
-
-def _refuse(error: str) -> None:
-    """VaultBusyError if another git has locked a ref; otherwise GitError with git's own words."""
-    if "File exists" not in error:
-        raise GitError(f"git update-ref: {error}")
-    raise VaultBusyError(
-        f"another git has locked the branch ({error[:300]}); try again when it ends"
-    )

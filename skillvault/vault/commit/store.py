@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillvault.model import codec, link_lists
-from skillvault.model.change import LINK, Change, Edit, headline_of, parts_of
+from skillvault.model.change import LINK, Change, Edit, Rewrite, headline_of, parts_of
 from skillvault.model.due import Agenda
 from skillvault.model.errors import EditedError, OutrunError, PausedError, VaultBusyError
 from skillvault.model.policy import Policy
@@ -199,16 +199,12 @@ class Store(threading.local):
             marked = is_programs and isinstance(record, Skill)
             encode = marks.encoded_with_marks if marked else self.encoded
             files[_place_of(record, change)] = encode(record)
-        for edit in change.edits:
+        revisions: list[Edit | Rewrite] = [*change.edits, *change.rewrites]
+        for edit in revisions:
             before = files.get(edit.path) or base.files.read([edit.path]).get(edit.path)
             if before is None:
                 raise EditedError(f"{edit.path}: removed by a commit meanwhile; run again")
             files[edit.path] = _with_edit(before, edit)
-        for rewrite in change.rewrites:
-            before = files.get(rewrite.path) or base.files.read([rewrite.path]).get(rewrite.path)
-            if before is None:
-                raise EditedError(f"{rewrite.path}: removed by a commit meanwhile; run again")
-            files[rewrite.path] = front_matter.with_body(before, rewrite.body)
         if is_programs and (texts := _rewritten_skills(change)):
             theirs = {rewrite.path: rewrite.theirs for rewrite in change.rewrites}
             before_it = base.files.read(texts) | dict(change.files)  # what is copied and rewritten
@@ -270,7 +266,8 @@ class Store(threading.local):
 
     def paused(self, policy: Policy) -> str | None:
         """Why nothing may be committed now; None when all is normal."""
-        reason = self.git.pause_reason(policy.branch) or self.git.nameless()
+        reason = self.git.pause_reason(policy.branch)
+        reason = reason or self.git.committer.nameless(self.git.settings())
         return reason or journal.Journal(self.root, self.git).unreadable()
 
     def apply(
@@ -331,7 +328,8 @@ class Store(threading.local):
                     with self.index.without_waiting():
                         self.follow()
                         changes = [self.stage(staged.change) for staged in changes]
-                _refuse_outrun(changes, base, parent)
+                if base != parent and any(staged.change.joins for staged in changes):
+                    raise OutrunError("the branch moved while a merge was computed; run again")
                 _refuse_stale(self.git, {p for one in changes for p in one.files}, base, parent)
                 _refuse_misjudged(self, changes, parent)
                 commits = writer.publish(changes, parent, now)
@@ -376,7 +374,9 @@ class Store(threading.local):
             yield
 
 
-def _with_edit(before: bytes, edit: Edit) -> bytes:
+def _with_edit(before: bytes, edit: Edit | Rewrite) -> bytes:
+    if isinstance(edit, Rewrite):
+        return front_matter.with_body(before, edit.body)
     if edit.value is None:
         return front_matter.without_key(before, edit.key)
     return front_matter.with_key(before, edit.key, edit.value, bare=edit.path == layout.MARK)
@@ -534,12 +534,6 @@ def _refuse_stale(git: Git, files: Iterable[str], base: str | None, tip: str | N
     for path in sorted(files):
         if path in changed:
             raise EditedError(f"{path}: changed by a commit meanwhile; run again")
-
-
-def _refuse_outrun(changes: Sequence[StagedChange], base: str | None, tip: str | None) -> None:
-    """A merge is of two commits: where the branch has moved on, it is another one."""
-    if base != tip and any(staged.change.joins for staged in changes):
-        raise OutrunError("the branch moved while a merge was computed; run again")
 
 
 def _refuse_misjudged(store: Store, changes: Sequence[StagedChange], tip: str | None) -> None:

@@ -8,9 +8,8 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -94,13 +93,6 @@ class CodeBase(Struct, frozen=True):
             yield from contents.items()
 
 
-class _Entry(NamedTuple):
-    """A committed file: its blob, and how many bytes it has."""
-
-    blob: str
-    size: int
-
-
 def open_code_base(place: Path, root: Path, name: str = "") -> CodeBase:
     """The code base at a place; `root` is the vault's, `name` by default the folder's.
 
@@ -122,20 +114,26 @@ def _code_base_at(place: Path, root: Path, name: str) -> CodeBase:
     if not entries:  # also a folder inside a repository that holds nothing of it
         walked = dict(sorted(_walked(place, root)))
         sizes, documents = _parted(walked)
-        version = _walked_version(walked)
-        return CodeBase(name, version, sizes, lambda paths: _bytes_of(place, paths), documents)
+        # What betrays that other files stand in the folder.
+        lines = "".join(f"{path}\0{size}\n" for path, size in walked.items())
+        version = hashlib.sha256(lines.encode(errors="surrogateescape")).hexdigest()
+
+        def read_files(paths: Sequence[str]) -> Mapping[str, bytes]:
+            return {path: (place / path).read_bytes() for path in paths}
+
+        return CodeBase(name, version, sizes, read_files, documents)
     ours = {
-        path: entry
-        for path, entry in entries.items()
-        if is_own(path, entry.size) and not _is_vaults(place / path, root)
+        path: (blob, size)
+        for path, (blob, size) in entries.items()
+        if is_own(path, size) and not _is_vaults(place / path, root)
     }
     objects = _objects(place)
 
     def read_blobs(paths: Sequence[str]) -> Mapping[str, bytes]:
-        contents = objects.blobs(ours[path].blob for path in paths)
-        return {path: contents[ours[path].blob] for path in paths}
+        contents = objects.blobs(ours[path][0] for path in paths)
+        return {path: contents[ours[path][0]] for path in paths}
 
-    sizes, documents = _parted({path: entry.size for path, entry in ours.items()})
+    sizes, documents = _parted({path: size for path, (_, size) in ours.items()})
     return CodeBase(name, version, sizes, read_blobs, documents)
 
 
@@ -158,11 +156,6 @@ def committed_version(place: Path) -> str:
     if not any((folder / ".git").exists() for folder in (inside, *inside.parents)):
         return ""
     return Runner(place).text("rev-parse", "--verify", "HEAD^{commit}")
-
-
-def is_searched(path: str, size: int) -> bool:
-    """Whether a file of a code base counts for every rule: own code, not too large."""
-    return is_own(path, size) and not _is_document(path)
 
 
 def is_own(path: str, size: int) -> bool:
@@ -189,16 +182,16 @@ def _is_vaults(place: Path, root: Path) -> bool:
     return inside.parts[0] in _OF_VAULT or str(inside) in _VAULT_FILES
 
 
-def _committed_files(runner: Runner, commit: str) -> dict[str, _Entry]:
-    """path -> entry of the regular files of a commit, below the folder asked from."""
-    entries: dict[str, _Entry] = {}
+def _committed_files(runner: Runner, commit: str) -> dict[str, tuple[str, int]]:
+    """path -> (blob, size) of the regular files of a commit, below the folder asked from."""
+    entries: dict[str, tuple[str, int]] = {}
     for line in runner.run("ls-tree", "-r", "-l", "-z", commit).split(b"\0")[:-1]:
         meta, _, path = os.fsdecode(line).partition("\t")
         mode, _, blob, size = meta.split()
         if mode in (REGULAR, EXECUTABLE):
             if not size.isdigit():  # git says `BAD`
                 raise GitError(f"{path}: its content is missing from the repository")
-            entries[path] = _Entry(blob, int(size))
+            entries[path] = blob, int(size)
     return entries
 
 
@@ -216,16 +209,6 @@ def _walked(place: Path, root: Path) -> Iterator[tuple[str, int]]:
 
 def _raise(error: OSError) -> None:
     raise error
-
-
-def _bytes_of(place: Path, paths: Iterable[str]) -> dict[str, bytes]:
-    return {path: (place / path).read_bytes() for path in paths}
-
-
-def _walked_version(sizes: Mapping[str, int]) -> str:
-    """What betrays that other files stand in a folder."""
-    lines = "".join(f"{path}\0{size}\n" for path, size in sizes.items())
-    return hashlib.sha256(lines.encode(errors="surrogateescape")).hexdigest()
 
 
 def reason_of(error: GitError | OSError) -> str:

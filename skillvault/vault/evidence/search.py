@@ -47,10 +47,12 @@ def search_code(
     searcher = Searcher(terms)
     files: dict[str, set[str]] = {}
     searched = 0
-    for path, content in _contents(bases, scope):
-        searched += 1
-        for term in searcher.terms_in(path, content):
-            files.setdefault(term, set()).add(path)
+    for base in bases:
+        for path, content in base.contents(scope):
+            name = path_in(bases, base, path)
+            searched += 1
+            for term in searcher.terms_in(name, content):
+                files.setdefault(term, set()).add(name)
     return Occurrences({term: frozenset(paths) for term, paths in files.items()}, searched)
 
 
@@ -86,12 +88,6 @@ def _contents_of(bases: Sequence[CodeBase], files: Collection[str]) -> Iterator[
 def path_in(bases: Sequence[CodeBase], base: CodeBase, path: str) -> str:
     """How a file is called: behind the name of its code base if there are several."""
     return path if len(bases) == 1 else f"{base.name}/{path}"
-
-
-def _contents(bases: Sequence[CodeBase], scope: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    for base in bases:
-        for path, content in base.contents(scope):
-            yield path_in(bases, base, path), content
 
 
 def _automaton(terms: Iterable[tuple[str, str]]) -> Any:

@@ -49,11 +49,8 @@ def seeds() -> Path:
 def is_shut(root: Path, folder: Path) -> bool:
     """Whether a folder holds, or lies in, one of the vault's that is never served."""
     place = folder.resolve()
-    return any(_overlap(place, (root / shut).resolve()) for shut in _SHUT)
-
-
-def _overlap(folder: Path, other: Path) -> bool:
-    return folder.is_relative_to(other) or other.is_relative_to(folder)
+    others = [(root / shut).resolve() for shut in _SHUT]
+    return any(place.is_relative_to(one) or one.is_relative_to(place) for one in others)
 
 
 def outside(root: Path, dirs: Iterable[str]) -> list[Path]:
@@ -185,7 +182,9 @@ def plugins() -> tuple[list[Path], list[Problem]]:
     points, broken = _entry_points()
     for point in sorted(points, key=lambda point: (point.name, point.value)):
         try:
-            folders.append(_folder(_package(point.value)))
+            # Without an object or extras behind the package.
+            package = point.value.partition(":")[0].partition("[")[0].strip()
+            folders.append(_folder(package))
         except BadInputError as error:
             problems.append(Problem(point.name, None, error.code, error.message))
     return folders, broken + problems
@@ -226,11 +225,6 @@ def _distribution_name(distribution: "Distribution") -> str:
         return str(distribution.metadata["Name"] or "a package without a name").lower()
     except _UNREADABLE:
         return "a package without a name"
-
-
-def _package(value: str) -> str:
-    """The package that an entry point names, without an object or extras behind it."""
-    return value.partition(":")[0].partition("[")[0].strip()
 
 
 def _folder(package: str) -> Path:

@@ -7,6 +7,7 @@ import re
 from datetime import UTC
 from functools import lru_cache
 from pathlib import Path
+from typing import cast
 
 from skillvault.model import records
 from skillvault.model.errors import NotAVaultError
@@ -55,12 +56,6 @@ _SKILL = re.compile(r"^(?P<folder>skills|proposed|archive)/(?P<id>[^/]+)/SKILL\.
 _FACT = re.compile(r"^memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
 _LINKS = ".links.yaml"  # how the name of a list of links ends, beside the record they lead from
 _SKILL_LINKS = re.compile(r"^links/(?P<id>[^/]+)\.yaml\Z")
-_FOLDER_KIND: dict[str, RecordKind] = {
-    "outcomes": "outcome",
-    "evaluations": "evaluation",
-    "recommendations": "recommendation",
-    "retractions": "retraction",
-}
 
 
 def find_root(start: Path) -> Path:
@@ -103,17 +98,11 @@ def skill_path(name: str, shelf: str = "skills") -> str:
     return f"{shelf}/{name}/SKILL.md"
 
 
-def path_of(record: Record) -> str:  # noqa: PLR0911 (one a kind)
+def path_of(record: Record) -> str:
     """Where a new record goes. A `proposed` skill waits outside what hosts load."""
     match record:
-        case Outcome():
-            return outcome_path(record.domain, record.id)
-        case Evaluation():
-            return outcome_path(record.domain, record.id, "evaluations")
-        case Recommendation():
-            return outcome_path(record.domain, record.id, "recommendations")
-        case Retraction():
-            return outcome_path(record.domain, record.id, "retractions")
+        case Outcome() | Evaluation() | Recommendation() | Retraction():
+            return outcome_path(record.domain, record.id, f"{type(record).__name__.lower()}s")
         case Session():
             return session_path(record)
         case Fact():
@@ -133,7 +122,7 @@ def ref_of(path: str) -> Ref | None:  # noqa: PLR0911 (one a kind)
     if path.endswith(_LINKS):
         return None
     if match := _DATED.match(path):
-        return Ref(_FOLDER_KIND[match["folder"]], match["id"])
+        return Ref(cast("RecordKind", match["folder"].removesuffix("s")), match["id"])
     if match := _SESSION.match(path):
         return Ref("session", match["id"])
     if match := _ANSWER.match(path):

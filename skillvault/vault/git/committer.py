@@ -79,10 +79,12 @@ class Committer:
         shas: list[str] = []
         for draft in drafts:
             parents = [sha for sha in (parent, draft.joins) if sha]
-            names = self._who_committed(settings, at, by_program=draft.by_program)
-            lines = b"" if settings.signs else names
+            who, lines = self._named.get(draft.by_program, (None, b""))
+            if settings.signs or who != settings.who():
+                lines = b""  # git must be asked
             if lines:
-                parent = self._objects().write_commit(_commit(draft, parents, lines))
+                dated = _WHEN.sub(b"> %d +0000" % at.timestamp(), lines)
+                parent = self._objects().write_commit(_commit(draft, parents, dated))
             else:
                 parent = self._commit_tree(draft, parents, at, settings)
                 if not settings.signs:
@@ -90,11 +92,6 @@ class Committer:
                     self._named[draft.by_program] = settings.who(), lines
             shas.append(parent)
         return shas
-
-    def _who_committed(self, settings: Settings, at: datetime, *, by_program: bool) -> bytes:
-        """Git's lines of a commit that say who made it, at a time; b"" before it was asked."""
-        who, names = self._named.get(by_program, (None, b""))
-        return _dated(names, at) if who == settings.who() else b""
 
     def _commit_tree(
         self, draft: CommitDraft, parents: Sequence[str], at: datetime, settings: Settings
@@ -135,11 +132,6 @@ def _author_lines(commit: bytes) -> bytes:
     head, _, _ = commit.partition(b"\n\n")
     lines = [line for line in head.split(b"\n") if not line.startswith((b"tree ", b"parent "))]
     return b"\n".join(lines)
-
-
-def _dated(names: bytes, at: datetime) -> bytes:
-    """These lines at another time."""
-    return _WHEN.sub(b"> %d +0000" % at.timestamp(), names)
 
 
 def _commit(draft: CommitDraft, parents: Sequence[str], names: bytes) -> bytes:

@@ -161,17 +161,15 @@ class Settings:
     @cached_property
     def signing(self) -> dict[str, str]:
         """What to make commits with, as git's environment."""
-        signers = self._signers() if self.signs else {}
-        return as_environment({"user.useConfigOnly": "true", **signers})
-
-    def _signers(self) -> dict[str, str]:
-        """Settings for what signs, where the repository's own config names other programs."""
+        plain = {"user.useConfigOnly": "true"}
         signers = [line for line in self.lines if line.key in _SIGNERS]
-        if not any(line.own for line in signers):
-            return {}
+        if not self.signs or not any(line.own for line in signers):
+            return as_environment(plain)
+        # The repository's own config may name no program that signs.
         trusted = {line.key: line.value or "" for line in signers if not line.own}
         program = trusted.get("gpg.openpgp.program", trusted.get("gpg.program", "gpg"))
-        return {**_SIGNERS, **trusted, "gpg.program": program, "gpg.openpgp.program": program}
+        programs = {"gpg.program": program, "gpg.openpgp.program": program}
+        return as_environment(plain | _SIGNERS | trusted | programs)
 
     @cached_property
     def staging(self) -> dict[str, str]:

@@ -207,6 +207,13 @@ class History:
             at += size + 1
         return contents
 
+    def lost(self) -> list[LostCommit]:
+        """The commits of ours that a reflog names and no branch has, oldest first."""
+        form = ("--date-order", "--reverse", f"--grep=^{STEP}: ", "--format=%H%x00%B")
+        messages = dict(_fields(self._git.run("log", "-z", *form, *_NO_BRANCH), 2))
+        files = _files(self._git, list(messages)) if messages else {}
+        return [LostCommit(sha, text, files.get(sha, {})) for sha, text in messages.items()]
+
 
 def utc(date: str) -> str:
     """A time as git prints it, in one notation whatever its version."""
@@ -225,18 +232,6 @@ def _records(out: bytes) -> Iterator[str]:
 
 def _chunks(paths: Sequence[str]) -> Iterator[Sequence[str]]:
     return (paths[i : i + _CHUNK] for i in range(0, len(paths), _CHUNK))
-
-
-def lost_commits(git: Runner) -> list[LostCommit]:
-    """Those of ours that are in no branch, oldest first."""
-    out = git.run(
-        "log", "-z", "--date-order", "--reverse", f"--grep=^{STEP}: ", "--format=%H%x00%B",
-        *_NO_BRANCH,
-    )  # fmt: skip
-    fields = out.decode(errors="replace").split("\0")
-    messages = dict(zip(fields[::2], fields[1::2], strict=False))
-    files = _files(git, list(messages)) if messages else {}
-    return [LostCommit(sha, text, files.get(sha, {})) for sha, text in messages.items()]
 
 
 def new_home(path: str, files: Mapping[str, Diff]) -> str | None:

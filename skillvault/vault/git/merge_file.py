@@ -7,7 +7,6 @@ import shlex
 import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
 
 from skillvault.vault.git.repository import Git
 
@@ -35,15 +34,11 @@ _MOST = 127  # conflicts that git counts
 _NAMES = ("ours", "base", "theirs")
 
 
-class MergedText(NamedTuple):
-    """A text with the changes of both sides, ours where they differ, and in how many places."""
+def merged_text(git: Git, ours: bytes, base: bytes, theirs: bytes) -> tuple[bytes, int] | None:
+    """(a text with the changes of both sides, ours where they differ; in how many places they do).
 
-    content: bytes
-    conflicts: int
-
-
-def merged_text(git: Git, ours: bytes, base: bytes, theirs: bytes) -> MergedText | None:
-    """The merge of two texts that were one; None of what is no text."""
+    None of what is no text.
+    """
     with tempfile.TemporaryDirectory(prefix="skillvault-") as place:
         paths = [Path(place) / name for name in _NAMES]
         for path, content in zip(paths, (ours, base, theirs), strict=True):
@@ -53,4 +48,4 @@ def merged_text(git: Git, ours: bytes, base: bytes, theirs: bytes) -> MergedText
         conflicts, _ = git.answer("merge-file", "-p", "-q", "--", *names, ok=codes)
         if conflicts == _BINARY:
             return None
-        return MergedText(git.run("merge-file", "-p", "-q", "--ours", "--", *names), conflicts)
+        return git.run("merge-file", "-p", "-q", "--ours", "--", *names), conflicts

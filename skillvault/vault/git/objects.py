@@ -103,7 +103,7 @@ class Objects:
         """A tree's entries, the caller's own; those read last are kept."""
         entries = self._trees.pop(tree, None)
         if entries is None:
-            entries = trees.tree_of(self._object(tree, _TREE))
+            entries = Tree(trees.nodes_of(self._object(tree, _TREE)))
         self._remember(tree, entries)
         return entries.copy()
 
@@ -145,13 +145,18 @@ class Objects:
         """
         levels = trees.levels(entries)
         folders = self.folders(base, [folder for level in levels for folder in level])
-        trees.set_files(folders, entries)
+        for path, entry in entries.items():
+            folder, _, name = path.rpartition("/")
+            folders[folder].set(name, entry)
         for level in levels:
             kept = [folder for folder in level if folders[folder] or not folder]
             ids = {folder: self._write(_TREE, folders[folder].encoded) for folder in kept}
             for folder in kept:  # the next commit begins with these
                 self._remember(ids[folder], folders[folder])
-            trees.hang(folders, level, ids)
+            for folder in filter(None, level):  # an empty one leaves its parent
+                parent, _, name = folder.rpartition("/")
+                node = Entry(trees.FOLDER, ids[folder]) if folder in ids else None
+                folders[parent].set(name, node)
         return ids[""]
 
     def _write(self, kind: int, content: bytes) -> str:

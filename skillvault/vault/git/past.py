@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
 
 from skillvault.model.errors import UsageError
 from skillvault.vault.git.process import Runner
@@ -18,18 +17,12 @@ from skillvault.vault.git.repository import Git
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-class Past(NamedTuple):
-    """The folder in which a commit is the branch's tip, and when that was made."""
-
-    root: Path
-    at: datetime
-
-
 @contextmanager
-def past_of(git: Git, branch: str, moment: str) -> Iterator[Past]:
+def past_of(git: Git, branch: str, moment: str) -> Iterator[tuple[Path, datetime]]:
     """The branch at a revision, or after all commits of a day or before a time.
 
-    UsageError if there is no such commit.
+    As (the folder in which that commit is its tip, when that was made). UsageError if there is
+    no such commit.
     """
     commit = _commit_at(git, branch, moment)
     at = datetime.fromisoformat(git.text("show", "--no-patch", "--format=%cI", commit))
@@ -44,7 +37,7 @@ def past_of(git: Git, branch: str, moment: str) -> Iterator[Past]:
         runner.run("update-ref", f"refs/heads/{branch}", commit)
         runner.run("read-tree", commit)
         runner.run("checkout-index", "--all", "--quiet")
-        yield Past(root, at)
+        yield root, at
 
 
 def _commit_at(git: Git, branch: str, moment: str) -> str:

@@ -21,7 +21,7 @@ from skillvault.model.errors import GitError, NotAVaultError
 from skillvault.vault.disk import draft_name, is_abandoned
 from skillvault.vault.git.committer import Committer
 from skillvault.vault.git.config import LISTING, Believed, Settings, believed
-from skillvault.vault.git.history import History, LostCommit, lost_commits
+from skillvault.vault.git.history import History
 from skillvault.vault.git.index_file import IndexFile
 from skillvault.vault.git.objects import Objects
 from skillvault.vault.git.process import Runner, as_environment
@@ -185,10 +185,6 @@ class Git:
         shallow, grafts = _content(common / "shallow"), _content(common / "info/grafts")
         return f"{shallow.hex()} {grafts.hex()}".strip()
 
-    def nameless(self) -> str | None:
-        """That git does not know who commits, and what to do; None if it does."""
-        return self.committer.nameless(self.settings())
-
     def init(self, branch: str) -> None:
         """Make the root a repository whose first branch is `branch`."""
         self.run(
@@ -226,10 +222,6 @@ class Git:
     def blobs(self, ids: Iterable[str]) -> dict[str, bytes]:
         """blob id -> bytes."""
         return self.objects.blobs(ids)
-
-    def lost(self) -> list[LostCommit]:
-        """The commits of ours that a reflog names and no branch has, oldest first."""
-        return lost_commits(self._runner)
 
     # ── publishing ───────────────────────────────────────────────────────────────────
 

@@ -4,7 +4,7 @@ A commit then costs what its own folders cost, not what the vault holds.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from skillvault.model.change import Program
@@ -92,32 +92,14 @@ def levels(paths: Mapping[str, object]) -> list[list[str]]:
     return [by_depth[depth] for depth in sorted(by_depth, reverse=True)]
 
 
-def tree_of(raw: bytes) -> Tree:
+def nodes_of(raw: bytes) -> Iterator[tuple[str, Entry]]:
     """The entries of a tree object."""
-    return Tree(_nodes(raw))
-
-
-def _nodes(raw: bytes) -> Iterator[tuple[str, Entry]]:
     at = 0
     while at < len(raw):
         nul = raw.index(b"\0", at)
         mode, _, name = raw[at:nul].partition(b" ")
         at = nul + 1 + _ID_BYTES
         yield name.decode(errors="surrogateescape"), Entry(mode.decode(), raw[nul + 1 : at].hex())
-
-
-def set_files(folders: dict[str, Tree], nodes: Mapping[str, Entry | None]) -> None:
-    """Set or (None) remove the files of these paths in their folders."""
-    for path, node in nodes.items():
-        folder, _, name = path.rpartition("/")
-        folders[folder].set(name, node)
-
-
-def hang(folders: dict[str, Tree], level: Sequence[str], ids: Mapping[str, str]) -> None:
-    """Enter the written folders of a level into their parents; an empty one leaves its own."""
-    for folder in filter(None, level):
-        parent, _, name = folder.rpartition("/")
-        folders[parent].set(name, Entry(FOLDER, ids[folder]) if folder in ids else None)
 
 
 def _sort_key(name: str, entry: Entry) -> bytes:

@@ -20,10 +20,8 @@ _USER = 24  # characters of a user's name
 
 def clone_name(git: Git) -> str:
     """The clone's name, drawn once if it has none and kept in its own config."""
-    return git.settings().clone or _draw(git)
-
-
-def _draw(git: Git) -> str:
+    if kept := git.settings().clone:
+        return kept
     name = f"{slug(_user(), limit=_USER) or 'clone'}-{secrets.token_hex(2)}"
     git.run("config", "--local", CLONE, name)
     return name

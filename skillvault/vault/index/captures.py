@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from skillvault.vault.index.reader import Reader
+from skillvault.vault.index.reader import Topic
 
 _KEPT = "select name, value from state where name = 'capture'"
 
@@ -27,11 +27,8 @@ class LookedFor(Struct, frozen=True):
 _DECODER = msgspec.msgpack.Decoder(LookedFor)
 
 
-class Captures:
+class Captures(Topic):
     """The last look for evidence."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     @property
     def last(self) -> LookedFor | None:

@@ -33,15 +33,8 @@ _TABLES = {
     "outcome": "outcome", "fact": "fact", "session": "session", "skill": "skill", "use": "used",
     "answer": "answer",
 }  # fmt: skip
-_TYPED = {
-    "outcome",
-    "fact",
-    "session",
-    "skill",
-    "link",
-    "recommendation",
-    "answer",
-}  # kinds with a table of their own
+# Kinds with a table of their own.
+_TYPED = {"outcome", "fact", "session", "skill", "link", "recommendation", "answer"}
 _TYPES = {"link": "type", "skill": "kind"}
 _SAME = {
     "decision": "{new}.decision = {old}.decision",

@@ -1,12 +1,10 @@
 """The facts of the vault, and the evaluations that they were made of."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from skillvault.model.records import Evaluation, Fact, JudgeInfo, Status
-from skillvault.vault.index.connection import IndexDatabase
-from skillvault.vault.index.reader import FILES, Reader
+from skillvault.vault.index.reader import FILES, Reader, Topic
 from skillvault.vault.index.records import Folder
-from skillvault.vault.index.rows import bound
 
 _TELLS = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'"
 
@@ -51,8 +49,8 @@ class Facts(Folder[Fact]):
     def by_domain(self, domains: Iterable[str]) -> dict[str, Fact]:
         """The facts of these domains by id, superseded ones included."""
         query = f"{FILES} join fact t on f.n = t.n where t.domain in {{}}"
-        facts = self._reader.records(self._reader.rows_in(query, domains), Fact)
-        return {fact.id: fact for fact in facts}
+        rows = self._reader.rows_in(query, domains)
+        return {fact.id: fact for fact in self._reader.records(rows, Fact)}
 
     def makers(self, facts: Iterable[str]) -> dict[str, str]:
         """Fact -> the outcome of the run that made it, of those that a run made."""
@@ -69,18 +67,18 @@ class Facts(Folder[Fact]):
 
     def runs(self, facts: Iterable[str]) -> dict[str, int]:
         """Fact -> how many evaluations made or repeat it."""
-        return dict(self._link_counts(facts, _TELLS))
+        return self._link_counts(facts, _TELLS)
 
     def against(self, facts: Iterable[str]) -> dict[str, int]:
         """Fact -> how many evaluations speak against it, of those against which any do."""
-        return dict(self._link_counts(facts, "type = 'contradicted'"))
+        return self._link_counts(facts, "type = 'contradicted'")
 
-    def _link_counts(self, facts: Iterable[str], of: str) -> Iterator[tuple[str, int]]:
+    def _link_counts(self, facts: Iterable[str], of: str) -> dict[str, int]:
         query = (
             f"select target_id, count(*) from link where {of} and target_kind = 'fact' "
             f"and target_id in {{}} and not {_OVERRULED} group by target_id"
         )
-        yield from self._reader.rows_in(query, facts)
+        return dict(self._reader.rows_in(query, facts))
 
     def endings(self, facts: Iterable[str]) -> dict[str, Status]:
         """Fact -> how the run ended that made it, of those that a run made."""
@@ -151,42 +149,25 @@ class Facts(Folder[Fact]):
         return {session for (session,) in self._reader.rows_in(query, facts)}
 
 
-class FactKeys:
+class FactKeys(Topic):
     """The keys under which facts are found that may say the same as another.
 
     `sameness` says what a key is; `loop.general` keeps those that are not kept yet.
     """
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
     def under(self, keys: Iterable[str]) -> set[str]:
         """The facts that are kept under any of these keys."""
-        rows = self._reader.rows_in(
-            "select distinct fact from fact_key where key in {}", map(bound, keys)
-        )
-        return {fact for (fact,) in rows}
+        query = "select distinct fact from fact_key where key in {}"
+        return {fact for (fact,) in self._reader.rows_in(query, keys)}
 
     def keys_of(self, facts: Iterable[str]) -> set[str]:
         """The keys that these facts are kept under."""
-        rows = self._reader.rows_in(
-            "select distinct key from fact_key where fact in {}", map(bound, facts)
-        )
-        return {key for (key,) in rows}
+        query = "select distinct key from fact_key where fact in {}"
+        return {key for (key,) in self._reader.rows_in(query, facts)}
 
-
-class WritableFactKeys(FactKeys):
-    """The keys of facts; more can be kept."""
-
-    def __init__(self, reader: Reader, database: IndexDatabase) -> None:
-        super().__init__(reader)
-        self._database = database
-
+    # ── keeping ──────────────────────────────────────────────────────────────────────
     def keep_fact(self, fact: str, keys: Iterable[str]) -> None:
         """Keep a fact under these keys alone."""
-        self._database.begin()
-        name = bound(fact)
-        self._database.rows("delete from fact_key where fact = ?", [name])
-        rows = [(name, bound(key)) for key in keys]
+        self._reader.change_rows("delete from fact_key where fact = ?", [fact])
         query = "insert or ignore into fact_key (fact, key) values (?, ?)"
-        self._database.run(lambda database: database.executemany(query, rows) and None)
+        self._reader.change_many(query, [(fact, key) for key in keys])

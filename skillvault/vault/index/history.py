@@ -3,40 +3,22 @@
 from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
-from typing import NamedTuple
 
 from skillvault.model.records import Commit, Ref
-from skillvault.vault.index.reader import Reader
+from skillvault.vault.index.reader import Topic
+from skillvault.vault.index.rows import Row
 
 _NEWEST = "order by depth desc, date desc, sha desc"
 
 
-class LastChange(NamedTuple):
-    """The latest commit that changed a record, and its step."""
-
-    sha: str
-    step: str
-
-
-class LastNamed(NamedTuple):
-    """The latest commit that names a record, and whether as its source or its target."""
-
-    sha: str
-    role: str
-
-
-class History:
+class History(Topic):
     """The queries about commits."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     def log(self, limit: int | None = None) -> list[Commit]:
         """What each step did in the program's commits, newest first; of so many commits."""
         newest = f"select distinct sha, depth, date from commits where step != '' {_NEWEST} limit ?"
         query = f"select c from commits where sha in (select sha from ({newest}))"
-        rows = self._reader.rows(query, [-1 if limit is None else limit])
-        return self._commits(number for (number,) in rows)
+        return self._commits(self._reader.rows(query, [-1 if limit is None else limit]))
 
     def touched(self, sha: str) -> list[Ref]:
         """The records whose files a commit changes, sorted."""
@@ -48,13 +30,11 @@ class History:
 
     def commits_at(self, sha: str) -> list[Commit]:
         """What each step did in one commit; `step` is "" of a person's."""
-        rows = self._reader.rows("select c from commits where sha = ?", [sha])
-        return self._commits(number for (number,) in rows)
+        return self._commits(self._reader.rows("select c from commits where sha = ?", [sha]))
 
     def commits_by(self, step: str) -> list[Commit]:
         """The commits of a step, newest first."""
-        rows = self._reader.rows("select c from commits where step = ?", [step])
-        return self._commits(number for (number,) in rows)
+        return self._commits(self._reader.rows("select c from commits where step = ?", [step]))
 
     def has_steps(self, steps: Iterable[str]) -> bool:
         """Whether any of these steps made a commit."""
@@ -69,7 +49,7 @@ class History:
         margin = at.astimezone(UTC) - timedelta(days=1)  # a date is in its committer's time zone
         query = "select c, date from commits where date >= ?"
         dated = self._reader.rows(query, [margin.date().isoformat()])
-        return self._commits(c for c, date in dated if datetime.fromisoformat(date) >= at)
+        return self._commits((c,) for c, date in dated if datetime.fromisoformat(date) >= at)
 
     def of_kind(self, kind: str) -> list[tuple[str, str, str, str, str]]:
         """(id, commit, its date, its step, its subject) of all that touched such records.
@@ -110,17 +90,19 @@ class History:
     def commits_touching(self, refs: Iterable[Ref]) -> list[Commit]:
         """Every commit that touches the files of these records, newest first; a person's too."""
         query = "select c from touch where ref_kind = ? and ref_id in {}"
-        return self._commits({number for (number,) in self._reader.rows_of(query, refs)})
+        return self._commits(self._reader.rows_of(query, refs))
 
     def commits_changing(self, ref: Ref) -> list[Commit]:
         """The program's commits that made or changed a record, newest first."""
-        query = "select c from trailer where ref_kind = ? and ref_id = ? and role = 'target'"
-        return self._commits({number for (number,) in self._reader.rows(query, [ref.kind, ref.id])})
+        return self._commits_naming(ref, "target")
 
     def commits_from(self, ref: Ref) -> list[Commit]:
         """The program's commits that made something of a source, newest first."""
-        query = "select c from trailer where ref_kind = ? and ref_id = ? and role = 'source'"
-        return self._commits({number for (number,) in self._reader.rows(query, [ref.kind, ref.id])})
+        return self._commits_naming(ref, "source")
+
+    def _commits_naming(self, ref: Ref, role: str) -> list[Commit]:
+        query = "select c from trailer where ref_kind = ? and ref_id = ? and role = ?"
+        return self._commits(self._reader.rows(query, [ref.kind, ref.id, role]))
 
     def commits_of_removed(self) -> list[Commit]:
         """The commits that made what is not there any more, newest first."""
@@ -128,17 +110,15 @@ class History:
             "select distinct t.c from gone g cross join trailer t "
             "on t.ref_kind = g.ref_kind and t.ref_id = g.ref_id and t.role = 'target'"
         )
-        return self._commits(number for (number,) in self._reader.rows(query))
+        return self._commits(self._reader.rows(query))
 
     def withdrawn(self, step: str) -> set[Ref]:
         """What is gone because a step took it away: its commit named it last, as a source."""
-        query = "select ref_kind, ref_id from gone"
-        gone = (Ref(kind, name) for kind, name in self._reader.rows(query))
-        ours = {
-            sha for (sha,) in self._reader.rows("select sha from commits where step = ?", [step])
-        }
+        gone = (Ref(*row) for row in self._reader.rows("select ref_kind, ref_id from gone"))
+        query = "select sha from commits where step = ?"
+        ours = {sha for (sha,) in self._reader.rows(query, [step])}
         last = self.last_named(gone) if ours else {}
-        return {ref for ref, at in last.items() if at.role == "source" and at.sha in ours}
+        return {ref for ref, (sha, role) in last.items() if role == "source" and sha in ours}
 
     def skills_touched_twice(self, skills: Iterable[str]) -> list[str]:
         """Those of these skills that more than one commit touches."""
@@ -167,29 +147,24 @@ class History:
         )
         return {name for (name,) in self._reader.rows(query, [step, ref.kind, ref.id])}
 
-    def last_named(self, refs: Iterable[Ref]) -> dict[Ref, LastNamed]:
-        """How the program's commits named each of these records last."""
+    def last_named(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, str]]:
+        """Record -> (the program's commit that names it last, as its source or its target)."""
         query = (
             "select t.ref_kind, t.ref_id, c.sha, t.role from trailer t join commits c on c.c = t.c "
             "where t.ref_kind = ? and t.ref_id in {} order by c.depth, c.date, c.sha"
         )
         rows = self._reader.rows_of(query, refs)
-        return {Ref(kind, name): LastNamed(sha, role) for kind, name, sha, role in rows}
-
-    def last_change(self, ref: Ref, steps: Collection[str]) -> LastChange | None:
-        """The latest commit by which one of these steps made or changed a record."""
-        query = (
-            "select c.sha, c.step from trailer t join commits c on c.c = t.c "
-            "where t.ref_kind = ? and t.ref_id = ? "
-            f"and t.role = 'target' and c.step in ({', '.join('?' * len(steps))}) {_NEWEST} limit 1"
-        )
-        rows = self._reader.rows(query, [ref.kind, ref.id, *steps])
-        return LastChange._make(rows[0]) if rows else None
+        return {Ref(kind, name): (sha, role) for kind, name, sha, role in rows}
 
     def last_step(self, ref: Ref, steps: Collection[str]) -> str | None:
         """Which of these steps made or changed a record last."""
-        last = self.last_change(ref, steps)
-        return last.step if last else None
+        query = (
+            "select c.step from trailer t join commits c on c.c = t.c "
+            "where t.ref_kind = ? and t.ref_id = ? "
+            f"and t.role = 'target' and c.step in ({', '.join('?' * len(steps))}) {_NEWEST} limit 1"
+        )
+        step: str | None = self._reader.value(query, [ref.kind, ref.id, *steps])
+        return step
 
     def targets_of(self, step: str, kind: str, sources: Iterable[Ref]) -> Iterator[tuple[str, str]]:
         """(source id, id of a record that is there) a step made of these, newest first."""
@@ -203,8 +178,9 @@ class History:
         )
         yield from self._reader.rows_of(query, sources, before=[step, kind])
 
-    def _commits(self, numbers: Iterable[int]) -> list[Commit]:
-        pending = list(numbers)
+    def _commits(self, rows: Iterable[Row]) -> list[Commit]:
+        """The commits whose numbers these rows hold, each once, newest first."""
+        pending = {number for (number,) in rows}
         refs: dict[tuple[int, str], list[str]] = {}
         query = (
             "select c, role, ref_kind, ref_id from trailer where c in {} order by c, role, place"

@@ -4,14 +4,12 @@ Texts in, texts out: what says the same is `learning.promote`'s to say.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from itertools import groupby, islice
 from typing import NamedTuple
 
 from skillvault.model.records import Status
-from skillvault.vault.index.connection import IndexDatabase
-from skillvault.vault.index.reader import Reader
-from skillvault.vault.index.rows import Row, bound
+from skillvault.vault.index.reader import Reader, Topic
 
 _MADE_BY = (
     "join link l on l.source_id = {} and l.source_kind = 'evaluation' "
@@ -51,11 +49,8 @@ class Tally(NamedTuple):
     sessions: tuple[str, str]
 
 
-class Insights:
+class Insights(Topic):
     """What the evaluated runs of a vault say."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     def unkept(self) -> "UnkeptInsights":
         """The same, to which more can be added that is not kept."""
@@ -64,7 +59,7 @@ class Insights:
     def firsts(self, domain: str, keys: Iterable[str]) -> list[str]:
         """The evaluations by which the words under any of these keys are known, sorted."""
         query = "select distinct first from insight_key where domain = ? and key in {}"
-        rows = self._reader.rows_in(query, map(bound, keys), before=[bound(domain)])
+        rows = self._reader.rows_in(query, keys, before=[domain])
         return sorted({name for (name,) in rows})
 
     def kept(self, evaluations: Iterable[str]) -> set[str]:
@@ -106,51 +101,35 @@ class Insights:
             f"from ground g {_MADE_BY.format('g.evaluation')} "
             f"where g.domain = ? and g.wording in {{}}) where place <= {most}"
         )
-        rows = self._reader.rows_in(query, grounds, before=[bound(domain)])
-        return [GroundRow._make(row) for row in rows]
+        rows = self._reader.rows_in(query, grounds, before=[domain])
+        return list(map(GroundRow._make, rows))
 
     def stating(self, domain: str, grounds: Iterable[str]) -> list[tuple[str, Status]]:
         """(evaluation, how its run ended) of those whose reasoning states any of these grounds."""
         query = "select distinct evaluation, status from stated where domain = ? and wording in {}"
-        rows = self._reader.rows_in(query, grounds, before=[bound(domain)])
-        return sorted((name, status) for name, status in rows)
+        return sorted(self._reader.rows_in(query, grounds, before=[domain]))
 
-
-class WritableInsights(Insights):
-    """What the evaluated runs of a vault say; more can be kept."""
-
-    def __init__(self, reader: Reader, database: IndexDatabase) -> None:
-        super().__init__(reader)
-        self._database = database
-
+    # ── keeping ──────────────────────────────────────────────────────────────────────
     def keep_witness(
         self, domain: str, witness: WitnessRow, keys: Collection[str], stated: Collection[str]
     ) -> None:
         """Keep what a run says under its keys, and what its reasoning states."""
-        self._database.begin()
-        name, first = bound(witness.evaluation), bound(witness.first)
-        values = [name, first, witness.status, bound(witness.session)]
         query = (
             "insert into insight values (?, ?, ?, ?, 0) on conflict (evaluation) do update "
             "set first = excluded.first, status = excluded.status, session = excluded.session"
         )
-        self._database.rows(query, values)
-        rows = [(bound(domain), bound(key), first) for key in keys]
-        self._insert("insight_key values (?, ?, ?)", rows)
-        statements = [(bound(domain), wording, witness.status, name) for wording in stated]
-        self._insert("stated values (?, ?, ?, ?)", statements)
+        self._reader.change_rows(query, witness)
+        rows = [(domain, key, witness.first) for key in keys]
+        self._reader.change_many("insert or ignore into insight_key values (?, ?, ?)", rows)
+        said = [(domain, wording, witness.status, witness.evaluation) for wording in stated]
+        self._reader.change_many("insert or ignore into stated values (?, ?, ?, ?)", said)
 
     def keep_grounds(self, domain: str, evaluation: str, grounds: Iterable[str]) -> None:
         """Keep that an evaluation made a fact, and on what that rests."""
-        self._database.begin()
         query = "update insight set fact = 1 where evaluation = ?"
-        self._database.rows(query, [bound(evaluation)])
-        rows = [(bound(domain), ground, bound(evaluation)) for ground in grounds]
-        self._insert("ground values (?, ?, ?)", rows)
-
-    def _insert(self, into: str, rows: Sequence[Row]) -> None:
-        query = f"insert or ignore into {into}"
-        self._database.run(lambda database: database.executemany(query, rows) and None)
+        self._reader.change_rows(query, [evaluation])
+        rows = [(domain, ground, evaluation) for ground in grounds]
+        self._reader.change_many("insert or ignore into ground values (?, ?, ?)", rows)
 
 
 class UnkeptInsights(Insights):

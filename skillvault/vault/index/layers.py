@@ -11,7 +11,7 @@ from skillvault.vault.files import layers as files
 from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderListing
 from skillvault.vault.index import dirty
-from skillvault.vault.index.reader import Reader
+from skillvault.vault.index.reader import Topic
 from skillvault.vault.index.rows import (
     DamagedRowError,
     Row,
@@ -32,11 +32,8 @@ _SERVES = (
 )
 
 
-class Layers:
+class Layers(Topic):
     """The skills and files of the other layers."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     @property
     def state(self) -> str | None:

@@ -1,13 +1,12 @@
 """The links of the vault: which records were made of which."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 
 from skillvault.model.records import Link, LinkType, Ref
-from skillvault.vault.index.reader import Reader
-from skillvault.vault.index.rows import DamagedRowError, Row, link_from
+from skillvault.vault.index.reader import Topic
+from skillvault.vault.index.rows import DamagedRowError, Row, grouped, link_from
 
 _LINK = "select id, type, source_kind, source_id, target_kind, target_id, at, metadata from link"
 
@@ -20,11 +19,8 @@ class LinkEnds(Struct, frozen=True):
     target: Ref
 
 
-class Links(Mapping[str, Link]):
+class Links(Topic, Mapping[str, Link]):
     """id -> link, and the queries about them; of one in two lists the earlier counts."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     def __getitem__(self, name: str) -> Link:
         return self.get_many([name])[name]
@@ -38,7 +34,9 @@ class Links(Mapping[str, Link]):
 
     def get_many(self, names: Iterable[str]) -> dict[str, Link]:
         """Those of these ids that are there."""
-        return {link.id: link for link in self._in(f"{_LINK} where id in {{}}", names)}
+        query, pending = f"{_LINK} where id in {{}}", list(names)
+        links = self._links(lambda: list(self._reader.rows_in(query, pending)))
+        return {link.id: link for link in links}
 
     def by_target(self, refs: Iterable[Ref]) -> list[Link]:
         """The links to these records, in the order of their ids."""
@@ -56,10 +54,6 @@ class Links(Mapping[str, Link]):
     def of_type(self, link_type: str) -> list[Link]:
         """The links of a type, in the order of their ids."""
         return self._links(lambda: self._reader.rows(f"{_LINK} where type = ?", [link_type]))
-
-    def _in(self, query: str, values: Iterable[Any]) -> list[Link]:
-        pending = list(values)
-        return self._links(lambda: list(self._reader.rows_in(query, pending)))
 
     def _links(self, ask: Callable[[], Sequence[Row]]) -> list[Link]:
         """The links of rows, each once, in the order of their ids."""
@@ -84,10 +78,7 @@ class Links(Mapping[str, Link]):
     def lists_of(self, ids: Iterable[str]) -> dict[str, list[str]]:
         """The path of each list that holds links of these ids -> their ids."""
         query = "select f.path, l.id from link l join file f on f.n = l.file where l.id in {}"
-        lists: dict[str, list[str]] = {}
-        for path, name in self._reader.rows_in(query, ids):
-            lists.setdefault(path, []).append(name)
-        return lists
+        return grouped(self._reader.rows_in(query, ids))
 
     def source_ids(self, target: Ref, link_type: str) -> list[str]:
         """The ids of the records from which links of a type lead to a record, sorted."""

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from skillvault.model.claims import Claim, claim_of, own
 from skillvault.model.records import Outcome, Recommendation, Status, Trust
-from skillvault.vault.index.reader import FILES, Reader
+from skillvault.vault.index.reader import FILES, Reader, Topic
 from skillvault.vault.index.records import Folder
-from skillvault.vault.index.rows import Row, micros, moment, words
+from skillvault.vault.index.rows import grouped, micros, moment, words
 from skillvault.vault.search import ranking
 
 # With which outcomes one is compared: a trusted one with trusted ones, any other with all.
@@ -83,7 +83,7 @@ class Outcomes(Folder[Outcome]):
 
     def by_event(self, events: Iterable[str]) -> list[Outcome]:
         """The outcomes with these event ids."""
-        return self._outcomes(self._reader.rows_in(_joined("event in {}"), events))
+        return self._reader.records(self._reader.rows_in(_joined("event in {}"), events), Outcome)
 
     def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
         """How these outcomes ended."""
@@ -92,11 +92,12 @@ class Outcomes(Folder[Outcome]):
     def by_session(self, session: str, trust: Trust) -> list[Outcome]:
         """The outcomes of a session with this trust, oldest first."""
         rows = self._reader.rows(_joined("session = ? and trust = ?"), [session, trust])
-        return sorted(self._outcomes(rows), key=lambda outcome: outcome.order)
+        return sorted(self._reader.records(rows, Outcome), key=lambda outcome: outcome.order)
 
     def by_decision(self, decision: str) -> list[Outcome]:
         """The outcomes that name a decision."""
-        return self._outcomes(self._reader.rows(_joined("decision = ?"), [decision]))
+        rows = self._reader.rows(_joined("decision = ?"), [decision])
+        return self._reader.records(rows, Outcome)
 
     def ends(self, decision: str) -> list[Claim]:
         """The trusted outcomes of a decision, as claims to what was shown for it, oldest first."""
@@ -173,17 +174,13 @@ class Outcomes(Folder[Outcome]):
             # A word that is no ASCII may be cut otherwise in the full-text table.
             terms = [f'"{word}"' for word in words(name) if word.isascii()]
             if not terms:
-                ids.update(record_id for (record_id,) in self._reader.rows(_EVERY_ID))
+                ids.update(name for (name,) in self._reader.rows("select id from outcome"))
             elif all(map(occurs, terms)):
-                rows = self._reader.rows(query, [" AND ".join(terms)])
-                ids.update(record_id for (record_id,) in rows)
+                ids.update(name for (name,) in self._reader.rows(query, [" AND ".join(terms)]))
         return ids
 
     def _occurs(self, word: str) -> bool:
         return bool(self._reader.rows("select 1 from said where said match ? limit 1", [word]))
-
-    def _outcomes(self, rows: Iterable[Row]) -> list[Outcome]:
-        return self._reader.records(rows, Outcome)
 
 
 class AskedRow(NamedTuple):
@@ -195,11 +192,8 @@ class AskedRow(NamedTuple):
     task: str
 
 
-class Recommendations:
+class Recommendations(Topic):
     """What agents were recommended."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     def by_decision(self, decision: str) -> list[Recommendation]:
         """What was recommended for a decision, to whomever."""
@@ -243,10 +237,10 @@ class Recommendations:
             "select decision, agent, trust, at, task from recommendation "
             "where decision in {} and task != '' order by id"
         )
-        receipts: dict[str, list[AskedRow]] = {}
-        for decision, agent, trust, at, task in self._reader.rows_in(query, decisions):
-            receipts.setdefault(decision, []).append(AskedRow(agent, trust, moment(at), task))
-        return receipts
+        return grouped(
+            (decision, AskedRow(agent, trust, moment(at), task))
+            for decision, agent, trust, at, task in self._reader.rows_in(query, decisions)
+        )
 
 
 def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
@@ -255,13 +249,8 @@ def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
         "select decision, agent, at from outcome where decision in {} and trust = 'local' "
         "and action != '' order by at, id"
     )
-    ends: dict[str, list[Claim]] = {}
-    for decision, agent, at in reader.rows_in(query, decisions):
-        ends.setdefault(decision, []).append(Claim("local", agent, moment(at)))
-    return ends
-
-
-_EVERY_ID = "select id from outcome"
+    rows = reader.rows_in(query, decisions)
+    return grouped((name, Claim("local", agent, moment(at))) for name, agent, at in rows)
 
 
 def _joined(where: str) -> str:
@@ -272,12 +261,8 @@ _OUTCOMES = "select id, at, task, decision, trust, agent from outcome where id i
 _APPLIED = "u.match in ('tool', 'explicit', 'implicit')"
 
 
-class Tasks:
+class Tasks(Topic):
     """The tasks of the outcomes that made or used a skill."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._receipts = Recommendations(reader)
 
     def of_outcomes(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
         """Outcome -> (when it was, what was asked), of those of which that is known."""
@@ -290,16 +275,13 @@ class Tasks:
                 tasks[name] = task
             elif decision:
                 silent[name] = decision, Claim(trust, agent, moment(at))
-        tasks |= self._receipts.asked(silent)
+        tasks |= Recommendations(self._reader).asked(silent)
         return {name: (times[name], task) for name, task in tasks.items()}
 
     def users(self, skills: Iterable[str]) -> dict[str, list[str]]:
         """Skill -> the outcomes that applied it."""
         query = f"select u.skill, u.outcome from used u where {_APPLIED} and u.skill in {{}}"
-        outcomes: dict[str, list[str]] = {}
-        for skill, outcome in self._reader.rows_in(query, skills):
-            outcomes.setdefault(skill, []).append(outcome)
-        return outcomes
+        return grouped(self._reader.rows_in(query, skills))
 
     def keep(self, tasks: Mapping[str, str]) -> None:
         """Let skills be found by these tasks, in place of those before; "" for none."""

@@ -3,7 +3,7 @@
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -27,15 +27,6 @@ _CHUNK = 500  # values in one query
 _KEPT = "select name, value from state where name = 'policy'"
 FILE = "select path, blob, type, value from file"
 FILES = "select f.path, f.blob, f.type, f.value from file f"
-
-
-class FileRow(NamedTuple):
-    """A record's file: `value` is the record, None if it must be parsed from the blob."""
-
-    path: str
-    blob: str
-    type: str
-    value: bytes | None
 
 
 class Rows(ABC):
@@ -114,15 +105,11 @@ class Rows(ABC):
 
     def policy(self, blob: str) -> Policy | None:
         """What this blob of vault.yaml says; None if that is not kept."""
-        kept = self._kept_policy()
+        kept = self.kept_policy()
         return kept[1] if kept and kept[0] == blob else None
 
-    def kept_policy(self) -> Policy | None:
-        """What the vault.yaml says that could be read last; None if none could."""
-        kept = self._kept_policy()
-        return kept[1] if kept else None
-
-    def _kept_policy(self) -> tuple[str, Policy] | None:
+    def kept_policy(self) -> tuple[str, Policy] | None:
+        """The vault.yaml that could be read last: its blob, what it says; None if none could."""
         return self.kept(_KEPT, _policy_of).get("policy")
 
 
@@ -148,16 +135,16 @@ class Reader:
 
     def record(self, row: Row) -> Parsed:
         """The record of one row of `file`, or the problem that keeps it from being read."""
-        file = FileRow._make(row)
-        if file.value is not None:
+        path, _, kind, value = row
+        if value is not None:  # else it must be parsed from the blob
             try:
-                return decoded(file.type, file.value)
+                return decoded(kind, value)
             except DamagedRowError as error:
                 self.source.mend(error)
-        content = self.bytes_at([file.path]).get(file.path)
+        content = self.bytes_at([path]).get(path)
         if content is None:  # it stood in a damaged index only
-            return Problem(file.path, None, "gone", "not in git; ask again")
-        return parsed(file.path, content)
+            return Problem(path, None, "gone", "not in git; ask again")
+        return parsed(path, content)
 
     def change_rows(self, query: str, values: Sequence[Any] = ()) -> None:
         """Change rows by one query."""
@@ -189,3 +176,10 @@ class Reader:
         """Those of these rows of `file` that hold a record of this kind."""
         records = map(self.record, rows)
         return [record for record in records if isinstance(record, kind)]
+
+
+class Topic:
+    """The queries about one topic."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader

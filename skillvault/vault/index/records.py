@@ -17,7 +17,7 @@ from skillvault.model.records import (
     Trust,
 )
 from skillvault.vault.files.work_tree import Key
-from skillvault.vault.index.reader import FILE, Reader
+from skillvault.vault.index.reader import FILE, Reader, Topic
 from skillvault.vault.index.rows import Parsed, Row, moment
 
 _R = TypeVar("_R", Outcome, Evaluation, Session, Fact, Skill, Answer, Retraction)
@@ -88,11 +88,8 @@ class _Values(ValuesView[_R]):
         return (record for _, record in self._mapping._pages())  # noqa: SLF001 (its own view)
 
 
-class Records:
+class Records(Topic):
     """Every record, readable or not; `in` takes a Ref or its `<kind>:<id>`."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     def __contains__(self, address: object) -> bool:
         return self.path_of(ref_from(str(address))) is not None

@@ -116,22 +116,14 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
     """What is asked of a record, as rows of the tables named after kinds."""
     match parsed:
         case Outcome():
-            at, source = micros(parsed.occurred_at), parsed.source
-            yield (
-                "outcome",
-                ref.id,
-                *parsed.subject,
-                parsed.trust,
-                at,
-                parsed.event_id,
-                source.session,
-                parsed.decision.id,
-                parsed.result.status,
-                parsed.decision.task,
-                source.agent,
-                True,  # it counts, as long as no other of its decision is known
-            )
-            yield "decided", ref.id, *_decided(parsed)
+            source, decision = parsed.source, parsed.decision
+            came = (parsed.trust, micros(parsed.occurred_at), parsed.event_id, source.session)
+            said = (decision.id, parsed.result.status, decision.task, source.agent)
+            # It counts, as long as no other of its decision is known.
+            yield "outcome", ref.id, *parsed.subject, *came, *said, True
+            # What else may make one episode of several decisions: when, in which batch, on what.
+            made = None if decision.made_at is None else micros(decision.made_at)
+            yield "decided", ref.id, made, source.batch, decision.task.strip()
         case Evaluation():
             judge, right = parsed.judge, parsed.judge_was_right
             row = (judge.name, judge.version, judge.model, parsed.was_good_decision, right)
@@ -144,14 +136,8 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
             about = (parsed.decision, parsed.trust, parsed.task, parsed.agent)
             yield "recommendation", ref.id, *about, micros(parsed.at)
         case Session():
-            yield (
-                "session",
-                ref.id,
-                parsed.domain,
-                parsed.trust,
-                micros(parsed.ended_at),
-                parsed.name,
-            )
+            ended = micros(parsed.ended_at)
+            yield "session", ref.id, parsed.domain, parsed.trust, ended, parsed.name
         case Answer():
             yield "answer", ref.id, parsed.domain, parsed.kind, parsed.subject, parsed.session
 
@@ -198,12 +184,6 @@ def joined(names: Iterable[str]) -> str:
     return "\n".join(names)
 
 
-def _decided(outcome: Outcome) -> tuple[Any, ...]:
-    """What else may make one episode of several decisions: when, in which batch, on what."""
-    made, source, task = outcome.decision.made_at, outcome.source, outcome.decision.task.strip()
-    return None if made is None else micros(made), source.batch, task
-
-
 def micros(at: datetime) -> int:
     """A time in microseconds, as it is ordered."""
     return (at - EPOCH) // timedelta(microseconds=1)
@@ -225,6 +205,14 @@ def unbound(data: bytes) -> str:
     """A text as SQLite has it, the other way round."""
     text = data.decode()
     return _ESCAPED.sub(lambda f: chr(0xDC00 + int(f[1], 16)), text) if "\0" in text else text
+
+
+def grouped(rows: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+    """First column -> what stands in the second beside it, in the order of the rows."""
+    groups: dict[Any, list[Any]] = {}
+    for key, value in rows:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def words(text: str) -> list[str]:

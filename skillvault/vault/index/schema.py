@@ -200,12 +200,8 @@ def shape(agenda: Agenda) -> int:
     kinds = (kind for room in (records, policy) for kind in vars(room).values())
     chosen = repr(profiles.SETTINGS)  # a kept policy has the numbers of its profile
     said = [SCHEMA, ranking.VERSION, repr(agenda), chosen, _told(Names)]
-    said += map(_told, filter(_is_struct, kinds))
+    said += [_told(k) for k in kinds if isinstance(k, type) and issubclass(k, Struct)]
     return int.from_bytes(hashlib.sha256("".join(said).encode()).digest()[:4]) & 0x7FFFFFFF
-
-
-def _is_struct(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Struct)
 
 
 def _told(kind: Any) -> str:
@@ -273,7 +269,7 @@ def _set(
     going = links.keys() - _new_link_rows(files)
     _mark_links(database, marks, [links[row] for row in going], going=True)
     # The outcomes behind a skill are looked at when it comes, goes or is put elsewhere.
-    same = {path for path in files if files[path] and path in old and not _archived(path)}
+    same = {p for p in files if files[p] and p in old and layout.shelf_of(p) != "archive"}
     refs = {path: ref for path in files if (ref := layout.ref_of(path))}
     numbers = {n: refs[path].kind for path, n in old.items() if path in refs}
     moved = [n for path, n in old.items() if path not in same]
@@ -300,12 +296,8 @@ def _set(
     changed = {Ref("link", link_id) for _, link_id, *_ in (*going, *coming)}
     _note_gone(database, {*refs.values(), *changed}, marks)
     if layout.MARK in files:
-        for table in (
-            "mark",
-            "voice",
-            "rule",
-            *_SAID,
-        ):  # which outcomes count is the policy's to say
+        # Which outcomes count is the policy's to say.
+        for table in ("mark", "voice", "rule", *_SAID):
             database.execute(f"delete from {table}")
         dirty.mark_everything(database, marks)
     return new
@@ -392,10 +384,6 @@ def _unuse(database: sqlite3.Connection, outcomes: Sequence[str], marks: dirty.M
     database.executemany("delete from used where outcome = ?", rows)
 
 
-def _archived(path: str) -> bool:
-    return layout.shelf_of(path) == "archive"
-
-
 def _numbers(database: sqlite3.Connection, paths: Iterable[str]) -> dict[str, int]:
     query = "select n from file where path = ?"
     found = ((path, database.execute(query, [bound(path)]).fetchone()) for path in paths)
@@ -475,7 +463,7 @@ def enter(
         parts[commit.sha] += 1
         roles = (("source", commit.sources), ("target", commit.targets))
         rows = [
-            (number, role, i, *map(bound, _address(ref)))
+            (number, role, i, *map(bound, ref.partition(":")[::2]))
             for role, refs in roles
             for i, ref in enumerate(refs)
         ]
@@ -490,9 +478,3 @@ def enter(
             dirty.mark(database, marks, "readmitted", named)
     # What came and went between two states stands in neither, so no file of it was put.
     database.execute(f"{GONE} and t.c >= ?", [first])
-
-
-def _address(ref: str) -> tuple[str, str]:
-    """The kind and the id of a trailer's `<kind>:<id>`."""
-    kind, _, record_id = ref.partition(":")
-    return kind, record_id

@@ -4,7 +4,6 @@ A file that cannot be read is a Problem, a value; its record is left out and the
 """
 
 import sqlite3
-from abc import ABC, abstractmethod
 from collections.abc import ItemsView, Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import cached_property
@@ -16,32 +15,29 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, parsed, policy_of
 from skillvault.vault.index.captures import Captures
 from skillvault.vault.index.connection import IndexDatabase, Pin
-from skillvault.vault.index.facts import Evaluations, FactKeys, Facts, WritableFactKeys
+from skillvault.vault.index.facts import Evaluations, FactKeys, Facts
 from skillvault.vault.index.history import History
-from skillvault.vault.index.insights import Insights, WritableInsights
+from skillvault.vault.index.insights import Insights
 from skillvault.vault.index.layers import Layers
 from skillvault.vault.index.links import Links
 from skillvault.vault.index.outcomes import Outcomes, Recommendations, Tasks
-from skillvault.vault.index.reader import Blobs, Reader, Rows
+from skillvault.vault.index.reader import Blobs, Reader, Topic
 from skillvault.vault.index.records import Answers, Folder, Records, Sessions
 from skillvault.vault.index.rows import File, decoded, document
 from skillvault.vault.index.skills import Skills
-from skillvault.vault.index.subjects import Subjects, WritableSubjects
+from skillvault.vault.index.subjects import Subjects
 from skillvault.vault.index.uses import Uses
 from skillvault.vault.search import ranking
 from skillvault.vault.search.ranking import Document, Filters, Hit, Near
 
 
-class Due:
+class Due(Topic):
     """The queues of the steps; `dirty` says what puts a key into one."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     def keys(self, step: str) -> list[str]:
         """What a step must look at: nothing else has changed since it found nothing to do."""
-        rows = self._reader.rows("select key from due where step = ? order by key", [step])
-        return [key for (key,) in rows]
+        query = "select key from due where step = ? order by key"
+        return [key for (key,) in self._reader.rows(query, [step])]
 
     def mark_done(self, step: str, keys: Iterable[str]) -> None:
         """A step found nothing to do for these; they are due again when something changes."""
@@ -49,11 +45,8 @@ class Due:
             self._reader.change_many("delete from due where step = ? and key = ?", rows)
 
 
-class Files(Mapping[str, str]):
+class Files(Topic, Mapping[str, str]):
     """path -> blob id of every file."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     def __getitem__(self, path: str) -> str:
         blob = self._reader.value("select blob from file where path = ?", [path])
@@ -97,13 +90,13 @@ and not exists (select 1 from outcome o where o.id = f.ref_id and o.trust = 'loc
 """
 
 
-class Topics(ABC):
+class Topics:
     """What a vault is asked, by topic; see `Snapshot` and `Staged`."""
 
-    def __init__(self, source: Rows, blobs: Blobs) -> None:
+    def __init__(self, source: IndexDatabase | Pin, blobs: Blobs) -> None:
         reader = Reader(source, blobs)
         self.rows = reader.rows
-        self._kept_policy = source.policy
+        self._source = source
         self.files = Files(reader)
         self.records = Records(reader)
         self.outcomes = Outcomes(reader)
@@ -127,9 +120,9 @@ class Topics(ABC):
         self._reader = reader
 
     @property
-    @abstractmethod
     def commit(self) -> str | None:
-        """The commit that is shown; None on an unborn branch."""
+        """The commit that is shown, or staged on; None on an unborn branch."""
+        return self._source.commit
 
     @property
     def domains(self) -> list[str]:
@@ -144,7 +137,7 @@ class Topics(ABC):
     def policy(self) -> Policy:
         """What vault.yaml says; BadInputError names its bad key."""
         blob = self.files.get(layout.MARK)
-        kept = self._kept_policy(blob) if blob else None
+        kept = self._source.policy(blob) if blob else None
         return kept or policy_of(self.files.read([layout.MARK]).get(layout.MARK, b""))
 
     def search(
@@ -162,22 +155,22 @@ class Topics(ABC):
         The trusted ones, or the `untrusted` ones alone.
         """
         filters = Filters(kinds, domains)
-        if untrusted:
-            return search_untrusted(self._reader, text, limit, filters, near=near)
-        return self._reader.source.search(text, limit, filters, near)
+        if not untrusted:
+            return self._source.search(text, limit, filters, near)
+        # They stand in no table by which anything else is found or weighed, however many they are.
+        with closing(sqlite3.connect(":memory:")) as database:
+            ranking.create_tables(database)
+            ranking.add_documents(database, self._untrusted_documents())
+            return ranking.search(database, text, limit, filters, near=near)
+
+    def _untrusted_documents(self) -> Iterator[Document]:
+        for path, kind, value in self.rows(_UNTRUSTED):
+            if text := document(path, decoded(kind, value)):
+                yield text
 
 
 class Snapshot(Topics):
     """The vault of one commit; whatever is committed or staged later, it stays as it is."""
-
-    def __init__(self, pin: Pin, blobs: Blobs) -> None:
-        super().__init__(pin, blobs)
-        self._commit = pin.commit
-
-    @property
-    def commit(self) -> str | None:
-        """The commit that is shown; None on an unborn branch."""
-        return self._commit
 
     @cached_property
     def policy(self) -> Policy:
@@ -191,10 +184,6 @@ class Staged(Topics):
     What the index derives of records (what is due, uses, other layers) is written here too.
     """
 
-    subjects: WritableSubjects
-    insights: WritableInsights
-    fact_keys: WritableFactKeys
-
     def __init__(self, database: IndexDatabase, blobs: Blobs) -> None:
         super().__init__(database, self._bytes)
         self._database = database
@@ -202,14 +191,6 @@ class Staged(Topics):
         self.files_staged: dict[str, bytes | None] = {}  # path -> bytes that no commit has yet
         self._by_blob: dict[str, bytes] = {}
         self._policy: tuple[str | None, Policy] | None = None
-        self.subjects = WritableSubjects(self._reader, database)
-        self.insights = WritableInsights(self._reader, database)
-        self.fact_keys = WritableFactKeys(self._reader, database)
-
-    @property
-    def commit(self) -> str | None:
-        """The commit that changes are staged on; None on an unborn branch."""
-        return self._database.commit
 
     @property
     def policy(self) -> Policy:
@@ -240,23 +221,3 @@ def _file(path: str, data: bytes | None) -> File | None:
     if data is None:
         return None
     return blob_id(data), parsed(path, data) if layout.holds_records(path) else None
-
-
-def search_untrusted(
-    reader: Reader, text: str, limit: int, filters: Filters, *, near: Near | None
-) -> list[Hit]:
-    """Untrusted facts and evaluations that answer a text best, weighed among themselves.
-
-    They stand in no table by which anything else is found or weighed, however many they are; who
-    asks for them reads them.
-    """
-    with closing(sqlite3.connect(":memory:")) as database:
-        ranking.create_tables(database)
-        ranking.add_documents(database, _documents(reader))
-        return ranking.search(database, text, limit, filters, near=near)
-
-
-def _documents(reader: Reader) -> Iterator[Document]:
-    for path, kind, value in reader.rows(_UNTRUSTED):
-        if text := document(path, decoded(kind, value)):
-            yield text

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from skillvault.model.records import Placed, Subject
-from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.outcomes import HAS_EVALUATION
-from skillvault.vault.index.reader import Reader
-from skillvault.vault.index.rows import bound
+from skillvault.vault.index.reader import Topic
 
 _BETWEEN = "\n"
 
@@ -27,11 +25,8 @@ class VoiceRow(NamedTuple):
     evolved: str
 
 
-class Subjects:
+class Subjects(Topic):
     """The outcomes of each subject as they are counted."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     def history(self, outcome_id: str) -> list[Placed]:
         """The outcomes of one subject and trust, oldest first; nothing of one that is gone."""
@@ -75,53 +70,39 @@ class Subjects:
         )
         return [(of, action, on) for of, action, on in self._reader.rows(query, [domain, trust])]
 
-
-class WritableSubjects(Subjects):
-    """The outcomes of each subject as they are counted; what they are counted by can be kept."""
-
-    def __init__(self, reader: Reader, database: IndexDatabase) -> None:
-        super().__init__(reader)
-        self._database = database
-
+    # ── keeping ──────────────────────────────────────────────────────────────────────
     def keep_marks(self, marks: Mapping[str, Iterable[str]]) -> None:
         """Keep the marks of outcomes, by id."""
-        self._database.begin()
-        rows = [(bound(name), bound(_BETWEEN.join(of))) for name, of in marks.items()]
-        query = "insert or replace into mark values (?, ?)"
-        self._database.run(lambda database: database.executemany(query, rows) and None)
+        rows = [(name, _BETWEEN.join(of)) for name, of in marks.items()]
+        self._reader.change_many("insert or replace into mark values (?, ?)", rows)
 
     def keep_voice(self, domain: str, kind: str, voice: VoiceRow) -> None:
         """Keep what a subject says; as part of which group it was told is kept as it is."""
-        self._database.begin()
         query = (
             "insert into voice values (?, ?, ?, ?, ?, ?) on conflict (domain, kind, subject) "
             "do update set first = excluded.first, causes = excluded.causes"
         )
         causes = _BETWEEN.join(voice.causes)
         values = (domain, kind, voice.subject, voice.first, causes, voice.evolved)
-        self._database.rows(query, values)
+        self._reader.change_rows(query, values)
 
     def keep_groups(self, domain: str, kind: str, members: Mapping[str, str]) -> None:
         """Keep as part of which group each subject is told; of the others that it is of none."""
-        self._database.begin()
         query = "update voice set evolved = '' where domain = ? and kind = ? and evolved != ''"
-        self._database.rows(query, [domain, kind])
+        self._reader.change_rows(query, [domain, kind])
         query = "update voice set evolved = ? where domain = ? and kind = ? and subject = ?"
-        for subject, evolved in members.items():
-            self._database.rows(query, [evolved, domain, kind, subject])
+        rows = [(evolved, domain, kind, subject) for subject, evolved in members.items()]
+        self._reader.change_many(query, rows)
 
     def keep_rules(self, domain: str, action: str, rules: tuple[str, bytes]) -> None:
         """Keep the rules of an action, with the digest of what they were computed from."""
-        self._database.begin()
         query = "insert or replace into rule values (?, ?, ?, ?)"
-        self._database.rows(query, [domain, action, *rules])
+        self._reader.change_rows(query, [domain, action, *rules])
 
     def mark_due(self, steps: Iterable[str], outcomes: Iterable[str]) -> None:
         """Let steps look at these outcomes' subjects."""
-        self._database.begin()
         rows = [(step, name) for step in steps for name in outcomes]
-        query = "insert or ignore into due values (?, ?)"
-        self._database.run(lambda database: database.executemany(query, rows) and None)
+        self._reader.change_many("insert or ignore into due values (?, ?)", rows)
 
 
 def _split(marks: str) -> tuple[str, ...]:

@@ -11,8 +11,8 @@ import msgspec
 
 from skillvault.model.records import Status
 from skillvault.vault.index import dirty, schema
-from skillvault.vault.index.reader import Reader
-from skillvault.vault.index.rows import bound
+from skillvault.vault.index.reader import Topic
+from skillvault.vault.index.rows import bound, grouped
 
 _Kept = TypeVar("_Kept")
 
@@ -77,11 +77,8 @@ class UseRow(NamedTuple):
     commit: int | None
 
 
-class Uses:
+class Uses(Topic):
     """The uses of one vault."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     # ── uses ─────────────────────────────────────────────────────────────────────────
 
@@ -163,10 +160,7 @@ class Uses:
 
     def version_starts(self) -> dict[str, list[int]]:
         """Skill -> the times from which on it has another text, of those that have any."""
-        starts: dict[str, list[int]] = {}
-        for skill, at in self._reader.rows("select skill, at from begun order by skill, at"):
-            starts.setdefault(skill, []).append(at)
-        return starts
+        return grouped(self._reader.rows("select skill, at from begun order by skill, at"))
 
     def merged(self) -> dict[str, str]:
         """Skill in archive/ -> the one that stands for it since they were merged."""
@@ -219,12 +213,11 @@ class Uses:
         """Keep a domain's sums; None: nothing was decided in it."""
         self._put("sums", domain, value)
 
-    def keep_evidence(self, evidence: Iterable[tuple[str, object | None]]) -> None:
+    def keep_evidence(self, evidence: Sequence[tuple[str, object | None]]) -> None:
         """Keep what is known of skills; None: nothing."""
-        pairs = list(evidence)
-        for skill, value in pairs:
+        for skill, value in evidence:
             self._put("evidence", skill, value)
-        if pairs:
+        if evidence:
             query = "insert or replace into state values ('uses', hex(randomblob(8)))"
             self._reader.change_rows(query)
 

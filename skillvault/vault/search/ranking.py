@@ -305,7 +305,7 @@ def find(
 ) -> Hits:
     """What a query finds by words; with the `texts` of which is asked how near they are."""
     index = _Index(database, filters or Filters())
-    if index.is_empty:
+    if not index.ids:
         return Hits(limit, [], {}, [])
     with closing(Stems()) as stems:
         asked_terms, forms = _query_terms(stems, query)
@@ -396,13 +396,6 @@ class _Kept(NamedTuple):
     counted: dict[str, tuple[int, int]]
     scored: dict[str, dict[int, float]]  # term -> number -> what a document says of it
 
-    def bounded(self) -> None:
-        """Forget what has become much."""
-        if len(self.counted) > _REMEMBERED:
-            self.counted.clear()
-        if sum(map(len, self.scored.values())) > _HELD:
-            self.scored.clear()
-
 
 @lru_cache(maxsize=_FILTERS)
 def _kept(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _Kept:
@@ -429,15 +422,14 @@ class _Index:
         self._database = database
         (stamp,) = database.execute("select stamp from ranked_stamp").fetchone()
         kept = _kept(database, stamp, filters)
-        kept.bounded()
-        self._total, self._ids, self._worths, self._counted, self._scored = kept
+        # What has become much is forgotten.
+        if len(kept.counted) > _REMEMBERED:
+            kept.counted.clear()
+        if sum(map(len, kept.scored.values())) > _HELD:
+            kept.scored.clear()
+        self._total, self.ids, self._worths, self._counted, self._scored = kept
         self._chosen: set[str] = set()
         self._places_left = max(_READ[0], round(_READ[1] * self._total))
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no document may be found."""
-        return not self._ids
 
     def summary(self, number: int) -> str:
         """What tells a document in few words: name and description, or a text alone."""
@@ -501,7 +493,7 @@ class _Index:
     def best(self, scores: Mapping[int, float], limit: int) -> _Best:
         """The highest scores, ties by id."""
         least = min(nlargest(limit, scores.values()), default=math.inf)
-        hits = [(n, self._ids[n], score) for n, score in scores.items() if score >= least]
+        hits = [(n, self.ids[n], score) for n, score in scores.items() if score >= least]
         return sorted(hits, key=lambda item: (-item[2], item[1]))[:limit]
 
     def _counts(self, terms: Iterable[str]) -> dict[str, tuple[int, int]]:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from skillvault.vault.evidence.code_base import (
     CodeBase,
     UnreadableError,
-    is_searched,
     open_code_base,
 )
 from skillvault.vault.evidence.search import Searcher, lines_of, search_code
@@ -65,7 +64,7 @@ def grepped(place: Path, term: str) -> set[str]:
         ["git", "grep", "-lFIz", "-e", term, "HEAD"], cwd=place, capture_output=True, check=False
     ).stdout.decode()
     paths = {path.partition(":")[2] for path in out.split("\0") if path}
-    return {path for path in paths if is_searched(path, 0)}
+    return paths & opened(place).sizes.keys()
 
 
 @pytest.mark.parametrize("term", TERMS)
@@ -149,8 +148,9 @@ def test_a_file_that_goes_while_it_is_read_makes_its_code_base_unreadable(tmp_pa
         ("Cargo.lock", 10, False),
     ],
 )
-def test_only_own_code_is_searched(path: str, size: int, *, searched: bool) -> None:
-    assert is_searched(path, size) is searched
+def test_only_own_code_is_searched(tmp_path: Path, path: str, size: int, *, searched: bool) -> None:
+    base = opened(written(tmp_path, {"own.py": "", path: "x" * size}))
+    assert (path in base.sizes) is searched
 
 
 @given(

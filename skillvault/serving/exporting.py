@@ -69,7 +69,10 @@ class Exporter:
         format that there is not, and for a folder that is the vault's.
         """
         write = _writer(to)
-        self._check_domain(domain)
+        domains = self._store.head().domains
+        if domain is not None and domain not in domains:
+            names = listed(domains) or "none yet"
+            raise UsageError(f"{domain}: no such domain in this vault; there are {names}")
         root = Path(target).absolute()
         live = self.outgoing(self.live(domain))
         export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)
@@ -100,12 +103,6 @@ class Exporter:
     def outgoing(self, candidates: "Sequence[Candidate]") -> list[OutgoingSkill | LeftOut]:
         """Skills with their files and what their use showed."""
         return list(_outgoing(self._store, candidates))
-
-    def _check_domain(self, domain: str | None) -> None:
-        domains = self._store.head().domains
-        if domain is not None and domain not in domains:
-            names = listed(domains) or "none yet"
-            raise UsageError(f"{domain}: no such domain in this vault; there are {names}")
 
     def _check_place(self, root: Path, export: Export) -> None:
         """UsageError for an export that would write where the vault has its records."""

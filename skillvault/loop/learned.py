@@ -227,11 +227,8 @@ def _standing(of_rule: "looks.RuleEvidence", needed: int) -> tuple[str, str]:
         return "silent", "it names nothing that could be looked for; put a term in backticks"
     if not of_rule.evidence.terms:
         return "common", "what it names stands in more than half of the files"
-    where = f"{_file_count(count)} with {terms}" + (f": {of_rule.evidence.told}" if count else "")
+    where = f"{count} file{'s' * (count != 1)} with {terms}"
+    where += f": {of_rule.evidence.told}" if count else ""
     if of_rule.evidence.worth.promote:
         return "due", f"{where}; `skillvault run capture` makes a pattern of it"
     return "weak", f"{where}; it takes {needed}"
-
-
-def _file_count(count: int) -> str:
-    return "1 file" if count == 1 else f"{count} files"

@@ -188,7 +188,9 @@ def _own(run: Run, group: Group, present: Present) -> tuple[str, ...]:
 
     What waits for a person takes the place of what waits, and of nothing that is served.
     """
-    shelves = _shelves_of_own(run, present)
+    skill = present.skill
+    waits = run.policy.generate.gate == "always" or (skill and skill.status == "proposed")
+    shelves = ("proposed",) if waits else ("skills", "proposed")
     places: list[str] = []
     for voice in group.voices:
         for place in run.view.skills.by_subject(voice.subject):
@@ -202,14 +204,6 @@ def _own(run: Run, group: Group, present: Present) -> tuple[str, ...]:
             if ours and not is_edited(run, at) and not is_brought_back(run, skill.name):
                 places.append(at)
     return tuple(places)
-
-
-def _shelves_of_own(run: Run, present: Present) -> tuple[str, ...]:
-    skill = present.skill
-    waits = run.policy.generate.gate == "always"
-    if waits or (skill is not None and skill.status == "proposed"):
-        return ("proposed",)
-    return ("skills", "proposed")
 
 
 def _taken(run: Run, group: Group, present: Present) -> Iterator[TakenIn]:

@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.exchange import source_tree
-from skillvault.exchange import source_tree as folder
 from skillvault.exchange.skills import formats
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.export import Export, LeftOut, OutgoingSkill
@@ -90,11 +89,11 @@ class Exporter:
             **msgspec.structs.asdict(synced),
         )
 
-    def withdraw(self, to: str, target: Path, *, dry: bool = False) -> "export_folder.Synced":
+    def withdraw(self, to: str, target: Path) -> "export_folder.Synced":
         """Take out of a folder what was exported to it, but for what a person edited."""
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
         with guarded():
-            return export_folder.sync(target.absolute(), to, Export(units={}), drafts, dry=dry)
+            return export_folder.sync(target.absolute(), to, Export(units={}), drafts, dry=False)
 
     def live(self, domain: str | None = None) -> "Sequence[Candidate]":
         """The live skills, best first by their effect."""
@@ -149,7 +148,7 @@ def _beside(entry: Shelved) -> dict[str, bytes]:
     place = Path(entry.path)
     if not listing.is_skill_file(place.name):  # one of many flat files
         return {listing.FILE: layers.skill_bytes(place)}
-    tree = folder.folder_tree(place.parent)
+    tree = source_tree.folder_tree(place.parent)
     whole = source_tree.SkillPaths("", (*tree.sizes, *tree.unfit))
     files = source_tree.files_of(tree, whole)
     return {listing.FILE: files.pop(place.name), **files}

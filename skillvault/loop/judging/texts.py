@@ -24,7 +24,7 @@ from skillvault.loop import strategy
 from skillvault.loop.derived_skills import shelf_of
 from skillvault.loop.distill import DomainSessions
 from skillvault.loop.general import told_everywhere
-from skillvault.loop.merge import current_merging, references
+from skillvault.loop.merge import merging, references
 from skillvault.loop.next_versions import with_waiting_account
 from skillvault.loop.promote import of_some, told_patterns
 from skillvault.loop.run import Run
@@ -54,10 +54,10 @@ def account_texts(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[Re
     """The texts of the accounts that tell these outcomes, and of the subjects that agree."""
     yield from _accounts(run, outcomes)
     for group in (group for kind in KINDS for group in run.accounts.groups(domain, kind)):
-        merging = current_merging(run, group)
-        skill = merging.present.skill if merging else None
-        if merging is not None and skill is not None:
-            yield RewritableText(skill.name, merging.brief, partial(_agreed_text, run, merging))
+        current = merging(run, group, current=True)
+        skill = current.present.skill if current else None
+        if current is not None and skill is not None:
+            yield RewritableText(skill.name, current.brief, partial(_agreed_text, run, current))
 
 
 def general_texts(run: Run) -> Iterator[RewritableText]:

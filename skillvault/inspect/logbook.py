@@ -13,7 +13,7 @@ from itertools import islice
 from msgspec import Struct
 
 from skillvault.learning.contrast.episodes import episodes_of
-from skillvault.model.records import Commit, Link, Outcome, Ref, Status
+from skillvault.model.records import Commit, Outcome, Ref, Status
 from skillvault.model.text.text import how_many, inert, listed
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
@@ -84,18 +84,9 @@ def outcomes_under(view: Topics, refs: Iterable[Ref]) -> list[Outcome]:
         seen |= level
         ids.update(ref.id for ref in level if ref.kind in ("outcome", "evaluation"))
         ends = sorted(ref for ref in level if ref.kind in ("fact", "skill", "session"))
-        level = {link.source for link in view.links.by_target(ends) if _carries(link)}
+        # What speaks against a thing is not what it rests on.
+        level = {link.source for link in view.links.by_target(ends) if link.type != "contradicted"}
     return list(view.outcomes.get_many(sorted(ids)).values())
-
-
-def _carries(link: Link) -> bool:
-    return link.type != "contradicted"  # what speaks against a thing is not what it rests on
-
-
-def links_line(links: Sequence[Link]) -> str:
-    """Links in one line: how many of each type."""
-    counts = Counter(link.type for link in links)
-    return listed([f"{count} {of}" for of, count in sorted(counts.items())])
 
 
 # What a person reads of a commit; all else is told in a line.
@@ -168,6 +159,7 @@ def logged(
         changed = list(paths.get(sha, {}))
         read = [path for path in changed if layout.shelf_of(path) in _READ]
         links = [ref for ref in head.history.touched(sha) if ref.kind == "link"]
+        types = Counter(link.type for link in head.links.get_many(ref.id for ref in links).values())
         yield LoggedCommit(
             sha=sha,
             date=steps[0].date,
@@ -175,7 +167,7 @@ def logged(
             text=text,
             patch=skill_first(history.patch(sha, read), skill),
             basis=_basis(head, steps),
-            links=links_line(list(head.links.get_many(ref.id for ref in links).values())),
+            links=listed([f"{count} {of}" for of, count in sorted(types.items())]),
             others=tuple(_record_counts(changed)),
         )
 

@@ -1,7 +1,6 @@
 """A vault at a glance: what it holds, what waits for each step, who judges."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -132,6 +131,8 @@ def status(run: Run) -> Status:
     inbox, counts = len(run.inbox.names()), waiting(run)
     paused = run.store.paused(run.policy)
     patterns, rules = learned.counts(run.store, head)
+    upstream = upstream_of(run.store.git, run.policy.branch)
+    mark = run.store.root / layout.MARK
     return Status(
         format=FORMAT,
         head=head.commit,
@@ -154,23 +155,12 @@ def status(run: Run) -> Status:
         patterns=patterns,
         rules=rules,
         learner=run.policy.learner,
-        unpushed=_unpushed(run),
+        unpushed=upstream.unpushed(run.view.commit) if upstream else 0,
         silent=silence(
             head, learner_elsewhere(run.store.git, run.policy), _judgeable(counts), run.now
         ),
-        undecided=_undecided(run.store.root),
+        undecided=undecided(mark.read_text("utf-8", "replace")) if mark.exists() else {},
     )
-
-
-def _undecided(root: Path) -> dict[str, list[str]]:
-    """What vault.yaml in the work tree leaves open; a branch without it leaves nothing."""
-    mark = root / layout.MARK
-    return undecided(mark.read_text("utf-8", "replace")) if mark.exists() else {}
-
-
-def _unpushed(run: Run) -> int:
-    upstream = upstream_of(run.store.git, run.policy.branch)
-    return upstream.unpushed(run.view.commit) if upstream else 0
 
 
 def _judgeable(counts: Mapping[str, int]) -> int:

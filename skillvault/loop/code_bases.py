@@ -36,11 +36,6 @@ class RuleEvidence(Struct, frozen=True):
         """What the rule has in common with others that say the same."""
         return rule_key(self.rule)
 
-    @property
-    def is_broken(self) -> bool:
-        """Whether code does what the rule forbids."""
-        return self.terms.polarity == "negative" and bool(self.evidence.files)
-
 
 def evidence_of(
     bases: Sequence[CodeBase], scopes: Mapping[str, tuple[str, ...]], policy: CapturePolicy
@@ -70,7 +65,8 @@ def borne_out(bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]) -
 
 def broken_rules(bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]) -> list[Broken]:
     """The rules that code breaks, each with where."""
-    broken = [rule for rule in evidence.values() if rule.is_broken]
+    negative = (rule for rule in evidence.values() if rule.terms.polarity == "negative")
+    broken = [rule for rule in negative if rule.evidence.files]
     lines = _lines(bases, broken)
     return [Broken(rule.rule, tuple(_broken_places(lines[rule.key]))) for rule in broken]
 
@@ -110,11 +106,6 @@ class CodeBases(Struct, frozen=True):
         """Name -> version, of those that can be read."""
         return {base.name: base.version[:10] for base in self.readable}
 
-    def without(self, error: UnreadableError) -> "CodeBases":
-        """All but one that turned out to be unreadable."""
-        readable = [base for base in self.readable if base.name != error.name]
-        return CodeBases(readable, [*self.problems, _not_asked(error.name, str(error))])
-
 
 def open_code_bases(run: Run) -> CodeBases:
     """The code bases that this run asks, each once."""
@@ -137,7 +128,8 @@ def asked(
         try:
             return bases, question(bases.readable)
         except UnreadableError as error:
-            bases = bases.without(error)
+            readable = [base for base in bases.readable if base.name != error.name]
+            bases = CodeBases(readable, [*bases.problems, _not_asked(error.name, str(error))])
 
 
 def _names_of(places: Iterable[Path]) -> dict[Path, str]:

@@ -49,14 +49,9 @@ def step(run: Run) -> Iterator[Change]:
             ready = [one for one in judged if free[layout.path_of(one.evaluation)]]
             if ready:
                 evaluations = [one.evaluation for one in ready]
-                answers = _new_answers(run, ready)
+                behind = {answer.id: answer for one in ready for answer in one.answers}
+                answers = [behind[key] for key in sorted(behind) if key not in run.view.answers]
                 yield evaluate.evaluation_change(domain, evaluations, run.judge.info, answers)
-
-
-def _new_answers(run: Run, judged: Sequence["Judged"]) -> list[Answer]:
-    """The answers on which evaluations rest, each once, without those that are there."""
-    answers = {answer.id: answer for one in judged for answer in one.answers}
-    return [answer for name, answer in sorted(answers.items()) if name not in run.view.answers]
 
 
 def waiting(run: Run) -> int:

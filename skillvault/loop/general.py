@@ -62,7 +62,9 @@ class AlikeFacts:
             found |= new
             forms = {self._forms[name] for name in new}
             keys = {key for form in forms for key in lookup_keys(form)}
-            others = self._looked_at(self._under(keys).difference(found))
+            due = {name for key in keys for name in self._holders.get(key, ())}
+            under = due | (self._view.fact_keys.under(keys) - self._due)
+            others = self._looked_at(under.difference(found))
             index = _indexed(forms) if others else Forms()
             new = {name: fact for name, fact in others.items() if self._says_one(name, index)}
         return found
@@ -71,10 +73,6 @@ class AlikeFacts:
         """Keep the keys of those that are settled."""
         for name in sorted(self._due.intersection(settled)):
             keys.keep_fact(name, self._keys[name])
-
-    def _under(self, keys: Collection[str]) -> set[str]:
-        due = {name for key in keys for name in self._holders.get(key, ())}
-        return (self._view.fact_keys.under(keys) - self._due) | due
 
     def _says_one(self, name: str, index: Forms) -> bool:
         form = self._forms[name]

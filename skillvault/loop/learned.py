@@ -21,7 +21,6 @@ from skillvault.learning.capture.rules import (
     with_scope,
 )
 from skillvault.loop import code_bases
-from skillvault.loop import code_bases as looks
 from skillvault.loop.tiers import (
     pattern_ref,
     read_expertise,
@@ -92,19 +91,16 @@ def uncommitted_rules(store: Store, view: Topics) -> list[str]:
     return []
 
 
-def learned(store: Store, budget: int | None = None) -> Learned:
-    """What a prompt gets; of an expertise.yaml that cannot be read the rules alone.
-
-    `budget`: at most so many tokens, by default the policy's.
-    """
+def learned(store: Store) -> Learned:
+    """What a prompt gets; of an expertise.yaml that cannot be read the rules alone."""
     view = store.head()
-    most = view.policy.capture.budget if budget is None else budget
+    budget = view.policy.capture.budget
     try:
         tiers, problem = read_tiers(store, view), None
     except BadInputError as error:
         tiers = Tiers(rules_text(store, view), Expertise())
         problem = Problem(layout.EXPERTISE, error.key, error.code, error.message)
-    return Learned(told(tiers.expertise.patterns, rule_texts(tiers.text), most), problem)
+    return Learned(told(tiers.expertise.patterns, rule_texts(tiers.text), budget), problem)
 
 
 def mistakes(content: bytes | None) -> tuple[list[Problem], list[Problem]]:
@@ -205,7 +201,7 @@ def why_no_pattern(run: "Run", rule: str) -> "why_not.StepAnswer":
     written = read_learnings(rules_text(run.store, run.view)).rules
     scopes = {one.text: one.scope for one in written if one.text == rule} or {rule: ()}
     bases, evidence = code_bases.asked(
-        code_bases.open_code_bases(run), lambda bases: looks.evidence_of(bases, scopes, policy)
+        code_bases.open_code_bases(run), lambda bases: code_bases.evidence_of(bases, scopes, policy)
     )
     if not bases.readable:
         why = "; ".join(f"{p.path}: {p.message}" for p in bases.problems)
@@ -215,7 +211,7 @@ def why_no_pattern(run: "Run", rule: str) -> "why_not.StepAnswer":
     return why_not.StepAnswer("capture", *_standing(of_rule, policy.files))
 
 
-def _standing(of_rule: "looks.RuleEvidence", needed: int) -> tuple[str, str]:
+def _standing(of_rule: "code_bases.RuleEvidence", needed: int) -> tuple[str, str]:
     count, terms = (
         len(of_rule.evidence.files),
         ", ".join(f"`{term}`" for term in of_rule.evidence.terms),
@@ -227,11 +223,8 @@ def _standing(of_rule: "looks.RuleEvidence", needed: int) -> tuple[str, str]:
         return "silent", "it names nothing that could be looked for; put a term in backticks"
     if not of_rule.evidence.terms:
         return "common", "what it names stands in more than half of the files"
-    where = f"{_file_count(count)} with {terms}" + (f": {of_rule.evidence.told}" if count else "")
+    where = f"{count} file{'s' * (count != 1)} with {terms}"
+    where += f": {of_rule.evidence.told}" if count else ""
     if of_rule.evidence.worth.promote:
         return "due", f"{where}; `skillvault run capture` makes a pattern of it"
     return "weak", f"{where}; it takes {needed}"
-
-
-def _file_count(count: int) -> str:
-    return "1 file" if count == 1 else f"{count} files"

@@ -100,18 +100,13 @@ def settled_by_domain(run: Run, keys: set[str]) -> dict[str, set[str]]:
     return by_domain
 
 
-def merging(run: Run, group: Group) -> Merging | None:
-    """What is to be done about a group's skill; None for nothing."""
-    return _merging(run, group, current=False)
+def merging(run: Run, group: Group, *, current: bool = False) -> Merging | None:
+    """What is to be done about a group's skill; None for nothing.
 
-
-def current_merging(run: Run, group: Group) -> Merging | None:
-    """What a group's skill is written from if it says what its subjects say by now."""
-    return _merging(run, group, current=True)
-
-
-def _merging(run: Run, group: Group, *, current: bool) -> Merging | None:
-    histories = [run.accounts.read_part(h) for h in _histories(run, group)]
+    `current`: what it is written from if it says what its subjects say by now.
+    """
+    voices = (voice.first for voice in group.voices)
+    histories = [run.accounts.read_part(h) for h in run.accounts.histories(voices, set())]
     union = sorted((placed for read in histories for placed in read), key=lambda p: p[:2])
     firsts = {read[0].id for read in histories if read}
     every = max((n for n, placed in enumerate(union, 1) if placed.id in firsts), default=0)
@@ -146,10 +141,6 @@ def _merging(run: Run, group: Group, *, current: bool) -> Merging | None:
         taken=tuple(_taken(run, group, present)),
         fresh=evolved.fresh_of(brief, present.linked),
     )
-
-
-def _histories(run: Run, group: Group) -> Iterator[list[Placed]]:
-    return run.accounts.histories((voice.first for voice in group.voices), set())
 
 
 def _is_over(run: Run, group: Group, together: Findings, present: Present) -> bool:
@@ -188,7 +179,9 @@ def _own(run: Run, group: Group, present: Present) -> tuple[str, ...]:
 
     What waits for a person takes the place of what waits, and of nothing that is served.
     """
-    shelves = _shelves_of_own(run, present)
+    skill = present.skill
+    waits = run.policy.generate.gate == "always" or (skill and skill.status == "proposed")
+    shelves = ("proposed",) if waits else ("skills", "proposed")
     places: list[str] = []
     for voice in group.voices:
         for place in run.view.skills.by_subject(voice.subject):
@@ -202,14 +195,6 @@ def _own(run: Run, group: Group, present: Present) -> tuple[str, ...]:
             if ours and not is_edited(run, at) and not is_brought_back(run, skill.name):
                 places.append(at)
     return tuple(places)
-
-
-def _shelves_of_own(run: Run, present: Present) -> tuple[str, ...]:
-    skill = present.skill
-    waits = run.policy.generate.gate == "always"
-    if waits or (skill is not None and skill.status == "proposed"):
-        return ("proposed",)
-    return ("skills", "proposed")
 
 
 def _taken(run: Run, group: Group, present: Present) -> Iterator[TakenIn]:

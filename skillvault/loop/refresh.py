@@ -15,7 +15,6 @@ from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.merge import is_brought_back, is_edited, references, unlinked
 from skillvault.loop.run import Run
 from skillvault.model.change import Change
-from skillvault.model.records import Skill
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -35,14 +34,9 @@ def _without_outcomes(run: Run) -> Iterator[Change]:
         if skill is None or skill.kind not in KINDS or skill.origin != "generated":
             continue
         ours = run.accounts.is_ours(skill) and not is_edited(run, f"{place.shelf}/{place.name}")
-        if ours and not _is_evaluated(run, skill):
+        evaluated = run.view.subjects.evaluated(skill.domain or "", skill.trust)
+        if ours and not any(subject_key(subject) == skill.subject for subject in evaluated):
             yield refreshing.bare_change(skill, place.shelf)
-
-
-def _is_evaluated(run: Run, skill: Skill) -> bool:
-    """Whether an outcome of a skill's subject is evaluated."""
-    subjects = run.view.subjects.evaluated(skill.domain or "", skill.trust)
-    return any(subject_key(subject) == skill.subject for subject in subjects)
 
 
 def waiting(run: Run) -> int:

@@ -3,7 +3,7 @@
 A rejection by its sources stands in `Rejections`.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from skillvault.learning.naming import may_be_next
 from skillvault.learning.recommend.duplicates import says_same
@@ -30,7 +30,8 @@ def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
     forgets = _skills_of(view, FORGET)
     pairs = [pair for pair in pairs if not _is_forgotten(git, pair, forgets)]
     there = view.records.existing(Ref("skill", name) for _, name in pairs)
-    away = [(sha, name) for sha, name in pairs if _may_be_away(name, there)]
+    missing = {name for _, name in pairs if Ref("skill", name) not in there}
+    away = [(sha, name) for sha, name in pairs if name in missing or may_be_next(name)]
     if not away:
         return []
     reasons = git.history.trailer_values([sha for sha, _ in away], WHY)
@@ -49,13 +50,9 @@ def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
                 reason=reasons.get(sha, ""),
                 replaces=skill.replaces,
             )
-            if skill.replaces or Ref("skill", name) not in there:
+            if skill.replaces or name in missing:
                 by_text.setdefault((name, sha if skill.replaces else ""), refusal)
     return list(by_text.values())
-
-
-def _may_be_away(name: str, there: Container[Ref]) -> bool:
-    return Ref("skill", name) not in there or may_be_next(name)
 
 
 def _skills_of(view: Topics, *steps: str) -> list[tuple[str, str]]:

@@ -79,16 +79,12 @@ def _merge_due(
         return None
     if into is not None and not own and into.account == sessions_digest(group):
         return None
-    if refused := rejected({*own, *_told_by(run, kept)}, run.rejections.sets(STEP)):
+    told = run.view.links.source_ids(Ref("skill", kept), "merged") if kept else []
+    if refused := rejected({*own, *told}, run.rejections.sets(STEP)):
         run.report.rejected.append(refused)
         return None
     at = run.rules.time(group[-1].ended_at, run.now)
     return SessionMerging(sessions=tuple(group), own=own, into=into, at=at)
-
-
-def _told_by(run: Run, evolved: str | None) -> list[str]:
-    """The skills that an evolved one stands for."""
-    return run.view.links.source_ids(Ref("skill", evolved), "merged") if evolved else []
 
 
 def _one_skill(run: Run, due: SessionMerging, references: _References) -> Change | None:

@@ -94,16 +94,13 @@ def keep_changes(git: Git, base: Files, ours: Files, theirs: Files) -> KeptChang
         versions = base.get(path), ours.get(path), theirs.get(path)
         content, conflict = _merged(git, *versions)
         if content is not None:
-            kept.files[path] = Program(content) if _may_run(*versions) else bytes(content)
+            # It may be run as it may here, unless only its author changed that.
+            was, is_ours, is_theirs = (isinstance(version, Program) for version in versions)
+            runs = is_theirs if is_ours == was or path not in ours else is_ours
+            kept.files[path] = Program(content) if runs else bytes(content)
         if conflict:
             kept.conflicts.append(f"{path}: {conflict}")
     return kept
-
-
-def _may_run(*versions: bytes | None) -> bool:
-    """Whether the file may be run: as it is here, unless only its author changed that."""
-    base, ours, theirs = (isinstance(version, Program) for version in versions)
-    return theirs if ours == base or versions[1] is None else ours
 
 
 def _merged(

@@ -27,13 +27,9 @@ def recomputed(run: Run, first: Change) -> list[Change]:
     run.perform(first)
     if not run.report.waiting:
         loop.run(run, LEARNING)
-    _refuse_waiting(run.report)
-    return [replace(done.change, commit_with=WHOLE, takes=()) for done in run.report.done]
-
-
-def _refuse_waiting(report: Report) -> None:
-    for waiting in report.waiting:
+    for waiting in run.report.waiting:
         raise EditedError(f"{waiting.path}: {waiting.reason}; commit or undo it, and try again")
+    return [replace(done.change, commit_with=WHOLE, takes=()) for done in run.report.done]
 
 
 def published(store: Store, changes: Sequence[Change], now: datetime, *, dry: bool) -> Report:

@@ -13,7 +13,7 @@ from skillvault.loop.registry import AGENDA
 from skillvault.loop.run import Run, RunOptions
 from skillvault.model.change import Change
 from skillvault.model.errors import UsageError
-from skillvault.model.records import Link, Outcome, Ref, Retraction, ref_of
+from skillvault.model.records import Outcome, Ref, Retraction, ref_of
 from skillvault.review.recompute import recomputed
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
@@ -75,14 +75,8 @@ def derived_of(run: Run, sources: Iterable[Ref]) -> Iterator[tuple[Ref, str]]:
         fact = view.facts.get(link.target.id) if tells else None
         if fact is not None and fact.kind == "judge" and not is_personal(view, link.target):
             yield link.target, layout.path_of(fact)
-            yield from _links_of_fact(view, link, fact_ref=link.target)
-
-
-def _links_of_fact(view: Topics, maker: Link, *, fact_ref: Ref) -> Iterator[tuple[Ref, str]]:
-    others = [*view.links.by_target([fact_ref]), *view.links.by_source([fact_ref])]
-    for link in others:
-        if link.id != maker.id:
-            yield ref_of(link), str(ref_of(link))
+            about = [*view.links.by_target([link.target]), *view.links.by_source([link.target])]
+            yield from ((ref_of(one), str(ref_of(one))) for one in about if one.id != link.id)
 
 
 def is_personal(view: Topics, ref: Ref) -> bool:

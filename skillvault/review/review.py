@@ -4,7 +4,7 @@ It decides nothing; `curate` does.
 """
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 
 from msgspec import Struct
@@ -238,21 +238,14 @@ def proposal_branch(
         store.roll_back()
     root = git.objects.root(parent) if parent else None
     before = git.entries(parent, list(files))
-    entries = dict(_drafted_entries(store, files.items(), before))
+    entries: dict[str, Entry | None] = dict.fromkeys(files)
+    for path, content in files.items():
+        if content is not None:
+            mode = mode_of(content, before.get(path))
+            entries[path] = Entry(mode, git.objects.write_blob(content))
     tree = git.objects.write_tree(root, entries)
     (commit,) = git.committer.commits(
         [CommitDraft(tree, change.message)], parent, now, git.settings()
     )
     git.run("update-ref", f"refs/heads/{branch}", commit, "0" * len(commit))
     return ProposalBranch(name, branch, commit, made=True)
-
-
-def _drafted_entries(
-    store: Store, files: Iterable[tuple[str, bytes | None]], before: dict[str, Entry]
-) -> Iterator[tuple[str, Entry | None]]:
-    for path, content in files:
-        if content is None:
-            yield path, None
-        else:
-            mode = mode_of(content, before.get(path))
-            yield path, Entry(mode, store.git.objects.write_blob(content))

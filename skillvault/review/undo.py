@@ -61,8 +61,15 @@ def undone(store: Store, judge: Judge, text: str, reason: str, *, now: datetime)
     skills += [ref for ref in _like(run, skills) if ref not in skills]
     derived = [Ref("skill", name) for _, name in without_facts(run, facts)]
     skills += [ref for ref in derived if ref not in skills]
-    paths = [path for ref in skills for path in _paths_of_skill(run.view, ref)]
-    paths += [path for ref in facts for path in _paths_of_fact(run.view, ref)]
+    view, paths = run.view, list[str]()
+    for ref in skills:
+        paths += paths_of(view, layout.shelf_of(view.records.path_of(ref) or ""), ref.id)
+        paths += [str(ref_of(link)) for link in view.links.by_source([ref])]
+        paths += paths_of_version(view, ref.id)
+    for ref in facts:
+        paths += filter(None, [view.records.path_of(ref)])
+        links = [*view.links.by_target([ref]), *view.links.by_source([ref])]
+        paths += [str(ref_of(link)) for link in links]
     first = Change(
         step=UNDO,
         subject=", ".join(ref.id for ref in (*skills, *facts)),
@@ -180,16 +187,3 @@ def _is_later_like(run: Run, skill: Skill, other: Skill, ref: Ref) -> bool:
     git = run.store.git.history
     edited = sections.theirs(run.versions(ref.id).bodies, other.body)
     return bool(first and later and not edited and git.is_ancestor(first[0].sha, later[0].sha))
-
-
-def _paths_of_skill(view: Topics, ref: Ref) -> list[str]:
-    path = view.records.path_of(ref) or ""
-    merged = [str(ref_of(link)) for link in view.links.by_source([ref])]
-    following = paths_of_version(view, ref.id)
-    return [*paths_of(view, layout.shelf_of(path), ref.id), *merged, *following]
-
-
-def _paths_of_fact(view: Topics, ref: Ref) -> list[str]:
-    links = [*view.links.by_target([ref]), *view.links.by_source([ref])]
-    path = view.records.path_of(ref)
-    return [*([path] if path else []), *(str(ref_of(link)) for link in links)]

@@ -26,7 +26,10 @@ def advise_on(store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime
     """What is said of the decision in a file (name, bytes); a no goes through the inbox."""
     raw = cleaned(codec.incoming(*file))
     proposal, rules = advise.proposal_from(raw, now), store.head().policy.judge
-    proposal = _with_names(store, shelf, proposal, now)
+    head = store.head()
+    own = Receipts(head, Inbox(store.root), now).own
+    outcome = with_names(proposal.outcome, own, shelf.uses.read(head))
+    proposal = msgspec.structs.replace(proposal, outcome=outcome)
     if advise.skips(proposal, rules):
         return advise.Advice(proceed=True, reason="nothing is to be carried out")
     judge = policy_judge(store, rules.inline_seconds)
@@ -43,19 +46,6 @@ def advise_on(store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime
         text = json.dumps(advise.held(raw, advice, now), ensure_ascii=False)
         list(Inbox(store.root).drop([(f"held-{proposal.outcome.id}.json", text.encode())]))
     return advice
-
-
-def _with_names(
-    store: Store, shelf: Shelf, proposal: advise.Proposal, now: datetime
-) -> advise.Proposal:
-    """The decision with the skills that it applies by name."""
-    head, inbox = store.head(), Inbox(store.root)
-    outcome = with_names(
-        proposal.outcome,
-        Receipts(head, inbox, now).own,
-        shelf.uses.read(head),
-    )
-    return msgspec.structs.replace(proposal, outcome=outcome)
 
 
 def _fitting(shelf: Shelf, proposal: advise.Proposal) -> list[Skill]:

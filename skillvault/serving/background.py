@@ -224,7 +224,10 @@ def unknown_context(
 
     Known is what a boost of the policy asks for, or what the text of a skill says.
     """
-    keys, values = _asked_for(policy)
+    boosts = policy.recommend.boosts
+    keys = {folded(key) for boost in boosts for key in (*boost.when, *boost.above, *boost.unless)}
+    asked = (pair for boost in boosts for pair in boost.when.items())
+    values = {(folded(key), folded(value)) for key, value in asked if isinstance(value, str)}
     unknown_keys = {key for key in context if folded(key) not in keys}
     texts = {
         key: value
@@ -242,14 +245,6 @@ def unknown_context(
         for key in context
         if key in unknown_keys or key in texts
     ]
-
-
-def _asked_for(policy: Policy) -> tuple[set[str], set[tuple[str, str]]]:
-    """(the keys, the keys with their texts) that boosts ask for."""
-    boosts = policy.recommend.boosts
-    keys = {folded(key) for boost in boosts for key in (*boost.when, *boost.above, *boost.unless)}
-    asked = (pair for boost in boosts for pair in boost.when.items())
-    return keys, {(folded(key), folded(value)) for key, value in asked if isinstance(value, str)}
 
 
 def _is_said(name: str, text: str) -> bool:

@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.exchange import source_tree
-from skillvault.exchange import source_tree as folder
 from skillvault.exchange.skills import formats
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.export import Export, LeftOut, OutgoingSkill
@@ -69,7 +68,10 @@ class Exporter:
         format that there is not, and for a folder that is the vault's.
         """
         write = _writer(to)
-        self._check_domain(domain)
+        domains = self._store.head().domains
+        if domain is not None and domain not in domains:
+            names = listed(domains) or "none yet"
+            raise UsageError(f"{domain}: no such domain in this vault; there are {names}")
         root = Path(target).absolute()
         live = self.outgoing(self.live(domain))
         export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)
@@ -87,11 +89,11 @@ class Exporter:
             **msgspec.structs.asdict(synced),
         )
 
-    def withdraw(self, to: str, target: Path, *, dry: bool = False) -> "export_folder.Synced":
+    def withdraw(self, to: str, target: Path) -> "export_folder.Synced":
         """Take out of a folder what was exported to it, but for what a person edited."""
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
         with guarded():
-            return export_folder.sync(target.absolute(), to, Export(units={}), drafts, dry=dry)
+            return export_folder.sync(target.absolute(), to, Export(units={}), drafts, dry=False)
 
     def live(self, domain: str | None = None) -> "Sequence[Candidate]":
         """The live skills, best first by their effect."""
@@ -100,12 +102,6 @@ class Exporter:
     def outgoing(self, candidates: "Sequence[Candidate]") -> list[OutgoingSkill | LeftOut]:
         """Skills with their files and what their use showed."""
         return list(_outgoing(self._store, candidates))
-
-    def _check_domain(self, domain: str | None) -> None:
-        domains = self._store.head().domains
-        if domain is not None and domain not in domains:
-            names = listed(domains) or "none yet"
-            raise UsageError(f"{domain}: no such domain in this vault; there are {names}")
 
     def _check_place(self, root: Path, export: Export) -> None:
         """UsageError for an export that would write where the vault has its records."""
@@ -152,7 +148,7 @@ def _beside(entry: Shelved) -> dict[str, bytes]:
     place = Path(entry.path)
     if not listing.is_skill_file(place.name):  # one of many flat files
         return {listing.FILE: layers.skill_bytes(place)}
-    tree = folder.folder_tree(place.parent)
+    tree = source_tree.folder_tree(place.parent)
     whole = source_tree.SkillPaths("", (*tree.sizes, *tree.unfit))
     files = source_tree.files_of(tree, whole)
     return {listing.FILE: files.pop(place.name), **files}

@@ -338,7 +338,11 @@ class Shelf:
         ]
         if skill and not found and domain is None:
             raise UsageError(f"{skill}: no such skill; `skillvault skill list --layers` lists them")
-        return sorted(found, key=_by_lift)
+        # What differs by a rounding alone goes by name on any machine.
+        found.sort(
+            key=lambda one: (one.lift is None, -round(one.lift or 0, _LIFT_DIGITS), one.skill)
+        )
+        return found
 
     def _named(self, head: Topics, names: Iterable[str]) -> Iterator[Skill]:
         """The skills of these names, wherever they stand."""
@@ -363,7 +367,11 @@ class Shelf:
         ends = head.outcomes.ends(decision)
         parts = claims.by_agent(shown, ends)
         if not parts or (agent is not None and agent not in parts):
-            raise UsageError(_no_decision(decision, agent))
+            of = "" if agent is None else f" of {agent}"
+            raise UsageError(
+                f"{decision}: no recommendation and no outcome{of} that is trusted has this "
+                "decision; an outcome names it as decision.id"
+            )
         name = next(iter(parts)) if agent is None else agent
         known, read = self.uses.names(head), self.uses.read(head)
         own = [o for o in outcomes if o.source.agent == name]
@@ -423,13 +431,10 @@ def _tasks(head: Staged, skills: list[str]) -> Iterator[tuple[str, str]]:
     behind = {name: {*made[name], *users.get(name, ())} for name in skills}
     asked = head.tasks.of_outcomes(sorted(set().union(*behind.values())))
     for name, outcomes in behind.items():
-        yield name, "\n".join(_latest({id_: asked[id_] for id_ in outcomes if id_ in asked}))
-
-
-def _latest(asked: Mapping[str, tuple[int, str]]) -> list[str]:
-    """The different tasks, the latest first."""
-    ordered = sorted(asked, key=lambda id_: (asked[id_][0], id_), reverse=True)
-    return list(dict.fromkeys(" ".join(asked[id_][1].split()) for id_ in ordered))[:_LATEST]
+        known = outcomes & asked.keys()
+        latest = sorted(known, key=lambda id_: (asked[id_][0], id_), reverse=True)
+        tasks = dict.fromkeys(" ".join(asked[id_][1].split()) for id_ in latest)
+        yield name, "\n".join(list(tasks)[:_LATEST])
 
 
 def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:
@@ -442,15 +447,6 @@ def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:
     return recommend.by_effect(_candidates_of(head, known, domain), rules_of(head.policy))
 
 
-def _no_decision(decision: str, agent: str | None) -> str:
-    """That no trusted record names a decision, of an agent or of any."""
-    of = "" if agent is None else f" of {agent}"
-    return (
-        f"{decision}: no recommendation and no outcome{of} that is trusted has this decision; an "
-        "outcome names it as decision.id"
-    )
-
-
 def has_model() -> bool:
     """Whether the extra `semantic` is installed."""
     return find_spec("wordllama") is not None
@@ -461,11 +457,6 @@ def _near() -> Near | None:
     if not has_model():
         return None
     return vectors.near
-
-
-def _by_lift(stats_of: "stats.SkillStats") -> tuple[bool, float, str]:
-    """Sorts by lift, best first; what differs by a rounding alone goes by name on any machine."""
-    return stats_of.lift is None, -round(stats_of.lift or 0.0, _LIFT_DIGITS), stats_of.skill
 
 
 def _unasked(head: Topics, domain: str | None) -> set[str]:

@@ -7,8 +7,9 @@ back byte for byte; of a file that was changed since, only what is ours is taken
 import base64
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import unified_diff
+from itertools import takewhile
 from pathlib import Path
 
 import msgspec
@@ -92,7 +93,11 @@ class ClientSetup:
         places = [change.place for change in writable]
         if wish.links:  # there an export puts the skills
             places.append((wish.project or Path.home()) / SKILLS[client] / "any")
-        missing = {str(folder): None for place in places for folder in _missing_folders(place)}
+        missing = {
+            str(folder): None
+            for place in places
+            for folder in takewhile(lambda folder: not folder.exists(), place.parents)
+        }
         files = {str(change.place): _before(change, record) for change in writable}
         files = {place: file for place, file in (record.files | files).items() if file is not None}
         folders = [*record.folders, *(f for f in missing if f not in record.folders)]
@@ -207,13 +212,6 @@ def _write_file(change: FileChange) -> None:
     if place.exists():
         draft.chmod(place.stat().st_mode & 0o7777)
     draft.replace(place)
-
-
-def _missing_folders(place: Path) -> Iterator[Path]:
-    for folder in place.parents:
-        if folder.exists():
-            return
-        yield folder
 
 
 def _remove_folders(folders: Sequence[str]) -> None:

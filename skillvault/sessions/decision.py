@@ -131,11 +131,11 @@ class OpenDecision:
         return {
             "domain": subject.domain,
             "occurred_at": stamp(at),
-            "decision": _filled(decision),
-            "result": _filled(self._result),
+            "decision": transcripts.filled(decision),
+            "result": transcripts.filled(self._result),
             "context": dict(subject.context),
             **({"applied": self._applied} if self._applied else {}),
-            "source": _filled(source),
+            "source": transcripts.filled(source),
         }
 
     def __repr__(self) -> str:
@@ -183,7 +183,3 @@ def carried_out(
         raise
     else:
         record(decision.outcome(clock()), clock())
-
-
-def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value not in (None, "")}

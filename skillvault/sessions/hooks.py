@@ -178,7 +178,10 @@ class Hooks:
         decision = payload.prompt_id or f"{payload.session}-{len(earlier) + 1}"
         shown, names, held_out = "", list[str](), list[str]()
         if self._links is None:
-            read = self._read_before(payload) if read is None else read
+            if read is None:  # nothing is noted of how the session began: it may have read all
+                read = [one.name for one in shelves.live(self._vault.shelf())]
+                notes = self._session_notes(payload)
+                notes.append(noted.SessionNote(session=payload.session, briefed=read))
             answer = self._vault.recommend(
                 domain,
                 text,
@@ -209,13 +212,6 @@ class Hooks:
             )
         )
         return shown
-
-    def _read_before(self, payload: Payload) -> list[str]:
-        """What the agent may have read in a session of whose beginning nothing is noted: all."""
-        names = [one.name for one in shelves.live(self._vault.shelf())]
-        note = noted.SessionNote(session=payload.session, briefed=names)
-        self._session_notes(payload).append(note)
-        return names
 
     # ── a tool was used ──────────────────────────────────────────────────────────────
 
@@ -251,7 +247,8 @@ class Hooks:
         """Hand in how the prompt ended, if that was observed; or ask the agent, at most once."""
         notes = self._session_notes(payload)
         before, _ = self._prompts(payload.session)
-        current = _prompt_named(before, payload.prompt_id)
+        named = [one for one in before if payload.prompt_id in (None, one.asked.id)]
+        current = named[-1] if named else None
         if current is None or not current.calls:  # it only talked
             return ""
         reply = _reply_in(payload.last_message) if current.is_questioned else {}
@@ -401,12 +398,6 @@ def _mark_prompt(
             one.is_questioned = True
         else:
             one.handed_in = note.digest
-
-
-def _prompt_named(prompted: list[Prompted], prompt_id: str | None) -> Prompted | None:
-    """The prompt of an id; the last one if the client tells none."""
-    chosen = [one for one in prompted if prompt_id in (None, one.asked.id)]
-    return chosen[-1] if chosen else None
 
 
 def _events_for(prompted: Prompted, header: "events.Header") -> "Iterator[events.Event]":

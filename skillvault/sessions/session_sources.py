@@ -44,8 +44,11 @@ def session_source(head: Topics, text: str, domain: str | None) -> SessionSource
     """
     path = Path(text)
     if path.is_file():
-        is_session = path.suffix in _ENDINGS
-        return _from_file(path, domain) if is_session else _from_transcript(path, domain)
+        if path.suffix in _ENDINGS:
+            return _from_file(path, domain)
+        transcript = Transcript(path)
+        raw = session_of(transcript, domain or CODING, redacted_text)
+        return _session_source(raw)._replace(unread=dict(transcript.unread))
     return _recorded(head, text, domain)
 
 
@@ -85,13 +88,6 @@ def _bytes(path: Path) -> bytes:
             code="too-large",
         )
     return data
-
-
-def _from_transcript(path: Path, domain: str | None) -> SessionSource:
-    """What failed in a transcript, and what then worked."""
-    transcript = Transcript(path)
-    raw = session_of(transcript, domain or CODING, redacted_text)
-    return _session_source(raw)._replace(unread=dict(transcript.unread))
 
 
 def _from_outcomes(

@@ -6,7 +6,7 @@ ran, a commit that was kept or taken back, the person's next words. Else it is n
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -139,11 +139,11 @@ def outcome_of_prompt(run: PromptRun, header: Header, request: Request) -> dict[
     return {
         "domain": request.domain or CODING,
         "occurred_at": stamp(ended),
-        "decision": _told_values(decision),
-        "result": _told_values(result),
-        "context": _told_values({"model": header.model, "branch": header.branch}),
+        "decision": filled(decision),
+        "result": filled(result),
+        "context": filled({"model": header.model, "branch": header.branch}),
         **({"applied": run.skills} if run.skills else {}),
-        "source": _told_values(
+        "source": filled(
             {
                 "agent": request.client,
                 "session": header.session,
@@ -153,7 +153,8 @@ def outcome_of_prompt(run: PromptRun, header: Header, request: Request) -> dict[
     }
 
 
-def _told_values(values: dict[str, Any]) -> dict[str, Any]:
+def filled(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that say something."""
     return {key: value for key, value in values.items() if value not in (None, "")}
 
 

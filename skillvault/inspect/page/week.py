@@ -123,7 +123,8 @@ def _happened(vault: Contents, commits: Sequence[Commit]) -> Iterator[Happened]:
     ends = [(commit, ref) for commit in learning for ref in _targets(commit)]
     first = vault.view.history.first_named({ref for _, ref in ends})
     last = {ref: commit.sha for commit, ref in reversed(ends)}
-    messages = _messages(vault) if learning else {}
+    history, head = vault.run.store.git.history, vault.view.commit
+    messages = history.messages(head, vault.since) if learning and head else {}
     for commit in learning:
         message = messages.get(commit.sha, "")
         for ref, event in _events(vault, commit, first, last):
@@ -201,11 +202,6 @@ def title_of(skill: Skill) -> str:
 
 
 # ── why ──────────────────────────────────────────────────────────────────────────────
-
-
-def _messages(vault: Contents) -> dict[str, str]:
-    commit = vault.view.commit
-    return vault.run.store.git.history.messages(commit, vault.since) if commit else {}
 
 
 def why_in(message: str, name: str) -> str:

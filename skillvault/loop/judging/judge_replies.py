@@ -117,7 +117,9 @@ def draft_by(judge: Judge, brief: Brief) -> Draft | None:
     try:
         usable = None if draft is None else check_reply(draft, Draft, "text")
     except UnansweredError as error:
-        return _offline(brief, f"Written by the offline judge: {error}.")
+        plain = offline.OfflineJudge().write(brief)
+        note = f"Written by the offline judge: {error}."
+        return msgspec.structs.replace(plain, note=note) if plain else None
     if usable is None or usable.answer is None:
         return usable
     return replace(usable, record=answer_record(usable.answer, place_of_brief(brief)))
@@ -132,8 +134,3 @@ def _builtins(reply: object) -> object:
     if isinstance(quality, float) and math.isnan(quality):  # which no range leaves out
         raise TypeError("quality_score is no number")
     return plain
-
-
-def _offline(brief: Brief, note: str) -> Draft | None:
-    plain = offline.OfflineJudge().write(brief)
-    return msgspec.structs.replace(plain, note=note) if plain else None

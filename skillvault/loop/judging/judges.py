@@ -105,13 +105,10 @@ def batching(run: Run, unasked: dict[str, JudgeRequest]) -> Iterator[None]:
     except UnavailableError as error:
         run.unavailable("batches", str(error))
     yield
-    if unasked:
-        _send(run, batches, list(unasked.values()))
-
-
-def _send(run: Run, batches: paid_calls.Batches, questions: list[JudgeRequest]) -> None:
+    if not unasked:
+        return
     try:
-        batch, count = batches.send(questions)
+        batch, count = batches.send(list(unasked.values()))
     except (UnavailableError, UnansweredError) as error:
         run.unavailable("batches", str(error))
     else:

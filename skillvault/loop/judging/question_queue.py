@@ -3,7 +3,7 @@
 `questions` says which questions are open, `answer` what an answer changes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,7 +72,8 @@ class QuestionQueue:
         """
         run = self._new_run()
         limit = n if session is None else min(n, self._answers_left(run, session))
-        dropped = self._dropped_keys()
+        file = self._dropped_file()
+        dropped = set(file.read_text(encoding="utf-8").split()) if file.exists() else set[str]()
         seen: set[str] = set()
         chosen: list[OpenQuestion] = []
         for question in self._open_questions(run, untrusted=untrusted):
@@ -104,7 +105,9 @@ class QuestionQueue:
             earlier = report.done if report else []
             report = self._commit(list(records.values()), now)
             report.done[:0] = earlier
-            lost_keys = self._lost_keys(records)
+            # Another writer may have kept some of them from the branch.
+            kept = self._new_run().view.answers.get_many(records)
+            lost_keys = [key for key, record in records.items() if kept.get(key) != record]
             if not lost_keys:
                 return report
             answers = [reply for reply in answers if reply.key in lost_keys]
@@ -129,11 +132,6 @@ class QuestionQueue:
             raise BadInputError("; ".join(reasons), code="bad-answer")
         return records
 
-    def _lost_keys(self, records: Mapping[str, Answer]) -> list[str]:
-        """The keys of the answers that another writer kept from the branch."""
-        kept = self._new_run().view.answers.get_many(records)
-        return [key for key, record in records.items() if kept.get(key) != record]
-
     def drop_question(self, key: str) -> None:
         """Keep the offline words of what a question is about: this clone asks it no more."""
         open_now = self._open_questions(self._new_run(), untrusted=True)
@@ -149,10 +147,6 @@ class QuestionQueue:
 
     def _answers_left(self, run: "Run", session: str) -> int:
         return run.policy.judge.asks_per_session - run.view.answers.count_of_session(session)
-
-    def _dropped_keys(self) -> set[str]:
-        path = self._dropped_file()
-        return set(path.read_text(encoding="utf-8").split()) if path.exists() else set()
 
     def _record(
         self, run: "Run", question: "OpenQuestion | None", reply: AgentReply, session: str | None

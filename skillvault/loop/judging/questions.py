@@ -45,11 +45,6 @@ class OpenQuestion(NamedTuple):
         """By which it is answered."""
         return self.asked.matter.question
 
-    @property
-    def sort_key(self) -> tuple[int, float, str]:
-        """Where it stands: the best first, of equals the latest."""
-        return (self.rank, -self.place.at.timestamp(), self.matter_key)
-
 
 def open_questions(run: Run, judge: AgentJudge, *, untrusted: bool = False) -> list[OpenQuestion]:
     """What an agent may be asked about what is not older than its patience, the best first."""
@@ -64,7 +59,8 @@ def open_questions(run: Run, judge: AgentJudge, *, untrusted: bool = False) -> l
         allowed = untrusted or question.place.trust == "local"
         if allowed and question.matter_key not in run.view.answers:
             questions.setdefault(question.matter_key, question)
-    return sorted(questions.values(), key=lambda question: question.sort_key)
+    # The best first, of equals the latest.
+    return sorted(questions.values(), key=lambda q: (q.rank, -q.place.at.timestamp(), q.matter_key))
 
 
 def _all_questions(
@@ -72,7 +68,9 @@ def _all_questions(
 ) -> Iterator[OpenQuestion]:
     """What may be asked about the recent outcomes of each domain, answered or not."""
     for domain, names in recent.items():
-        yield from _of_outcomes(run, judge, names)
+        outcomes = run.view.outcomes.get_many(names)
+        for name, evaluation in run.view.evaluations.get_many(outcomes).items():
+            yield from _of_outcome(run, judge, outcomes[name], evaluation)
         for text in texts_about(run, domain, names):
             if _is_about(text.brief, names):
                 yield from _of_text(judge, text)
@@ -102,13 +100,6 @@ def _recent(run: Run, domain: str, *, untrusted: bool) -> list[str]:
 def _since(run: Run, domain: str) -> datetime:
     now = clock(run.view, domain, run.now, run.rules) or run.now
     return now - timedelta(days=run.policy.judge.patience)
-
-
-def _of_outcomes(run: Run, judge: AgentJudge, names: Sequence[str]) -> Iterator[OpenQuestion]:
-    outcomes = run.view.outcomes.get_many(names)
-    evaluations = run.view.evaluations.get_many(outcomes)
-    for name, evaluation in evaluations.items():
-        yield from _of_outcome(run, judge, outcomes[name], evaluation)
 
 
 def _of_outcome(

@@ -24,7 +24,7 @@ from skillvault.loop import strategy
 from skillvault.loop.derived_skills import shelf_of
 from skillvault.loop.distill import DomainSessions
 from skillvault.loop.general import told_everywhere
-from skillvault.loop.merge import current_merging, references
+from skillvault.loop.merge import merging, references
 from skillvault.loop.next_versions import with_waiting_account
 from skillvault.loop.promote import of_some, told_patterns
 from skillvault.loop.run import Run
@@ -45,13 +45,19 @@ def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[Rewr
     """The texts of a domain: accounts that these outcomes are told in, and all others."""
     yield from run.rules.account_texts(run, domain, outcomes)
     yield from _strategy(run, domain)
-    yield from _recurrences(run, domain)
+    for found, pattern, skill in told_patterns(run, domain):
+        brief = recurrence.pattern_brief(pattern, found)
+        yield RewritableText(skill.name, brief, partial(_recurring_text, run, pattern, skill))
 
 
 def account_texts(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[RewritableText]:
     """The texts of the accounts that tell these outcomes, and of the subjects that agree."""
     yield from _accounts(run, outcomes)
-    yield from _agreements(run, domain)
+    for group in (group for kind in KINDS for group in run.accounts.groups(domain, kind)):
+        current = merging(run, group, current=True)
+        skill = current.present.skill if current else None
+        if current is not None and skill is not None:
+            yield RewritableText(skill.name, current.brief, partial(_agreed_text, run, current))
 
 
 def general_texts(run: Run) -> Iterator[RewritableText]:
@@ -102,12 +108,6 @@ def _session_text(run: Run, brief: SessionExcerpt, skill: Skill, draft: Draft) -
     )
 
 
-def _recurrences(run: Run, domain: str) -> Iterator[RewritableText]:
-    for found, pattern, skill in told_patterns(run, domain):
-        brief = recurrence.pattern_brief(pattern, found)
-        yield RewritableText(skill.name, brief, partial(_recurring_text, run, pattern, skill))
-
-
 def _recurring_text(run: Run, pattern: Pattern, skill: Skill, draft: Draft) -> Change | None:
     written, shelf = run.versions(skill.name), shelf_of(run, skill)
     return recurrence.growth_change(
@@ -145,15 +145,6 @@ def _account_text(run: Run, findings: Findings, present: Present, draft: Draft) 
         references=references(run, present.shelf, present.skill),
         policy=run.policy,
     )
-
-
-def _agreements(run: Run, domain: str) -> Iterator[RewritableText]:
-    for kind in KINDS:
-        for group in run.accounts.groups(domain, kind):
-            merging = current_merging(run, group)
-            skill = merging.present.skill if merging else None
-            if merging is not None and skill is not None:
-                yield RewritableText(skill.name, merging.brief, partial(_agreed_text, run, merging))
 
 
 def _agreed_text(run: Run, merging: Merging, draft: Draft) -> Change | None:

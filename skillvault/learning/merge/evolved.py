@@ -172,7 +172,7 @@ def _fates(due: Merging) -> Iterator[tuple[Findings, list[str]]]:
 def _fate(statement: Statement, causes: Sequence[Cause]) -> str:
     cause = statement if isinstance(statement, Cause) else None
     if cause is None:
-        return f"fused    {_briefly(statement)} -> counted anew for all of them"
+        return f"fused    {type(statement).__name__.lower()} -> counted anew for all of them"
     said: str = cause.kind
     if cause.kind != "stopped" and not is_narration(cause.quote):
         said += f": “{whole(cause.quote, _QUOTED)}”"
@@ -186,10 +186,6 @@ def _fate(statement: Statement, causes: Sequence[Cause]) -> str:
 
 def _part_of(cause: Cause, whole: Cause) -> bool:
     return bool(set(cause.shown_by) & set(whole.shown_by))
-
-
-def _briefly(statement: Statement) -> str:
-    return type(statement).__name__.lower()
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────

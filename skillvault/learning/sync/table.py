@@ -119,13 +119,9 @@ def _is_words(value: Any) -> bool:
 def _open(before: SharedSetting, *sides: SharedSetting) -> SharedSetting:
     """What two clones decided otherwise: the value of before, and theirs."""
     open_sides = [side for side in sides if side.undecided]
-    candidates = (side.undecided or {_shown(side.value)} for side in sides)
+    candidates = (side.undecided or {json.dumps(side.value, ensure_ascii=False)} for side in sides)
     value = min(open_sides, key=str).value if open_sides else before.value
     return SharedSetting(value, frozenset().union(*candidates))
-
-
-def _shown(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 # ── text ─────────────────────────────────────────────────────────────────────────────

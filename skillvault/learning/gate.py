@@ -7,9 +7,9 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
-from skillvault.model.change import Change
+from skillvault.model.change import Change, Move, skill_series
 from skillvault.model.policy import Policy
-from skillvault.model.records import Skill
+from skillvault.model.records import Ref, Skill
 
 _SERVED, _PROPOSED = "skills", "proposed"
 
@@ -50,3 +50,15 @@ def _moved_below(path: str, names: Collection[str], shelf: str) -> str:
 def home_of(skill: Skill) -> str:
     """The shelf to which a skill comes back from the archive: one that waited waits again."""
     return _PROPOSED if skill.status == "proposed" else _SERVED
+
+
+def archive_change(step: str, skill: Skill, shelf: str, reason: str) -> Change:
+    """Return the commit by which a step archives a skill that stands on this shelf."""
+    return Change(
+        step=step,
+        subject=f"archive {skill.name}",
+        commit_with=skill_series(step, skill.domain),
+        reason=reason,
+        moves=(Move(f"{shelf}/{skill.name}", f"archive/{skill.name}"),),
+        targets=(Ref("skill", skill.name),),
+    )

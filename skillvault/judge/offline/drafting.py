@@ -166,7 +166,8 @@ def joined(brief: Agreement) -> Draft:
         ("When This Applies", [_when(brief)]),
         ("Key Principles", [line for heading in others for line in lines.get(heading, [])]),
     )
-    about = _actions(brief)
+    counts = Counter(plain(f.account.outcomes[0].decision.action) for f in brief.apart)
+    about = listed(sorted(counts, key=lambda a: (-counts[a], a))[:_ACTIONS], last="or")
     ranked = (line for _, line in ranked_lines(together))
     return Draft(
         titled(about, together.statements, together.kind),
@@ -196,11 +197,6 @@ def _count(findings: Findings) -> str:
     status = "failure" if findings.kind == "warning" else "success"
     outcomes = findings.account.outcomes
     return count_of(sum(o.result.status == status for o in outcomes), len(outcomes))
-
-
-def _actions(brief: Agreement) -> str:
-    counts = Counter(plain(f.account.outcomes[0].decision.action) for f in brief.apart)
-    return listed(sorted(counts, key=lambda a: (-counts[a], a))[:_ACTIONS], last="or")
 
 
 _MOST = 5

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from skillvault.judge.offline import drafting, planning, recounting, telling, verdict
-from skillvault.judge.offline import drafting as consolidating
-from skillvault.judge.offline import verdict as advising
 from skillvault.model.brief import (
     Agreement,
     Brief,
@@ -59,11 +57,11 @@ class OfflineJudge:
             case Findings():
                 return drafting.drafted(brief)
             case Recurrence():
-                return consolidating.consolidated(brief)
+                return drafting.consolidated(brief)
             case Period():
                 return planning.planned(brief)
             case Agreement():
-                return consolidating.joined(brief)
+                return drafting.joined(brief)
             case SessionExcerpt():
                 return recounting.recounted(brief)
 
@@ -75,4 +73,4 @@ class OfflineJudge:
         thorough: bool,  # noqa: ARG002 - the protocol's; this judge has but one way
     ) -> tuple[Opinion, JudgeInfo]:
         """The verdict before the fact, and the warnings that fit."""
-        return advising.opined(outcome, skills), self.info
+        return verdict.opined(outcome, skills), self.info

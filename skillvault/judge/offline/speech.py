@@ -62,14 +62,10 @@ def fitting(text: str, limit: int) -> str:
     return " ".join(words)[:limit]
 
 
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def sentence(text: str) -> str:
     """A sentence of ours: a capital unless it opens with a foreign name, one full stop."""
     head = text.split(" ", 1)[0]
-    opened = text if re.search(r"[^a-z']", head.rstrip(",:")) else _upper(text)
+    opened = text if re.search(r"[^a-z']", head.rstrip(",:")) else text[:1].upper() + text[1:]
     return opened if re.search(r"[.!?:…。！？]”?$", opened) else f"{opened}."
 
 

@@ -52,16 +52,6 @@ def _fault(outcome: Outcome) -> Iterator[Insight | None]:
     reading = read(outcome.decision.reasoning)
     yield Insight(kind="error", quote=reason) if reason else None
     yield Insight(kind="answer", quote=answer) if answer else None
-    fault = _shortcoming(reading)
-    # What the result says, or an answer that was refused, is told in place of a claim or a risk.
-    instead = ("claim", "risk", "ground") if answer else ("claim", "risk") if reason else ()
-    if fault is not None and fault.kind not in instead:
-        yield fault
-    yield from _discoveries(reading, outcome)
-
-
-def _shortcoming(reading: Reading) -> Insight | None:
-    """Not done, not checked, guessed, refused; else the ground that it rested on."""
     # A transcript thinks aloud: what it guesses or fears on the way is no ground of a decision.
     note = Reading() if reading.is_transcript else reading
     # What was checked much may well say `probably`.
@@ -77,7 +67,12 @@ def _shortcoming(reading: Reading) -> Insight | None:
         ("risk", _stated(note.risks)),
         ("ground", _stated([*note.reasons, note.thesis])),
     )
-    return next((Insight(kind=kind, quote=q[0]) for kind, q in shown if q and q[0]), None)
+    fault = next((Insight(kind=kind, quote=q[0]) for kind, q in shown if q and q[0]), None)
+    # What the result says, or an answer that was refused, is told in place of a claim or a risk.
+    instead = ("claim", "risk", "ground") if answer else ("claim", "risk") if reason else ()
+    if fault is not None and fault.kind not in instead:
+        yield fault
+    yield from _discoveries(reading, outcome)
 
 
 def _merit(outcome: Outcome) -> Iterator[Insight]:

@@ -1,7 +1,7 @@
 """How much a code base bears a rule out: which files count, and whether they are enough."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -144,18 +144,8 @@ def evidence_for(
     if searched >= _MANY:
         telling = {t: files for t, files in telling.items() if len(files) <= _COMMON * searched}
     if terms.polarity == "negative" or not terms.exact:
-        return _of_words(telling, together=_words_needed(terms), policy=policy)
-    return _of_terms(terms.exact, telling, policy)
-
-
-def _words_needed(terms: Terms) -> int:
-    return 1 if terms.exact else _TOGETHER
-
-
-def _of_terms(
-    exact: Sequence[str], telling: Mapping[str, frozenset[str]], policy: CapturePolicy
-) -> CodeEvidence:
-    """Files with all terms if there are enough, else those with the best one."""
+        return _of_words(telling, together=1 if terms.exact else _TOGETHER, policy=policy)
+    exact = terms.exact
     if not telling:
         return _code_evidence(frozenset(), (), confidence(0, policy))
     common = (

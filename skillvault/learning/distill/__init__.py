@@ -1,9 +1,6 @@
 """distill: what failed in a finished session, and what then worked, becomes a skill."""
 
-from skillvault.learning.distill.excerpt import unique_failures
 from skillvault.model.due import InDomain, LinkedFrom, Queue, Source, When
-
-__all__ = ["DEPENDS_ON", "unique_failures"]
 
 DEPENDS_ON = (
     Queue(

@@ -16,7 +16,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from skillvault.learning.effect import equations
-from skillvault.learning.effect.equations import System
 from skillvault.learning.effect.lift import (
     UNSEEN,
     Column,
@@ -150,7 +149,11 @@ def _total(
     )
     ordered = np.minimum(firsts, seconds) * size + np.maximum(firsts, seconds)
     codes, weights = _summed(ordered, products)
-    places, values, of = _doubled(entries, len(columns))
+    places, values, of = (
+        np.concatenate([entries.column, entries.column + len(columns)]),
+        np.concatenate([entries.applied, entries.offered]),
+        np.concatenate([entries.decision, entries.decision]),
+    )
     hits = np.bincount(places, values * entries.success[of], minlength=size)
     in_group, group_weights = _summed(entries.group[of] * size + places, values)
     by_group: list[dict[int, float]] = [{} for _ in totals]
@@ -165,15 +168,6 @@ def _total(
         groups=tuple(
             DecisionGroup(*total, added) for total, added in zip(totals, by_group, strict=True)
         ),
-    )
-
-
-def _doubled(entries: _Entries, count: int) -> tuple[Places, Array, Places]:
-    """(place, weight, decision) of each entry at both of its places."""
-    return (
-        np.concatenate([entries.column, entries.column + count]),
-        np.concatenate([entries.applied, entries.offered]),
-        np.concatenate([entries.decision, entries.decision]),
     )
 
 
@@ -218,20 +212,15 @@ def _checked(sums: Sums, entries: _Entries, prior: Prior) -> Sums:
     if alike:  # only then it is asked how each effect grows with each decision
         gains = equations.solve(system, precision).covariance[:, 1 : count + 1]
         shared = _shared(entries, chosen, alike, gains)
-    noise = _noise_left(system, precision, errors)
-    over_time = _over_time(entries, errors, effects, noise * shared, times=prior.latest)
-    latest, changed = zip(*over_time, strict=True) if count else ((), ())
-    return replace(sums, shared=tuple(shared.tolist()), latest=latest, changed=changed, noise=noise)
-
-
-def _noise_left(system: System, precision: Array, errors: Array) -> float:
-    """The variance of an outcome that the answer does not explain."""
     told = np.diag(system.matrix)[1:] / system.noise
     parameters = 1 + float((told / (told + np.diag(precision))).sum())  # at most
     free = max(1.0, len(errors) - parameters)
     # The first guess counts like so many decisions.
     squares = float(errors @ errors) + _GUESS * system.noise
-    return max(equations.LEAST_NOISE, squares / (free + _GUESS))
+    noise = max(equations.LEAST_NOISE, squares / (free + _GUESS))
+    over_time = _over_time(entries, errors, effects, noise * shared, times=prior.latest)
+    latest, changed = zip(*over_time, strict=True) if count else ((), ())
+    return replace(sums, shared=tuple(shared.tolist()), latest=latest, changed=changed, noise=noise)
 
 
 def _shared(entries: _Entries, chosen: Array, alike: float, gains: Array) -> Array:

@@ -6,25 +6,26 @@ anew: the program's sections only, what a person wrote stays.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from hashlib import sha256
 from itertools import islice
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.learning import sections
 from skillvault.learning.account.insight import insights_of
 from skillvault.learning.account.rules import outliers
 from skillvault.learning.account.significance import is_graded
 from skillvault.learning.contrast.episodes import in_words
-from skillvault.learning.expire import EXPIRES, is_cut_short, lifetime
+from skillvault.learning.expire import key_edits, lifetime
 from skillvault.learning.gate import home_of
-from skillvault.learning.generate.warning_pattern import STEP
+from skillvault.learning.generate.warning_pattern import STEP, expiry_after
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Outlier, Period
-from skillvault.model.change import Change, Edit, Move, Rewrite
+from skillvault.model.change import Change, Move, Rewrite
 from skillvault.model.conditions import Separation, clause, risk
 from skillvault.model.policy import GeneratePolicy, Policy
 from skillvault.model.records import Evaluation, Outcome, Ref, Skill, link_of, stamp
@@ -173,17 +174,16 @@ def first_change(
 ) -> Change:
     """The commit that adds a domain's strategy."""
     at = _time_of(material, period)
-    days = policy.generate.strategy_days
     skill = Skill(
         name=material.name,
-        description=_strategy_description(draft),
+        description=shorten(draft.description, 1024),
         body=strategy_body(period, draft),
         tags=_strategy_tags(period),
         kind="strategy",
         domain=material.domain,
         origin="generated",
         created=stamp(at),
-        expires=stamp(at + timedelta(days=days)),
+        expires=expiry_after(at, policy.generate.strategy_days),
         account=material.account,
     )
     return _generated(material, period, material.name, writes=(skill,))
@@ -205,19 +205,14 @@ def next_change(
     if skill is None or path is None:
         raise ValueError(f"{material.name}: is not there to be rewritten")
     body = sections.rewritten(skill.body, written.bodies, strategy_body(period, draft))
-    edits: list[Edit] = []
-    description = _strategy_description(draft)
-    if description != skill.description and sections.untouched(
-        written.descriptions, skill.description
-    ):
-        edits.append(Edit(path, ("description",), description))
     at = _time_of(material, period)
-    edits.append(Edit(path, ("metadata", "account"), material.account))
-    if skill.created != stamp(at):
-        edits.append(Edit(path, ("metadata", "created"), stamp(at)))
-    life, ends = lifetime(skill, policy), at + timedelta(days=policy.generate.strategy_days)
-    if life and life.ends < ends and not is_cut_short(skill, written.ends, policy):
-        edits.append(Edit(path, EXPIRES, stamp(ends)))
+    new = replace(
+        skill,
+        description=shorten(draft.description, 1024),
+        account=material.account,
+        created=stamp(at),
+        expires=expiry_after(at, policy.generate.strategy_days),
+    )
     archived = path.startswith("archive/")
     restored = Move(f"archive/{material.name}", f"{home_of(skill)}/{material.name}")
     return _generated(
@@ -225,7 +220,7 @@ def next_change(
         period,
         f"{'restore' if archived else 'rewrite'} {material.name}",
         changed=sections.statement_changes(skill.body, body),
-        edits=tuple(edits),
+        edits=tuple(key_edits(path, skill, new, written, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=(restored,) if archived else (),
     )
@@ -296,10 +291,6 @@ def _results(period: Period) -> str:
     if ended["neutral"]:
         parts.append(f"{ended['neutral']} neutral")
     return "; ".join(parts)
-
-
-def _strategy_description(draft: Draft) -> str:
-    return shorten(draft.description, 1024)
 
 
 def _strategy_tags(period: Period) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from skillvault.learning import sections
 from skillvault.learning.account.account import shown_by
 from skillvault.learning.contrast.episodes import in_words
 from skillvault.learning.expire import key_edits
-from skillvault.learning.gate import home_of
+from skillvault.learning.gate import archive_change, home_of
 from skillvault.learning.generate.warning_pattern import (
     Present,
     expiry_after,
@@ -172,7 +172,7 @@ def _fates(due: Merging) -> Iterator[tuple[Findings, list[str]]]:
 def _fate(statement: Statement, causes: Sequence[Cause]) -> str:
     cause = statement if isinstance(statement, Cause) else None
     if cause is None:
-        return f"fused    {_briefly(statement)} -> counted anew for all of them"
+        return f"fused    {type(statement).__name__.lower()} -> counted anew for all of them"
     said: str = cause.kind
     if cause.kind != "stopped" and not is_narration(cause.quote):
         said += f": “{whole(cause.quote, _QUOTED)}”"
@@ -186,10 +186,6 @@ def _fate(statement: Statement, causes: Sequence[Cause]) -> str:
 
 def _part_of(cause: Cause, whole: Cause) -> bool:
     return bool(set(cause.shown_by) & set(whole.shown_by))
-
-
-def _briefly(statement: Statement) -> str:
-    return type(statement).__name__.lower()
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────
@@ -282,31 +278,17 @@ def growth_change(
 
 def leave_change(skill: Skill, shelf: str) -> Change:
     """The commit that archives an evolved skill that stands for no group any more."""
-    return Change(
-        step=STEP,
-        subject=f"archive {skill.name}",
-        commit_with=skill_series(STEP, skill.domain),
-        reason="By what is recorded now it stands for no group of subjects that say the same.",
-        moves=(Move(f"{shelf}/{skill.name}", f"archive/{skill.name}"),),
-        targets=(Ref("skill", skill.name),),
-    )
+    reason = "By what is recorded now it stands for no group of subjects that say the same."
+    return archive_change(STEP, skill, shelf, reason)
 
 
 def _links(due: Merging, name: str, support: LinkType) -> Iterator[Link]:
     """One from each skill that goes, one from each outcome that is not linked yet."""
     target, at = Ref("skill", name), due.time
-    for source in _own(due):
+    for source in map(_skill_at, due.own):
         yield link_of("merged", source, target, at)
     for outcome_id in due.fresh:
         yield link_of(support, Ref("evaluation", outcome_id), target, at)
-
-
-def _own(due: Merging) -> list[Ref]:
-    return [_skill_at(place) for place in due.own]
-
-
-def _taken(due: Merging) -> list[Ref]:
-    return [_skill_at(each.place) for each in due.taken]
 
 
 def _skill_at(place: str) -> Ref:
@@ -314,12 +296,17 @@ def _skill_at(place: str) -> Ref:
 
 
 def _sources(due: Merging) -> tuple[Ref, ...]:
-    return (*_own(due), *_taken(due), *(Ref("evaluation", outcome_id) for outcome_id in due.fresh))
+    evaluations = [Ref("evaluation", outcome_id) for outcome_id in due.fresh]
+    return (*map(_skill_at, _places(due)), *evaluations)
 
 
 def _moves(due: Merging) -> tuple[Move, ...]:
-    places = (*due.own, *(each.place for each in due.taken))
-    return tuple(Move(place, f"archive/{_skill_at(place).id}") for place in places)
+    return tuple(Move(place, f"archive/{_skill_at(place).id}") for place in _places(due))
+
+
+def _places(due: Merging) -> tuple[str, ...]:
+    """The places of the skills that go."""
+    return (*due.own, *(each.place for each in due.taken))
 
 
 def fresh_of(brief: Agreement, linked: frozenset[str]) -> tuple[str, ...]:
@@ -365,10 +352,10 @@ def _reason(due: Merging, name: str, file: str = _SOURCES) -> str:
     alone = len(due.brief.apart) == 1
     lead = f"{name} stands for {_subjects(len(due.brief.apart))} that say{'s' * alone} the same"
     lines = [f"{lead}: {count_of(count, len(outcomes))} outcomes are {what}."]
-    lines += [f"{ref.id} goes to archive/." for ref in _own(due)]
+    lines += [f"{ref.id} goes to archive/." for ref in map(_skill_at, due.own)]
     lines += [
-        f"{ref.id} goes to archive/; what a person wrote in it stands here now."
-        for ref in _taken(due)
+        f"{_skill_at(each.place).id} goes to archive/; what a person wrote in it stands here now."
+        for each in due.taken
     ]
     told = [
         f"  {subject_words(findings.account.outcomes[0])}: {line}"

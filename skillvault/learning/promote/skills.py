@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from skillvault.learning import sections
 from skillvault.learning.account.reading import last_point
 from skillvault.learning.expire import key_edits
-from skillvault.learning.gate import home_of
+from skillvault.learning.gate import archive_change, home_of
 from skillvault.learning.promote.facts import (
     STEP,
     PromotionMaterial,
@@ -433,14 +433,7 @@ def _key_edits(
 
 def leave_change(skill: Skill, shelf: str, reason: str = NO_GROUNDS) -> Change:
     """The commit that archives a skill, as its facts do not recur any more or for this reason."""
-    return Change(
-        step=STEP,
-        subject=f"archive {skill.name}",
-        commit_with=skill_series(STEP, skill.domain),
-        reason=reason,
-        moves=(Move(f"{shelf}/{skill.name}", f"archive/{skill.name}"),),
-        targets=(Ref("skill", skill.name),),
-    )
+    return archive_change(STEP, skill, shelf, reason)
 
 
 def _derived(pattern: Pattern, name: str, now: datetime, **changes: Any) -> Change:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from skillvault.learning import sections
 from skillvault.learning.account.account import calls_for_skill, digest, shown_by
 from skillvault.learning.expire import key_edits, lifetime
-from skillvault.learning.gate import home_of
+from skillvault.learning.gate import archive_change, home_of
 from skillvault.learning.generate.warning_pattern import (
     Present,
     expiry_of,
@@ -97,29 +97,16 @@ def leave_change(due: Refreshing) -> Change:
     skill, shelf = due.present.skill, due.present.shelf
     assert skill is not None
     outcomes = due.findings.account.outcomes
-    return Change(
-        step=STEP,
-        subject=f"archive {skill.name}",
-        commit_with=skill_series(STEP, outcomes[0].domain),
-        reason=(
-            f"As of {len(outcomes)} outcomes, {outcomes[-1].occurred_at:%Y-%m-%d}, nothing that "
-            "its subject's outcomes say would change a decision."
-        ),
-        moves=(Move(f"{shelf}/{skill.name}", f"archive/{skill.name}"),),
-        targets=(Ref("skill", skill.name),),
+    reason = (
+        f"As of {len(outcomes)} outcomes, {outcomes[-1].occurred_at:%Y-%m-%d}, nothing that "
+        "its subject's outcomes say would change a decision."
     )
+    return archive_change(STEP, skill, shelf, reason)
 
 
 def bare_change(skill: Skill, shelf: str) -> Change:
     """The commit that archives a skill of whose subject no outcome is left."""
-    return Change(
-        step=STEP,
-        subject=f"archive {skill.name}",
-        commit_with=skill_series(STEP, skill.domain),
-        reason="No evaluated outcome of its subject is left.",
-        moves=(Move(f"{shelf}/{skill.name}", f"archive/{skill.name}"),),
-        targets=(Ref("skill", skill.name),),
-    )
+    return archive_change(STEP, skill, shelf, "No evaluated outcome of its subject is left.")
 
 
 def rewrite_change(

@@ -22,7 +22,6 @@ from skillvault.learning.sync.texts import (
 )
 from skillvault.learning.sync.three_way import (
     Versions,
-    file_by,
     greater,
     joined_set,
     three_way,
@@ -74,10 +73,6 @@ class MarkedSection(NamedTuple):
 
 def merged_skill(versions: Versions) -> bytes:
     """What each side changed; of what both did a person's before the program's."""
-    return file_by(_both_skills, versions)
-
-
-def _both_skills(versions: Versions) -> bytes:
     base, ours, theirs = sides = _parted_sides(versions)
     began, *ends = map(_metadata, sides)
     merged = _merged_sections(_sections(sides))

@@ -24,10 +24,6 @@ _ORDER = ("version", "patterns", "evolution_log")
 
 def merged_expertise(versions: Versions) -> bytes:
     """The patterns of both; of one that both counted, the entry with more files."""
-    return file_by(_both_expertises, versions)
-
-
-def _both_expertises(versions: Versions) -> bytes:
     base, ours, theirs = sides = [_expertise_in(side) for side in versions]
     merged: dict[str, Any] = {
         name: three_way(base.get(name), ours.get(name), theirs.get(name), greater)
@@ -233,9 +229,9 @@ def _merged_file(
         return None if kept == base else kept
     versions = Versions(base, ours, theirs)
     if path == FILE:
-        return merged_skill(versions)
+        return file_by(merged_skill, versions)
     if path == EXPERTISE:
-        return merged_expertise(versions)
+        return file_by(merged_expertise, versions)
     if is_programs:
         return file_by(lambda both: both.sides[1], versions)
     return file_by(partial(_of_two_persons, path), versions)

@@ -7,6 +7,7 @@ here.
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec.structs import fields
@@ -79,10 +80,6 @@ class SharedSetting(NamedTuple):
 
 def merged_settings(versions: Versions) -> bytes:
     """Each key as one side changed it; see the module for one that both did."""
-    return file_by(_both_policies, versions)
-
-
-def _both_policies(versions: Versions) -> bytes:
     base, ours, theirs = (_settings_in(side or b"") for side in versions)
     settings = {
         place: _merged(base.get(place), ours.get(place), theirs.get(place))
@@ -119,13 +116,9 @@ def _is_words(value: Any) -> bool:
 def _open(before: SharedSetting, *sides: SharedSetting) -> SharedSetting:
     """What two clones decided otherwise: the value of before, and theirs."""
     open_sides = [side for side in sides if side.undecided]
-    candidates = (side.undecided or {_shown(side.value)} for side in sides)
+    candidates = (side.undecided or {json.dumps(side.value, ensure_ascii=False)} for side in sides)
     value = min(open_sides, key=str).value if open_sides else before.value
     return SharedSetting(value, frozenset().union(*candidates))
-
-
-def _shown(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 # ── text ─────────────────────────────────────────────────────────────────────────────
@@ -165,7 +158,7 @@ def _nested(leaves: Mapping[Place, Any]) -> dict[str, Any]:
 def _policy_text(values: Mapping[str, Any], versions: Versions) -> str:
     """A text that says this: its lines as they stand, but for what both sides changed."""
     base, ours, theirs = (_chunks(side or b"") for side in versions)
-    written = [_merged_header(*(side.get("", "") for side in (base, ours, theirs)))]
+    written = [three_way(base.get("", ""), ours.get("", ""), theirs.get("", ""), min)]
     for key in woven([*ours], [*theirs], values):
         chunk = three_way(base.get(key, ""), ours.get(key, ""), theirs.get(key, ""), min)
         says_so = strict_yaml.load(chunk) == {key: values[key]}
@@ -188,10 +181,6 @@ def _chunks(content: bytes) -> dict[str, str]:
             above += f"{line}\n"
     chunks[[*chunks][-1]] += above
     return chunks
-
-
-def _merged_header(base: str, ours: str, theirs: str) -> str:
-    return three_way(base, ours, theirs, min)
 
 
 def _edited_chunk(chunk: str, key: str, value: Any) -> str:
@@ -234,10 +223,6 @@ _OFFLINE = "offline"
 
 def merged_record(versions: Versions) -> bytes:
     """Least trust, the earliest time, unknown keys of both; BadInputError if they differ else."""
-    return file_by(_united, versions)
-
-
-def _united(versions: Versions) -> bytes:
     first, second = (_record_in(content) for content in versions.sides)
     merged = _joined_values(first, second, "")
     if merged in (first, second):
@@ -289,7 +274,7 @@ def _joined_mappings(
 
 def merged_judgement(versions: Versions) -> bytes:
     """One of both, whole: a paid judge's, the newer version, then the lesser bytes."""
-    return file_by(lambda v: max(reversed(v.sides), key=_rank), versions)
+    return max(reversed(versions.sides), key=_rank)
 
 
 def _rank(content: bytes) -> tuple[bool, tuple[int, ...], str]:
@@ -299,21 +284,8 @@ def _rank(content: bytes) -> tuple[bool, tuple[int, ...], str]:
     return judge.get("name") != _OFFLINE, numbers, version
 
 
-RECORDED: Mapping[str, Rule] = {
-    "outcome": merged_record,
-    "recommendation": merged_record,
-    "session": merged_record,
-    "evaluation": merged_judgement,
-    "answer": merged_judgement,
-}
-
-
 def merged_learnings(versions: Versions) -> bytes:
     """The header as one side changed it, and the rules of both, each once."""
-    return file_by(_both_notebooks, versions)
-
-
-def _both_notebooks(versions: Versions) -> bytes:
     texts = [(side or b"").decode(errors="surrogateescape") for side in versions]
     before, first, second = map(_header, texts)
     header = three_way(before, first, second, max)
@@ -361,10 +333,6 @@ _RULES = {
 
 def merged_fact(versions: Versions) -> bytes:
     """The higher importance, the earliest time; the statements of both."""
-    return file_by(_both_facts, versions)
-
-
-def _both_facts(versions: Versions) -> bytes:
     base, ours, theirs = map(parted, versions)
     values = merged_keys(base.values, ours.values, theirs.values, rules=_RULES)
     body = three_way(
@@ -380,10 +348,6 @@ def says_otherwise(base: bytes, side: bytes) -> bool:
 
 def merged_links(versions: Versions) -> bytes:
     """The lines of both lists, without those that one took away; a person rejected these."""
-    return file_by(_both_lists, versions)
-
-
-def _both_lists(versions: Versions) -> bytes:
     base, *sides = (
         content.rstrip(b"\n").split(b"\n") if content else []
         for content in (versions.base or b"", *versions.sides)
@@ -394,11 +358,12 @@ def _both_lists(versions: Versions) -> bytes:
 POLICY, LEARNINGS, EXPERTISE = "vault.yaml", "LEARNINGS.md", "expertise.yaml"
 LINKS = "links"  # a list of links, which without a line is no file
 
+# A rule is asked about what both sides changed.
 RULES: Mapping[str, Rule] = {
-    **RECORDED,
+    "evaluation": merged_judgement,
+    "answer": merged_judgement,
     "fact": merged_fact,
     "skill": merged_skill,
-    "retraction": merged_retraction,
     LINKS: merged_links,
     POLICY: merged_settings,
     LEARNINGS: merged_learnings,
@@ -416,7 +381,9 @@ STAYS: Mapping[str, Callable[[bytes, bytes], bool]] = {
 
 def rule_of(kind: str) -> Rule:
     """The rule of a kind of record, or of one of the vault's own files."""
-    return RULES.get(kind, merged_record)
+    if kind == "retraction":
+        return merged_retraction
+    return partial(file_by, RULES.get(kind, merged_record))
 
 
 def stays(kind: str, base: bytes, side: bytes) -> bool:

@@ -4,7 +4,7 @@ What only one side changed stays as that side wrote it, byte for byte.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from skillvault.learning.sync.three_way import greater, joined_set, lesser, three_way
@@ -112,9 +112,13 @@ def _rank_in(order: Sequence[str], value: Any) -> int:
 
 def merged_statements(base: str, ours: str, theirs: str) -> str:
     """The statements of two persons as a three-way set, each a block or an item of a list."""
-    return _one_text(
-        joined_set(_statement_blocks(base), _statement_blocks(ours), _statement_blocks(theirs))
-    )
+    blocks = joined_set(_statement_blocks(base), _statement_blocks(ours), _statement_blocks(theirs))
+    text = above = ""
+    for block in blocks:
+        together = _LISTED.match(block) and _LISTED.match(above)
+        text += ("\n" if together else "\n\n" if text else "") + block
+        above = block
+    return text
 
 
 def merged_words(base: Any, ours: Any, theirs: Any) -> str | None:
@@ -125,13 +129,3 @@ def merged_words(base: Any, ours: Any, theirs: Any) -> str | None:
 
 def _statement_blocks(text: str) -> list[str]:
     return [block.strip("\n").rstrip() for block in markdown.blocks(text) if block.strip()]
-
-
-def _one_text(blocks: Iterable[str]) -> str:
-    """Blocks with an empty line between them, but for the items of one list."""
-    text = above = ""
-    for block in blocks:
-        together = _LISTED.match(block) and _LISTED.match(above)
-        text += ("\n" if together else "\n\n" if text else "") + block
-        above = block
-    return text

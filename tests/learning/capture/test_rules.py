@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.capture import rules
 from skillvault.learning.capture.rules import (
     MAX_RULE,
     addition,
     blocks_of,
     read_learnings,
+    rule_texts,
     whole_blocks,
     without_rules,
 )
@@ -39,12 +39,12 @@ def of(*bodies: str) -> str:
     ],
 )
 def test_a_block_is_one_rule_on_one_line(body: str, rule: str) -> None:
-    assert rules(of(body)) == [rule]
+    assert rule_texts(of(body)) == [rule]
 
 
 @pytest.mark.parametrize("body", ["short", "# Only a heading", "<!-- only a comment -->", "   "])
 def test_what_says_too_little_is_no_rule(body: str) -> None:
-    assert rules(of(body)) == []
+    assert rule_texts(of(body)) == []
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_what_can_be_no_rule_is_a_problem_and_the_rest_goes_on(body: str, code: 
 
 
 def test_a_fence_that_nothing_closes_swallows_no_rule() -> None:
-    learned = rules(of("Open it:\n```yaml", "Always run the linter.", "Always run the tests."))
+    learned = rule_texts(of("Open it:\n```yaml", "Always run the linter.", "Always run the tests."))
     assert learned[1:] == ["Always run the linter.", "Always run the tests."]
 
 
@@ -98,9 +98,9 @@ def test_rules_that_are_taken_out_leave_the_others_and_the_header_as_they_are(
 ) -> None:
     text = f"{before}\n---\nA rule to be taken.\n---\n{after}"
     key = rule_key("A rule to be taken")
-    others = [rule for rule in rules(text) if rule_key(rule) != key]
+    others = [rule for rule in rule_texts(text) if rule_key(rule) != key]
     left = without_rules(text, {key})
-    assert rules(left) == others
+    assert rule_texts(left) == others
     assert without_rules(text, set()) == text
 
 
@@ -109,11 +109,11 @@ def test_a_rule_that_is_added_is_there_afterwards(text: str, rule: str) -> None:
     added = text + addition(text, [rule])
     # A fence that is open takes it in, and front matter makes a header of what follows.
     if "```" not in text and "~~~" not in text and not text.startswith("---"):
-        assert rule in rules(added)
+        assert rule in rule_texts(added)
     assert added.startswith(text)
     assert added.endswith(f"{rule}\n---\n")
 
 
 def test_a_rule_of_dashes_and_lines_is_added_on_one_line() -> None:
     text = HEAD + addition(HEAD, ["Write\n---\nbetween the rules."])
-    assert rules(text) == ["Write --- between the rules."]
+    assert rule_texts(text) == ["Write --- between the rules."]

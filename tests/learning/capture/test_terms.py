@@ -2,8 +2,7 @@
 
 import pytest
 
-from skillvault.learning.capture import search_terms
-from skillvault.learning.capture.evidence import evidence_for
+from skillvault.learning.capture.evidence import evidence_for, search_terms
 
 
 @pytest.mark.parametrize(

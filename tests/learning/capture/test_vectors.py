@@ -5,25 +5,27 @@ from typing import Any
 
 import pytest
 
-from skillvault.learning import capture
+from skillvault.learning.capture.evidence import confidence, search_terms
+from skillvault.learning.capture.prompt import augment
+from skillvault.learning.capture.rules import rule_texts, rules_for_prompt
 from tests.vectors import vectors
 
 
 def _terms(rule: str) -> dict[str, Any]:
-    found = capture.search_terms(rule)
+    found = search_terms(rule)
     return {key: getattr(found, key) for key in ("polarity", "code", "quoted", "words")}
 
 
 def _worth(files: int) -> dict[str, Any]:
-    found = capture.confidence(files)
+    found = confidence(files)
     return {"confidence": found.confidence, "promote": found.promote}
 
 
 ANSWERS: dict[str, Callable[[Any], Any]] = {
-    "parse": capture.rules,
+    "parse": rule_texts,
     "terms": _terms,
     "conf": _worth,
-    "prompt": lambda given: capture.augment(**given),
+    "prompt": lambda given: augment(**given),
 }
 
 
@@ -31,4 +33,4 @@ ANSWERS: dict[str, Callable[[Any], Any]] = {
 def test_equals_the_vectors(row: dict[str, Any]) -> None:
     assert ANSWERS[row["group"]](row["input"]) == row["expect"]
     if row["group"] == "parse":
-        assert capture.rules_for_prompt(row["input"]) == row["last20"]
+        assert rules_for_prompt(row["input"]) == row["last20"]

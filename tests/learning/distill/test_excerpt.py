@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from skillvault.learning.distill import unique_failures
 from skillvault.learning.distill.excerpt import (
     SessionPresent,
     compressed,
     excerpt,
     kind_of_session,
     session_state,
+    unique_failures,
 )
 from skillvault.learning.rejection import Rejection
 from skillvault.model.policy import DistillPolicy

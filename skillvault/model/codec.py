@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, get_args
 
 import msgspec
@@ -379,7 +379,8 @@ def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
     values_of |= _metadata(meta.get("metadata"))
     for key, choices in _CHOICES.items():
         if key in values_of and values_of[key] not in choices:
-            raise _choice(f"metadata.{key}", values_of[key], choices)
+            problem = f"metadata.{key}: {values_of[key]!r} is not one of {', '.join(choices)}"
+            raise BadInputError(problem, code="bad-value", key=f"metadata.{key}")
     values: dict[str, Any] = {
         key: _as_text(value)
         for key, value in values_of.items()
@@ -454,12 +455,6 @@ def _required(meta: dict[str, Any], key: str, how: str) -> str:
     if isinstance(value, dict | list):
         raise BadInputError(f"{key}: expected text; {how}", code="wrong-type", key=key)
     return _as_text(value)
-
-
-def _choice(key: str, value: Any, choices: Iterable[str]) -> BadInputError:
-    return BadInputError(
-        f"{key}: {value!r} is not one of {', '.join(choices)}", code="bad-value", key=key
-    )
 
 
 def _as_text(value: Any) -> str:

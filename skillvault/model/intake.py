@@ -110,7 +110,8 @@ def outcome_from(
     arrived = _valid_outcome(raw, unbounded)
     record = arrived if clean is None or clean == raw else _valid_outcome(clean, unbounded)
     _check_future("occurred_at", record.occurred_at, now, ahead, what="it ended")
-    _check_sizes(arrived)
+    for (part, name), how in _TEXTS.items():
+        _check_size(f"{part}.{name}", getattr(getattr(arrived, part), name, ""), how)
     digest = codec.outcome_digest(arrived)
     return replace(
         record,
@@ -217,15 +218,8 @@ def _check_lesson(lesson: Lesson | None) -> None:
         )
 
 
-def _check_sizes(record: Outcome) -> None:
-    for (part, key), how in _TEXTS.items():
-        text: str = getattr(getattr(record, part), key, "")
-        if len(text) > MAX_TEXT // 4:  # a character has at most four bytes
-            _check_size(f"{part}.{key}", text, how)
-
-
 def _check_size(key: str, text: str, how: str) -> None:
-    if len(text.encode()) > MAX_TEXT:
+    if len(text) > MAX_TEXT // 4 and len(text.encode()) > MAX_TEXT:  # at most four bytes each
         raise BadInputError(
             f"{key}: longer than {MAX_TEXT // 1024} KiB; {how}", code="too-large", key=key
         )

@@ -280,23 +280,16 @@ def _link(path: str, link: Link) -> Iterator[Problem]:
             "type: installed leads from an origin to a skill, and nothing else from or to one; "
             "restore the line with git",
         )
-    elif (link.source.kind, link.target.kind) != (ends := _ends_of(link)):
-        source, target = map(_article, ends)
+    elif (link.source.kind, link.target.kind) != (
+        ends := _ENDS.get(link.type, (link.source.kind, link.target.kind))
+    ):
+        source, target = (f"{'an' if kind[0] in 'aeio' else 'a'} {kind}" for kind in ends)
         yield Problem(
             path,
             "type",
             "bad-ends",
             f"type: {link.type} leads from {source} to {target}; restore the line with git",
         )
-
-
-def _ends_of(link: Link) -> tuple[str, str]:
-    """The kinds between which a link of its type leads; its own where any will do."""
-    return _ENDS.get(link.type, (link.source.kind, link.target.kind))
-
-
-def _article(kind: str) -> str:
-    return f"{'an' if kind[0] in 'aeio' else 'a'} {kind}"
 
 
 def _twice(view: VaultRecords) -> Iterator[Problem]:

@@ -92,7 +92,9 @@ def read_foreign(text: str) -> tuple[dict[str, Any], str]:
         if error.code not in ("yaml", "anchor", "tag"):
             raise
         front, body = split(text)
-        quoted = _PLAIN.sub(_quoted, front)
+        quoted = _PLAIN.sub(
+            lambda line: f"{line['key']}: {json.dumps(line['value'], ensure_ascii=False)}", front
+        )
         try:
             return as_mapping(strict_yaml.load(quoted)), body.strip()
         except BadInputError:
@@ -147,10 +149,6 @@ def with_mapping(content: bytes, mapping: Mapping[str, Any]) -> bytes:
     except BadInputError:
         return _rewritten(mapping, after)
     return _rewritten(mapping, after)
-
-
-def _quoted(line: re.Match[str]) -> str:
-    return f"{line['key']}: {json.dumps(line['value'], ensure_ascii=False)}"
 
 
 def _rewritten(mapping: Mapping[str, Any], after: str) -> bytes:

@@ -21,7 +21,7 @@ def load(text: str, *, nan_is_absent: bool = False, max_depth: int = MAX_DEPTH) 
         value = json.loads(
             text,
             object_pairs_hook=_unique,
-            parse_constant=_absent if nan_is_absent else _no_constant,
+            parse_constant=(lambda _: None) if nan_is_absent else _no_constant,
             parse_float=_finite,
             parse_int=_integer,
         )
@@ -67,10 +67,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             f"{twice[:60]}: the key occurs twice; keep one", code="duplicate-key", key=twice
         )
     return mapping
-
-
-def _absent(_name: str) -> None:
-    return None
 
 
 def _no_constant(name: str) -> Any:

@@ -123,10 +123,8 @@ def check_apart(paths: Iterable[str]) -> None:
 
 def _check_size(tree: SourceTree, paths: Sequence[str]) -> None:
     if len(paths) > MAX_FILES:
-        raise BadInputError(
-            f"{len(paths)} files; a skill has at most {MAX_FILES}, name a folder in it",
-            code="too-large",
-        )
+        message = f"{len(paths)} files; a skill has at most {MAX_FILES}, name a folder in it"
+        raise BadInputError(message, code="too-large")
     size = sum(tree.sizes.get(path, 0) for path in paths)
     if size > MAX_BYTES:
         raise too_large()
@@ -134,10 +132,8 @@ def _check_size(tree: SourceTree, paths: Sequence[str]) -> None:
 
 def too_large() -> BadInputError:
     """The sentence for a skill that holds more than one may."""
-    return BadInputError(
-        f"more than {MAX_BYTES // 1024**2} MiB; a skill is smaller, ask its author",
-        code="too-large",
-    )
+    message = f"more than {MAX_BYTES // 1024**2} MiB; a skill is smaller, ask its author"
+    return BadInputError(message, code="too-large")
 
 
 def _unfit(path: str, reason: str) -> BadInputError:
@@ -175,10 +171,8 @@ def folder_tree(root: Path) -> SourceTree:
     unfit: dict[str, str] = {}
     for path, state in _walked(root):
         if len(states) + len(unfit) > _MAX_ENTRIES:
-            raise BadInputError(
-                f"{root}: more than {_MAX_ENTRIES} files; name the folder of the skills",
-                code="too-large",
-            )
+            message = f"{root}: more than {_MAX_ENTRIES} files; name the folder of the skills"
+            raise BadInputError(message, code="too-large")
         if stat.S_ISREG(state.st_mode):
             states[path] = state
         else:
@@ -209,10 +203,8 @@ def _as_listed(root: Path, path: str, listed: os.stat_result) -> bytes:
             content = file.read(MAX_BYTES + 1)
             after = os.fstat(handle)
     except OSError as error:
-        raise BadInputError(
-            f"{path}: cannot be read ({error.strerror}); check the path and its rights",
-            code="unreadable",
-        ) from None
+        message = f"{path}: cannot be read ({error.strerror}); check the path and its rights"
+        raise BadInputError(message, code="unreadable") from None
     if len(content) > MAX_BYTES:
         raise too_large()
     if len({_identity(state) for state in (listed, before, after)}) > 1:

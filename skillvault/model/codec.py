@@ -81,11 +81,8 @@ def _with_reasoning(meta: dict[str, Any], body: str) -> dict[str, Any]:
     decision = meta.get("decision", {})
     if body and isinstance(decision, Mapping):
         if decision.get("reasoning"):
-            raise BadInputError(
-                "decision.reasoning: is in the front matter and in the body; keep one",
-                code="duplicate-key",
-                key="decision.reasoning",
-            )
+            message = "decision.reasoning: is in the front matter and in the body; keep one"
+            raise BadInputError(message, code="duplicate-key", key="decision.reasoning")
         meta["decision"] = {**decision, "reasoning": body}
     return meta
 
@@ -124,11 +121,8 @@ def _whole(content: bytes) -> str:
     text = front_matter.text_of(content)
     if conflict := _CONFLICT.search(text):
         line = text.count("\n", 0, conflict.start()) + 1
-        raise BadInputError(
-            f"line {line}: a merge conflict marker; resolve the conflict and commit",
-            code="conflict",
-            line=line,
-        )
+        message = f"line {line}: a merge conflict marker; resolve the conflict and commit"
+        raise BadInputError(message, code="conflict", line=line)
     return text
 
 
@@ -281,11 +275,8 @@ def session_digest(record: Session) -> str:
 def session_of(values: Mapping[str, Any], name: str) -> Session:
     """A Session as it was recorded; only its shape is checked again. Its `id` is its name."""
     if values.get("id") in (None, ""):
-        raise BadInputError(
-            "id: missing; write the session's id, as its outcomes have it in source.session",
-            code="missing-key",
-            key="id",
-        )
+        message = "id: missing; write the session's id, as its outcomes have it in source.session"
+        raise BadInputError(message, code="missing-key", key="id")
     known = {key: value for key, value in values.items() if key not in _NOT_TAKEN_OF_SESSION}
     try:
         record = convert({**known, "id": "", "name": values["id"]}, Session)
@@ -432,11 +423,8 @@ def _metadata(value: Any) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise BadInputError(
-            "metadata: expected keys and values, such as `kind: guide`",
-            code="wrong-type",
-            key="metadata",
-        )
+        message = "metadata: expected keys and values, such as `kind: guide`"
+        raise BadInputError(message, code="wrong-type", key="metadata")
     for key, value_of in value.items():
         if isinstance(value_of, dict | list):
             raise BadInputError(

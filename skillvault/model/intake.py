@@ -84,12 +84,10 @@ def record_from(
         case "session":
             return session_from(raw, **given)
         case kind:
-            raise BadInputError(
-                f"type: {kind!r} is not taken by this version; it takes "
-                f"{listed(_TYPES, last='or')}",
-                code="unknown-type",
-                key="type",
+            message = (
+                f"type: {kind!r} is not taken by this version; it takes {listed(_TYPES, last='or')}"
             )
+            raise BadInputError(message, code="unknown-type", key="type")
 
 
 def outcome_from(
@@ -147,11 +145,8 @@ def _check_time(key: str, at: datetime | None, what: str) -> None:
     try:
         _ = at and at.astimezone(UTC)
     except OverflowError:
-        raise BadInputError(
-            f"{key}: {at} is no time in UTC; give the time at which {what}",
-            code="bad-value",
-            key=key,
-        ) from None
+        message = f"{key}: {at} is no time in UTC; give the time at which {what}"
+        raise BadInputError(message, code="bad-value", key=key) from None
 
 
 def _check_future(key: str, at: datetime, now: datetime, ahead: timedelta, *, what: str) -> None:
@@ -182,11 +177,8 @@ def _with_status(result: Mapping[str, Any]) -> dict[str, Any]:
     if score is None and amount is not None and entry:
         score = amount / entry
     if score is None:
-        raise BadInputError(
-            "result.status: missing; write success, failure or neutral, or give result.score",
-            code="missing-key",
-            key="result.status",
-        )
+        message = "result.status: missing; write success, failure or neutral, or give result.score"
+        raise BadInputError(message, code="missing-key", key="result.status")
     return {**result, "status": _status_of(score)}
 
 
@@ -211,11 +203,8 @@ def check_slug(domain: str) -> None:
 
 def _check_lesson(lesson: Lesson | None) -> None:
     if lesson is not None and not (lesson.when.strip() or lesson.do.strip()):
-        raise BadInputError(
-            "lesson.do: missing; write what to do, or under lesson.when what it is about",
-            code="missing-key",
-            key="lesson.do",
-        )
+        message = "lesson.do: missing; write what to do, or under lesson.when what it is about"
+        raise BadInputError(message, code="missing-key", key="lesson.do")
 
 
 def _check_size(key: str, text: str, how: str) -> None:
@@ -245,11 +234,8 @@ def _checked_result(result: Result, unbounded: bool) -> Result:
     if score is None:
         return result
     if not math.isfinite(score):
-        raise BadInputError(
-            "result.score: amount / entry_value is no finite number; correct them",
-            code="bad-value",
-            key="result.score",
-        )
+        message = "result.score: amount / entry_value is no finite number; correct them"
+        raise BadInputError(message, code="bad-value", key="result.score")
     if result.score is not None and computed is not None:
         _check_ratio(result.score, computed)
     if not unbounded and (score < -1 or (score > 1 and computed is None)):
@@ -335,11 +321,8 @@ def _check_lists(record: Recommendation) -> None:
     for key in ("facts", "shown", "held_out", "next"):
         if len(getattr(record, key)) > MAX_SHOWN:
             what = "facts" if key == "facts" else "skills"
-            raise BadInputError(
-                f"{key}: more than {MAX_SHOWN} {what}; leave out the last ones",
-                code="too-large",
-                key=key,
-            )
+            message = f"{key}: more than {MAX_SHOWN} {what}; leave out the last ones"
+            raise BadInputError(message, code="too-large", key=key)
 
 
 # ── sessions ─────────────────────────────────────────────────────────────────────────
@@ -389,11 +372,8 @@ def _check_session_sizes(record: Session) -> None:
     for key in ("failures", "successes"):
         parts = getattr(record, key)
         if len(parts) > MAX_TOLD:
-            raise BadInputError(
-                f"{key}: more than {MAX_TOLD}; leave out those that say the same",
-                code="too-large",
-                key=key,
-            )
+            message = f"{key}: more than {MAX_TOLD}; leave out those that say the same"
+            raise BadInputError(message, code="too-large", key=key)
         for place, part in enumerate(parts):
             for name in part.__struct_fields__[:-1]:
                 _check_size(f"{key}[{place}].{name}", getattr(part, name), "keep what it shows")

@@ -46,16 +46,11 @@ def session_of(transcript: Transcript, domain: str, clean: Clean) -> dict[str, A
             extract.end(event)
     header, name = transcript.header, name_of(transcript.path)
     if header.session is None or header.ended_at is None:
-        raise BadInputError(
-            f"{name}: tells of no session; give a transcript with at least one prompt",
-            code="missing-key",
-            key="id",
-        )
+        message = f"{name}: tells of no session; give a transcript with at least one prompt"
+        raise BadInputError(message, code="missing-key", key="id")
     if not extract.failures:
-        raise BadInputError(
-            f"{name}: no tool failed in this session, so there is nothing to distill",
-            code="nothing-failed",
-        )
+        message = f"{name}: no tool failed in this session, so there is nothing to distill"
+        raise BadInputError(message, code="nothing-failed")
     session = {
         "type": "session",
         "id": header.session,

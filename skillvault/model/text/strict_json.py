@@ -33,10 +33,8 @@ def load(text: str, *, nan_is_absent: bool = False, max_depth: int = MAX_DEPTH) 
             f"line {error.lineno}: not valid JSON ({error.msg})", code=code, line=error.lineno
         ) from None
     except UnicodeError:
-        raise BadInputError(
-            "half of a surrogate pair (\\ud800 and the like); write the whole character",
-            code="json",
-        ) from None
+        message = "half of a surrogate pair (\\ud800 and the like); write the whole character"
+        raise BadInputError(message, code="json") from None
     except RecursionError:
         raise _too_deep(max_depth) from None
     _check_depth(value, 1, max_depth)

@@ -108,11 +108,8 @@ def ask(
 
 def _prompt_of(question: AskedQuestion) -> str:
     parts = (f"## {question.key}", question.prompt, question.record)
-    return "\n\n".join((*parts, f"Schema of the answer:\n{_compact(question.schema)}"))
-
-
-def _compact(schema: dict[str, object]) -> str:
-    return json.dumps(schema, separators=(",", ":"))
+    schema = json.dumps(question.schema, separators=(",", ":"))
+    return "\n\n".join((*parts, f"Schema of the answer:\n{schema}"))
 
 
 @click.command()

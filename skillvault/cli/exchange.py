@@ -362,7 +362,10 @@ def import_(  # noqa: PLR0913 (one an option)
     of them, one outcome a prompt. With skills they are folders or files with skills of another
     program, which wait for your approval.
     """
-    _check(format_name, domain, skill_format)
+    if format_name == _SKILLS and domain is not None:
+        raise UsageError("--domain is for outcomes; a skill has the domain that it names")
+    if format_name != _SKILLS and skill_format is not None:
+        raise UsageError("--from is for skills; write `skillvault import skills PATH`")
     if decision is not None and format_name not in _REPORTS:
         raise UsageError("--decision is for test reports; write junit or ctrf")
     if trust != "local" and format_name not in CLIENTS:
@@ -391,11 +394,3 @@ def import_(  # noqa: PLR0913 (one an option)
     if brought.installed and not dry:
         pack(vault)
     print_report(brought, as_data=as_data)
-
-
-def _check(format_name: str, domain: str | None, skill_format: str | None) -> None:
-    """UsageError for options that do not go together."""
-    if format_name == _SKILLS and domain is not None:
-        raise UsageError("--domain is for outcomes; a skill has the domain that it names")
-    if format_name != _SKILLS and skill_format is not None:
-        raise UsageError("--from is for skills; write `skillvault import skills PATH`")

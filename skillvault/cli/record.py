@@ -30,7 +30,6 @@ from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.records import OBSERVERS, Observer, Status
 from skillvault.sessions.closing import Closing, closing_by_exit, closing_by_report
 from skillvault.vault.files import layout
-from skillvault.vault.files.quarantine import QuarantinedFile
 
 _LIST = "see `skillvault quarantine list`"
 
@@ -56,14 +55,10 @@ def list_(vault_path: Path | None, as_data: bool) -> None:
         echo("quarantine/ is empty")
     width = max((len(held.name) for held in files), default=0)
     for held in files:
-        echo(_line(held, width))
-
-
-def _line(held: QuarantinedFile, width: int) -> str:
-    at = f"line {held.line}"
-    line = f" ({at})" if held.line is not None and at not in held.message else ""
-    came = "  ".join(filter(None, (held.at, f"from {held.origin}" if held.origin else "")))
-    return f"{held.name:{width}}  [{held.code}] {held.message}{line}  {came}".rstrip()
+        at = f"line {held.line}"
+        line = f" ({at})" if held.line is not None and at not in held.message else ""
+        came = "  ".join(filter(None, (held.at, f"from {held.origin}" if held.origin else "")))
+        echo(f"{held.name:{width}}  [{held.code}] {held.message}{line}  {came}".rstrip())
 
 
 @quarantine.command()
@@ -235,7 +230,8 @@ def record(
     The outcome is YAML, JSON, or Markdown with front matter.
     """
     if example:
-        echo(_example().read_text(encoding="utf-8"), nl=False)
+        path = layout.resource("vault_template") / "examples" / "outcome.yaml"
+        echo(path.read_text(encoding="utf-8"), nl=False)
         return
     if file is None and sys.stdin.isatty():
         raise UsageError(
@@ -245,7 +241,3 @@ def record(
     vault = open_vault(vault_path)
     report = vault.record([outcome], now=now, dry=dry, track=track)
     end_intake(vault, report, dry=dry, as_data=as_data)
-
-
-def _example() -> Path:
-    return layout.resource("vault_template") / "examples" / "outcome.yaml"

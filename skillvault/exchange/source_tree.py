@@ -69,8 +69,11 @@ def skills_in(tree: SourceTree, within: str = "") -> list[SkillPaths]:
     inside = sorted(p for p in (*tree.sizes, *tree.unfit) if p.startswith(top))
     paths = [p for p in inside if _LEFT_OUT.isdisjoint(p.split("/"))]
     homes = {path.rpartition("/")[0] for path in paths if path.rpartition("/")[2] in _SKILL_FILES}
-    outermost = [home for home in sorted(homes) if not _has_home_above(home, homes)]
-    return [SkillPaths(home, _below(paths, home)) for home in outermost]
+    return [
+        SkillPaths(home, tuple(p for p in paths if not home or p.startswith(f"{home}/")))
+        for home in sorted(homes)
+        if not any(home != top and (not top or home.startswith(f"{top}/")) for top in homes)
+    ]
 
 
 def files_of(tree: SourceTree, skill: SkillPaths) -> dict[str, bytes]:
@@ -150,14 +153,6 @@ def _is_git(name: str) -> bool:
 
 def _folded(path: str) -> str:
     return unicodedata.normalize("NFKC", path).casefold()
-
-
-def _has_home_above(home: str, homes: Iterable[str]) -> bool:
-    return any(home != other and (not other or home.startswith(f"{other}/")) for other in homes)
-
-
-def _below(paths: Iterable[str], home: str) -> tuple[str, ...]:
-    return tuple(path for path in paths if not home or path.startswith(f"{home}/"))
 
 
 _MAX_ENTRIES = 200_000  # of a whole source: a home folder named by mistake is not walked to its end

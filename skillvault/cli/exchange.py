@@ -15,12 +15,12 @@ from skillvault.cli.options import (
     dry_option,
     echo,
     json_option,
-    now_option,
     open_vault,
     print_json,
     say,
     track,
     vault_option,
+    write_options,
 )
 from skillvault.cli.run import end_intake, pack, print_done
 from skillvault.exchange import formats
@@ -54,10 +54,7 @@ from skillvault.vault.files.arrival import shown
     metavar="URL",
     help="Ask this ClawHub registry (default: CLAWHUB_REGISTRY, else clawhub.ai).",
 )
-@vault_option
-@now_option
-@dry_option
-@json_option
+@write_options
 def install(  # noqa: PLR0913 (click hands a command one argument an option)
     source: str | None,
     lists: bool,
@@ -340,10 +337,7 @@ _REPORTS = ("ctrf", "junit")
     type=click.Choice(FORMATS),
     help="Read the skills as this program writes them (default: as they look).",
 )
-@vault_option
-@now_option
-@dry_option
-@json_option
+@write_options
 def import_(  # noqa: PLR0913 (one an option)
     format_name: str,
     files: tuple[Path, ...],

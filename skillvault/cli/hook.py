@@ -87,10 +87,10 @@ def hook(
     now = datetime.now(UTC).replace(microsecond=0)
     who = HookedClient(name=client, domain=domain, links=links)
     text = Hooks(vault_parts(vault), who, now).react(event, payload)
-    if event in ("SessionStart", "SessionEnd") and vault.inbox.names():
-        # What lies in the inbox `skillvault watch` takes, if it runs.
-        if holder(vault.store.git.dirs()[1] / "skillvault" / DAEMON) is None:
-            start_detached(vault.root, "run")
+    is_edge = event in ("SessionStart", "SessionEnd") and vault.inbox.names()
+    # `skillvault watch`, if it runs, takes what lies in the inbox.
+    if is_edge and holder(vault.store.git.dirs()[1] / "skillvault" / DAEMON) is None:
+        start_detached(vault.root, "run")
     if len(text) <= MOST:
         return text
     folder = vault.store.git.dirs()[0] / "skillvault"

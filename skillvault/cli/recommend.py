@@ -20,6 +20,7 @@ from skillvault.cli.options import (
     open_vault,
     open_vault_at,
     print_json,
+    read_options,
     say,
     vault_option,
 )
@@ -141,8 +142,7 @@ _LINE = 80  # characters of a text in a list
 @click.option("--words", is_flag=True, help="Rank by words alone, without word vectors.")
 @click.option("--untrusted", is_flag=True, help="Find what untrusted sources say too.")
 @at_option
-@vault_option
-@json_option
+@read_options
 def search(  # noqa: PLR0913 (click hands a command one argument an option)
     text: str,
     kind: str | None,

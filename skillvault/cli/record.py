@@ -12,16 +12,15 @@ from msgspec.structs import replace
 
 from skillvault.api import Vault
 from skillvault.cli.options import (
-    dry_option,
     echo,
     input_file,
-    json_option,
-    now_option,
     open_vault,
     print_json,
+    read_options,
     say,
     track,
     vault_option,
+    write_options,
 )
 from skillvault.cli.run import end_intake
 from skillvault.exchange.suite_report import failing_assertion, printable
@@ -43,8 +42,7 @@ def quarantine() -> None:
 
 
 @quarantine.command("list")
-@vault_option
-@json_option
+@read_options
 def list_(vault_path: Path | None, as_data: bool) -> None:
     """List the files in quarantine/ with their reasons."""
     files = open_vault(vault_path).quarantine.files()
@@ -124,10 +122,7 @@ _LINES = 40  # of the end of an output
 @click.option("--by", type=click.Choice(OBSERVERS), help="Say who saw it.")
 @click.option("--agent", metavar="NAME", help="Of agents that use one ID close this one's.")
 @click.option("--domain", metavar="NAME", help="Use this domain (default: the decision's).")
-@vault_option
-@now_option
-@dry_option
-@json_option
+@write_options
 def close(  # noqa: PLR0913 (one an option)
     decision: str,
     command: tuple[str, ...],
@@ -213,10 +208,7 @@ def _close_quietly(
 @click.command()
 @click.argument("file", required=False)
 @click.option("--example", is_flag=True, help="Print an example to edit; record nothing.")
-@vault_option
-@now_option
-@dry_option
-@json_option
+@write_options
 def record(
     file: str | None,
     example: bool,

@@ -11,17 +11,7 @@ import click
 
 from skillvault import api
 from skillvault.api import Vault, both_sides
-from skillvault.cli.options import (
-    dry_option,
-    echo,
-    json_option,
-    now_option,
-    open_vault,
-    print_json,
-    say,
-    track,
-    vault_option,
-)
+from skillvault.cli.options import echo, open_vault, print_json, say, track, write_options
 from skillvault.loop.loop import counts
 from skillvault.loop.registry import STEPS
 from skillvault.loop.run import Done, Report
@@ -241,10 +231,7 @@ def _all(count: int) -> str:
     help="Capture by this folder of code instead of those of the policy (repeatable).",
 )
 @click.option("--retry", is_flag=True, help="Ask the judge again about outcomes it failed at.")
-@vault_option
-@now_option
-@dry_option
-@json_option
+@write_options
 def run(
     wanted: tuple[str, ...],
     batch: bool,
@@ -286,10 +273,7 @@ def run(
 @click.command()
 @click.argument("session", metavar="FILE|ID")
 @click.option("--domain", metavar="NAME", help="The domain, if the session names none.")
-@vault_option
-@now_option
-@dry_option
-@json_option
+@write_options
 def distill(
     session: str,
     domain: str | None,

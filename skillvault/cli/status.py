@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from skillvault.api import Vault
-from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
+from skillvault.cli.options import echo, open_vault, print_json, read_options, say
 from skillvault.model.errors import UsageError
 from skillvault.model.text.text import shorten
 from skillvault.page import chart
@@ -40,8 +40,7 @@ _CLAIM = 160  # characters of what an agent claimed
     metavar="FILE.svg",
     help="Draw the lifts, worst to best, into a file.",
 )
-@vault_option
-@json_option
+@read_options
 def stats(
     skill: str | None,
     domain: str | None,
@@ -239,8 +238,7 @@ _SHOWN = 3  # edited files that are named
 
 
 @click.command()
-@vault_option
-@json_option
+@read_options
 def status(vault_path: Path | None, as_data: bool) -> None:
     """Show what is in the vault and what waits."""
     state = open_vault(vault_path).status()

@@ -72,7 +72,7 @@ def skills_in(tree: SourceTree, within: str = "") -> list[SkillPaths]:
     return [
         SkillPaths(home, tuple(p for p in paths if not home or p.startswith(f"{home}/")))
         for home in sorted(homes)
-        if not any(home != top and (not top or home.startswith(f"{top}/")) for top in homes)
+        if not any(home != other and (not other or home.startswith(f"{other}/")) for other in homes)
     ]
 
 

@@ -213,9 +213,8 @@ def deciding(checks: Iterable[Check]) -> Check | None:
             failed.pop(check.tool, None)
     judged = [check for check in last.values() if check.passed is not None]
     failing = [check for check in judged if not check.passed]
-    if not failing and any(
-        c.exit_code in _CUT_OFF or _TIMED_OUT.search(c.output) for c in last.values()
-    ):
+    whole = (c.exit_code not in _CUT_OFF and not _TIMED_OUT.search(c.output) for c in last.values())
+    if not failing and not all(whole):
         return None  # a linter that passes says nothing of the tests that never ended
     return next(reversed(failing or judged), None)
 

@@ -2,7 +2,6 @@
 
 import sys
 import textwrap
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -292,18 +291,13 @@ def distill(
     name, unread, report = api.distill(
         vault, session, domain=domain, now=now, dry=dry, on_done=on_done
     )
-    _say_unread(unread)
+    for kind, count in sorted(unread.items()):
+        say(f"not understood: {count} line{'s' * (count > 1)}: {kind}")
     if as_data:
         print_json({"session": name, **run_shape(report)})
     elif not dry:
         _explain(vault, name, report)
     end_distilling(vault, report, dry=dry)
-
-
-def _say_unread(unread: Mapping[str, int]) -> None:
-    """Which lines of a transcript were not understood, each kind once."""
-    for kind, count in sorted(unread.items()):
-        say(f"not understood: {count} line{'s' * (count > 1)}: {kind}")
 
 
 def _explain(vault: Vault, name: str, report: Report) -> None:

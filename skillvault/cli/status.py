@@ -7,7 +7,6 @@ import click
 
 if TYPE_CHECKING:
     from skillvault.inspect.status import JudgeStatus, Status
-    from skillvault.learning.accuracy import Accuracy
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -318,15 +317,11 @@ def _print_judge(judge: "JudgeStatus") -> None:
         count = _of(len(judge.aside), "outcome")
         echo(f"set aside: {count} that the judge failed at; `skillvault run --retry` asks again")
     if judge.accuracy:
-        echo(f"verdicts: {_record(judge.accuracy)}")
-
-
-def _record(accuracy: "Accuracy") -> str:
-    """A judge's balanced accuracy, on what it rests, and what follows if it is chance."""
-    rests = f"{accuracy.successes} that succeeded and {accuracy.failures} that failed"
-    ends = f"{accuracy.low:.2f} to {accuracy.high:.2f}"
-    chance = "; no better than chance, so that the judge does not advise" * accuracy.is_chance
-    return f"balanced accuracy {accuracy.balanced:.2f} ({ends}) on {rests}{chance}"
+        accuracy = judge.accuracy
+        rests = f"{accuracy.successes} that succeeded and {accuracy.failures} that failed"
+        ends = f"{accuracy.low:.2f} to {accuracy.high:.2f}"
+        chance = "; no better than chance, so that the judge does not advise" * accuracy.is_chance
+        echo(f"verdicts: balanced accuracy {accuracy.balanced:.2f} ({ends}) on {rests}{chance}")
 
 
 def _of(count: int, noun: str) -> str:

@@ -67,8 +67,6 @@ def _outcome(line: bytes, path: Path, number: int, domain: str | None) -> dict[s
     return value
 
 
-__all__ = ["FORMATS", "Parsed", "Reader", "read_outcomes"]
-
 FORMATS: dict[str, Reader] = {
     "freqtrade": freqtrade.read_backtest,
     "harbor": harbor.read_trials,

@@ -19,12 +19,17 @@ def main() -> None:
     """Run the command line; every error of ours is one sentence, never a traceback."""
     # The threads of a BLAS wait for each other in a busy loop, which small matrices never repay.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if _is_hook(sys.argv[1:]):
-        hook.run_quietly(sys.argv[1:])
+    words = sys.argv[1:]
+    behind_vault = words[2:] if words[:1] == ["--vault"] else words
+    if behind_vault[:1] == ["hook"] and "--help" not in words:
+        hook.run_quietly(words)  # an error must not block what a person asked
     try:
         sys.exit(cli(standalone_mode=False, prog_name="skillvault"))
     except click.ClickException as error:
-        _leave_as_click(error)
+        text = io.StringIO()
+        error.show(text)  # how the command is used; the sentence repeats what was typed
+        print(escaped(text.getvalue()), end="", file=sys.stderr)  # noqa: T201 (as below)
+        sys.exit(error.exit_code)
     except click.Abort:
         _leave("aborted", 1)
     except BadInputError as error:
@@ -39,20 +44,6 @@ def main() -> None:
         _leave(f"{error.filename or 'the system'}: {error.strerror or error}", 1)
 
 
-def _is_hook(words: list[str]) -> bool:
-    """Whether a client calls its hook: an error that blocks what a person asked must not happen."""
-    behind_vault = words[2:] if words[:1] == ["--vault"] else words
-    return behind_vault[:1] == ["hook"] and "--help" not in words
-
-
 def _leave(message: str, code: int) -> None:
     print(escaped(f"skillvault: {message}"), file=sys.stderr)  # noqa: T201 (the door's own words)
     sys.exit(code)
-
-
-def _leave_as_click(error: click.ClickException) -> None:
-    """Say how the command is used; the sentence repeats what was typed."""
-    text = io.StringIO()
-    error.show(text)
-    print(escaped(text.getvalue()), end="", file=sys.stderr)  # noqa: T201 (as above)
-    sys.exit(error.exit_code)

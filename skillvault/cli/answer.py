@@ -14,6 +14,7 @@ from skillvault.cli.options import (
     now_option,
     open_vault,
     print_json,
+    read_options,
     say,
     vault_option,
 )
@@ -77,8 +78,7 @@ nothing of how it ended. `skillvault ask --drop KEY` keeps the words that are th
 @click.option("--session", envvar=SESSION, metavar="ID", help="Ask this session of an agent.")
 @click.option("--untrusted", is_flag=True, help="Ask about untrusted material too.")
 @click.option("--drop", metavar="KEY", help="Ask this question no more in this clone.")
-@vault_option
-@json_option
+@read_options
 def ask(
     count: int,
     session: str | None,
@@ -108,11 +108,8 @@ def ask(
 
 def _prompt_of(question: AskedQuestion) -> str:
     parts = (f"## {question.key}", question.prompt, question.record)
-    return "\n\n".join((*parts, f"Schema of the answer:\n{_compact(question.schema)}"))
-
-
-def _compact(schema: dict[str, object]) -> str:
-    return json.dumps(schema, separators=(",", ":"))
+    schema = json.dumps(question.schema, separators=(",", ":"))
+    return "\n\n".join((*parts, f"Schema of the answer:\n{schema}"))
 
 
 @click.command()

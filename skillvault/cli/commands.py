@@ -57,14 +57,6 @@ def _live_skills(vault: "Vault", _beginning: str) -> Iterable[str]:
     return [skill.name for skill in vault.shelf.skills()]
 
 
-def _waiting_skills(vault: "Vault", _beginning: str) -> Iterable[str]:
-    return vault.store.head().skills.proposed
-
-
-def _archived_skills(vault: "Vault", _beginning: str) -> Iterable[str]:
-    return vault.store.head().skills.archived
-
-
 def _domains(vault: "Vault", _beginning: str) -> Iterable[str]:
     head = vault.store.head()
     return [*head.domains, *head.policy.domains]
@@ -88,8 +80,8 @@ _OFFERS: "dict[tuple[str, str], Callable[[Vault, str], Iterable[str]]]" = {
     ("show", "name"): _live_skills,
     ("retire", "name"): _live_skills,
     ("pin", "name"): _live_skills,
-    ("approve", "name"): _waiting_skills,
-    ("restore", "name"): _archived_skills,
+    ("approve", "name"): lambda vault, _: vault.store.head().skills.proposed,
+    ("restore", "name"): lambda vault, _: vault.store.head().skills.archived,
 }
 
 

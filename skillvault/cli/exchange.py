@@ -15,12 +15,12 @@ from skillvault.cli.options import (
     dry_option,
     echo,
     json_option,
-    now_option,
     open_vault,
     print_json,
     say,
     track,
     vault_option,
+    write_options,
 )
 from skillvault.cli.run import end_intake, pack, print_done
 from skillvault.exchange import formats
@@ -54,10 +54,7 @@ from skillvault.vault.files.arrival import shown
     metavar="URL",
     help="Ask this ClawHub registry (default: CLAWHUB_REGISTRY, else clawhub.ai).",
 )
-@vault_option
-@now_option
-@dry_option
-@json_option
+@write_options
 def install(  # noqa: PLR0913 (click hands a command one argument an option)
     source: str | None,
     lists: bool,
@@ -340,10 +337,7 @@ _REPORTS = ("ctrf", "junit")
     type=click.Choice(FORMATS),
     help="Read the skills as this program writes them (default: as they look).",
 )
-@vault_option
-@now_option
-@dry_option
-@json_option
+@write_options
 def import_(  # noqa: PLR0913 (one an option)
     format_name: str,
     files: tuple[Path, ...],
@@ -362,7 +356,10 @@ def import_(  # noqa: PLR0913 (one an option)
     of them, one outcome a prompt. With skills they are folders or files with skills of another
     program, which wait for your approval.
     """
-    _check(format_name, domain, skill_format)
+    if format_name == _SKILLS and domain is not None:
+        raise UsageError("--domain is for outcomes; a skill has the domain that it names")
+    if format_name != _SKILLS and skill_format is not None:
+        raise UsageError("--from is for skills; write `skillvault import skills PATH`")
     if decision is not None and format_name not in _REPORTS:
         raise UsageError("--decision is for test reports; write junit or ctrf")
     if trust != "local" and format_name not in CLIENTS:
@@ -391,11 +388,3 @@ def import_(  # noqa: PLR0913 (one an option)
     if brought.installed and not dry:
         pack(vault)
     print_report(brought, as_data=as_data)
-
-
-def _check(format_name: str, domain: str | None, skill_format: str | None) -> None:
-    """UsageError for options that do not go together."""
-    if format_name == _SKILLS and domain is not None:
-        raise UsageError("--domain is for outcomes; a skill has the domain that it names")
-    if format_name != _SKILLS and skill_format is not None:
-        raise UsageError("--from is for skills; write `skillvault import skills PATH`")

@@ -8,15 +8,7 @@ import click
 import msgspec
 
 from skillvault.api import question
-from skillvault.cli.options import (
-    dry_option,
-    echo,
-    json_option,
-    now_option,
-    open_vault,
-    print_json,
-    vault_option,
-)
+from skillvault.cli.options import echo, open_vault, print_json, read_options, write_options
 from skillvault.cli.run import print_committed, print_done, run_shape, say_sides
 from skillvault.inspect import lookup
 from skillvault.model.errors import UsageError
@@ -41,8 +33,7 @@ def fact() -> None:
     default="lines",
     help="Print one line a fact, or a MEMORY.md for each domain.",
 )
-@vault_option
-@json_option
+@read_options
 def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool) -> None:
     """List the facts that are not superseded."""
     facts = open_vault(vault_path).memory.facts(domain, trusted=form == "memory")
@@ -72,8 +63,7 @@ def _print_memory(facts: list[ListedFact]) -> None:
 
 @fact.command()
 @click.argument("ref", metavar="ID")
-@vault_option
-@json_option
+@read_options
 def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
     """Print one fact as it is committed.
 
@@ -106,10 +96,7 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
     metavar="DAY",
     help="Review the fact by this day, such as 2027-01-31.",
 )
-@vault_option
-@now_option
-@dry_option
-@json_option
+@write_options
 def add(vault_path: Path | None, dry: bool, as_data: bool, **given: object) -> None:
     """Add a fact, as one commit in your name."""
     report = open_vault(vault_path).memory.add_fact(dry=dry, **given)  # type: ignore[arg-type]  # click's types

@@ -18,7 +18,7 @@ import click
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.cli.options import vault_option, vault_path_of
-from skillvault.clients.payload import EVENTS, Payload, payload_from
+from skillvault.clients.payload import EVENTS, payload_from
 from skillvault.sessions.hooks import MOST, HookedClient, Hooks, HookVault
 from skillvault.vault.commit.locks import DAEMON, holder
 from skillvault.vault.files import layout
@@ -82,17 +82,19 @@ def hook(
     payload = payload_from(sys.stdin.buffer.read(_MOST_INPUT))
     if payload is None:
         raise click.ClickException("the payload on stdin is no event of a session")
-    vault = Vault.open(
-        vault_path_of(vault_path) if _is_named(vault_path) else _client_place(payload)
-    )
+    named = vault_path_of(vault_path)
+    vault = Vault.open(named if named != Path() else payload.cwd or named)
     now = datetime.now(UTC).replace(microsecond=0)
     who = HookedClient(name=client, domain=domain, links=links)
     text = Hooks(vault_parts(vault), who, now).react(event, payload)
-    if event in ("SessionStart", "SessionEnd") and vault.inbox.names() and not _has_daemon(vault):
+    is_edge = event in ("SessionStart", "SessionEnd") and vault.inbox.names()
+    # `skillvault watch`, if it runs, takes what lies in the inbox.
+    if is_edge and holder(vault.store.git.dirs()[1] / "skillvault" / DAEMON) is None:
         start_detached(vault.root, "run")
     if len(text) <= MOST:
         return text
-    log_line(_local_folder(vault), f"{event}: {len(text)} characters are too many; none printed")
+    folder = vault.store.git.dirs()[0] / "skillvault"
+    log_line(folder, f"{event}: {len(text)} characters are too many; none printed")
     return ""
 
 
@@ -143,24 +145,6 @@ def _questions(vault: Vault, session: str) -> int:
     if vault.store.head().policy.judge.provider != "agent":
         return 0
     return len(vault.queue.next_questions(session=session))
-
-
-def _is_named(vault_path: Path | None) -> bool:
-    return vault_path_of(vault_path) != Path()
-
-
-def _client_place(payload: Payload) -> Path:
-    """Where to look for the vault, if nobody names it: where the client works."""
-    return payload.cwd or Path()
-
-
-def _has_daemon(vault: Vault) -> bool:
-    """Whether `skillvault watch` takes what lies in the inbox."""
-    return holder(vault.store.git.dirs()[1] / "skillvault" / DAEMON) is not None
-
-
-def _local_folder(vault: Vault) -> Path:
-    return vault.store.git.dirs()[0] / "skillvault"
 
 
 def _give_up(words: list[str]) -> None:

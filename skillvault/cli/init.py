@@ -11,12 +11,11 @@ import msgspec
 from skillvault.api import Vault
 from skillvault.cli.options import (
     echo,
-    json_option,
     now_option,
     open_vault,
     print_json,
+    read_options,
     say,
-    vault_option,
     vault_path_of,
 )
 from skillvault.inspect.doctor import Row
@@ -24,8 +23,7 @@ from skillvault.model.records import Problem
 
 
 @click.command()
-@vault_option
-@json_option
+@read_options
 def doctor(vault_path: Path | None, as_data: bool) -> None:
     """Find what keeps the vault from working, and how to fix it.
 
@@ -50,8 +48,7 @@ def _print(rows: list[Row]) -> None:
 
 @click.command()
 @click.option("--staged", is_flag=True, help="Check what is staged instead of the work tree.")
-@vault_option
-@json_option
+@read_options
 def check(staged: bool, vault_path: Path | None, as_data: bool) -> None:
     """Check everything that must hold in a vault.
 

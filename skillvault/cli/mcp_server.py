@@ -256,15 +256,11 @@ async def _tool_result(ask: Callable[[], Mapping[str, Any]]) -> CallToolResult:
 
 
 def _refusal(error: SkillvaultError) -> dict[str, Any]:
-    code = error.code if isinstance(error, BadInputError) else _slug_of(error)
+    name = type(error).__name__.removesuffix("Error")
+    slug = "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")
+    code = error.code if isinstance(error, BadInputError) else slug
     key = error.key if isinstance(error, BadInputError) else None
     return {"code": code, "message": str(error), "key": key, "exit_code": error.exit_code}
-
-
-def _slug_of(error: SkillvaultError) -> str:
-    """`vault-busy` of VaultBusyError."""
-    name = type(error).__name__.removesuffix("Error")
-    return "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")
 
 
 def _taken_of(report: Report) -> IntakeTold:
@@ -323,8 +319,11 @@ class LiveSkills:
         """Those of these names that can be served whole."""
         wanted = set(names)
         chosen = [one for one in self._vault.exporter.live() if one.name in wanted]
-        for skill in sorted(self._vault.exporter.outgoing(chosen), key=_skill_name):
-            if isinstance(skill, OutgoingSkill) and _is_servable(skill):
+        outgoing = self._vault.exporter.outgoing(chosen)
+        skills = [skill for skill in outgoing if isinstance(skill, OutgoingSkill)]
+        for skill in sorted(skills, key=lambda skill: skill.name):
+            size = sum(map(len, skill.files.values()))
+            if PAGE in skill.files and len(skill.files) <= _MOST_FILES and size <= _MOST_BYTES:
                 yield skill
 
     def file(self, uri: str) -> SkillFile | None:
@@ -428,15 +427,6 @@ def _json_value(value: Any) -> Any:
 
 def _complete() -> dict[str, Any]:
     return {"resultType": "complete", "ttlMs": _TTL, "cacheScope": "private"}
-
-
-def _skill_name(skill: Any) -> str:
-    return str(getattr(skill, "name", ""))
-
-
-def _is_servable(skill: OutgoingSkill) -> bool:
-    size = sum(map(len, skill.files.values()))
-    return PAGE in skill.files and len(skill.files) <= _MOST_FILES and size <= _MOST_BYTES
 
 
 _INSTRUCTIONS = (

@@ -87,6 +87,16 @@ def dry_option(function: _F) -> _F:
     )(function)
 
 
+def write_options(function: _F) -> _F:
+    """The options of a command that commits: `--vault`, `--now`, `--dry-run`, `--json`."""
+    return vault_option(now_option(dry_option(json_option(function))))
+
+
+def read_options(function: _F) -> _F:
+    """The options of a command that answers: `--vault`, `--json`."""
+    return vault_option(json_option(function))
+
+
 def open_vault(vault_path: Path | None) -> Vault:
     """The vault that is vault_path_of."""
     return Vault.open(vault_path_of(vault_path))

@@ -20,12 +20,13 @@ from skillvault.cli.options import (
     open_vault,
     open_vault_at,
     print_json,
+    read_options,
     say,
     vault_option,
 )
 from skillvault.learning.capture.prompt import Told, framed
 from skillvault.learning.recommend import render
-from skillvault.learning.recommend.recommend import Selection, Served, plain
+from skillvault.learning.recommend.recommend import Selection, plain
 from skillvault.learning.recommend.relevance import value_of
 from skillvault.learning.recommend.shelf import Strategy
 from skillvault.loop.learned import Learned
@@ -141,8 +142,7 @@ _LINE = 80  # characters of a text in a list
 @click.option("--words", is_flag=True, help="Rank by words alone, without word vectors.")
 @click.option("--untrusted", is_flag=True, help="Find what untrusted sources say too.")
 @at_option
-@vault_option
-@json_option
+@read_options
 def search(  # noqa: PLR0913 (click hands a command one argument an option)
     text: str,
     kind: str | None,
@@ -285,7 +285,11 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
             _print_reasons(answer)
         _print_about(answer, vault.shelf.problems)
         if answer.near_domain is not None:
-            say(_no_domain(answer.domain, answer.near_domain))
+            near = answer.near_domain
+            hint = (
+                f"did you mean {near}?" if near else "record an outcome of it, or correct the name"
+            )
+            say(f"{answer.domain}: no such domain; {hint}")
             for pin in pins:
                 say(f"--pin {pin}: not looked up, as there is no such domain")
             if decision is not None:
@@ -344,7 +348,8 @@ def _print_about(answer: Selection, problems: Iterable[Problem]) -> None:
 
 def _print_reasons(answer: Selection) -> None:
     for served in answer.recommended:
-        scores = f"score {served.score:.2f}, relevance {served.relevance:.2f} {_sum(served)}"
+        parts = ", ".join(f"{part} {value:+.2f}" for part, value in served.reasons.items())
+        scores = f"score {served.score:.2f}, relevance {served.relevance:.2f} ({parts})"
         say(f"shown: {served.name}: {scores}")
     for withheld in answer.withheld:
         if withheld.reason != "unknown-pin":
@@ -353,16 +358,6 @@ def _print_reasons(answer: Selection) -> None:
         say(f"shown: {fact.handle} {fact.id}: says {fact.share:.2f} of what is asked")
     for unknown in answer.unknown_context:
         say(f"unknown context: {unknown}: no boost of the policy and no skill asks for it")
-
-
-def _sum(served: Served) -> str:
-    return f"({', '.join(f'{part} {value:+.2f}' for part, value in served.reasons.items())})"
-
-
-def _no_domain(domain: str, near: str) -> str:
-    """One line for a domain that the vault does not know."""
-    hint = f"did you mean {near}?" if near else "record an outcome of it, or correct the name"
-    return f"{domain}: no such domain; {hint}"
 
 
 def _why_none(answer: Selection, *, has_rules: bool) -> str:

@@ -12,16 +12,15 @@ from msgspec.structs import replace
 
 from skillvault.api import Vault
 from skillvault.cli.options import (
-    dry_option,
     echo,
     input_file,
-    json_option,
-    now_option,
     open_vault,
     print_json,
+    read_options,
     say,
     track,
     vault_option,
+    write_options,
 )
 from skillvault.cli.run import end_intake
 from skillvault.exchange.suite_report import failing_assertion, printable
@@ -30,7 +29,6 @@ from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.records import OBSERVERS, Observer, Status
 from skillvault.sessions.closing import Closing, closing_by_exit, closing_by_report
 from skillvault.vault.files import layout
-from skillvault.vault.files.quarantine import QuarantinedFile
 
 _LIST = "see `skillvault quarantine list`"
 
@@ -44,8 +42,7 @@ def quarantine() -> None:
 
 
 @quarantine.command("list")
-@vault_option
-@json_option
+@read_options
 def list_(vault_path: Path | None, as_data: bool) -> None:
     """List the files in quarantine/ with their reasons."""
     files = open_vault(vault_path).quarantine.files()
@@ -56,14 +53,10 @@ def list_(vault_path: Path | None, as_data: bool) -> None:
         echo("quarantine/ is empty")
     width = max((len(held.name) for held in files), default=0)
     for held in files:
-        echo(_line(held, width))
-
-
-def _line(held: QuarantinedFile, width: int) -> str:
-    at = f"line {held.line}"
-    line = f" ({at})" if held.line is not None and at not in held.message else ""
-    came = "  ".join(filter(None, (held.at, f"from {held.origin}" if held.origin else "")))
-    return f"{held.name:{width}}  [{held.code}] {held.message}{line}  {came}".rstrip()
+        at = f"line {held.line}"
+        line = f" ({at})" if held.line is not None and at not in held.message else ""
+        came = "  ".join(filter(None, (held.at, f"from {held.origin}" if held.origin else "")))
+        echo(f"{held.name:{width}}  [{held.code}] {held.message}{line}  {came}".rstrip())
 
 
 @quarantine.command()
@@ -129,10 +122,7 @@ _LINES = 40  # of the end of an output
 @click.option("--by", type=click.Choice(OBSERVERS), help="Say who saw it.")
 @click.option("--agent", metavar="NAME", help="Of agents that use one ID close this one's.")
 @click.option("--domain", metavar="NAME", help="Use this domain (default: the decision's).")
-@vault_option
-@now_option
-@dry_option
-@json_option
+@write_options
 def close(  # noqa: PLR0913 (one an option)
     decision: str,
     command: tuple[str, ...],
@@ -218,10 +208,7 @@ def _close_quietly(
 @click.command()
 @click.argument("file", required=False)
 @click.option("--example", is_flag=True, help="Print an example to edit; record nothing.")
-@vault_option
-@now_option
-@dry_option
-@json_option
+@write_options
 def record(
     file: str | None,
     example: bool,
@@ -235,7 +222,8 @@ def record(
     The outcome is YAML, JSON, or Markdown with front matter.
     """
     if example:
-        echo(_example().read_text(encoding="utf-8"), nl=False)
+        path = layout.resource("vault_template") / "examples" / "outcome.yaml"
+        echo(path.read_text(encoding="utf-8"), nl=False)
         return
     if file is None and sys.stdin.isatty():
         raise UsageError(
@@ -245,7 +233,3 @@ def record(
     vault = open_vault(vault_path)
     report = vault.record([outcome], now=now, dry=dry, track=track)
     end_intake(vault, report, dry=dry, as_data=as_data)
-
-
-def _example() -> Path:
-    return layout.resource("vault_template") / "examples" / "outcome.yaml"

@@ -12,7 +12,6 @@ from skillvault.api import retract as retract_outcome
 from skillvault.api import undo as undo_commit
 from skillvault.cli import review_inbox
 from skillvault.cli.options import (
-    dry_option,
     echo,
     json_option,
     now_option,
@@ -20,6 +19,7 @@ from skillvault.cli.options import (
     print_json,
     say,
     vault_option,
+    write_options,
 )
 from skillvault.cli.run import print_recomputed, run_shape
 from skillvault.cli.why import basis_lines, notes_of
@@ -30,10 +30,7 @@ from skillvault.review.review import WaitingSkill
 @click.command()
 @click.argument("outcome")
 @click.option("--reason", required=True, metavar="TEXT", help="Say what was wrong with it.")
-@vault_option
-@now_option
-@dry_option
-@json_option
+@write_options
 def retract(
     outcome: str,
     reason: str,
@@ -59,10 +56,7 @@ def retract(
 @click.command()
 @click.argument("what", metavar="COMMIT|SKILL")
 @click.option("--reason", default="", metavar="TEXT", help="Say why; later runs repeat it.")
-@vault_option
-@now_option
-@dry_option
-@json_option
+@write_options
 def undo(
     what: str,
     reason: str,

@@ -2,7 +2,6 @@
 
 import sys
 import textwrap
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,7 @@ import click
 
 from skillvault import api
 from skillvault.api import Vault, question
-from skillvault.cli.options import (
-    dry_option,
-    echo,
-    json_option,
-    now_option,
-    open_vault,
-    print_json,
-    say,
-    track,
-    vault_option,
-)
+from skillvault.cli.options import echo, open_vault, print_json, say, track, write_options
 from skillvault.inspect import lookup
 from skillvault.loop.loop import counts
 from skillvault.loop.registry import STEPS
@@ -242,10 +231,7 @@ def _all(count: int) -> str:
     help="Capture by this folder of code instead of those of the policy (repeatable).",
 )
 @click.option("--retry", is_flag=True, help="Ask the judge again about outcomes it failed at.")
-@vault_option
-@now_option
-@dry_option
-@json_option
+@write_options
 def run(
     wanted: tuple[str, ...],
     batch: bool,
@@ -287,10 +273,7 @@ def run(
 @click.command()
 @click.argument("session", metavar="FILE|ID")
 @click.option("--domain", metavar="NAME", help="The domain, if the session names none.")
-@vault_option
-@now_option
-@dry_option
-@json_option
+@write_options
 def distill(
     session: str,
     domain: str | None,
@@ -309,18 +292,13 @@ def distill(
     name, unread, report = api.distill(
         vault, session, domain=domain, now=now, dry=dry, on_done=on_done
     )
-    _say_unread(unread)
+    for kind, count in sorted(unread.items()):
+        say(f"not understood: {count} line{'s' * (count > 1)}: {kind}")
     if as_data:
         print_json({"session": name, **run_shape(report)})
     elif not dry:
         _explain(vault, name, report)
     end_distilling(vault, report, dry=dry)
-
-
-def _say_unread(unread: Mapping[str, int]) -> None:
-    """Which lines of a transcript were not understood, each kind once."""
-    for kind, count in sorted(unread.items()):
-        say(f"not understood: {count} line{'s' * (count > 1)}: {kind}")
 
 
 def _explain(vault: Vault, name: str, report: Report) -> None:

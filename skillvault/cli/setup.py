@@ -86,7 +86,9 @@ def setup(
     for change in changes:
         echo(change.diff, nl=False)
         if change.trouble:
-            _say_by_hand(change)
+            say(f"left as it is: {change.place}: {change.trouble}")
+            if change.by_hand:
+                say(f"by hand, put this into it:\n{change.by_hand.rstrip()}")
     if not dry:
         if setups.has_links(client, wish.project) and (removes or not links):
             _say_left(vault.exporter.withdraw(client, wish.project or Path.home()).left)
@@ -137,12 +139,6 @@ def _export(vault: Vault, client: str, wish: SetupWish) -> None:
 def _say_left(left: list[Problem]) -> None:
     for problem in left:
         say(f"left as it is: {problem.path}: {problem.message}")
-
-
-def _say_by_hand(change: FileChange) -> None:
-    say(f"left as it is: {change.place}: {change.trouble}")
-    if change.by_hand:
-        say(f"by hand, put this into it:\n{change.by_hand.rstrip()}")
 
 
 def _say_end(client: str, changes: list[FileChange], *, dry: bool, removes: bool) -> None:

@@ -11,15 +11,13 @@ import msgspec
 from skillvault.api import Vault, question
 from skillvault.cli.options import (
     at_option,
-    dry_option,
     echo,
-    json_option,
-    now_option,
     open_vault,
     open_vault_at,
     print_json,
+    read_options,
     say,
-    vault_option,
+    write_options,
 )
 from skillvault.cli.run import print_committed, print_done, run_shape, say_sides
 from skillvault.inspect import lookup
@@ -46,8 +44,7 @@ def skill() -> None:
 )
 @click.option("--role", metavar="ROLE", help="List skills for this role.")
 @click.option("--stage", metavar="STAGE", help="List skills for this stage.")
-@vault_option
-@json_option
+@read_options
 def list_(
     shelf: str | None,
     layers: bool,
@@ -134,8 +131,7 @@ def _layered(file: Shelved, wins: bool, hidden: Collection[str]) -> dict[str, An
 @skill.command()
 @click.argument("name")
 @at_option
-@vault_option
-@json_option
+@read_options
 def show(name: str, at: str | None, vault_path: Path | None, as_data: bool) -> None:
     """Print one skill as it is committed, or as another layer has it.
 
@@ -171,8 +167,7 @@ def _show(vault: Vault, name: str, *, as_data: bool) -> None:
 @skill.command()
 @click.argument("name")
 @click.argument("revision", required=False)
-@vault_option
-@json_option
+@read_options
 def diff(name: str, revision: str | None, vault_path: Path | None, as_data: bool) -> None:
     """Show how a skill's text differs from before.
 
@@ -202,10 +197,7 @@ def _curate(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Repor
 
     @skill.command(verb, help=sentence)
     @click.argument("name")
-    @vault_option
-    @now_option
-    @dry_option
-    @json_option
+    @write_options
     def command(
         name: str, vault_path: Path | None, now: datetime | None, dry: bool, as_data: bool
     ) -> None:
@@ -230,10 +222,7 @@ _curate(
 @click.argument("name")
 @click.option("--reason", metavar="TEXT", help="Say why; later runs repeat it.")
 @click.option("--forget", is_flag=True, help="Take a rejection back: the proposal waits again.")
-@vault_option
-@now_option
-@dry_option
-@json_option
+@write_options
 def reject(
     name: str,
     reason: str | None,

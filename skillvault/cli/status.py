@@ -7,12 +7,11 @@ import click
 
 if TYPE_CHECKING:
     from skillvault.inspect.status import JudgeStatus, Status
-    from skillvault.learning.accuracy import Accuracy
 import sys
 from typing import TYPE_CHECKING, Any
 
 from skillvault.api import Vault
-from skillvault.cli.options import echo, json_option, open_vault, print_json, say, vault_option
+from skillvault.cli.options import echo, open_vault, print_json, read_options, say
 from skillvault.model.errors import UsageError
 from skillvault.model.text.text import shorten
 from skillvault.page import chart
@@ -40,8 +39,7 @@ _CLAIM = 160  # characters of what an agent claimed
     metavar="FILE.svg",
     help="Draw the lifts, worst to best, into a file.",
 )
-@vault_option
-@json_option
+@read_options
 def stats(
     skill: str | None,
     domain: str | None,
@@ -239,8 +237,7 @@ _SHOWN = 3  # edited files that are named
 
 
 @click.command()
-@vault_option
-@json_option
+@read_options
 def status(vault_path: Path | None, as_data: bool) -> None:
     """Show what is in the vault and what waits."""
     state = open_vault(vault_path).status()
@@ -320,15 +317,11 @@ def _print_judge(judge: "JudgeStatus") -> None:
         count = _of(len(judge.aside), "outcome")
         echo(f"set aside: {count} that the judge failed at; `skillvault run --retry` asks again")
     if judge.accuracy:
-        echo(f"verdicts: {_record(judge.accuracy)}")
-
-
-def _record(accuracy: "Accuracy") -> str:
-    """A judge's balanced accuracy, on what it rests, and what follows if it is chance."""
-    rests = f"{accuracy.successes} that succeeded and {accuracy.failures} that failed"
-    ends = f"{accuracy.low:.2f} to {accuracy.high:.2f}"
-    chance = "; no better than chance, so that the judge does not advise" * accuracy.is_chance
-    return f"balanced accuracy {accuracy.balanced:.2f} ({ends}) on {rests}{chance}"
+        accuracy = judge.accuracy
+        rests = f"{accuracy.successes} that succeeded and {accuracy.failures} that failed"
+        ends = f"{accuracy.low:.2f} to {accuracy.high:.2f}"
+        chance = "; no better than chance, so that the judge does not advise" * accuracy.is_chance
+        echo(f"verdicts: balanced accuracy {accuracy.balanced:.2f} ({ends}) on {rests}{chance}")
 
 
 def _of(count: int, noun: str) -> str:

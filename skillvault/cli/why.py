@@ -8,14 +8,7 @@ from typing import Any
 import click
 
 from skillvault.api import question
-from skillvault.cli.options import (
-    echo,
-    json_option,
-    open_vault,
-    print_json,
-    since_option,
-    vault_option,
-)
+from skillvault.cli.options import echo, open_vault, print_json, read_options, since_option
 from skillvault.inspect.logbook import Basis, LoggedCommit, Wanted, logged
 from skillvault.loop.learned import Writing
 from skillvault.model.records import Ref
@@ -66,8 +59,7 @@ def notes_of(skill: WaitingSkill) -> list[str]:
 @click.option("--step", metavar="STEP", help="Show what a step did, such as generate or merge.")
 @click.option("--skill", metavar="NAME", help="Show what made or changed a skill.")
 @click.option("-p", "patch", is_flag=True, help="Show each one's texts, and what they rest on.")
-@vault_option
-@json_option
+@read_options
 def log(
     limit: int | None,
     since: timedelta | datetime | None,
@@ -111,8 +103,7 @@ def _commit_lines(commit: LoggedCommit) -> Iterator[str]:
 
 @click.command("why-not")
 @click.argument("ref")
-@vault_option
-@json_option
+@read_options
 def why_not(ref: str, vault_path: Path | None, as_data: bool) -> None:
     """Show why a record, a rule or a domain taught nothing.
 
@@ -161,8 +152,7 @@ def _node(ref: dict[str, Any]) -> str:
 
 @click.command()
 @click.argument("ref")
-@vault_option
-@json_option
+@read_options
 def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
     """Show from which outcomes a skill, fact or evaluation came.
 
@@ -230,8 +220,7 @@ def _print_rules(rules: Sequence[Mapping[str, Any]]) -> None:
 
 @click.command()
 @click.argument("ref")
-@vault_option
-@json_option
+@read_options
 def impact(ref: str, vault_path: Path | None, as_data: bool) -> None:
     """Show what came of an outcome, evaluation or fact.
 

@@ -140,12 +140,8 @@ def abandoned_sessions(folder: Path) -> list[str]:
     before = time.time() - _ABANDONED
     files = sorted(place.glob("*.jsonl")) if place.is_dir() else []
     old = [path for path in files if path.stat().st_mtime < before]
-    ids = (next((_session_of(note) for note in _notes_in(path)), None) for path in old)
-    return [session for session in ids if session]
-
-
-def _session_of(note: Note) -> str | None:
-    return note.session if isinstance(note, SessionNote | PromptNote) else None
+    first = (next(iter(_notes_in(path)), None) for path in old)
+    return [n.session for n in first if isinstance(n, SessionNote | PromptNote) and n.session]
 
 
 def _notes_in(path: Path) -> Iterator[Note]:

@@ -36,9 +36,14 @@ def read_ctrf(path: Path, domain: str | None) -> Iterator[Parsed]:
 def _report(path: Path) -> SuiteReport:
     root = Section.of(json_of(bytes_of(path), name_of(path)), name_of(path))
     run = root.section("results")
-    tests = _tests(run)
+    tests = [
+        Section.of(test, run.file, run.path(f"tests[{index}]"))
+        for index, test in enumerate(run.list_of("tests"))
+    ]
     if not tests and not run.section("summary").values:
         raise run.refusal("tests", "the tests of a Common Test Report Format file")
+    counted = run.section("summary").maybe_number("tests") or 0
+    is_one = len(tests) == 1 and counted <= 1
     return SuiteReport(
         tool=run.section("tool").maybe_text("name") or "tests",
         counts=_counts(run, tests),
@@ -46,17 +51,11 @@ def _report(path: Path) -> SuiteReport:
         stop=_stop(root, run, tests),
         failing=[_failing(test) for test in tests if test.maybe_text("status") == "failed"],
         target=_target(tests),
-        test=_one_name(run, tests),
+        # The name of the only test, so that it does not depend on how the run ended.
+        test=tests[0].maybe_text("name") if is_one else None,
         batch=root.maybe_text("runId"),
         context=_environment(run),
     )
-
-
-def _tests(run: Section) -> list[Section]:
-    return [
-        Section.of(test, run.file, run.path(f"tests[{index}]"))
-        for index, test in enumerate(run.list_of("tests"))
-    ]
 
 
 def _counts(run: Section, tests: Sequence[Section]) -> dict[str, int]:
@@ -111,12 +110,6 @@ def _prose(test: Section, key: str) -> str:
     if isinstance(value, list):
         return "\n".join(str(line) for line in value)
     return test.maybe_text(key) or ""
-
-
-def _one_name(run: Section, tests: Sequence[Section]) -> str | None:
-    """The name of the only test, so that it does not depend on how the run ended."""
-    counted = run.section("summary").maybe_number("tests") or 0
-    return tests[0].maybe_text("name") if len(tests) == 1 and counted <= 1 else None
 
 
 def _target(tests: Sequence[Section]) -> str | None:

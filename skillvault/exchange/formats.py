@@ -60,17 +60,12 @@ def _outcome(line: bytes, path: Path, number: int, domain: str | None) -> dict[s
     where = f"{name_of(path)}: line {number}"
     value = json_of(line, where, line=number)
     if not isinstance(value, dict):
-        raise BadInputError(
-            f"{where}: expected one JSON object; write one outcome as {{...}} on a line",
-            code="wrong-type",
-            line=number,
-        )
+        message = f"{where}: expected one JSON object; write one outcome as {{...}} on a line"
+        raise BadInputError(message, code="wrong-type", line=number)
     if domain is not None and value.get("domain") is None:
         return {**value, "domain": domain}
     return value
 
-
-__all__ = ["FORMATS", "Parsed", "Reader", "read_files", "read_outcomes"]
 
 FORMATS: dict[str, Reader] = {
     "freqtrade": freqtrade.read_backtest,

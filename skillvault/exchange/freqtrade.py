@@ -119,13 +119,15 @@ def _member(archive: zipfile.ZipFile, path: Path) -> str:
 def _run(name: str, strategy: Section, metadata: Section, domain: str | None) -> _Run:
     start = strategy.maybe_text("backtest_start") or ""
     span = f"{name} {start}..{strategy.maybe_text('backtest_end') or ''}"
+    trades = [t for t in strategy.list_of("trades") if isinstance(t, Mapping)]
+    used = any(t.get("is_short") or t.get("leverage") not in (None, 1) for t in trades)
     return _Run(
         agent=name,
         domain=domain or slug(name) or "freqtrade",
         batch=metadata.section(name).maybe_text("run_id") or span,
         unit=strategy.maybe_text("stake_currency"),
         settings=_settings(strategy),
-        margin=_margin(strategy),
+        margin=used or strategy.values.get("trading_mode") in ("futures", "margin"),
     )
 
 
@@ -138,13 +140,6 @@ def _settings(strategy: Section) -> dict[str, Scalar]:
         trailing_stop=strategy.values.get("trailing_stop") is True or None,
         max_open_trades=strategy.maybe_number("max_open_trades") if most is None else most,
     )
-
-
-def _margin(strategy: Section) -> bool:
-    """True if a trade could be leveraged or short; else both say nothing."""
-    trades = [t for t in strategy.list_of("trades") if isinstance(t, Mapping)]
-    used = any(t.get("is_short") or t.get("leverage") not in (None, 1) for t in trades)
-    return used or strategy.values.get("trading_mode") in ("futures", "margin")
 
 
 # ── a trade ──────────────────────────────────────────────────────────────────────────
@@ -184,7 +179,9 @@ def _trade_context(trade: Section, run: _Run) -> dict[str, Scalar]:
 
 def _result(trade: Section, unit: str | None) -> dict[str, Any]:
     score = trade.number("profit_ratio")
-    minutes = _minutes(trade)
+    minutes = trade.maybe_number("trade_duration")
+    if minutes is None:
+        minutes = (trade.time("close_date") - trade.time("open_date")).total_seconds() / 60
     reason = trade.maybe_text("exit_reason") or trade.maybe_text("sell_reason")
     return present(
         score=score,
@@ -217,13 +214,6 @@ def _money(trade: Section, score: float) -> dict[str, Any]:
     if score > 1 and amount and stake and abs(amount / score / stake - 1) <= _FEES:
         return {"amount": amount, "entry_value": amount / score, "stake_amount": stake}
     return present(amount=amount, stake_amount=stake)
-
-
-def _minutes(trade: Section) -> float:
-    minutes = trade.maybe_number("trade_duration")
-    if minutes is not None:
-        return minutes
-    return (trade.time("close_date") - trade.time("open_date")).total_seconds() / 60
 
 
 def _duration(minutes: float) -> str:

@@ -114,6 +114,8 @@ def _outcome(path: Path, domain: str | None) -> dict[str, Any]:
     config = trial.section("config")
     began = trial.section("agent_execution").maybe_time("started_at")
     began = began or trial.maybe_time("started_at")
+    agent = trial.section("agent_info").maybe_text("name")
+    agent = agent or config.section("agent").maybe_text("name")
     return present(
         event_id=trial.maybe_text("id"),
         domain=domain or _DOMAIN,
@@ -126,13 +128,8 @@ def _outcome(path: Path, domain: str | None) -> dict[str, Any]:
         ),
         result=_result(trial, path.parent),
         context=_trial_context(trial, config) or None,
-        source=present(agent=_agent(trial, config), batch=config.maybe_text("job_id")),
+        source=present(agent=agent, batch=config.maybe_text("job_id")),
     )
-
-
-def _agent(trial: Section, config: Section) -> str | None:
-    named = trial.section("agent_info").maybe_text("name")
-    return named or config.section("agent").maybe_text("name")
 
 
 def _trial_context(trial: Section, config: Section) -> dict[str, Scalar]:
@@ -155,14 +152,19 @@ def _result(trial: Section, folder: Path) -> dict[str, Any]:
     failed = bool(exception.values) or (reward is not None and reward < 1)
     status = "failure" if failed else "neutral" if reward is None else "success"
     kind = exception.maybe_text("exception_type")
+    execution = trial.section("agent_execution")
+    began, ended = execution.maybe_time("started_at"), execution.maybe_time("finished_at")
+    minutes = round((ended - began).total_seconds() / 60, 1) if began and ended else None
+    agent = trial.section("agent_result").values
+    spent = {key.removeprefix("n_"): agent.get(key) for key in _TOKENS}
     return present(
         status=status,
         summary=_summary(reward, exception, report),
         evidence=_evidence(exception, report) or (_printed(folder) if failed else ""),
         reward=reward,
         exception_type=kind,
-        duration_minutes=_minutes(trial),
-        **_spent(trial),
+        duration_minutes=minutes,
+        **{key: n for key, n in spent.items() if isinstance(n, int | float)},
     )
 
 
@@ -214,18 +216,6 @@ def _printed(folder: Path) -> str:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _PRINTED))
         return failing_assertion(file.read().decode(errors="replace"))
-
-
-def _minutes(trial: Section) -> float | None:
-    execution = trial.section("agent_execution")
-    began, ended = execution.maybe_time("started_at"), execution.maybe_time("finished_at")
-    return round((ended - began).total_seconds() / 60, 1) if began and ended else None
-
-
-def _spent(trial: Section) -> dict[str, Any]:
-    agent = trial.section("agent_result").values
-    spent = {key.removeprefix("n_"): agent.get(key) for key in _TOKENS}
-    return {key: n for key, n in spent.items() if isinstance(n, int | float)}
 
 
 def _reasoning(path: Path) -> str:

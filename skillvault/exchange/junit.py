@@ -50,10 +50,8 @@ def _root(path: Path) -> "Element":
     try:
         root: Element = fromstring(bytes_of(path), forbid_dtd=True)
     except DefusedXmlException:
-        raise BadInputError(
-            f"{name}: declares a document type or entities, which are not read; remove them",
-            code="xml-entities",
-        ) from None
+        message = f"{name}: declares a document type or entities, which are not read; remove them"
+        raise BadInputError(message, code="xml-entities") from None
     except (ParseError, ValueError, LookupError) as error:
         raise _not_xml(name, error) from None
     if _tag(root) not in ("testsuites", "testsuite"):
@@ -139,11 +137,8 @@ def _times(
     try:
         return first, _end(starts, cases, path)
     except OverflowError:
-        raise BadInputError(
-            f"{name_of(path)}: time: adds up to more than a calendar holds; correct it",
-            code="wrong-type",
-            key="time",
-        ) from None
+        message = f"{name_of(path)}: time: adds up to more than a calendar holds; correct it"
+        raise BadInputError(message, code="wrong-type", key="time") from None
 
 
 def _end(
@@ -180,11 +175,8 @@ def _duration(element: "Element", path: Path) -> timedelta | None:
 
 
 def _bad_attribute(path: Path, key: str, expected: str, text: str) -> BadInputError:
-    return BadInputError(
-        f"{name_of(path)}: {key}: expected {expected}, found {text[:40]!r}; correct it",
-        code="wrong-type",
-        key=key,
-    )
+    message = f"{name_of(path)}: {key}: expected {expected}, found {text[:40]!r}; correct it"
+    return BadInputError(message, code="wrong-type", key=key)
 
 
 def _target(suites: Sequence["Element"], cases: Sequence["Element"]) -> str | None:

@@ -56,10 +56,8 @@ def bytes_of(path: Path) -> bytes:
 def unreadable(path: Path, error: OSError) -> BadInputError:
     """The sentence for a file that the system does not hand over."""
     reason = (error.strerror or "unreadable").lower()
-    return BadInputError(
-        f"{name_of(path)}: {reason}; check the path and whether the file may be read",
-        code="unreadable",
-    )
+    message = f"{name_of(path)}: {reason}; check the path and whether the file may be read"
+    return BadInputError(message, code="unreadable")
 
 
 # ── strict JSON ──────────────────────────────────────────────────────────────────────

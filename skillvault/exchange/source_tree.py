@@ -69,8 +69,11 @@ def skills_in(tree: SourceTree, within: str = "") -> list[SkillPaths]:
     inside = sorted(p for p in (*tree.sizes, *tree.unfit) if p.startswith(top))
     paths = [p for p in inside if _LEFT_OUT.isdisjoint(p.split("/"))]
     homes = {path.rpartition("/")[0] for path in paths if path.rpartition("/")[2] in _SKILL_FILES}
-    outermost = [home for home in sorted(homes) if not _has_home_above(home, homes)]
-    return [SkillPaths(home, _below(paths, home)) for home in outermost]
+    return [
+        SkillPaths(home, tuple(p for p in paths if not home or p.startswith(f"{home}/")))
+        for home in sorted(homes)
+        if not any(home != other and (not other or home.startswith(f"{other}/")) for other in homes)
+    ]
 
 
 def files_of(tree: SourceTree, skill: SkillPaths) -> dict[str, bytes]:
@@ -123,10 +126,8 @@ def check_apart(paths: Iterable[str]) -> None:
 
 def _check_size(tree: SourceTree, paths: Sequence[str]) -> None:
     if len(paths) > MAX_FILES:
-        raise BadInputError(
-            f"{len(paths)} files; a skill has at most {MAX_FILES}, name a folder in it",
-            code="too-large",
-        )
+        message = f"{len(paths)} files; a skill has at most {MAX_FILES}, name a folder in it"
+        raise BadInputError(message, code="too-large")
     size = sum(tree.sizes.get(path, 0) for path in paths)
     if size > MAX_BYTES:
         raise too_large()
@@ -134,10 +135,8 @@ def _check_size(tree: SourceTree, paths: Sequence[str]) -> None:
 
 def too_large() -> BadInputError:
     """The sentence for a skill that holds more than one may."""
-    return BadInputError(
-        f"more than {MAX_BYTES // 1024**2} MiB; a skill is smaller, ask its author",
-        code="too-large",
-    )
+    message = f"more than {MAX_BYTES // 1024**2} MiB; a skill is smaller, ask its author"
+    return BadInputError(message, code="too-large")
 
 
 def _unfit(path: str, reason: str) -> BadInputError:
@@ -156,14 +155,6 @@ def _folded(path: str) -> str:
     return unicodedata.normalize("NFKC", path).casefold()
 
 
-def _has_home_above(home: str, homes: Iterable[str]) -> bool:
-    return any(home != other and (not other or home.startswith(f"{other}/")) for other in homes)
-
-
-def _below(paths: Iterable[str], home: str) -> tuple[str, ...]:
-    return tuple(path for path in paths if not home or path.startswith(f"{home}/"))
-
-
 _MAX_ENTRIES = 200_000  # of a whole source: a home folder named by mistake is not walked to its end
 _PRUNED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 _OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -175,10 +166,8 @@ def folder_tree(root: Path) -> SourceTree:
     unfit: dict[str, str] = {}
     for path, state in _walked(root):
         if len(states) + len(unfit) > _MAX_ENTRIES:
-            raise BadInputError(
-                f"{root}: more than {_MAX_ENTRIES} files; name the folder of the skills",
-                code="too-large",
-            )
+            message = f"{root}: more than {_MAX_ENTRIES} files; name the folder of the skills"
+            raise BadInputError(message, code="too-large")
         if stat.S_ISREG(state.st_mode):
             states[path] = state
         else:
@@ -209,10 +198,8 @@ def _as_listed(root: Path, path: str, listed: os.stat_result) -> bytes:
             content = file.read(MAX_BYTES + 1)
             after = os.fstat(handle)
     except OSError as error:
-        raise BadInputError(
-            f"{path}: cannot be read ({error.strerror}); check the path and its rights",
-            code="unreadable",
-        ) from None
+        message = f"{path}: cannot be read ({error.strerror}); check the path and its rights"
+        raise BadInputError(message, code="unreadable") from None
     if len(content) > MAX_BYTES:
         raise too_large()
     if len({_identity(state) for state in (listed, before, after)}) > 1:

@@ -96,7 +96,7 @@ def evidence(failing: Sequence[Failing]) -> str:
     blocks: list[str] = []
     room = MAX_EVIDENCE - 80  # for the line that says how many were left out
     for test in failing:
-        block = _cut(_block(test), MAX_EVIDENCE // 2)
+        block = _block(test).encode()[: MAX_EVIDENCE // 2].decode(errors="ignore")
         room -= len(block.encode()) + 2
         if room < 0:
             break
@@ -108,19 +108,14 @@ def evidence(failing: Sequence[Failing]) -> str:
 
 def _result(report: SuiteReport) -> dict[str, Any]:
     duration = (report.stop - report.start).total_seconds() if report.start else None
+    failed, passed = report.counts.get("failed"), report.counts.get("passed")
     return present(
-        status=_status(report.counts),
+        status="failure" if failed else "success" if passed else "neutral",
         summary=summary(report.counts),
         evidence=evidence(report.failing),
         **{status: report.counts.get(status) or None for status in STATUSES},
         duration_seconds=None if duration is None else round(duration, 3),
     )
-
-
-def _status(counts: Mapping[str, int]) -> str:
-    if counts.get("failed"):
-        return "failure"
-    return "success" if counts.get("passed") else "neutral"
 
 
 # pytest-json-ctrf's own words, which name no fact
@@ -154,8 +149,3 @@ def _telling_lines(trace: str) -> list[str]:
 def printable(text: str) -> str:
     """The text without colours and control characters, which no file of ours can hold."""
     return _CONTROL.sub("", text.replace("\r\n", "\n")).strip("\n")
-
-
-def _cut(text: str, limit: int) -> str:
-    """At most `limit` bytes of the text, cut between characters."""
-    return text.encode()[:limit].decode(errors="ignore")

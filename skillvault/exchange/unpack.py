@@ -106,10 +106,8 @@ def _bounded(file: IO[bytes] | gzip.GzipFile | io.BytesIO, most: int) -> bytes:
 
 
 def _too_many() -> BadInputError:
-    return BadInputError(
-        f"more than {MAX_FILES} files in one archive; a skill has fewer, ask its author",
-        code="too-large",
-    )
+    message = f"more than {MAX_FILES} files in one archive; a skill has fewer, ask its author"
+    return BadInputError(message, code="too-large")
 
 
 def _no_file(path: str) -> BadInputError:

@@ -96,11 +96,8 @@ def _site_skill(entry: Any, url: str) -> SiteSkill:
     if not isinstance(place, str) or not place:
         raise BadInputError(f"{name}: url: missing", code="bad-index", key="url")
     if entry.get("type") not in ("skill-md", "archive"):
-        raise BadInputError(
-            f"{name}: type: {str(entry.get('type'))[:40]!r} is neither skill-md nor archive",
-            code="bad-index",
-            key="type",
-        )
+        message = f"{name}: type: {str(entry.get('type'))[:40]!r} is neither skill-md nor archive"
+        raise BadInputError(message, code="bad-index", key="type")
     return SiteSkill(name, _address_of(url, place, name), digest, entry["type"] == "archive")
 
 

@@ -212,7 +212,9 @@ def headline_of(changes: Iterable[Change]) -> str:
 
     What follows from a decision is counted if its names do not fit.
     """
-    steps = _by_step(changes)
+    steps: dict[str, list[Change]] = {}
+    for change in changes:
+        steps.setdefault(change.step, []).append(change)
     first, *others = (f"{step}: {_subject(batch)}" for step, batch in steps.items())
     subject = escaped("; ".join([first, *others]))
     batches = list(steps.values())
@@ -249,7 +251,8 @@ def _within_lines(parts: Sequence[str]) -> str:
         return text
     whole = [part.split("\n") for part in parts]
     shares = range(LINES, 1, -1)
-    share = next((n for n in shares if _length(whole, n) < LINES), shares[-1])
+    fitting = (n for n in shares if sum(min(len(part), n) + 1 for part in whole) <= LINES)
+    share = next(fitting, shares[-1])
     lines = "\n\n".join(_beginning(part, share) for part in whole).split("\n")[: LINES - 1]
     return "\n".join([*lines, _CUT.format(count - len(lines))])
 
@@ -257,11 +260,6 @@ def _within_lines(parts: Sequence[str]) -> str:
 def _beginning(lines: Sequence[str], most: int) -> str:
     first = "\n".join(lines[:most]).rstrip()
     return first if len(lines) <= most or _in_table(lines[most - 1]) else f"{first} …"
-
-
-def _length(parts: Iterable[Sequence[str]], share: int) -> int:
-    """The lines of paragraphs of which each has at most so many, and of the blanks between them."""
-    return sum(min(len(part), share) + 1 for part in parts) - 1
 
 
 def by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
@@ -285,13 +283,6 @@ def by_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
             yield changes[start:number]
             start, records = number, len(change.writes)
     yield changes[start:]
-
-
-def _by_step(changes: Iterable[Change]) -> dict[str, list[Change]]:
-    steps: dict[str, list[Change]] = {}
-    for change in changes:
-        steps.setdefault(change.step, []).append(change)
-    return steps
 
 
 def _reasons(changes: Sequence[Change]) -> Iterator[str]:

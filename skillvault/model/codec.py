@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, get_args
 
 import msgspec
@@ -81,11 +81,8 @@ def _with_reasoning(meta: dict[str, Any], body: str) -> dict[str, Any]:
     decision = meta.get("decision", {})
     if body and isinstance(decision, Mapping):
         if decision.get("reasoning"):
-            raise BadInputError(
-                "decision.reasoning: is in the front matter and in the body; keep one",
-                code="duplicate-key",
-                key="decision.reasoning",
-            )
+            message = "decision.reasoning: is in the front matter and in the body; keep one"
+            raise BadInputError(message, code="duplicate-key", key="decision.reasoning")
         meta["decision"] = {**decision, "reasoning": body}
     return meta
 
@@ -124,11 +121,8 @@ def _whole(content: bytes) -> str:
     text = front_matter.text_of(content)
     if conflict := _CONFLICT.search(text):
         line = text.count("\n", 0, conflict.start()) + 1
-        raise BadInputError(
-            f"line {line}: a merge conflict marker; resolve the conflict and commit",
-            code="conflict",
-            line=line,
-        )
+        message = f"line {line}: a merge conflict marker; resolve the conflict and commit"
+        raise BadInputError(message, code="conflict", line=line)
     return text
 
 
@@ -281,11 +275,8 @@ def session_digest(record: Session) -> str:
 def session_of(values: Mapping[str, Any], name: str) -> Session:
     """A Session as it was recorded; only its shape is checked again. Its `id` is its name."""
     if values.get("id") in (None, ""):
-        raise BadInputError(
-            "id: missing; write the session's id, as its outcomes have it in source.session",
-            code="missing-key",
-            key="id",
-        )
+        message = "id: missing; write the session's id, as its outcomes have it in source.session"
+        raise BadInputError(message, code="missing-key", key="id")
     known = {key: value for key, value in values.items() if key not in _NOT_TAKEN_OF_SESSION}
     try:
         record = convert({**known, "id": "", "name": values["id"]}, Session)
@@ -379,7 +370,8 @@ def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
     values_of |= _metadata(meta.get("metadata"))
     for key, choices in _CHOICES.items():
         if key in values_of and values_of[key] not in choices:
-            raise _choice(f"metadata.{key}", values_of[key], choices)
+            problem = f"metadata.{key}: {values_of[key]!r} is not one of {', '.join(choices)}"
+            raise BadInputError(problem, code="bad-value", key=f"metadata.{key}")
     values: dict[str, Any] = {
         key: _as_text(value)
         for key, value in values_of.items()
@@ -431,11 +423,8 @@ def _metadata(value: Any) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise BadInputError(
-            "metadata: expected keys and values, such as `kind: guide`",
-            code="wrong-type",
-            key="metadata",
-        )
+        message = "metadata: expected keys and values, such as `kind: guide`"
+        raise BadInputError(message, code="wrong-type", key="metadata")
     for key, value_of in value.items():
         if isinstance(value_of, dict | list):
             raise BadInputError(
@@ -454,12 +443,6 @@ def _required(meta: dict[str, Any], key: str, how: str) -> str:
     if isinstance(value, dict | list):
         raise BadInputError(f"{key}: expected text; {how}", code="wrong-type", key=key)
     return _as_text(value)
-
-
-def _choice(key: str, value: Any, choices: Iterable[str]) -> BadInputError:
-    return BadInputError(
-        f"{key}: {value!r} is not one of {', '.join(choices)}", code="bad-value", key=key
-    )
 
 
 def _as_text(value: Any) -> str:

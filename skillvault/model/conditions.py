@@ -91,7 +91,8 @@ def named(condition: Condition) -> str:
     if condition.op in ("at least", "below"):
         bound = figure(float(value or 0))
         return f"{key} of {bound} or more" if condition.op == "at least" else f"{key} below {bound}"
-    return f"{key} {condition.op} {_valued(value)}"
+    text = str(value).lower() if isinstance(value, bool) else inert(str(value), 60)
+    return f"{key} {condition.op} {text}"
 
 
 def _ranged(condition: Condition, key: str, bounds: tuple[float, float]) -> str:
@@ -103,10 +104,6 @@ def _ranged(condition: Condition, key: str, bounds: tuple[float, float]) -> str:
     if condition.op == "between":
         return f"{key} from {low} to below {high}"
     return f"{key} below {low} or of {high} and more"
-
-
-def _valued(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else inert(str(value), 60)
 
 
 def risk(rule: Separation) -> str:

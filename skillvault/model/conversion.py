@@ -130,13 +130,15 @@ def _in_words(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputEr
     value = _dig(raw, at["key"] if at else "")
     if text.startswith("Invalid enum value"):
         problem = f"{value!r} is not one of the values it may have"
-        return BadInputError(f"{key}: {problem}{_choices(key)}", code="bad-value", key=key)
+        problem += f"; write {', '.join(_CHOICES[key])}" if key in _CHOICES else ""
+        return BadInputError(f"{key}: {problem}", code="bad-value", key=key)
     if "RFC3339" in text:
         text = "Expected `datetime`"
     expected = _EXPECTED.match(text)
     if expected is None:
         return BadInputError(f"{key}: {text}", code="bad-value", key=key)
-    want = _types_in_words(expected["want"])
+    types = [_IN_WORDS.get(part.strip(), part.strip()) for part in expected["want"].split("|")]
+    want = " or ".join(part for part in types if part != "nothing") or "nothing"
     if expected["bound"]:
         want += f"{expected['bound'].replace('>=', 'at least').replace('<=', 'at most')}"
     elif text.startswith("Expected `str` of length"):
@@ -146,16 +148,6 @@ def _in_words(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputEr
         code="bad-value" if expected["bound"] else "wrong-type",
         key=key or None,
     )
-
-
-def _types_in_words(want: str) -> str:
-    parts = [_IN_WORDS.get(part.strip(), part.strip()) for part in want.split("|")]
-    return " or ".join(part for part in parts if part != "nothing") or "nothing"
-
-
-def _choices(key: str) -> str:
-    choices = _CHOICES.get(key)
-    return f"; write {', '.join(choices)}" if choices else ""
 
 
 def _dig(raw: Any, path: str) -> Any:

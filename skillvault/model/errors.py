@@ -83,7 +83,9 @@ class BadInputError(SkillvaultError):
     def __init__(
         self, message: str, *, code: str, key: str | None = None, line: int | None = None
     ) -> None:
-        message = _readable(message)
+        message = " ".join(escaped(" ".join(message.split())).split())
+        if len(message) > _LONGEST:  # the beginning, and the end with the next step
+            message = f"{message[: _LONGEST // 2]}…{message[-_LONGEST // 3 :]}"
         super().__init__(message)
         self.message = message
         self.code = code
@@ -92,11 +94,3 @@ class BadInputError(SkillvaultError):
 
 
 _LONGEST = 600  # characters of a message that quotes what it refuses
-
-
-def _readable(message: str) -> str:
-    """A message in one line; of a very long one the beginning and the end, the next step."""
-    line = " ".join(escaped(" ".join(message.split())).split())
-    if len(line) <= _LONGEST:
-        return line
-    return f"{line[: _LONGEST // 2]}…{line[-_LONGEST // 3 :]}"

@@ -40,15 +40,7 @@ class OwnPart(NamedTuple):
     put: Callable[[str, bytes | None, bytes | None], bytes | None]
 
 
-def _all_of(_path: str, content: bytes) -> bytes:
-    return content
-
-
-def _all_new(_path: str, _before: bytes | None, part: bytes | None) -> bytes | None:
-    return part
-
-
-WHOLE = OwnPart(_all_of, _all_new)
+WHOLE = OwnPart(lambda _path, content: content, lambda _path, _before, part: part)
 
 
 class Export(Struct, frozen=True):

@@ -84,12 +84,10 @@ def record_from(
         case "session":
             return session_from(raw, **given)
         case kind:
-            raise BadInputError(
-                f"type: {kind!r} is not taken by this version; it takes "
-                f"{listed(_TYPES, last='or')}",
-                code="unknown-type",
-                key="type",
+            message = (
+                f"type: {kind!r} is not taken by this version; it takes {listed(_TYPES, last='or')}"
             )
+            raise BadInputError(message, code="unknown-type", key="type")
 
 
 def outcome_from(
@@ -110,7 +108,8 @@ def outcome_from(
     arrived = _valid_outcome(raw, unbounded)
     record = arrived if clean is None or clean == raw else _valid_outcome(clean, unbounded)
     _check_future("occurred_at", record.occurred_at, now, ahead, what="it ended")
-    _check_sizes(arrived)
+    for (part, name), how in _TEXTS.items():
+        _check_size(f"{part}.{name}", getattr(getattr(arrived, part), name, ""), how)
     digest = codec.outcome_digest(arrived)
     return replace(
         record,
@@ -146,11 +145,8 @@ def _check_time(key: str, at: datetime | None, what: str) -> None:
     try:
         _ = at and at.astimezone(UTC)
     except OverflowError:
-        raise BadInputError(
-            f"{key}: {at} is no time in UTC; give the time at which {what}",
-            code="bad-value",
-            key=key,
-        ) from None
+        message = f"{key}: {at} is no time in UTC; give the time at which {what}"
+        raise BadInputError(message, code="bad-value", key=key) from None
 
 
 def _check_future(key: str, at: datetime, now: datetime, ahead: timedelta, *, what: str) -> None:
@@ -181,11 +177,8 @@ def _with_status(result: Mapping[str, Any]) -> dict[str, Any]:
     if score is None and amount is not None and entry:
         score = amount / entry
     if score is None:
-        raise BadInputError(
-            "result.status: missing; write success, failure or neutral, or give result.score",
-            code="missing-key",
-            key="result.status",
-        )
+        message = "result.status: missing; write success, failure or neutral, or give result.score"
+        raise BadInputError(message, code="missing-key", key="result.status")
     return {**result, "status": _status_of(score)}
 
 
@@ -210,22 +203,12 @@ def check_slug(domain: str) -> None:
 
 def _check_lesson(lesson: Lesson | None) -> None:
     if lesson is not None and not (lesson.when.strip() or lesson.do.strip()):
-        raise BadInputError(
-            "lesson.do: missing; write what to do, or under lesson.when what it is about",
-            code="missing-key",
-            key="lesson.do",
-        )
-
-
-def _check_sizes(record: Outcome) -> None:
-    for (part, key), how in _TEXTS.items():
-        text: str = getattr(getattr(record, part), key, "")
-        if len(text) > MAX_TEXT // 4:  # a character has at most four bytes
-            _check_size(f"{part}.{key}", text, how)
+        message = "lesson.do: missing; write what to do, or under lesson.when what it is about"
+        raise BadInputError(message, code="missing-key", key="lesson.do")
 
 
 def _check_size(key: str, text: str, how: str) -> None:
-    if len(text.encode()) > MAX_TEXT:
+    if len(text) > MAX_TEXT // 4 and len(text.encode()) > MAX_TEXT:  # at most four bytes each
         raise BadInputError(
             f"{key}: longer than {MAX_TEXT // 1024} KiB; {how}", code="too-large", key=key
         )
@@ -251,11 +234,8 @@ def _checked_result(result: Result, unbounded: bool) -> Result:
     if score is None:
         return result
     if not math.isfinite(score):
-        raise BadInputError(
-            "result.score: amount / entry_value is no finite number; correct them",
-            code="bad-value",
-            key="result.score",
-        )
+        message = "result.score: amount / entry_value is no finite number; correct them"
+        raise BadInputError(message, code="bad-value", key="result.score")
     if result.score is not None and computed is not None:
         _check_ratio(result.score, computed)
     if not unbounded and (score < -1 or (score > 1 and computed is None)):
@@ -341,11 +321,8 @@ def _check_lists(record: Recommendation) -> None:
     for key in ("facts", "shown", "held_out", "next"):
         if len(getattr(record, key)) > MAX_SHOWN:
             what = "facts" if key == "facts" else "skills"
-            raise BadInputError(
-                f"{key}: more than {MAX_SHOWN} {what}; leave out the last ones",
-                code="too-large",
-                key=key,
-            )
+            message = f"{key}: more than {MAX_SHOWN} {what}; leave out the last ones"
+            raise BadInputError(message, code="too-large", key=key)
 
 
 # ── sessions ─────────────────────────────────────────────────────────────────────────
@@ -395,11 +372,8 @@ def _check_session_sizes(record: Session) -> None:
     for key in ("failures", "successes"):
         parts = getattr(record, key)
         if len(parts) > MAX_TOLD:
-            raise BadInputError(
-                f"{key}: more than {MAX_TOLD}; leave out those that say the same",
-                code="too-large",
-                key=key,
-            )
+            message = f"{key}: more than {MAX_TOLD}; leave out those that say the same"
+            raise BadInputError(message, code="too-large", key=key)
         for place, part in enumerate(parts):
             for name in part.__struct_fields__[:-1]:
                 _check_size(f"{key}[{place}].{name}", getattr(part, name), "keep what it shows")

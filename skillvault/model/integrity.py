@@ -89,13 +89,11 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
             is_made = record.origin in PROGRAMS_OWN and record.name != LEARNED
             # A next version rests on what links to the skill that it replaces, too.
             if is_made and not record.replaces and Ref("skill", record.name) not in linked:
-                yield Problem(
-                    path,
-                    None,
-                    "no-links",
+                message = (
                     f"a {record.origin} skill without links; restore with git the lines that lead "
-                    f"to skill/{record.name}",
+                    f"to skill/{record.name}"
                 )
+                yield Problem(path, None, "no-links", message)
         if isinstance(record, Fact) and record.kind == "judge":
             yield from _fact_notes(path, record, linked)
 
@@ -129,63 +127,41 @@ def _stray(path: str) -> str:
 def _skill(path: str, skill: Skill) -> Iterator[Problem]:
     folder = path.split("/")[1]
     if not is_slug(folder):
-        yield Problem(
-            path,
-            "name",
-            "bad-name",
+        message = (
             f"the folder {folder!r} is no skill name; use lower-case letters, digits and "
-            "single hyphens, at most 64",
+            "single hyphens, at most 64"
         )
+        yield Problem(path, "name", "bad-name", message)
     if skill.name != folder:
-        yield Problem(
-            path,
-            "name",
-            "name-mismatch",
-            f"name: {skill.name!r} is not the folder's name; write `name: {folder}`",
-        )
+        message = f"name: {skill.name!r} is not the folder's name; write `name: {folder}`"
+        yield Problem(path, "name", "name-mismatch", message)
     if len(skill.description) > MAX_DESCRIPTION:
-        yield Problem(
-            path,
-            "description",
-            "too-long",
-            f"description: {len(skill.description)} characters; at most {MAX_DESCRIPTION}",
-        )
+        message = f"description: {len(skill.description)} characters; at most {MAX_DESCRIPTION}"
+        yield Problem(path, "description", "too-long", message)
     if skill.domain is not None and not is_slug(skill.domain):
-        yield Problem(
-            path,
-            "metadata.domain",
-            "bad-domain",
-            f"metadata.domain: {skill.domain!r} cannot be a folder name; use a slug",
-        )
+        message = f"metadata.domain: {skill.domain!r} cannot be a folder name; use a slug"
+        yield Problem(path, "metadata.domain", "bad-domain", message)
     for key, value in (("created", skill.created), ("expires", skill.expires)):
         if value is not None and not _is_time(value):
-            yield Problem(
-                path,
-                f"metadata.{key}",
-                "bad-time",
-                f"metadata.{key}: {value!r} is no time; write 2026-11-20T10:15:00Z",
-            )
+            message = f"metadata.{key}: {value!r} is no time; write 2026-11-20T10:15:00Z"
+            yield Problem(path, f"metadata.{key}", "bad-time", message)
 
 
 def _skill_notes(path: str, skill: Skill) -> Iterator[Problem]:
     top = path.partition("/")[0]
     if top == "skills" and skill.status in ("proposed", "retired"):
-        yield Problem(
-            path,
-            "metadata.status",
-            "served",
+        message = (
             f"metadata.status: {skill.status}, but the skill is in skills/, so it is served; "
-            "correct the status, or move the skill",
+            "correct the status, or move the skill"
         )
+        yield Problem(path, "metadata.status", "served", message)
     yield from _mark_notes(path, skill)
     if skill.foreign:
-        yield Problem(
-            path,
-            skill.foreign[0],
-            "foreign-key",
+        message = (
             f"{', '.join(skill.foreign)}: not in the Agent Skills specification, so a host may "
-            "refuse the skill; move it under metadata",
+            "refuse the skill; move it under metadata"
         )
+        yield Problem(path, skill.foreign[0], "foreign-key", message)
     if not skill.body:
         yield Problem(path, None, "no-body", "the skill has no text below its front matter")
 
@@ -207,96 +183,59 @@ def _mark_notes(path: str, skill: Skill) -> Iterator[Problem]:
 def _about_outcome(path: str, evaluation: Evaluation | Retraction) -> Iterator[Problem]:
     name = path.rsplit("/", 1)[-1].removesuffix(".yaml")
     if evaluation.outcome != name:
-        yield Problem(
-            path,
-            "outcome",
-            "id-mismatch",
-            f"outcome: {evaluation.outcome!r} is not the file's name; write `outcome: {name}`",
-        )
+        message = f"outcome: {evaluation.outcome!r} is not the file's name; write `outcome: {name}`"
+        yield Problem(path, "outcome", "id-mismatch", message)
 
 
 def _session(path: str, session: Session) -> Iterator[Problem]:
     name = path.rsplit("/", 1)[-1].removesuffix(".yaml")
     if name != session_id(session.name, session.trust):
-        yield Problem(
-            path,
-            "id",
-            "id-mismatch",
-            f"id: {session.name!r} is not the file's name; restore the file with git",
-        )
+        message = f"id: {session.name!r} is not the file's name; restore the file with git"
+        yield Problem(path, "id", "id-mismatch", message)
     if not is_slug(session.domain):
-        yield Problem(
-            path,
-            "domain",
-            "bad-domain",
-            f"domain: {session.domain!r} cannot be a folder name; use a slug",
-        )
+        message = f"domain: {session.domain!r} cannot be a folder name; use a slug"
+        yield Problem(path, "domain", "bad-domain", message)
 
 
 def _answer(path: str, answer: Answer) -> Iterator[Problem]:
     if answer.id != question_key(answer.kind, answer.subject, answer.material):
-        yield Problem(
-            path,
-            "id",
-            "id-mismatch",
-            "id: does not derive from what was asked; an answer is written once, restore the file",
+        message = (
+            "id: does not derive from what was asked; an answer is written once, restore the file"
         )
+        yield Problem(path, "id", "id-mismatch", message)
 
 
 def _fact(path: str, fact: Fact) -> Iterator[Problem]:
     name = path.rsplit("/", 1)[-1].removesuffix(".md")
     if not is_slug(name):
-        yield Problem(
-            path,
-            "id",
-            "bad-name",
+        message = (
             f"the file name {name!r} is no id; use lower-case letters, digits and single "
-            "hyphens, at most 64",
+            "hyphens, at most 64"
         )
+        yield Problem(path, "id", "bad-name", message)
     if fact.id != name:
-        yield Problem(
-            path,
-            "id",
-            "id-mismatch",
-            f"id: {fact.id!r} is not the file's name; write `id: {name}`",
-        )
+        message = f"id: {fact.id!r} is not the file's name; write `id: {name}`"
+        yield Problem(path, "id", "id-mismatch", message)
     if fact.review_by is not None and not _is_time(fact.review_by):
-        yield Problem(
-            path,
-            "review_by",
-            "bad-time",
-            f"review_by: {fact.review_by!r} is no date; write 2026-11-20",
-        )
+        message = f"review_by: {fact.review_by!r} is no date; write 2026-11-20"
+        yield Problem(path, "review_by", "bad-time", message)
 
 
 def _link(path: str, link: Link) -> Iterator[Problem]:
     if (link.source.kind == "origin") != (link.type == "installed") or (
         link.target.kind == "origin"
     ):
-        yield Problem(
-            path,
-            "type",
-            "bad-ends",
+        message = (
             "type: installed leads from an origin to a skill, and nothing else from or to one; "
-            "restore the line with git",
+            "restore the line with git"
         )
-    elif (link.source.kind, link.target.kind) != (ends := _ends_of(link)):
-        source, target = map(_article, ends)
-        yield Problem(
-            path,
-            "type",
-            "bad-ends",
-            f"type: {link.type} leads from {source} to {target}; restore the line with git",
-        )
-
-
-def _ends_of(link: Link) -> tuple[str, str]:
-    """The kinds between which a link of its type leads; its own where any will do."""
-    return _ENDS.get(link.type, (link.source.kind, link.target.kind))
-
-
-def _article(kind: str) -> str:
-    return f"{'an' if kind[0] in 'aeio' else 'a'} {kind}"
+        yield Problem(path, "type", "bad-ends", message)
+    elif (link.source.kind, link.target.kind) != (
+        ends := _ENDS.get(link.type, (link.source.kind, link.target.kind))
+    ):
+        source, target = (f"{'an' if kind[0] in 'aeio' else 'a'} {kind}" for kind in ends)
+        message = f"type: {link.type} leads from {source} to {target}; restore the line with git"
+        yield Problem(path, "type", "bad-ends", message)
 
 
 def _twice(view: VaultRecords) -> Iterator[Problem]:
@@ -309,12 +248,8 @@ def _twice(view: VaultRecords) -> Iterator[Problem]:
         key = (type(record).__name__, name)
         if key in paths:
             key_name = "name" if isinstance(record, Skill) else "id"
-            yield Problem(
-                path,
-                key_name,
-                "name-taken",
-                f"{key_name}: {name} is in {paths[key]} too; keep one",
-            )
+            message = f"{key_name}: {name} is in {paths[key]} too; keep one"
+            yield Problem(path, key_name, "name-taken", message)
         paths.setdefault(key, path)
 
 

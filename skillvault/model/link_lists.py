@@ -75,7 +75,10 @@ def edited_links(
     pending = {link.id: link for link in added}
     lines: list[bytes] = []
     for line in content.rstrip(b"\n").split(b"\n") if content else ():
-        link = _readable_link(line, owner)
+        try:
+            link = _link_in(line, owner)
+        except BadInputError:
+            link = None
         if link is None or link.id not in {*pending, *removed}:
             lines.append(line)
         elif link.id in pending and not _outdates(pending[link.id], link):
@@ -109,13 +112,6 @@ def _line_of(link: Link) -> bytes:
     metadata = f", metadata: {strict_yaml.flow(link.metadata)}" if link.metadata else ""
     at = stamp(link.created_at)
     return f"- {{type: {link.type}, {key}: {end.kind}/{end.id}, at: '{at}'{metadata}}}".encode()
-
-
-def _readable_link(line: bytes, owner: Ref) -> Link | None:
-    try:
-        return _link_in(line, owner)
-    except BadInputError:
-        return None
 
 
 def _link_in(line: bytes, owner: Ref) -> Link | None:

@@ -249,7 +249,7 @@ def read(reasoning: str) -> Reading:
         hype=_matching(parts, _HYPE, least=1) if sum(map(len, parts)) < NOTE else (),
         claim=None if unfinished else _claim(parts),
         unfinished=unfinished,
-        thesis=_thesis(parts),
+        thesis=next(iter(_ranked((telling(p), p) for p in parts if _fits(p))), None),
         figures=len(_FIGURE.findall(reasoning)),
         size=sum(map(len, parts)),
         is_transcript=sum(map(len, parts)) >= NOTE or _steps(parts) >= _STEPS,
@@ -412,12 +412,6 @@ def substance(claim: str) -> float:
     result = _PATH.sub("", claim)
     praised = 3.0 if is_praise(claim) else 0.0
     return telling(result) + 2.0 * min(len(_FIGURE.findall(result)), 4) - praised
-
-
-def _thesis(parts: Sequence[str]) -> str | None:
-    """The most telling statement of all, where nothing else stands out."""
-    best = _ranked((telling(p), p) for p in parts if _fits(p))
-    return best[0] if best else None
 
 
 _DONE = re.compile(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from skillvault.inspect.page.benefit import Benefit, Rate
 from skillvault.inspect.page.page import Page
-from skillvault.inspect.page.week import EVENTS, Happened, Week
+from skillvault.inspect.page.week import EVENTS
 from skillvault.learning.stats import SkillStats
 from skillvault.model.text.hidden_characters import escaped
 from skillvault.model.text.text import flat
@@ -28,7 +28,10 @@ def _summary_lines(page: Page) -> Iterator[str]:
     span = f"{_iso_day(week.since)} to {_iso_day(week.until)}"
     yield f"## What {as_text(page.name)} learned, {span}{about}"
     yield ""
-    yield _totals_line(week)
+    ended = ", ".join(f"{count} {status}" for status, count in sorted(week.ended.items()))
+    recorded = f"{week.recorded} recorded" + (f" ({ended})" if ended else "")
+    done = ", ".join(f"{count} {event}" for event, count in week.counts.items() if count)
+    yield f"Outcomes: {recorded}, {week.evaluated} evaluated. Skills and facts: {done or 'none'}."
     if page.stops:
         yield from ("", "### What to stop doing", "")
         for stop in page.stops:
@@ -45,22 +48,12 @@ def _summary_lines(page: Page) -> Iterator[str]:
         happened = [entry for entry in week.happened if entry.event == event]
         if happened:
             yield from ("", f"### {event.capitalize()} ({len(happened)})", "")
-            yield from map(_event_line, happened[:_FIRST])
+            for entry in happened[:_FIRST]:
+                why = f" – {as_text(entry.why)}" if entry.why else ""
+                yield f"- **{as_text(entry.what)}**{why} ({entry.commit})"
             yield from _more(len(happened))
     yield from ("", "### Does it help?", "")
     yield from _benefit_lines(page.benefit)
-
-
-def _totals_line(week: Week) -> str:
-    ended = ", ".join(f"{count} {status}" for status, count in sorted(week.ended.items()))
-    recorded = f"{week.recorded} recorded" + (f" ({ended})" if ended else "")
-    done = ", ".join(f"{count} {event}" for event, count in week.counts.items() if count)
-    return f"Outcomes: {recorded}, {week.evaluated} evaluated. Skills and facts: {done or 'none'}."
-
-
-def _event_line(entry: Happened) -> str:
-    why = f" – {as_text(entry.why)}" if entry.why else ""
-    return f"- **{as_text(entry.what)}**{why} ({entry.commit})"
 
 
 def _more(count: int) -> Iterator[str]:

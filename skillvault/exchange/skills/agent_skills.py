@@ -255,11 +255,8 @@ def _skill(name: str, meta: Mapping[str, Any], body: str) -> Skill:
     metadata = meta["metadata"]
     description = meta.get("description")
     if not isinstance(description, str) or not description.strip():
-        raise BadInputError(
-            "description: missing; say what the skill does and when to use it",
-            code="missing-key",
-            key="description",
-        )
+        message = "description: missing; say what the skill does and when to use it"
+        raise BadInputError(message, code="missing-key", key="description")
     tags, roles, stages = (tuple(str(metadata.get(key) or "").split()) for key in _WORDS)
     return Skill(
         name=name,

@@ -150,10 +150,8 @@ def _split_marks(text: str) -> tuple[str, str, str]:
         return text, "", ""
     start, end = text.find(BEGIN), text.find(END)
     if (begins, ends) != (1, 1) or end < start:
-        raise BadInputError(
-            f"the marks {BEGIN} and {END} must stand once each, in this order; mend them",
-            code="marks",
-        )
+        message = f"the marks {BEGIN} and {END} must stand once each, in this order; mend them"
+        raise BadInputError(message, code="marks")
     return text[:start], text[start : end + len(END)], text[end + len(END) :]
 
 

@@ -26,7 +26,7 @@ _READABLE, _RUNS = 0o100644 << 16, 0o100755 << 16
 
 def write_site(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
     """The index, and the file or archive of each skill that it names."""
-    fit = fitting(skills, budget, _index_line)
+    fit = fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
     small = [skill for skill in fit.skills if _is_small(skill)]
     large = [LeftOut(skill.name, _TOO_LARGE) for skill in fit.skills if not _is_small(skill)]
     export = write_folders(small, ROOT, _artifact)
@@ -46,11 +46,6 @@ _TOO_LARGE = (
 
 def _is_small(skill: OutgoingSkill) -> bool:
     return len(skill.files) <= MAX_FILES and sum(map(len, skill.files.values())) <= MAX_BYTES
-
-
-def _index_line(skill: OutgoingSkill) -> int:
-    """Characters of a client's line of it."""
-    return len(f"{skill.name}{skill.description}")
 
 
 def _artifact(skill: OutgoingSkill) -> Mapping[str, bytes]:

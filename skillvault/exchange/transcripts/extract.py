@@ -46,16 +46,11 @@ def session_of(transcript: Transcript, domain: str, clean: Clean) -> dict[str, A
             extract.end(event)
     header, name = transcript.header, name_of(transcript.path)
     if header.session is None or header.ended_at is None:
-        raise BadInputError(
-            f"{name}: tells of no session; give a transcript with at least one prompt",
-            code="missing-key",
-            key="id",
-        )
+        message = f"{name}: tells of no session; give a transcript with at least one prompt"
+        raise BadInputError(message, code="missing-key", key="id")
     if not extract.failures:
-        raise BadInputError(
-            f"{name}: no tool failed in this session, so there is nothing to distill",
-            code="nothing-failed",
-        )
+        message = f"{name}: no tool failed in this session, so there is nothing to distill"
+        raise BadInputError(message, code="nothing-failed")
     session = {
         "type": "session",
         "id": header.session,
@@ -66,11 +61,6 @@ def session_of(transcript: Transcript, domain: str, clean: Clean) -> dict[str, A
         "successes": extract.successes,
         "transcript": transcript.client,
     }
-    return _within(session)
-
-
-def _within(session: dict[str, Any]) -> dict[str, Any]:
-    """The session without its last parts, as long as it is too large."""
     while len(json.dumps(session, ensure_ascii=False).encode(errors="replace")) > MAX_BYTES:
         longer = max("failures", "successes", key=lambda key: len(session[key]))
         session = {**session, longer: session[longer][: len(session[longer]) * 3 // 4]}
@@ -95,7 +85,9 @@ class _Extract:
     def call(self, call: ToolCall) -> None:
         """A tool is called."""
         self._number += 1
-        deed = _deed(call)
+        old, new = (call.arguments.get(key) for key in ("old_string", "new_string"))
+        edit = (old[:_KEPT], new[:_KEPT]) if isinstance(old, str) and isinstance(new, str) else None
+        deed = _Deed(call.tool[:_KEPT], command_in(call.arguments)[:_KEPT], edit)
         _remember(self._open, call.id, (self._number, deed))
         if call.tool not in _LOOKS:
             self._recent.append((self._number, deed))
@@ -155,12 +147,6 @@ class _Deed(NamedTuple):
     tool: str
     command: str
     replaced: tuple[str, str] | None = None
-
-
-def _deed(call: ToolCall) -> _Deed:
-    old, new = (call.arguments.get(key) for key in ("old_string", "new_string"))
-    edit = (old[:_KEPT], new[:_KEPT]) if isinstance(old, str) and isinstance(new, str) else None
-    return _Deed(call.tool[:_KEPT], command_in(call.arguments)[:_KEPT], edit)
 
 
 def _remember(of: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:

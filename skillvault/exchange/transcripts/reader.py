@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
@@ -90,18 +90,13 @@ def _lines(
             while data := file.readline(LONGEST):
                 advance(len(data))
                 if not data.endswith(b"\n") and len(data) == LONGEST:
-                    _skip_line(file)
+                    while (rest := file.readline(LONGEST)) and not rest.endswith(b"\n"):
+                        continue
                     yield "longer than 8 MiB"
                 elif data.strip():
                     yield from _line_read(data)
     except OSError as error:
         raise unreadable(path, error) from None
-
-
-def _skip_line(file: BinaryIO) -> None:
-    """Go on behind the end of a line."""
-    while (rest := file.readline(LONGEST)) and not rest.endswith(b"\n"):
-        continue
 
 
 def _line_read(data: bytes) -> Iterator[dict[str, Any] | str]:

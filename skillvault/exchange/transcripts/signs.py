@@ -213,13 +213,10 @@ def deciding(checks: Iterable[Check]) -> Check | None:
             failed.pop(check.tool, None)
     judged = [check for check in last.values() if check.passed is not None]
     failing = [check for check in judged if not check.passed]
-    if not failing and any(map(_was_cut_off, last.values())):
+    whole = (c.exit_code not in _CUT_OFF and not _TIMED_OUT.search(c.output) for c in last.values())
+    if not failing and not all(whole):
         return None  # a linter that passes says nothing of the tests that never ended
     return next(reversed(failing or judged), None)
-
-
-def _was_cut_off(check: Check) -> bool:
-    return check.exit_code in _CUT_OFF or bool(_TIMED_OUT.search(check.output))
 
 
 def _chained(check: Check, failed: Mapping[str, Check]) -> list[str]:

@@ -64,18 +64,13 @@ def likeness(a: Form, b: Form, near: Near | None = None) -> float:
     words that mean about the same count as shared. It does not look at what decides.
     """
     stems = sum(map(weight, a.stems & b.stems))
-    shared = stems + MARK * _marks(a, b)
+    shared = stems + MARK * (len(a.numbers & b.numbers) + len(a.names & b.names))
     first, second = a.weight - stems, b.weight - stems
     literal = _share(shared, first, second)
     if near is None or literal < LITERAL or not (first and second):
         return literal
     matched, met_first, met_second = _matched(a.stems - b.stems, b.stems - a.stems, near)
     return _share(shared + matched, first - met_first, second - met_second)
-
-
-def _marks(a: Form, b: Form) -> int:
-    """How many numbers and names both texts have."""
-    return len(a.numbers & b.numbers) + len(a.names & b.names)
 
 
 def _share(shared: float, first: float, second: float) -> float:

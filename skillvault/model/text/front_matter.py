@@ -58,19 +58,13 @@ def begins(text: str) -> bool:
 def split(text: str) -> tuple[str, str]:
     """(front matter, body) of a markdown text, both exactly as they stand."""
     if not begins(text):
-        raise BadInputError(
-            "line 1: no front matter; the file must begin with a line `---`",
-            code="no-front-matter",
-            line=1,
-        )
+        message = "line 1: no front matter; the file must begin with a line `---`"
+        raise BadInputError(message, code="no-front-matter", line=1)
     try:
         front, body = _HANDLER.split(text)
     except ValueError:
-        raise BadInputError(
-            "line 1: the front matter has no end; close it with a line `---`",
-            code="truncated",
-            line=1,
-        ) from None
+        message = "line 1: the front matter has no end; close it with a line `---`"
+        raise BadInputError(message, code="truncated", line=1) from None
     if len(front.encode()) > MAX_FRONT_MATTER:
         raise BadInputError(
             f"front matter longer than {MAX_FRONT_MATTER // 1024} KiB", code="too-large"
@@ -92,7 +86,9 @@ def read_foreign(text: str) -> tuple[dict[str, Any], str]:
         if error.code not in ("yaml", "anchor", "tag"):
             raise
         front, body = split(text)
-        quoted = _PLAIN.sub(_quoted, front)
+        quoted = _PLAIN.sub(
+            lambda line: f"{line['key']}: {json.dumps(line['value'], ensure_ascii=False)}", front
+        )
         try:
             return as_mapping(strict_yaml.load(quoted)), body.strip()
         except BadInputError:
@@ -147,10 +143,6 @@ def with_mapping(content: bytes, mapping: Mapping[str, Any]) -> bytes:
     except BadInputError:
         return _rewritten(mapping, after)
     return _rewritten(mapping, after)
-
-
-def _quoted(line: re.Match[str]) -> str:
-    return f"{line['key']}: {json.dumps(line['value'], ensure_ascii=False)}"
 
 
 def _rewritten(mapping: Mapping[str, Any], after: str) -> bytes:

@@ -21,7 +21,7 @@ def load(text: str, *, nan_is_absent: bool = False, max_depth: int = MAX_DEPTH) 
         value = json.loads(
             text,
             object_pairs_hook=_unique,
-            parse_constant=_absent if nan_is_absent else _no_constant,
+            parse_constant=(lambda _: None) if nan_is_absent else _no_constant,
             parse_float=_finite,
             parse_int=_integer,
         )
@@ -33,10 +33,8 @@ def load(text: str, *, nan_is_absent: bool = False, max_depth: int = MAX_DEPTH) 
             f"line {error.lineno}: not valid JSON ({error.msg})", code=code, line=error.lineno
         ) from None
     except UnicodeError:
-        raise BadInputError(
-            "half of a surrogate pair (\\ud800 and the like); write the whole character",
-            code="json",
-        ) from None
+        message = "half of a surrogate pair (\\ud800 and the like); write the whole character"
+        raise BadInputError(message, code="json") from None
     except RecursionError:
         raise _too_deep(max_depth) from None
     _check_depth(value, 1, max_depth)
@@ -67,10 +65,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             f"{twice[:60]}: the key occurs twice; keep one", code="duplicate-key", key=twice
         )
     return mapping
-
-
-def _absent(_name: str) -> None:
-    return None
 
 
 def _no_constant(name: str) -> Any:

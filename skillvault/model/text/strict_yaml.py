@@ -239,11 +239,8 @@ def _at(event: yaml.Event, message: str, code: str, key: str | None = None) -> B
 
 def _unreadable(text: str, error: yaml.reader.ReaderError) -> BadInputError:
     line = text.encode()[: error.position].count(b"\n") + 1
-    return BadInputError(
-        f"line {line}: a character that YAML text may not hold ({error.reason})",
-        code="yaml",
-        line=line,
-    )
+    message = f"line {line}: a character that YAML text may not hold ({error.reason})"
+    return BadInputError(message, code="yaml", line=line)
 
 
 def _syntax(error: yaml.MarkedYAMLError) -> BadInputError:
@@ -307,11 +304,8 @@ def _with(before: Any, key: tuple[str, ...], value: Value) -> dict[str, Any]:
 
 def _by_hand(key: tuple[str, ...]) -> BadInputError:
     name = ".".join(key)
-    return BadInputError(
-        f"{name}: cannot be changed without changing other text; edit it by hand",
-        code="edit",
-        key=name,
-    )
+    message = f"{name}: cannot be changed without changing other text; edit it by hand"
+    return BadInputError(message, code="edit", key=name)
 
 
 def _edited(text: str, key: tuple[str, ...], value: Value, order: Sequence[str]) -> str:

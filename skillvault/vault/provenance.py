@@ -84,14 +84,14 @@ def targets(snapshot: Topics, ref: Ref) -> list[dict[str, Any]]:
 
 
 def _tree(
-    snapshot: Topics, ref: Ref, key: str, steps: _Steps, above: tuple[Ref, ...] = ()
+    snapshot: Topics, ref: Ref, key: str, steps: _Steps, *, above: tuple[Ref, ...] = ()
 ) -> list[dict[str, Any]]:
     trail = (*above, ref)
     return [
         {
             "link": link,
             "ref": node(snapshot, end),
-            key: [] if end in trail else _tree(snapshot, end, key, steps, trail),
+            key: [] if end in trail else _tree(snapshot, end, key, steps, above=trail),
         }
         for link, end in steps(snapshot, ref)
     ]

@@ -2,6 +2,9 @@
 
 import argparse
 import ast
+import io
+import re
+import tokenize
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -14,6 +17,15 @@ PLACEHOLDERS = frozenset(
     "found one said told known each made wanted left given asked got gone item items thing things"
     " stuff obj tmp temp foo ret res val".split()
 )
+# Tokens that are no code.
+_NO_CODE = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -45,10 +57,15 @@ def measured() -> list[str]:
     return [module for module in modules() if not rewritten_later(module)]
 
 
+def text_of(module: str) -> str:
+    """Return the source of a module."""
+    return (PACKAGE / f"{module}.py").read_text(encoding="utf-8")
+
+
 @cache
 def tree(module: str) -> ast.Module:
     """The syntax tree of a module."""
-    return ast.parse((PACKAGE / f"{module}.py").read_text(encoding="utf-8"))
+    return ast.parse(text_of(module))
 
 
 def functions(module: str) -> Iterator[_Function]:
@@ -186,6 +203,127 @@ def cycle(module: str) -> list[str]:
 def cycles() -> dict[str, list[str]]:
     """Module -> the trail by which it imports itself."""
     return {module: trail for module in modules() if (trail := cycle(module))}
+
+
+# ── size ─────────────────────────────────────────────────────────────────────────────
+
+
+def packages() -> list[str]:
+    """Every package of the first level, and `(top)` for the modules beside them."""
+    return sorted({_package(module) for module in modules()})
+
+
+def _package(module: str) -> str:
+    return module.split("/", maxsplit=1)[0] if "/" in module else "(top)"
+
+
+def code_lines(package: str) -> int:
+    """The lines of a package's code, without blanks, comments and docstrings."""
+    return sum(_code_lines(module) for module in modules() if _package(module) == package)
+
+
+def _code_lines(module: str) -> int:
+    text = text_of(module)
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in _NO_CODE:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in _documented(module):
+        if ast.get_docstring(node, clean=False) is not None:
+            lines.difference_update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    return len(lines)
+
+
+def all_lines(module: str) -> int:
+    """The lines of a module, whatever stands in them."""
+    return len(text_of(module).splitlines())
+
+
+def importers() -> dict[str, set[str]]:
+    """Module -> the modules of the package that import it."""
+    users: dict[str, set[str]] = {module: set() for module in modules()}
+    for module in modules():
+        for name in imported(module):
+            users[name].add(module)
+    return users
+
+
+# They are entries of a registry: commands, steps, formats.
+_ENTRIES = ("cli/", "loop/", "exchange/", "seed_skills/")
+
+
+def with_one_importer() -> list[str]:
+    """The modules that exactly one other imports, entries of registries apart."""
+    return [
+        module
+        for module, users in importers().items()
+        if len(users) == 1 and not module.startswith(_ENTRIES) and not module.endswith("__init__")
+    ]
+
+
+# ── language ─────────────────────────────────────────────────────────────────────────
+
+# Local names that are no nouns.
+NO_NOUNS = frozenset(
+    "found one said known each told made wanted left rest again asked gone seen taken given meant"
+    " stands before after own other others kept ours theirs new old shown read whole ended now"
+    " together every apart alike there what behind near fresh some held due put borne bare far"
+    " often then who such same all none beside above below further until yet still anew lasting"
+    " looked written worded marked counted named placed ordered joined".split()
+)
+_QUESTION = re.compile(r"(What|Which|Whose|Whether|How|When|Where|Those|If|The one)\b")
+_PARTICIPLE = re.compile(r"_?[a-z]+(ed|en|wn|ld|id|ft|pt)")
+_PREPOSITION = re.compile(r"_(in|by|at|as|for|on|to|from|with|of_all)$")
+_NO_NOUN_CLASS = re.compile(
+    r"_?([A-Z][a-z]*(ed|en|wn|rne|old|aid|ept|eld)|Elsewhere|Apart|Beside|Alike|Together)$"
+)
+
+
+def _documented(module: str) -> Iterator[ast.Module | ast.ClassDef | _Function]:
+    """The nodes of a module that may have a docstring."""
+    kinds = (ast.Module, ast.ClassDef, *_FUNCTION)
+    return (node for node in ast.walk(tree(module)) if isinstance(node, kinds))
+
+
+def docstrings() -> list[str]:
+    """Every docstring of the package."""
+    nodes = (node for module in modules() for node in _documented(module))
+    return [text for node in nodes if (text := ast.get_docstring(node))]
+
+
+def docstrings_of_questions() -> list[str]:
+    """The docstrings that open with What, Which, Whether, How or their like."""
+    return [text for text in docstrings() if _QUESTION.match(text)]
+
+
+def local_names_in_all() -> list[Place]:
+    """The local names of every function of the package."""
+    return [place for module in modules() for place in local_names(module)]
+
+
+def function_names() -> list[str]:
+    """The name of each function, as often as it is defined."""
+    return [function.name for module in modules() for function in functions(module)]
+
+
+def participles() -> list[str]:
+    """The functions that are named by a bare participle."""
+    return [name for name in function_names() if _PARTICIPLE.fullmatch(name)]
+
+
+def prepositions() -> list[str]:
+    """The functions whose names end in a preposition, `x_of` excepted."""
+    return [name for name in function_names() if _PREPOSITION.search(name)]
+
+
+def classes_without_noun() -> list[str]:
+    """The classes that are named by a participle or an adverb."""
+    return [
+        node.name
+        for module in modules()
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.ClassDef) and _NO_NOUN_CLASS.fullmatch(node.name)
+    ]
 
 
 def _lines(homes: Mapping[str, Iterable[str]]) -> list[str]:

@@ -17,9 +17,10 @@ from skillvault.vault.evidence.code_base import (
     CodeBase,
     UnreadableError,
     committed_version,
+    lines_of,
     open_code_base,
+    search_code,
 )
-from skillvault.vault.evidence.search import lines_of, search_code
 
 _PLACES = 5  # at which a broken rule is told
 

@@ -6,7 +6,8 @@ Each method imports what it needs: a vault that is only asked needs none of it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from skillvault.judge.offline import drafting, planning, recounting, telling, verdict
+from skillvault.judge.offline import drafting, planning, telling, verdict
+from skillvault.judge.offline import drafting as recounting
 from skillvault.model.brief import (
     Agreement,
     Brief,

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from skillvault.vault.evidence.code_base import (
     CodeBase,
+    Searcher,
     UnreadableError,
+    lines_of,
     open_code_base,
+    search_code,
 )
-from skillvault.vault.evidence.search import Searcher, lines_of, search_code
 
 VAULT = Path("/no/vault")
 FILES = {

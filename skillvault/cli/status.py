@@ -1,14 +1,10 @@
 """status, stats: what is in the vault, what waits, what helps."""
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
-
-if TYPE_CHECKING:
-    from skillvault.inspect.status import JudgeStatus, Status
-import sys
-from typing import TYPE_CHECKING, Any
 
 from skillvault.api import Vault
 from skillvault.cli.options import echo, open_vault, print_json, read_options, say
@@ -19,6 +15,7 @@ from skillvault.sessions.client_setup import ClientSetup
 from skillvault.vault.files.arrival import shown
 
 if TYPE_CHECKING:
+    from skillvault.inspect.status import JudgeStatus, Status
     from skillvault.learning.stats import SkillStats, VersionStats
 
 

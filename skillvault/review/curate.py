@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,22 +15,19 @@ from skillvault.loop import refusals as refusing
 from skillvault.loop.clock import clock
 from skillvault.loop.profiles import rules_of
 from skillvault.loop.registry import AGENDA
+from skillvault.model import codec, integrity
+from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Ref, Shelved, Skill
 from skillvault.review import installing
+from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
-from skillvault.vault.files import layout
+from skillvault.vault.files import layout, redact
 
 if TYPE_CHECKING:
     from skillvault.model.change import Change
     from skillvault.model.policy import Policy
-    from skillvault.vault.commit.publish import StagedChange
-from typing import Any
 
-from skillvault.model import codec, integrity
-from skillvault.model.errors import BadInputError, UsageError
-from skillvault.vault.commit.publish import StagedChange
-from skillvault.vault.files import redact
 
 _OPTIONAL = ("domain", "created", "expires", "subject", "account", "retired", "trial")
 _LONGEST = 60  # characters of a value that is quoted

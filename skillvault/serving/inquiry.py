@@ -3,20 +3,18 @@
 Named as on the command line.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
+from skillvault.learning.capture import prompt
+from skillvault.loop import learned as tiers
 from skillvault.model.errors import UsageError
+from skillvault.vault.commit.store import Store
 
 if TYPE_CHECKING:
     from skillvault.learning.stats import SkillStats
     from skillvault.serving.shelf import Found, Shelf
-from collections.abc import Sequence
-
-from skillvault.learning.capture import prompt
-from skillvault.loop import learned as tiers
-from skillvault.vault.commit.store import Store
 
 
 class Notebook:

@@ -1,29 +1,18 @@
 """English: function words, and the irregular forms that no stemmer knows."""
 
-FUNCTION_WORDS = frozenset(
-    """
-    a about after all also am an and any are as at be because been before being between but by
-    can could d did do does doing don done during each either etc for from had has have having
-    he her here hers him his how i if in into is it its itself just ll m may me might must my no nor
-    not of on onto or other our ours over per re s shall she should so some such t than that the
-    their theirs them then there these they this those to until upon us used using ve very via
-    was we were what when where whether which while who whom whose why will with within without
-    would you your yours
-    """.split()
-)
+from pkgutil import get_data
 
-_IRREGULAR = """
-    begin began begun; break broke broken; bring brought; build built; buy bought; catch caught;
-    child children; choose chose chosen; come came; draw drew drawn; drive drove driven; eat ate
-    eaten; fall fell fallen; feel felt; find found; fly flew flown; freeze froze frozen; give
-    gave given; go went gone goes; grow grew grown; hear heard; hide hid hidden; hold held; keep
-    kept; know knew known; lead led; leave left; lose lost; make made; man men; mean meant; meet
-    met; pay paid; person people; ride rode ridden; rise rose risen; run ran; say said; see saw
-    seen; sell sold; send sent; sing sang sung; sit sat; speak spoke spoken; spend spent; stand
-    stood; swim swam swum; take took taken; teach taught; tell told; think thought; throw threw
-    thrown; understand understood; wear wore worn; win won; woman women; write wrote written
-"""
-_GROUPS = [line.split() for line in _IRREGULAR.split(";")]
+
+def read_words(package: str, name: str) -> dict[str, str]:
+    """Read a file of words: the head of each section, `[head]`, and what stands below it."""
+    text = (get_data(package, name) or b"").decode()
+    return dict(section.split("]") for section in text.split("[")[1:])
+
+
+_WORDS = read_words("skillvault.model.english", "words.txt")
+FUNCTION_WORDS = frozenset(_WORDS["function"].split())
+
+_GROUPS = [line.split() for line in _WORDS["irregular"].split(";")]
 _FORMS = {form: forms for forms in _GROUPS for form in forms}
 
 

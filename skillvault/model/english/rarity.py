@@ -6,7 +6,8 @@ sums of fractions depend on their order.
 
 import re
 from functools import lru_cache
-from pkgutil import get_data
+
+from skillvault.model.english import read_words
 
 FULL = 40  # the weight of a word that English at large hardly says
 
@@ -34,8 +35,5 @@ def _table() -> dict[str, tuple[int, str]]:
 
 def bands() -> list[tuple[int, str]]:
     """The bands of `common_words.txt`, each with its entries."""
-    content = get_data("skillvault.model.english", "common_words.txt")
-    assert content is not None
-    text = content.decode()
-    heads_and_entries = (part.split("]") for part in text.split("[")[1:])
-    return [(int(head), entries) for head, entries in heads_and_entries]
+    words = read_words("skillvault.model.english", "common_words.txt")
+    return [(int(head), entries) for head, entries in words.items()]

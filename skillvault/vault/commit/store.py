@@ -24,6 +24,9 @@ from skillvault.model.text import front_matter
 from skillvault.vault import spending
 from skillvault.vault.commit import fence, growing, journal, locks, marks, publish
 from skillvault.vault.commit import local_edits as edits
+from skillvault.vault.commit.fence import index_lock, is_left_behind
+from skillvault.vault.commit.journal import Journal
+from skillvault.vault.disk import is_abandoned
 from skillvault.vault.files import layout
 from skillvault.vault.files.taken import Taken
 from skillvault.vault.files.work_tree import View, blob_id
@@ -43,10 +46,6 @@ from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 if TYPE_CHECKING:
     from skillvault.vault.commit.growing import Growth
     from skillvault.vault.commit.publish import StagedChange
-
-from skillvault.vault.commit.fence import index_lock, is_left_behind
-from skillvault.vault.commit.journal import Journal
-from skillvault.vault.disk import is_abandoned
 
 
 def clear_up(root: Path, git: Git, branch: str) -> None:

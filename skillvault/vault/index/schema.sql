@@ -1,0 +1,109 @@
+create table state (name text primary key, value text) without rowid;
+create table file (
+    n integer primary key, path text not null unique, blob text not null,
+    top text not null, ref_kind text, ref_id text, type text, value blob);
+create index file_ref on file (ref_id, ref_kind, path, type) where ref_id is not null;
+create index file_top on file (top, ref_id, path) where ref_id is not null;
+create table outcome (
+    n integer primary key, id text, domain text, action text, target text, trust text,
+    at integer, event text, session text, decision text, status text, task text, agent text,
+    counts integer);
+create table own (n integer primary key, value blob);
+create table decided (
+    n integer primary key, id text, made integer, batch text, task text);
+create table evaluation (
+    n integer primary key, id text, judge text, version text, model text,
+    was_good integer, was_right integer);
+create index evaluation_judge on evaluation (judge, version, model, was_good, was_right, id);
+create table mark (outcome text primary key, marks text) without rowid;
+create table rule (
+    domain text, action text, digest text, rules blob, primary key (domain, action)) without rowid;
+create table voice (
+    domain text, kind text, subject text, first text, causes text, evolved text,
+    primary key (domain, kind, subject)) without rowid;
+create table insight (
+    evaluation text primary key, first text, status text, session text,
+    fact integer) without rowid;
+create index insight_first on insight (first, status, session);
+create index insight_fact on insight (first) where fact = 1;
+create table insight_key (
+    domain text, key text, first text, primary key (domain, key, first)) without rowid;
+create index insight_key_first on insight_key (first);
+create table stated (
+    domain text, wording text, status text, evaluation text,
+    primary key (domain, wording, status, evaluation)) without rowid;
+create index stated_evaluation on stated (evaluation);
+create table ground (
+    domain text, wording text, evaluation text,
+    primary key (domain, wording, evaluation)) without rowid;
+create index ground_evaluation on ground (evaluation);
+create index outcome_id on outcome (id);
+create index decided_id on decided (id);
+create index outcome_group on outcome (domain, action, at, id, trust);
+create index outcome_subject on outcome
+    (domain, action, target, trust, at, id, status, counts);
+create index outcome_domain on outcome (domain, at, id, trust);
+create index outcome_event on outcome (event) where event is not null;
+create index outcome_session on outcome (session, trust) where session is not null;
+create index outcome_decision on outcome (decision, at, id) where decision is not null;
+create virtual table said using fts5(text, content = '', detail = none, columnsize = 0);
+create table recommendation (
+    n integer primary key, id text, decision text, trust text, task text, agent text, at integer);
+create index recommendation_decision on recommendation (decision);
+create table used (
+    outcome text, skill text, made integer, match text, confidence real, quote text, offer text,
+    primary key (outcome, skill)) without rowid;
+create index used_skill on used (skill);
+create table begun (skill text, at integer, primary key (skill, at)) without rowid;
+create table sums (key text primary key, value blob) without rowid;
+create table evidence (key text primary key, value blob) without rowid;
+create table session (
+    n integer primary key, id text, domain text, trust text, at integer, name text);
+create index session_id on session (id);
+create index session_name on session (name);
+create index session_domain on session (domain, trust, at);
+create table answer (
+    n integer primary key, id text, domain text, kind text, subject text, session text);
+create index answer_id on answer (id);
+create index answer_subject on answer (subject, kind);
+create index answer_session on answer (session) where session is not null;
+create table fact (n integer primary key, id text, domain text, trust text, supersedes text);
+create index fact_supersedes on fact (supersedes) where supersedes is not null;
+create index fact_domain on fact (domain, trust);
+create index fact_id on fact (id);
+create table fact_key (key text, fact text, primary key (key, fact)) without rowid;
+create index fact_key_fact on fact_key (fact);
+create table skill (
+    n integer primary key, id text, shelf text, domain text, kind text, status text,
+    created text, expires text, tokens integer, roles text, stages text, blob text, subject text,
+    tags text, counted integer, rate real, layer text, hidden integer, serves integer);
+create index skill_counted on skill (id) where counted is not null;
+create index skill_serving on skill (domain) where serves;
+create index skill_shelf on skill (shelf, domain);
+create index skill_subject on skill (subject) where subject is not null;
+create index skill_id on skill (id);
+create table layer_file (
+    n integer primary key, place integer, layer text, folder text, path text, blob text,
+    name text, value blob, unique (folder, path));
+create index layer_file_problem on layer_file (place, path) where name is null;
+create table link (
+    n integer primary key, file integer, id text, type text,
+    source_kind text, source_id text, target_kind text, target_id text, at text, metadata text);
+create index link_file on link (file);
+create index link_id on link (id);
+create index link_source on link (source_id, source_kind, id);
+create index link_target on link (target_id, target_kind, id);
+create index link_against on link (target_id) where type = 'contradicted';
+create index link_promoted on link (target_id, source_id) where type = 'promoted';
+create table commits (
+    c integer primary key, sha text not null, part integer, depth integer, date text, step text,
+    subject text, unique (sha, part));
+create index commits_order on commits (depth, date, sha);
+create table trailer (c integer, role text, place integer, ref_kind text, ref_id text);
+create index trailer_ref on trailer (ref_id, ref_kind, role, c);
+create index trailer_c on trailer (c, role, place);
+create table touch (
+    ref_kind text, ref_id text, c integer, primary key (ref_id, ref_kind, c)) without rowid;
+create index touch_c on touch (c);
+create table gone (ref_kind text, ref_id text, primary key (ref_id, ref_kind)) without rowid;
+create table due (step text, key text, primary key (step, key)) without rowid;

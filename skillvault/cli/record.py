@@ -1,4 +1,4 @@
-"""record, close, quarantine: outcomes on their way in."""
+"""record, close, quarantine: outcomes on their way in, also of a command that is watched."""
 
 import shlex
 import signal

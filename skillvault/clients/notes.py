@@ -1,4 +1,4 @@
-"""What hooks note of a session until it is handed to the inbox: a file of lines a session.
+"""Notes of hooks about a session until it is handed to the inbox: a file of lines a session.
 
 Each line is appended in one write, as events of a session may come at once. The file holds what the
 client holds in its own transcript, is its owner's alone and is removed when the session has ended.

@@ -1,4 +1,4 @@
-"""What is fetched of the network: bytes of a URL, checked at every hop. The one home of httpx2.
+"""Bytes of a URL, checked at every hop, and the skills that a registry names. The home of httpx2.
 
 A name is resolved once, and the connection goes to the address that was checked. Plain http only
 on this machine; a private address never, this machine only where the person's own source names it.

@@ -1,6 +1,6 @@
-"""What a source of skills holds, whatever it is: files by path, and which of them are a skill.
+"""The files of a source of skills by path, which of them are a skill, and a folder read as one.
 
-No file is opened here: `read` is the source's. A path or a size that cannot be taken makes one
+A tree opens no file: `read` is the source's. A path or a size that cannot be taken makes one
 skill a problem, and the others go on.
 """
 

@@ -1,4 +1,4 @@
-"""The code bases of a vault: which can be read here, at which versions."""
+"""The code bases of a vault: which can be read here, at which versions, and what they support."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path

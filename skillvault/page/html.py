@@ -1,4 +1,4 @@
-"""The page of a vault as one HTML file: nothing in it asks for anything outside of it.
+"""The page of a vault as one HTML file, with the details it holds; nothing in it asks outside.
 
 A policy in the file lets only its own style and script run.
 """

@@ -1,7 +1,7 @@
 """Skills of other people come into the vault, and their newer versions; one commit a skill.
 
-All that comes waits in `proposed/`; only the package's own skills are
-copied into `skills/`.
+All that comes waits in `proposed/`; only the package's own skills are copied into `skills/`. Three
+versions of each file are merged, and where both sides changed one, the local text stays.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,6 +1,6 @@
-"""What waits for a person: each proposal with its text, its diff, and what it rests on.
+"""Proposals that wait for a person: their text, diff and evidence, and each as a branch.
 
-It decides nothing; `curate` does.
+It decides nothing; `curate` does. The vault's own branch and the work tree do not change.
 """
 
 import difflib

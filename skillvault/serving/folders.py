@@ -1,7 +1,6 @@
 """The layers before the vault's: which folders they are, and the index in step with these.
 
-A folder is listed once and read where it changed; the index can be
-deleted at any time.
+A folder is listed once and read where it changed; the index can be deleted at any time.
 """
 
 import hashlib

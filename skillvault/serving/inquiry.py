@@ -1,4 +1,4 @@
-"""What a vault is asked about what it serves: which texts answer, and what their use showed.
+"""Questions of Python and of notebooks: search, figures of use, the rules that agents get.
 
 Named as on the command line.
 """

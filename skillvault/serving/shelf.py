@@ -1,7 +1,6 @@
 """What agents are served: the shelf with its layers, recommendations, search, usage.
 
-Asking changes no file; what was computed of uses is kept in the
-index, which can be deleted at any time.
+Asking changes no file; what was computed of uses is kept in the index.
 """
 
 import warnings

@@ -1,7 +1,7 @@
 """sync: what this clone has and what the others pushed become one: fetch, merge, check, push.
 
-The repository is never in the middle of a merge: a merge is computed in
-memory and published as any change is. Nothing is forced, rebased or reset.
+The repository is never in the middle of a merge: a merge is computed in memory and published as any
+change is. Nothing is forced, rebased or reset.
 """
 
 import random

@@ -1,6 +1,6 @@
-"""The texts of warnings and patterns: an account's statements, each in the section it belongs to.
+"""The texts of warnings, patterns and evolved skills, and of skills that retell sessions.
 
-A section for which there is no statement is left out.
+Each statement stands in the section it belongs to; a section without statements is left out.
 """
 
 from collections import Counter

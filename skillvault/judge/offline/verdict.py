@@ -1,4 +1,4 @@
-"""The offline judge's blind verdict: what the reasoning says about this decision.
+"""The offline judge's blind verdict and opinion: what the reasoning says about this decision.
 
 Quality is a sum of features, each with its sentence. What would fit any decision earns nothing.
 """

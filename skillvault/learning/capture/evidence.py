@@ -1,4 +1,4 @@
-"""How much a code base bears a rule out: which files count, and whether they are enough."""
+"""Terms of a rule, which files of a code base have them, and whether these files are enough."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
 """promote, the first arrow: an insight that the result confirmed becomes a fact.
 
-What repeats a fact supports it. Which facts say the same is asked here too; what they make
-stands in `recurrence`.
+What repeats a fact supports it. Which texts are nearly the same is computed here too. `support`
+makes the facts, and `skills` the skills of facts that recur.
 """
 
 from collections import defaultdict

@@ -1,6 +1,6 @@
 """Store: read a vault, and the one function that turns Changes into commits.
 
-How they are made so that a person beside us loses nothing is `publish`'s to say.
+`publish` makes them so that a person beside us loses nothing. What a kill left is mended here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The layers of the shelf as folders: skills that ship with the package, and a domain's own.
+"""The layers of the shelf as folders: skills that ship with packages, and a domain's own.
 
 The vault's own layer is its committed `skills/`. Folders are read, never written.
 """

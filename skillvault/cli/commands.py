@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from skillvault import __version__
 from skillvault.cli.options import open_vault
@@ -38,17 +37,15 @@ def complete_values(command: click.Command) -> None:
 
 def _completing(
     offer: "Callable[[Vault, str], Iterable[str]]",
-) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    def complete(
-        context: click.Context, _param: click.Parameter, beginning: str
-    ) -> list[CompletionItem]:
+) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    def complete(context: click.Context, _param: click.Parameter, beginning: str) -> list[str]:
         try:
             with context:
                 vault = open_vault(context.params.get("vault_path"))
             names = sorted(set(offer(vault, beginning)))
         except SkillvaultError:
             return []
-        return [CompletionItem(name) for name in names if name.startswith(beginning)]
+        return [name for name in names if name.startswith(beginning)]
 
     return complete
 

@@ -4,6 +4,7 @@ import os
 import sys
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -18,7 +19,9 @@ from skillvault.cli.options import (
     say,
     vault_path_of,
 )
-from skillvault.inspect.doctor import Row
+
+if TYPE_CHECKING:
+    from skillvault.inspect.doctor import Row
 from skillvault.model.records import Problem
 
 
@@ -38,7 +41,7 @@ def doctor(vault_path: Path | None, as_data: bool) -> None:
         sys.exit(1)
 
 
-def _print(rows: list[Row]) -> None:
+def _print(rows: "list[Row]") -> None:
     width = max(len(row.check) for row in rows)
     for row in rows:
         echo(f"{row.state:7}  {row.check:{width}}  {row.detail}")

@@ -11,7 +11,7 @@ from skillvault.cli.options import echo, open_vault, print_json, read_options, s
 from skillvault.model.errors import UsageError
 from skillvault.model.text.text import shorten
 from skillvault.page import chart
-from skillvault.sessions.client_setup import ClientSetup
+from skillvault.sessions import client_setup
 from skillvault.vault.files.arrival import shown
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def stats(
 
 def _say_links(vault: Vault) -> None:
     """That nothing is held out where skills stand among a client's own."""
-    for record in ClientSetup(vault.store).records():
+    for record in client_setup.ClientSetup(vault.store).records():
         if record.links:
             where = record.project or "all projects"
             say(f"linked in {where} ({record.client}): nothing is held out there")

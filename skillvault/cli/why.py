@@ -3,18 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from skillvault.api import question
 from skillvault.cli.options import echo, open_vault, print_json, read_options, since_option
 from skillvault.inspect.logbook import Basis, LoggedCommit, Wanted, logged
-from skillvault.loop.learned import Writing
 from skillvault.model.records import Ref
 from skillvault.model.text.text import flat
 from skillvault.review import retract
-from skillvault.review.review import WaitingSkill
+
+if TYPE_CHECKING:
+    from skillvault.loop.learned import Writing
+    from skillvault.review.review import WaitingSkill
 
 _ROWS = 10  # outcomes that a table shows, the latest ones
 
@@ -34,7 +36,7 @@ def basis_lines(basis: Basis) -> Iterator[str]:
         yield f"  {row.outcome}  {row.status:7}  {session:{width}}  {episode:10}  {row.decision}"
 
 
-def notes_of(skill: WaitingSkill) -> list[str]:
+def notes_of(skill: "WaitingSkill") -> list[str]:
     """What else a person should know of a proposal, a line each."""
     lines = [f"for it {len(skill.supporting)} runs, against it {len(skill.against)}"]
     if skill.facts:
@@ -178,7 +180,7 @@ def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
             echo(f"  evaluation {evaluation}")
 
 
-def _print_pattern(pattern: Mapping[str, Any], written: Writing | None) -> None:
+def _print_pattern(pattern: Mapping[str, Any], written: "Writing | None") -> None:
     echo(f"rule: {pattern['pattern']}")
     if written:
         day = written.date[:10]

@@ -6,7 +6,6 @@
 
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
 from threading import RLock
@@ -56,8 +55,8 @@ class _Loader(LazyLoader):
         return getattr(self.loader, name)
 
 
-class _Finder(MetaPathFinder):
-    """Finds the modules of this package before anybody else does."""
+class _Finder:
+    """Finds the modules of this package first. `importlib.abc` would load what reads resources."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None

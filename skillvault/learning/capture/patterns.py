@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
+from skillvault.learning.capture import prompt
 from skillvault.learning.capture.evidence import CodeEvidence
-from skillvault.learning.capture.prompt import BEST, best_first, pattern_line
 from skillvault.learning.capture.rules import (
     WrittenRule,
     addition,
@@ -49,17 +49,17 @@ def learned_skill(patterns: Iterable[LearnedPattern], now: datetime) -> Skill:
 
 def learned_body(patterns: Iterable[LearnedPattern]) -> str:
     """Its text: the best patterns, and where all of them are."""
-    ranked = best_first(patterns)
+    ranked = prompt.best_first(patterns)
     return "\n".join(["# Learned patterns", "", *_text_lines(ranked)])
 
 
 def _text_lines(ranked: Sequence[LearnedPattern]) -> list[str]:
     if not ranked:
         return ["No rule is borne out by enough code now."]
-    best = ranked[:BEST]
-    more = f"; the best {BEST} of {len(ranked)}" if len(ranked) > BEST else ""
+    best = ranked[: prompt.BEST]
+    more = f"; the best {prompt.BEST} of {len(ranked)}" if len(ranked) > prompt.BEST else ""
     intro = f"Agents wrote these rules down, and code bears them out{more} (all: `{_ALL}`)."
-    return [intro, "", *(f"{pattern_line(p)} ({_files_of(p)})" for p in best)]
+    return [intro, "", *(f"{prompt.pattern_line(p)} ({_files_of(p)})" for p in best)]
 
 
 def _files_of(pattern: LearnedPattern) -> str:

@@ -39,8 +39,6 @@ def run(state: Run, names: Sequence[str] = ()) -> Report:
 
 def _do(state: Run, step: Step) -> bool:
     """Do what is due in a step; whether that was anything."""
-    if step.needs_published:
-        state.flush()
     count = 0
     for count, change in enumerate(step.run(state), 1):  # noqa: B007 (it is what is left)
         state.perform(change)

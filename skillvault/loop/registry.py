@@ -32,8 +32,8 @@ class Step(Struct, frozen=True, kw_only=True):
 
     `run` yields the changes that are due, `waiting` counts what the step has to do: if there is
     none, the keys in its queues.
-    `needs_published`: it begins once all that was done before it is published. `writes_skills`:
-    it writes the text of skills. `moves`: it puts skills into archive/, or takes them out.
+    `writes_skills`: it writes the text of skills. `moves`: it puts skills into archive/, or takes
+    them out.
     `depends_on`: what makes it due. `everywhere`: every clone of a team does it, not the learner
     alone. `wakes` are earlier steps that have to look again once this one is done.
     """
@@ -41,7 +41,6 @@ class Step(Struct, frozen=True, kw_only=True):
     name: str
     run: Callable[..., Iterator[Change]]
     waiting: Callable[..., int] | None = None
-    needs_published: bool = True
     writes_skills: bool = False
     moves: bool = False
     depends_on: tuple[Queue, ...] = ()
@@ -76,13 +75,11 @@ _LOOP = (
         name="evaluate",
         run=lazy("loop.evaluate:step"),
         waiting=lazy("loop.evaluate:waiting"),
-        needs_published=False,  # a verdict needs its outcome alone
         depends_on=evaluate.DEPENDS_ON,
     ),
     Step(
         name="answer",
         run=lazy("loop.answer:step"),
-        needs_published=False,
         writes_skills=True,
         depends_on=answer.DEPENDS_ON,
         everywhere=True,  # to keep one; what it changes is the learner's

@@ -75,7 +75,6 @@ _GROUP = 100  # so many changes are published at once at most
 # takes long (it reads and writes the whole index), a multiple of what it took the last time.
 _SECONDS, _TIMES, _LONGEST = 0.2, 5, 2.0
 
-_Texts = Mapping[str, tuple[Skill | None, Skill | None]]  # skills before and after, by name
 Tracker = Callable[[Sequence[Any], str], Iterable[Any]]
 
 
@@ -216,7 +215,7 @@ class Run:
         self.track: Tracker = self.options.track or (lambda items, _what: items)
         self._shelf = shelf
         self._base = store.staged.commit
-        self._pending: list[tuple[StagedChange, _Texts]] = []
+        self._pending: list[StagedChange] = []
         self._since = 0.0
         self._took = 0.0  # seconds, to publish the last group
         self.policy: Policy = self.view.policy
@@ -234,6 +233,7 @@ class Run:
             )
         )
         self._own: set[str] = set()  # the commits of this run
+        # What this run wrote of each skill, which git need not have yet.
         self._written: dict[str, list[tuple[Skill | None, Skill]]] = {}
 
     @cached_property
@@ -264,7 +264,7 @@ class Run:
         withdrawn = {str(ref) for step in steps for ref in history.withdrawn(step)}
         withdrawn |= self.options.withdrawn
         changes = [done.change for done in self.report.done]
-        changes += [staged.change for staged, _ in self._pending]
+        changes += [staged.change for staged in self._pending]
         taking = (change for change in changes if change.step in steps)
         withdrawn |= {str(ref) for change in taking for ref in change.sources}
         said = refusals(self.store.git, self.view)
@@ -356,7 +356,7 @@ class Run:
 
         One that is held by a person waits; one whose ends had to wait is due in the next run.
         """
-        changes = [staged.change for staged, _ in self._pending]
+        changes = [staged.change for staged in self._pending]
         if _is_closed(changes, change) and _is_late(len(changes), self._since, self._took):
             self.flush()
         if not self._rests(change):
@@ -367,14 +367,16 @@ class Run:
         before = self._texts(change)
         try:
             laid = self.store.stage(change)
-            texts = {name: (old, self.view.skills.find(name)) for name, old in before.items()}
             if self.options.dry:
                 self.store.check_free(laid)
         except EditedError as error:
             self.report.waiting.append(_locally_edited(error))
             return
+        for name, old in before.items():
+            if new := self.view.skills.find(name):
+                self._written.setdefault(name, []).append((old, new))
         self._since = self._since if self._pending else time.monotonic()
-        self._pending.append((laid, texts))
+        self._pending.append(laid)
         late = _is_late(len(self._pending), self._since, self._took)
         if self.options.dry or (late and not change.commit_with):
             self.flush()
@@ -407,8 +409,8 @@ class Run:
         """Publish what is pending: all at once, or where a person holds a path one by one."""
         pending, self._pending = self._pending, []
         if self.options.dry:
-            for laid, texts in pending:
-                self._finish(Done(laid.change, None), texts)
+            for laid in pending:
+                self._finish(Done(laid.change, None))
         elif pending:
             began = time.monotonic()
             self._publish(pending)
@@ -418,23 +420,23 @@ class Run:
         else:
             self.store.save_index()
 
-    def _publish(self, pending: Sequence[tuple["StagedChange", _Texts]]) -> None:
+    def _publish(self, pending: Sequence["StagedChange"]) -> None:
         try:
-            self._commit([laid for laid, _ in pending], [texts for _, texts in pending])
+            self._commit(pending)
         except EditedError as error:
             if len(pending) == 1:
                 self.report.waiting.append(_locally_edited(error))
                 return
-            for laid, texts in pending:
-                self._singly(laid.change, texts)
+            for laid in pending:
+                self._singly(laid.change)
 
-    def _singly(self, change: Change, texts: _Texts) -> None:
+    def _singly(self, change: Change) -> None:
         """Commit one change alone, unless what it is made of had to wait."""
         self.store.follow()
         if not self._rests(change):
             return
         try:
-            self._commit([self.store.stage(change)], [texts])
+            self._commit([self.store.stage(change)])
         except EditedError as error:
             self.store.roll_back()
             self.report.waiting.append(_locally_edited(error))
@@ -443,7 +445,7 @@ class Run:
         """Whether all is there that a change is made of and links to."""
         return len(self.view.records.existing(change.needs)) == len(change.needs)
 
-    def _commit(self, laid: Sequence["StagedChange"], texts: Sequence[_Texts]) -> None:
+    def _commit(self, laid: Sequence["StagedChange"]) -> None:
         commits = self.store.apply(laid, self._base, now=self.now, policy=self.policy)
         self._base = commits[-1]
         self._own.update(commits)
@@ -452,8 +454,8 @@ class Run:
         sharing: dict[str, list[Change]] = {}
         for one, commit in zip(laid, commits, strict=True):
             sharing.setdefault(commit, []).append(one.change)
-        for one, of, commit in zip(laid, texts, commits, strict=True):
-            self._finish(Done(one.change, commit, sharing[commit]), of)
+        for one, commit in zip(laid, commits, strict=True):
+            self._finish(Done(one.change, commit, sharing[commit]))
 
     def _texts(self, change: Change) -> dict[str, Skill | None]:
         """The skills that a change is about, as they are now."""
@@ -461,11 +463,8 @@ class Run:
         names = named if change.step in WRITERS else ()
         return {name: self.view.skills.find(name) for name in names}
 
-    def _finish(self, done: Done, texts: _Texts) -> None:
-        """Report a change that is made, and keep the bodies that it wrote: a dry run has no git."""
-        for name, (old, new) in texts.items():
-            if new:
-                self._written.setdefault(name, []).append((old, new))
+    def _finish(self, done: Done) -> None:
+        """Report a change that is made."""
         self.report.done.append(done)
         if self.options.on_done:
             self.options.on_done(done)

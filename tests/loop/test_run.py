@@ -88,6 +88,17 @@ def test_what_one_wake_records_and_evaluates_is_one_commit_of_both_steps(
     assert shown(vault) == shown(anew(vault.root))
 
 
+def test_what_all_steps_of_a_run_do_is_published_at_once(
+    vault: Vault, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skillvault.loop.run._is_late", lambda *_: False)  # on any machine
+    (vault.root / "inbox/a.json").write_bytes(as_file(raw()))
+    before = person.git("reflog", "main").splitlines()
+    report = vault.run(now=NOW)
+    assert {done.change.step for done in report.done} == {"record", "evaluate", "generate"}
+    assert len(person.git("reflog", "main").splitlines()) == len(before) + 1
+
+
 def test_what_is_recorded_is_published_before_a_slow_judge_is_asked(vault: Vault) -> None:
     judge = SlowJudge(vault)
     (vault.root / "inbox/a.json").write_bytes(as_file(raw()))

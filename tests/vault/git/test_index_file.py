@@ -1,5 +1,6 @@
 """listing: what is found in a list of the index is what git finds when it is asked for a path."""
 
+import os
 import subprocess
 from collections.abc import Mapping
 
@@ -7,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skillvault.api import Vault
 from skillvault.vault.git.index_file import Listing
 from skillvault.vault.git.trees import Entry
-from tests.conftest import Person
+from tests.conftest import NOW, Person
+from tests.given import as_file, raw
 
 PATHS = ("a", "a-b", "a.md", "a/b", "a/b-c", "a/b0", "ab", "b/c/d", "tab\tin\nit", "é", "odd\udcff")
 BLOB = "0123456789" * 4
@@ -62,3 +65,18 @@ def test_a_path_that_looks_like_a_stage_hides_no_other() -> None:
     odd = _said({"a 0\tb": Entry("100644", BLOB)})
     torn = _said({"c": Entry("100644", BLOB)}, 2)
     assert (Listing(odd).unmerged, Listing(odd + torn).unmerged) == (False, True)
+
+
+def test_an_edit_of_the_second_of_its_git_add_is_seen_after_a_publication(
+    vault: Vault, person: Person
+) -> None:
+    """Git tells such an edit of the same size by the time of its index alone."""
+    person.git("config", "core.trustctime", "false")
+    mine = person.write("mine.txt", "one\n")
+    os.utime(mine, (1e9, 1e9))
+    person.git("add", "mine.txt")
+    os.utime(vault.root / ".git/index", (1e9, 1e9))
+    mine.write_text("two\n")
+    os.utime(mine, (1e9, 1e9))
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    assert "-one\n+two" in person.git("diff", "mine.txt")

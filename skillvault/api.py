@@ -476,7 +476,7 @@ class Vault:
         already must not keep a person from committing something else. Before the work tree is
         looked at, the vault's own index is compared with git, and built anew if it differs.
         """
-        if not staged:  # else a person's git is at work, and waits
+        if not index:  # else a person's git is at work, and waits
             _recover_if_free(self.store)
         return checks.check_vault(self.store, self.shelf, index, staged=staged)
 

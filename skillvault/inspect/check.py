@@ -13,6 +13,7 @@ from skillvault.model.errors import BadInputError
 from skillvault.model.records import Problem
 from skillvault.serving import folders
 from skillvault.vault import check as checks
+from skillvault.vault.commit import journal
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 
@@ -33,7 +34,10 @@ def check_vault(store: Store, shelf: "Shelf", index: str | None = None, *, stage
         store.follow()
         store.index.verify()
     head = store.head()
-    view = Store(store.root, AGENDA, index).git_index() if staged else store.work_tree()
+    handed = Store(store.root, AGENDA, index)
+    if index:
+        journal.Journal(store.root, handed.git).undo_before_commit()
+    view = handed.git_index() if staged else store.work_tree()
     remover = lookup.remover(store, head, view)
     committed = checks.checked_out(store.git, head)
     mistakes, hints = learned.mistakes(view.bytes_at(layout.LEARNINGS))

@@ -104,6 +104,8 @@ class Curator:
         was given, EditedError if a person is editing it.
         """
         skill = cleaned(skill)
+        if not dry:
+            self._store.recover()
         old, shelf = self._standing(skill.name)
         change = rules.put(skill, old, shelf)
         if change is None:
@@ -197,6 +199,8 @@ class Curator:
 
         `other` decides about one that is no file of the vault.
         """
+        if not dry:
+            self._store.recover()
         beside = self._beside(name) if other else None
         if other and beside:
             change = other(beside.skill.name, self._store.head().policy)

@@ -3,14 +3,16 @@
 It is written before the first file is touched and removed when all is done and synced. Whoever
 writes to the vault next, under the writer's lock and index.lock, finds it: if the branch has the
 commits, what is missing of them is put back; otherwise every path that stands as the publication
-left it goes back to what it was. What a person's commit took up is theirs by now, and stays.
+left it goes back to what it was. If a person's commit took a part of it, the publication is
+finished on top of that commit, as to undo the rest could remove the only copy of a text. A
+person's `git commit` undoes it itself before it commits, through the pre-commit hook.
 """
 
 import json
 import os
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import inf
 from pathlib import Path
@@ -18,13 +20,14 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from skillvault.model.errors import PausedError
+from skillvault.model.errors import PausedError, VaultBusyError
 from skillvault.vault.commit import files
 from skillvault.vault.commit.git_activity import clear_git_locks
 from skillvault.vault.commit.growing import GrowingFile
 from skillvault.vault.commit.local_edits import begins_with, blob_at, mode_at
 from skillvault.vault.commit.locks import claim
 from skillvault.vault.failpoint import reach
+from skillvault.vault.git.ref_transaction import RefUpdate
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import Entry
 
@@ -40,6 +43,11 @@ class Place(Struct, frozen=True):
     staged: Entry | None
     entry: Entry | None
     grows: bool = False
+
+    @property
+    def sort_key(self) -> tuple[bool, bool]:
+        """Sorts files that are new before those that are replaced, those that go away last."""
+        return self.after is None, self.before is not None
 
 
 class Intent(Struct, frozen=True, kw_only=True):
@@ -130,10 +138,22 @@ class Journal:
                 intent = _intent_in(path)
                 if self._published(intent):
                     self.redo(intent)
+                elif commits := _commits_to_finish(self._git, intent):
+                    self._finish(intent, commits)
                 else:
                     self.undo(intent, self.untouched(intent))
                 reach("intent-settled")
             path.unlink(missing_ok=True)  # behind a draft nothing was done
+
+    def undo_before_commit(self) -> None:
+        """Undo what killed writers left, in the index that a person's `git commit` will commit.
+
+        That git waits for its hook and holds index.lock, so the journal stays: the next writer
+        looks at the index that this git leaves.
+        """
+        for path in self._abandoned():
+            if path.suffix == ".json" and not self._published(intent := _intent_in(path)):
+                self.undo(intent, self.untouched(intent))
 
     def unlock_killed(self) -> None:
         """Remove the locks that the git of killed writers left behind."""
@@ -173,6 +193,42 @@ class Journal:
             for path, place in intent.places.items()
             if committed.get(path) == place.staged or committed.get(path) != place.entry
         ]
+
+    def _finish(self, intent: Intent, commits: Sequence[str]) -> None:
+        """Make the commits of a publication on top of a person's, but for files they changed."""
+        tip = parent = self._git.tip(intent.branch) or ""
+        for sha in commits:
+            parent = _copy_commit(self._git, sha, parent)
+        entries = self._git.entries(parent, sorted(intent.places))
+        for path, place in intent.places.items():
+            if entries.get(path) == place.entry:
+                self._advance(path, place)
+        index = self._git.index_file.entries(sorted(intent.places))
+        self._set_entries(
+            {
+                path: place.entry
+                for path, place in intent.places.items()
+                if index.get(path) == place.staged != place.entry == entries.get(path)
+            }
+        )
+        note = "skillvault: finish what a kill cut off"
+        branch = RefUpdate(f"refs/heads/{intent.branch}", parent, tip)
+        transaction = self._git.ref_transaction([branch], note)
+        if not (transaction.prepare() and transaction.commit()):
+            transaction.let_go()
+            raise VaultBusyError(f"the branch moved meanwhile ({transaction.error}); run again")
+
+    def _advance(self, path: str, place: Place) -> None:
+        """Let a file that stands as before a publication stand as after it."""
+        if place.grows and place.before and place.after:
+            before, after = self._blob(place.before), self._blob(place.after)
+            GrowingFile(self._root, path, self._folder).put_back(after, before)
+        elif blob_at(self._root, path) != place.before or place.before == place.after:
+            return
+        elif place.after is None:
+            files.remove_file(self._root, path)
+        else:
+            self._write(path, place.after, mode=place.entry.mode if place.entry else None)
 
     def redo(self, intent: Intent) -> None:
         """Put back what HEAD has of a publication and the index or the work tree lost."""
@@ -214,8 +270,7 @@ class Journal:
 
     def _set_entries(self, entries: Mapping[str, Entry | None]) -> None:
         if entries:
-            index_file = self._git.index_file
-            index_file.install(index_file.draw(entries, self._git.settings().staging))
+            self._git.index_file.set_entries(entries, self._git.settings().staging)
 
     def _is_changed(self, path: str, place: Place) -> bool:
         """Whether a publication made another file of a path, or one of another mode."""
@@ -250,6 +305,36 @@ class Journal:
         replace = os.path.lexists(self._root / path)
         files.place_file(self._root, path, draft, mode=mode, replace=replace)
         draft.unlink(missing_ok=True)
+
+
+def _commits_to_finish(git: Git, intent: Intent) -> list[str]:
+    """The commits of an intent, oldest first, if a person's commit took a part of them.
+
+    None of a merge: `sync` makes it anew.
+    """
+    committed = git.entries(git.head(), sorted(intent.places))
+    places = intent.places.items()
+    has_part = any(committed.get(path) == place.entry != place.staged for path, place in places)
+    if intent.old is None or not has_part:
+        return []
+    found = list(git.history.commits(f"{intent.old}..{intent.new}"))
+    is_merged = any(len(parents) != 1 for _, parents in found)
+    return [] if is_merged else [parts[0].sha for parts, _ in found]
+
+
+def _copy_commit(git: Git, sha: str, parent: str) -> str:
+    """Make a commit of ours on another parent, without the files that were changed there since."""
+    origin = f"{sha}^"
+    entries = git.history.changed(origin, sha)
+    before = git.entries(git.history.commit_named(origin), sorted(entries))
+    standing = git.entries(parent, sorted(entries))
+    unchanged = {
+        path: entry
+        for path, entry in entries.items()
+        if standing.get(path) in (before.get(path), entry)
+    }
+    tree = git.objects.write_tree(git.objects.root(parent), unchanged)
+    return git.committer.recommit(sha, tree, parent, git.settings())
 
 
 def _intent_in(path: Path) -> Intent:

@@ -431,7 +431,8 @@ class Writer:
     def _place_files(self, prepared: _Prepared, intent: Intent) -> None:
         """Put the files into the work tree; what a person saves meanwhile is not replaced."""
         growths = prepared.group.growths
-        for path, place in intent.places.items():
+        # New files first, removals last: were we killed, no text is without a copy meanwhile.
+        for path, place in sorted(intent.places.items(), key=lambda item: item[1].sort_key):
             if path in growths and place.after:
                 content = prepared.group.files[path] or b""
                 late = GrowingFile(self._root, path, self._folder).grow(growths[path], content)

@@ -57,11 +57,11 @@ def clear_up(root: Path, git: Git, branch: str) -> None:
             if is_abandoned(path.name):
                 path.unlink(missing_ok=True)
     growing.recover(root, own / "skillvault")
-    git.unpin()
     if journal.has_abandoned() or is_left_behind(own):
         journal.unlock_killed()
         with index_lock(root, own, 0.0):
             journal.recover()
+    git.unpin()
     if (own / "index.lock").exists() or (common / f"refs/heads/{branch}.lock").exists():
         journal.unlock()
 

@@ -7,7 +7,7 @@ over. They are the committer always, and the author of what the program did not 
 import os
 import re
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from skillvault.model.errors import GitError, PausedError
@@ -23,6 +23,7 @@ _NOBODY = (
 )
 _SIGNING_WAIT = 10.0  # seconds that a signature may take, an agent asking for a key included
 _NAMED_OTHERWISE = {"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"}  # in a person's environment
+_TIME = re.compile(rb"\ncommitter .*> (\d+) ")
 _WHEN = re.compile(rb"> \d+ \+0000$", re.MULTILINE)
 PROGRAM = ("skillvault", "skillvault@localhost")  # its name and its address as an author
 
@@ -92,6 +93,15 @@ class Committer:
                     self._named[draft.by_program] = settings.who(), lines
             shas.append(parent)
         return shas
+
+    def recommit(self, sha: str, tree: str, parent: str, settings: Settings) -> str:
+        """Make a commit like another one, with this tree and parent; signed where git signs."""
+        head, _, message = self._objects().commit(sha).partition(b"\n\n")
+        when = _TIME.search(head)
+        by_program = b"\nauthor %s <%s>" % tuple(part.encode() for part in PROGRAM) in head
+        draft = CommitDraft(tree, message.decode(), by_program=by_program)
+        at = datetime.fromtimestamp(int(when[1]) if when else 0, UTC)
+        return self.commits([draft], parent, at, settings)[0]
 
     def _commit_tree(
         self, draft: CommitDraft, parents: Sequence[str], at: datetime, settings: Settings

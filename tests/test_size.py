@@ -8,12 +8,12 @@ import pytest
 from tests import measures
 
 LINES = {
-    "(top)": 507,
-    "cli": 3368,
+    "(top)": 508,
+    "cli": 3394,
     "clients": 397,
     "daemon": 365,
     "exchange": 3170,
-    "inspect": 1676,
+    "inspect": 1677,
     "judge": 2422,
     "learning": 10339,
     "loop": 5113,
@@ -23,9 +23,9 @@ LINES = {
     "serving": 912,
     "sessions": 1008,
     "team": 454,
-    "vault": 9563,
+    "vault": 9584,
 }
-ALL_LINES = 65134
+ALL_LINES = 65215
 MODULES = 370
 WITH_ONE_IMPORTER = 38
 REPEATED_FUNCTIONS = 13

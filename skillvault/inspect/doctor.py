@@ -103,9 +103,12 @@ class Visit:
 Check = Callable[[Visit], Iterator[Row]]
 
 
-def examine(start: Path, now: datetime) -> list[Row]:
-    """A row or more of every check, of the vault at or above `start` or what is left of it."""
-    visit = Visit(_root(start), now)
+def examine(place: Path | None, now: datetime) -> list[Row]:
+    """A row or more of every check, of the vault in `place` or what is left of it.
+
+    Without a place it is the nearest one at or above the current folder.
+    """
+    visit = Visit(_found_root() if place is None else _named_root(place), now)
     return [
         Row(row.check, row.state, shown(row.detail), shown(row.fix) if row.fix else None)
         for name, check in CHECKS.items()
@@ -113,14 +116,18 @@ def examine(start: Path, now: datetime) -> list[Row]:
     ]
 
 
-def _root(start: Path) -> Path:
-    """The vault's folder; without a vault.yaml the repository's, else a folder that exists."""
-    try:
-        return layout.find_root(start)
-    except NotAVaultError:
-        above = [start.resolve(), *start.resolve().parents]
-        repositories = [folder for folder in above if (folder / ".git").exists()]
-        return next(folder for folder in (*repositories, *above) if folder.is_dir())
+def _found_root() -> Path:
+    """The vault's folder; without a vault.yaml the repository's, else the current folder."""
+    here = Path.cwd()
+    above = (folder for folder in (here, *here.parents) if (folder / ".git").exists())
+    return layout.vault_above(here) or next(above, here)
+
+
+def _named_root(place: Path) -> Path:
+    """The folder that somebody named; NotAVaultError for one that is gone or a part of a vault."""
+    folder = layout.real_path(place)
+    is_own = (folder / ".git").exists() or layout.vault_above(folder) is None
+    return folder if folder.is_dir() and is_own else layout.named_root(place)
 
 
 def _guarded(name: str, check: Check, visit: Visit) -> list[Row]:

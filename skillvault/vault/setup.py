@@ -47,6 +47,11 @@ def check_place(root: Path, domains: Sequence[str], *, nested: bool = False) -> 
     `nested`: it may lie inside another repository.
     """
     check_domains(domains)
+    if advice := layout.bare_advice(root):
+        raise UsageError(f"{root}: {advice}")
+    outer = next((f for f in root.parents if layout.bare_advice(f)), None)
+    if outer is not None or root.name == ".git":
+        raise UsageError(f"{root}: is the place of a git dir; choose a folder outside it")
     outer = next((f for f in root.parents if (f / layout.MARK).is_file()), None)
     if outer is not None and not (root / layout.MARK).is_file():
         raise UsageError(f"{root}: is inside the vault {outer}; choose a folder outside it")
@@ -106,11 +111,6 @@ def repository(root: Path) -> tuple[Git, str]:
     """(git, branch) of the repository at `root`, made where there is none."""
     root.mkdir(parents=True, exist_ok=True)
     git = Git(root)
-    if (root / "HEAD").is_file() and (root / "objects").is_dir():
-        raise UsageError(
-            f"{root}: a bare repository, or the git dir of one; clone it, and run `skillvault "
-            "init` in the clone"
-        )
     if not (root / ".git").exists():
         if nameless := git.committer.nameless(git.settings()):
             raise PausedError(f"paused: {nameless}")

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.inspect.doctor import CHECKS, Row, Space, Visit, _guarded, disk_row
-from skillvault.model.errors import BadInputError, GitError
+from skillvault.model.errors import BadInputError, GitError, NotAVaultError
 from skillvault.vault.commit.locks import writer_lock
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
@@ -67,8 +67,12 @@ def test_looking_changes_no_file(vault: Vault) -> None:
     assert every() == before
 
 
-def test_the_vault_is_found_upward(vault: Vault) -> None:
-    assert rows(vault.root / "inbox")["vault"][0].detail == str(vault.root)
+def test_without_a_name_the_vault_is_found_upward(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(vault.root / "inbox")
+    (row,) = [row for row in Vault.doctor(now=NOW) if row.check == "vault"]
+    assert row.detail == str(vault.root)
 
 
 def test_the_versions_are_told(vault: Vault) -> None:
@@ -95,8 +99,9 @@ def test_a_folder_that_is_no_vault_says_how_to_make_one(tmp_path: Path) -> None:
     assert rows(tmp_path)["repository"][0].fix == "skillvault init"
 
 
-def test_a_folder_that_does_not_exist_is_no_traceback(tmp_path: Path) -> None:
-    assert "repository" in problems(tmp_path / "not" / "here")
+def test_a_folder_that_does_not_exist_is_no_vault(tmp_path: Path) -> None:
+    with pytest.raises(NotAVaultError, match="no vault here"):
+        Vault.doctor(tmp_path / "not" / "here")
 
 
 def test_a_repository_without_a_commit_is_told(tmp_path: Path) -> None:

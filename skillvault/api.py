@@ -153,13 +153,14 @@ class Vault:
 
         `nested`: also inside another repository.
         """
-        root = Path(path).resolve()
+        root = layout.real_path(Path(path))
         setup.check_place(root, domains, nested=nested)
-        git, branch = setup.repository(root)
-        obey_sharing(git.dirs()[1])
-        vault = cls(root)
-        report = setup.found_vault(vault.store, branch, domains, now or _clock())
-        setup.equip(root, git, report, post_merge=post_merge)
+        with setup.undone_on_failure(root):
+            git, branch = setup.repository(root)
+            obey_sharing(git.dirs()[1])
+            vault = cls(root)
+            report = setup.found_vault(vault.store, branch, domains, now or _clock())
+            setup.equip(root, git, report, post_merge=post_merge)
         return vault, report
 
     @staticmethod

@@ -8,24 +8,24 @@ import pytest
 from tests import measures
 
 LINES = {
-    "(top)": 508,
+    "(top)": 509,
     "cli": 3394,
-    "clients": 397,
+    "clients": 403,
     "daemon": 365,
     "exchange": 3170,
     "inspect": 1677,
     "judge": 2422,
     "learning": 10339,
-    "loop": 5113,
+    "loop": 5114,
     "model": 4953,
     "page": 524,
-    "review": 1221,
-    "serving": 912,
+    "review": 1223,
+    "serving": 913,
     "sessions": 1008,
     "team": 454,
-    "vault": 9584,
+    "vault": 9606,
 }
-ALL_LINES = 65215
+ALL_LINES = 65260
 MODULES = 370
 WITH_ONE_IMPORTER = 38
 REPEATED_FUNCTIONS = 13

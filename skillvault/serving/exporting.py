@@ -108,7 +108,7 @@ class Exporter:
         vault = self._store.root.resolve()
         shut = [vault / name for name in (*layout.FOLDERS, *layout.LOCAL)]
         for unit in export.units:
-            place = (root / unit).resolve()
+            place = layout.real_path(root / unit)
             if any(place.is_relative_to(closed) for closed in shut):
                 raise UsageError(f"{root}: belongs to the vault itself; export to another folder")
 

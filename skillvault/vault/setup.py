@@ -1,10 +1,12 @@
 """Making a vault from vault_template/, and mending what a clone of one lacks."""
 
+import os
 import re
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -52,6 +54,8 @@ def check_place(root: Path, domains: Sequence[str], *, nested: bool = False) -> 
     outer = next((f for f in root.parents if layout.bare_advice(f)), None)
     if outer is not None or root.name == ".git":
         raise UsageError(f"{root}: is the place of a git dir; choose a folder outside it")
+    if taken := [name for name in layout.LOCAL if (root / name).is_file()]:
+        raise UsageError(f"{root / taken[0]}: must be a folder in a vault; rename that file")
     outer = next((f for f in root.parents if (f / layout.MARK).is_file()), None)
     if outer is not None and not (root / layout.MARK).is_file():
         raise UsageError(f"{root}: is inside the vault {outer}; choose a folder outside it")
@@ -61,6 +65,32 @@ def check_place(root: Path, domains: Sequence[str], *, nested: bool = False) -> 
             f"{root}: is inside the git repository {outer}, which would not hold the vault's "
             "files; choose a folder outside it, or pass --nested for a repository of its own"
         )
+
+
+@contextmanager
+def undone_on_failure(root: Path) -> Iterator[None]:
+    """Remove what the block made in `root` and above it, if it fails; what stood there stays.
+
+    A commit that was made in a repository of the person's stays too, and what is in it.
+    """
+    places = [root / name for name in (".git", ".git/skillvault", *_TEMPLATE, *layout.LOCAL)]
+    absent = [place for place in places if not os.path.lexists(place)]
+    folders = [folder for folder in (root, *root.parents) if not folder.exists()]
+    try:
+        yield
+    except BaseException:
+        if root / ".git" in absent or not _is_committed(root):
+            for place in filter(os.path.lexists, absent):  # False too for a name that is too long
+                shutil.rmtree(place) if place.is_dir() else place.unlink()
+            for folder in folders:
+                if folder.is_dir() and not any(folder.iterdir()):
+                    folder.rmdir()
+        raise
+
+
+def _is_committed(root: Path) -> bool:
+    """Whether a repository's HEAD has a vault."""
+    return Git(root).answer("cat-file", "-e", f"HEAD:{layout.MARK}", ok=(0, 1, 128))[0] == 0
 
 
 def check_domains(domains: Sequence[str]) -> None:

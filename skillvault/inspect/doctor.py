@@ -38,7 +38,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import shown
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.git import unsafe_config
-from skillvault.vault.git.process import COMPLETION
+from skillvault.vault.git.process import COMPLETION, OWNER_REMEDY
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Snapshot
 
@@ -84,8 +84,13 @@ class Visit:
             return folder, folder
 
     def head(self) -> Snapshot:
-        """The committed vault; NotAVaultError if HEAD names a commit that cannot be read."""
+        """The committed vault; NotAVaultError if HEAD names a commit that cannot be read.
+
+        A bare repository is none, and gets no index.
+        """
         self.git.asked_dirs()
+        if advice := layout.bare_advice(self.root):
+            raise NotAVaultError(advice)
         try:
             head = self.store.head()
         except GitError as error:
@@ -218,6 +223,9 @@ def _repository(visit: Visit) -> Iterator[Row]:
     except NotAVaultError as error:
         yield Row("repository", "problem", *_unusable(visit.root, str(error)))
         return
+    if advice := layout.bare_advice(visit.root):
+        yield Row("repository", "problem", *advice.split("; ", 1))
+        return
     if visit.git.text("rev-parse", "--is-bare-repository") == "true":
         fix = "git config --local core.bare false"
         yield Row("repository", "problem", "it is bare, without a work tree", fix)
@@ -233,8 +241,9 @@ def _repository(visit: Visit) -> Iterator[Row]:
 def _unusable(root: Path, message: str) -> tuple[str, str]:
     """(what git says, what to do about it) of a folder that is no usable repository."""
     message = message.partition("; run `skillvault init`")[0]
-    if "dubious ownership" in message:
-        return message, f"git config --global --add safe.directory {shlex.quote(str(root))}"
+    what, remedy, place = message.partition(OWNER_REMEDY)
+    if remedy:
+        return what, remedy + place
     if "bad config" in message:
         return message, "correct the line of the file that git names"
     if "needs one with sha1" in message or "must be the root" in message:

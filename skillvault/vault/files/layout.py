@@ -98,7 +98,7 @@ def bare_advice(folder: Path) -> str | None:
         return None
     return (
         "it is a bare repository, or the git dir of one, without a vault's files; clone it: "
-        f"`git clone {shlex.quote(str(folder))} DIR`, then `skillvault init DIR`"
+        f"git clone {shlex.quote(str(folder))} DIR && skillvault init DIR"
     )
 
 

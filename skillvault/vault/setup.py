@@ -28,6 +28,7 @@ from skillvault.vault.git.upstream import clone_name
 BRANCH = "main"
 HUNKS = "diff.skillvault.xfuncname"
 KEY_LINE = "^[A-Za-z_]+:.*$"
+HOOKS = ("pre-commit", "post-merge")
 _MARK = "# Installed by `skillvault init"
 _RULES_MERGE = re.compile(
     rf"^/?{re.escape(layout.LEARNINGS)}\s(?:.*\s)?[-!]?merge(?:=(\S+))?(?=\s|$)", re.MULTILINE
@@ -200,17 +201,12 @@ def _install(root: Path, git: Git, name: str, report: SetupReport) -> None:
     report.did.append(f"the {name} hook")
 
 
-def idle_hooks(git: Git) -> list[Path]:
-    """The hooks that `init` installed and whose Python is gone: they let everything pass."""
-    places = [git.hooks_dir() / name for name in ("pre-commit", "post-merge")]
+def installed_hooks(git: Git) -> dict[Path, str]:
+    """The hooks that `init` installed, each with the Python that it names."""
+    places = [git.hooks_dir() / name for name in HOOKS]
     texts = {p: p.read_text(encoding="utf-8", errors="replace") for p in places if p.is_file()}
     pythons = {p: _PYTHON.search(text) for p, text in texts.items() if _MARK in text}
-    return [p for p, python in pythons.items() if python and not _runs(python[1])]
-
-
-def _runs(quoted: str) -> bool:
-    words = shlex.split(quoted)
-    return len(words) == 1 and shutil.which(words[0]) is not None
+    return {p: "".join(shlex.split(python[1])) for p, python in pythons.items() if python}
 
 
 def _exclude(root: Path, git: Git, report: SetupReport) -> None:
@@ -261,10 +257,10 @@ def _install_driver(root: Path, git: Git) -> None:
             file.write("\n".join([*lines, ""]))
 
 
-def lacks_driver(root: Path, git: Git) -> bool:
-    """Whether .gitattributes names the driver and the clone's config has none."""
+def named_driver(root: Path, git: Git) -> str | None:
+    """The command of the merge driver, "" if the clone's config has none; None if none is due."""
     names = ATTRIBUTE in _content(root / ".gitattributes")
-    return names and not git.text("config", "--get", DRIVER, ok=(0, 1))
+    return git.text("config", "--get", DRIVER, ok=(0, 1)) if names else None
 
 
 def _content(path: Path) -> str:

@@ -49,8 +49,8 @@ def problems(root: Path) -> dict[str, str]:
 # ── a vault that works ───────────────────────────────────────────────────────────────
 
 
-def test_a_sound_vault_has_no_problem_and_nothing_to_note(vault: Vault) -> None:
-    assert (problems(vault.root), states(vault.root, "note")) == ({}, {})
+def test_a_sound_vault_has_no_problem_and_nothing_to_note(hooked: Vault) -> None:
+    assert (problems(hooked.root), states(hooked.root, "note")) == ({}, {})
 
 
 def test_looking_changes_no_file(vault: Vault) -> None:
@@ -318,19 +318,19 @@ def test_what_waits_is_counted_with_the_next_step(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize(
-    ("free", "inodes", "writable", "state"),
+    ("free", "inodes", "error", "state"),
     [
-        (500 * MIB, 10_000, True, "ok"),
-        (500 * MIB, None, True, "ok"),
-        (500 * MIB - 1, None, True, "note"),
-        (500 * MIB, 9_999, True, "note"),
-        (50 * MIB, 10_000, True, "note"),
-        (50 * MIB - 1, 10_000, True, "problem"),
-        (500 * MIB, 999, True, "problem"),
-        (500 * MIB, 10_000, False, "problem"),
+        (500 * MIB, 10_000, None, "ok"),
+        (500 * MIB, None, None, "ok"),
+        (500 * MIB - 1, None, None, "note"),
+        (500 * MIB, 9_999, None, "note"),
+        (50 * MIB, 10_000, None, "note"),
+        (50 * MIB - 1, 10_000, None, "problem"),
+        (500 * MIB, 999, None, "problem"),
+        (500 * MIB, 10_000, OSError(30, "Read-only file system"), "problem"),
     ],
 )
 def test_a_disk_must_have_room(
-    free: int, inodes: int | None, writable: bool, state: str, tmp_path: Path
+    free: int, inodes: int | None, error: OSError | None, state: str, tmp_path: Path
 ) -> None:
-    assert disk_row("disk", tmp_path, Space(free, inodes, writable)).state == state
+    assert disk_row("disk", tmp_path, Space(free, inodes, error)).state == state

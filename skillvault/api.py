@@ -129,9 +129,13 @@ class Vault:
         return judges.policy_judge(self.store)
 
     @classmethod
-    def open(cls, path: Path | str = ".", judge: Judge | None = None) -> Vault:
-        """The vault at or above `path`; NotAVaultError where there is none."""
-        vault = cls(layout.find_root(Path(path)), judge)
+    def open(cls, path: Path | str | None = None, judge: Judge | None = None) -> Vault:
+        """The vault in the folder `path`, or else the nearest at or above the current folder.
+
+        NotAVaultError where there is none: not even above a `path` one is looked for.
+        """
+        root = layout.find_root(Path()) if path is None else layout.named_root(Path(path))
+        vault = cls(root, judge)
         obey_sharing(vault.store.git.dirs()[1])
         return vault
 
@@ -149,19 +153,20 @@ class Vault:
 
         `nested`: also inside another repository.
         """
-        root = Path(path).resolve()
+        root = layout.real_path(Path(path))
         setup.check_place(root, domains, nested=nested)
-        git, branch = setup.repository(root)
-        obey_sharing(git.dirs()[1])
-        vault = cls(root)
-        report = setup.found_vault(vault.store, branch, domains, now or _clock())
-        setup.equip(root, git, report, post_merge=post_merge)
+        with setup.undone_on_failure(root):
+            git, branch = setup.repository(root)
+            obey_sharing(git.dirs()[1])
+            vault = cls(root)
+            report = setup.found_vault(vault.store, branch, domains, now or _clock())
+            setup.equip(root, git, report, post_merge=post_merge)
         return vault, report
 
     @staticmethod
-    def doctor(path: Path | str = ".", *, now: datetime | None = None) -> list[Row]:
-        """What keeps the vault at or above `path` from working, also where it cannot be opened."""
-        return diagnosis.examine(Path(path), now or _clock())
+    def doctor(path: Path | str | None = None, *, now: datetime | None = None) -> list[Row]:
+        """What keeps the vault of `open` from working, also where it cannot be opened."""
+        return diagnosis.examine(None if path is None else Path(path), now or _clock())
 
     # ── the loop ─────────────────────────────────────────────────────────────────────
 

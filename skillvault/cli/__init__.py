@@ -19,7 +19,7 @@ def main() -> None:
     """Run the command line; every error of ours is one sentence, never a traceback."""
     # The threads of a BLAS wait for each other in a busy loop, which small matrices never repay.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    words = sys.argv[1:]
+    words = hook.split_vault(sys.argv[1:])
     behind_vault = words[2:] if words[:1] == ["--vault"] else words
     if behind_vault[:1] == ["hook"] and "--help" not in words:
         hook.run_quietly(words)  # an error must not block what a person asked

@@ -3,6 +3,7 @@
 import difflib
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from keyword import iskeyword
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from skillvault import __version__
-from skillvault.cli.options import open_vault
+from skillvault.cli.options import open_vault, vault_option
 from skillvault.model.errors import SkillvaultError
 from skillvault.model.text.text import listed
 
@@ -136,13 +137,6 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
-@click.option(
-    "--vault",
-    "vault_path",
-    envvar="SKILLVAULT_VAULT",
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="Use this vault (default: SKILLVAULT_VAULT, else here or the nearest folder above).",
-)
+@partial(vault_option, envvar="SKILLVAULT_VAULT")
 def cli(vault_path: Path | None) -> None:
     """Turn what AI agents decided, and how it ended, into skills in a git repository."""

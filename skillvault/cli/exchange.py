@@ -240,7 +240,7 @@ def _print(exported: Exported, *, dry: bool) -> None:
         f"{len(exported.removed)} removed",
         f"{exported.unchanged} as before",
     ]
-    skills = f"{len(exported.skills)} skill{'s' * (len(exported.skills) != 1)}"
+    skills = f"{len(exported.changed)} skill{'s' * (len(exported.changed) != 1)}"
     prefix = "would export" if dry else "exported"
     click.echo(f"{prefix} {skills} to {exported.folder}; files: {', '.join(changes)}")
 

@@ -19,6 +19,7 @@ from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.cli.options import vault_option, vault_path_of
 from skillvault.clients.payload import EVENTS, payload_from
+from skillvault.model.errors import NotAVaultError
 from skillvault.sessions.hooks import MOST, HookedClient, Hooks, HookVault
 from skillvault.vault.commit.locks import DAEMON, holder
 from skillvault.vault.files import layout
@@ -83,7 +84,7 @@ def hook(
     if payload is None:
         raise click.ClickException("the payload on stdin is no event of a session")
     named = vault_path_of(vault_path)
-    vault = Vault.open(named if named != Path() else payload.cwd or named)
+    vault = Vault.open(named or layout.find_root(payload.cwd or Path()))
     now = datetime.now(UTC).replace(microsecond=0)
     who = HookedClient(name=client, domain=domain, links=links)
     text = Hooks(vault_parts(vault), who, now).react(event, payload)
@@ -96,6 +97,11 @@ def hook(
     folder = vault.store.git.dirs()[0] / "skillvault"
     log_line(folder, f"{event}: {len(text)} characters are too many; none printed")
     return ""
+
+
+def split_vault(words: list[str]) -> list[str]:
+    """The words of a command line, `--vault=PATH` as two of them."""
+    return [part for w in words for part in (w.split("=", 1) if w.startswith("--vault=") else [w])]
 
 
 def run_quietly(words: list[str]) -> NoReturn:
@@ -174,6 +180,8 @@ def _log_about(words: list[str], text: str) -> None:
 def _root_named(words: list[str]) -> Path | None:
     """The vault that the words, the environment or this folder name; None if there is none."""
     named = [words[place + 1] for place, word in enumerate(words[:-1]) if word == "--vault"]
-    start = Path(named[0] if named else os.environ.get("SKILLVAULT_VAULT", "."))
-    above = (start.resolve(), *start.resolve().parents)
-    return next((folder for folder in above if (folder / layout.MARK).is_file()), None)
+    place = named[-1] if named else os.environ.get("SKILLVAULT_VAULT")
+    try:
+        return layout.named_root(Path(place)) if place else layout.find_root(Path())
+    except NotAVaultError:
+        return None

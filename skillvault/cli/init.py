@@ -8,21 +8,26 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from skillvault.api import Vault
 from skillvault.cli.options import (
+    VaultPath,
     echo,
     now_option,
     open_vault,
     print_json,
     read_options,
     say,
+    vault_option,
     vault_path_of,
 )
 
 if TYPE_CHECKING:
     from skillvault.inspect.doctor import Row
+from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem
+from skillvault.vault.files import layout
 
 
 @click.command()
@@ -79,20 +84,28 @@ def _line(problem: Problem) -> str:
 
 
 @click.command()
-@click.argument("path", default=".", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("path", required=False, type=VaultPath(path_type=Path, file_okay=False))
 @click.option(
     "--domain", "domains", multiple=True, metavar="NAME", help="Add a domain; repeatable."
 )
 @click.option("--post-merge", is_flag=True, help="Install a hook that runs the loop after a pull.")
 @click.option("--nested", is_flag=True, help="Make it even inside another git repository.")
+@vault_option
 @now_option
 def init(
-    path: Path, domains: tuple[str, ...], post_merge: bool, nested: bool, now: datetime | None
+    path: Path | None,
+    domains: tuple[str, ...],
+    post_merge: bool,
+    nested: bool,
+    vault_path: Path | None,
+    now: datetime | None,
 ) -> None:
     """Make a vault in PATH, or complete a clone of one.
 
+    Without PATH it is the vault that `--vault` or SKILLVAULT_VAULT names, else the current folder.
     It adds what is missing: inbox/, quarantine/, the hook.
     """
+    path = _chosen_place(path, vault_path)
     vault, made = Vault.init(path, domains, post_merge=post_merge, nested=nested, now=now)
     for line in made.did:
         echo(f"made {line}")
@@ -102,3 +115,14 @@ def init(
         say(f"to do by hand: {line}")
     if any(line.startswith("the first commit") for line in made.did):
         say("next: skillvault record --example > my-outcome.yaml, edit it, record it, run")
+
+
+def _chosen_place(path: Path | None, vault_path: Path | None) -> Path:
+    """Where the vault is made; UsageError where two words of the command line differ."""
+    named = vault_path_of(vault_path)
+    if path is None or named is None or layout.real_path(path) == layout.real_path(named):
+        return path or named or Path()
+    group = click.get_current_context().find_root()
+    if vault_path or group.get_parameter_source("vault_path") is not ParameterSource.ENVIRONMENT:
+        raise UsageError(f"{path} and --vault {named} are two places; name one")
+    return path

@@ -1,5 +1,6 @@
 """What the commands share: the options, opening the vault, JSON, progress."""
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -38,12 +39,23 @@ def say(message: str) -> None:
     echo(message, err=True)
 
 
-def vault_option(function: _F) -> _F:
+class VaultPath(click.Path):
+    """The folder of a vault; an empty text, as of a shell's unset variable, names none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The folder as a path."""
+        if not os.fspath(value):
+            self.fail("it is empty and names no vault", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def vault_option(function: _F, envvar: str | None = None) -> _F:
     """`--vault PATH` of one command; the group's stands behind it (`open_vault`)."""
     return click.option(
         "--vault",
         "vault_path",
-        type=click.Path(path_type=Path),
+        envvar=envvar,
+        type=VaultPath(path_type=Path),
         metavar="PATH",
         help="Use this vault (default: SKILLVAULT_VAULT, else here or the nearest folder above).",
     )(function)
@@ -126,10 +138,10 @@ def vault_at(vault: Vault, moment: str) -> Iterator[tuple[Vault, datetime]]:
         yield Vault.open(root), at
 
 
-def vault_path_of(vault_path: Path | None) -> Path:
-    """Where to look for the vault: the command's `--vault`, the group's, the environment's."""
+def vault_path_of(vault_path: Path | None) -> Path | None:
+    """The vault that is named: by the command's `--vault`, the group's, the environment's."""
     before: Path | None = click.get_current_context().find_root().params.get("vault_path")
-    return vault_path or before or Path()
+    return vault_path or before
 
 
 def _since(

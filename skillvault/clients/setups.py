@@ -1,5 +1,6 @@
 """Which files of a client a setup changes, and what it puts there; a client a function."""
 
+import json
 import os
 import shlex
 import sys
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from skillvault.clients.edits import FileEdit, JsonWish, hook_groups, json_edit, page_edit
-from skillvault.model.errors import BadInputError
+from skillvault.model.errors import BadInputError, UsageError
 
 _TOOLS = "Bash|Edit|MultiEdit|Write|NotebookEdit|Read|Skill"
 _MATCHERS = {"PostToolUse": _TOOLS, "PostToolUseFailure": _TOOLS}
@@ -47,7 +48,15 @@ class _Client(NamedTuple):
 
 
 def edits_of(client: str, wish: SetupWish) -> list[FileEdit]:
-    """The files that a setup of a client changes."""
+    """The files that a setup of a client changes.
+
+    UsageError for a place whose name a client's settings, which are UTF-8, cannot hold.
+    """
+    for place in filter(None, (wish.vault, wish.project)):
+        if any("\ud800" <= character <= "\udfff" for character in str(place)):
+            raise UsageError(
+                f"{place}: has a name that is no UTF-8; rename it, then set up {client}"
+            )
     return {"claude-code": _claude_code, "codex": _codex}[client](wish)
 
 
@@ -164,7 +173,7 @@ def _toml_edit(place: Path, wish: SetupWish) -> FileEdit:
 
 
 def _toml_text(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _check_toml(text: str) -> None:

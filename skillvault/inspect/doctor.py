@@ -5,13 +5,17 @@ Nothing is changed here but what a killed skillvault left half-made, and on requ
 git left in no branch: a row names the command, the person decides.
 """
 
+import errno
 import os
 import shlex
 import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from importlib import metadata
+from functools import cache
+from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -31,14 +35,15 @@ from skillvault.model.errors import (
 )
 from skillvault.model.policy import Policy
 from skillvault.model.text.text import shorten
-from skillvault.vault import check, setup
+from skillvault.vault import check, disk, setup
 from skillvault.vault.commit import fence, git_activity, locks
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import shown
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.git import unsafe_config
-from skillvault.vault.git.process import COMPLETION
+from skillvault.vault.git.merge_file import driver_command
+from skillvault.vault.git.process import COMPLETION, OWNER_REMEDY
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Snapshot
 
@@ -49,6 +54,7 @@ _GIT = (2, 36)  # knows `mktree --batch`, `core.fsync` and what else is asked of
 _GITPYTHON = (3, 1, 60)
 _SIGNERS = {"openpgp": "gpg", "x509": "gpgsm", "ssh": "ssh-keygen"}
 _IDENTITY = "git config --global user.name NAME && git config --global user.email ADDRESS"
+_MODULES = {"GitPython": "git"}
 _NEVER = "skillvault itself never runs it"
 _MIB = 1024 * 1024
 _SHOWN = 100  # characters of a setting's value
@@ -69,6 +75,7 @@ class Visit:
     def __init__(self, root: Path, now: datetime) -> None:
         self.root = root
         self.now = now
+        self.rows: list[Row] = []  # of the checks so far
         self.store = Store(root, AGENDA)
         self.git: Git = self.store.git
 
@@ -84,8 +91,13 @@ class Visit:
             return folder, folder
 
     def head(self) -> Snapshot:
-        """The committed vault; NotAVaultError if HEAD names a commit that cannot be read."""
+        """The committed vault; NotAVaultError if HEAD names a commit that cannot be read.
+
+        A bare repository is none, and gets no index.
+        """
         self.git.asked_dirs()
+        if advice := layout.bare_advice(self.root):
+            raise NotAVaultError(advice)
         try:
             head = self.store.head()
         except GitError as error:
@@ -103,24 +115,32 @@ class Visit:
 Check = Callable[[Visit], Iterator[Row]]
 
 
-def examine(start: Path, now: datetime) -> list[Row]:
-    """A row or more of every check, of the vault at or above `start` or what is left of it."""
-    visit = Visit(_root(start), now)
-    return [
-        Row(row.check, row.state, shown(row.detail), shown(row.fix) if row.fix else None)
-        for name, check in CHECKS.items()
-        for row in _guarded(name, check, visit)
-    ]
+def examine(place: Path | None, now: datetime) -> list[Row]:
+    """A row or more of every check, of the vault in `place` or what is left of it.
+
+    Without a place it is the nearest one at or above the current folder.
+    """
+    visit = Visit(_found_root() if place is None else _named_root(place), now)
+    for name, look in CHECKS.items():
+        visit.rows += [
+            Row(row.check, row.state, shown(row.detail), shown(row.fix) if row.fix else None)
+            for row in _guarded(name, look, visit)
+        ]
+    return visit.rows
 
 
-def _root(start: Path) -> Path:
-    """The vault's folder; without a vault.yaml the repository's, else a folder that exists."""
-    try:
-        return layout.find_root(start)
-    except NotAVaultError:
-        above = [start.resolve(), *start.resolve().parents]
-        repositories = [folder for folder in above if (folder / ".git").exists()]
-        return next(folder for folder in (*repositories, *above) if folder.is_dir())
+def _found_root() -> Path:
+    """The vault's folder; without a vault.yaml the repository's, else the current folder."""
+    here = Path.cwd()
+    above = (folder for folder in (here, *here.parents) if (folder / ".git").exists())
+    return layout.vault_above(here) or next(above, here)
+
+
+def _named_root(place: Path) -> Path:
+    """The folder that somebody named; NotAVaultError for one that is gone or a part of a vault."""
+    folder = layout.real_path(place)
+    is_own = (folder / ".git").exists() or layout.vault_above(folder) is None
+    return folder if folder.is_dir() and is_own else layout.named_root(place)
 
 
 def _guarded(name: str, check: Check, visit: Visit) -> list[Row]:
@@ -157,8 +177,11 @@ def _libraries(_: Visit) -> Iterator[Row]:
         for distribution in metadata.distributions()
     }
     for name, least in minimums.items():
-        if name in versions:
-            yield _version(name.lower(), versions[name], least)
+        if name not in versions:
+            yield Row(name.lower(), "problem", "is not installed", f"pip install {name}")
+            continue
+        import_module(_MODULES.get(name, name))
+        yield _version(name.lower(), versions[name], least)
 
 
 def _version(name: str, version: str, least: tuple[int, ...]) -> Row:
@@ -211,6 +234,9 @@ def _repository(visit: Visit) -> Iterator[Row]:
     except NotAVaultError as error:
         yield Row("repository", "problem", *_unusable(visit.root, str(error)))
         return
+    if advice := layout.bare_advice(visit.root):
+        yield Row("repository", "problem", *advice.split("; ", 1))
+        return
     if visit.git.text("rev-parse", "--is-bare-repository") == "true":
         fix = "git config --local core.bare false"
         yield Row("repository", "problem", "it is bare, without a work tree", fix)
@@ -226,8 +252,9 @@ def _repository(visit: Visit) -> Iterator[Row]:
 def _unusable(root: Path, message: str) -> tuple[str, str]:
     """(what git says, what to do about it) of a folder that is no usable repository."""
     message = message.partition("; run `skillvault init`")[0]
-    if "dubious ownership" in message:
-        return message, f"git config --global --add safe.directory {shlex.quote(str(root))}"
+    what, remedy, place = message.partition(OWNER_REMEDY)
+    if remedy:
+        return what, remedy + place
     if "bad config" in message:
         return message, "correct the line of the file that git names"
     if "needs one with sha1" in message or "must be the root" in message:
@@ -275,9 +302,17 @@ def _index(visit: Visit) -> Iterator[Row]:
 
 def _driver(visit: Visit) -> Iterator[Row]:
     visit.git.asked_dirs()
-    if setup.lacks_driver(visit.root, visit.git):
+    command = setup.named_driver(visit.root, visit.git)
+    if command == "":
         detail = ".gitattributes names the merge driver skillvault, and this clone has none"
         yield Row("merge driver", "note", f"{detail}: `git merge` is on its own", "skillvault init")
+    elif command is None:
+        yield Row("merge driver", "ok", "none: .gitattributes names none")
+    elif command != driver_command():
+        detail = "its command names another Python, which is not tried"
+        yield Row("merge driver", "note", detail, "skillvault init")
+    elif trouble := _trouble_of_python(visit.root):
+        yield Row("merge driver", "problem", trouble, "skillvault init")
     else:
         yield Row("merge driver", "ok", "`git merge` goes by the rules of `skillvault sync`")
 
@@ -302,7 +337,11 @@ def _judge(visit: Visit) -> Iterator[Row]:
         detail = f"{rules.model}, but {wire.KEY} is not set here: questions to it wait"
         yield Row("judge", "note", detail, f"export {wire.KEY}=...")
     else:
-        yield Row("judge", "ok", f"{rules.model}, and {wire.KEY} is set")
+        import_module("anthropic")
+        detail = (
+            f"{rules.model}; its SDK can be loaded and {wire.KEY} is set, but asks nothing here"
+        )
+        yield Row("judge", "ok", detail)
 
 
 def _paused(visit: Visit) -> Iterator[Row]:
@@ -314,7 +353,7 @@ def _paused(visit: Visit) -> Iterator[Row]:
         policy = Policy(branch=visit.git.branch() or Policy().branch)
     reason = visit.store.paused(policy)
     if reason is None:
-        yield Row("paused", "ok", "no: commits can be made")
+        yield Row("paused", "ok", "no: branch, HEAD and index are ready for a commit")
     else:
         why, _, fix = reason.partition("; ")
         yield Row("paused", "problem", why, fix or None)
@@ -356,21 +395,26 @@ def _identity(visit: Visit) -> Iterator[Row]:
 
 
 def _signing(visit: Visit) -> Iterator[Row]:
-    signs = visit.git.text("config", "--type=bool", "--get", "commit.gpgSign", ok=(0, 1))
-    if signs != "true":
+    settings = visit.git.settings()
+    if not settings.signs:
         yield Row("signing", "ok", "off: commits are not signed")
         return
     form = visit.git.text("config", "--get", "gpg.format", ok=(0, 1)) or "openpgp"
     program, named_here = _signer(visit, form)
     path = shutil.which(Path(program).expanduser()) if program else None
     aside = "; the program that the vault's own config names is not used" if named_here else ""
-    if path:
-        yield Row("signing", "ok", f"on, by {path} ({form}){aside}")
+    if path is None:
+        named = program or "the program that signs"
+        fix = f"install {named}, or git config --local commit.gpgSign false"
+        yield Row("signing", "problem", f"on, and {program or form} is not found{aside}", fix)
         return
-    fix = (
-        f"install {program or 'the program that signs'}, or git config --local commit.gpgSign false"
-    )
-    yield Row("signing", "problem", f"on, and {program or form} is not found{aside}", fix)
+    try:
+        visit.git.committer.try_signing(visit.now, settings)
+    except PausedError as error:
+        why, _, fix = str(error).removeprefix("paused: ").rpartition("; ")
+        yield Row("signing", "problem", f"on, by {path} ({form}), and fails: {why}{aside}", fix)
+    else:
+        yield Row("signing", "ok", f"on, by {path} ({form}), which has just signed{aside}")
 
 
 def _signer(visit: Visit, form: str) -> tuple[str | None, bool]:
@@ -407,12 +451,41 @@ def _hooks(visit: Visit) -> Iterator[Row]:
         yield Row(
             "hooks", "note", f"{path.name} was not installed by init: git runs it; {_NEVER}", fix
         )
-    gone = setup.idle_hooks(visit.git)
-    for path in gone:
-        detail = f"{path.name} does nothing: the Python that it names is gone"
-        yield Row("hooks", "problem", detail, "skillvault init")
-    if not (hooks or gone):
-        yield Row("hooks", "ok", "only those that init installed")
+    troubles = list(_own_hooks(visit))
+    yield from troubles
+    if not (hooks or troubles):
+        yield Row("hooks", "ok", "only those that init installed, and their Python runs")
+
+
+def _own_hooks(visit: Visit) -> Iterator[Row]:
+    """The hooks of `init` that are missing or do nothing."""
+    if not (visit.git.hooks_dir() / setup.HOOKS[0]).exists():
+        detail = f"there is no {setup.HOOKS[0]} hook: a broken skill is committed unnoticed"
+        yield Row("hooks", "note", detail, "skillvault init")
+    for path, python in setup.installed_hooks(visit.git).items():
+        idle = f"{path.name} does nothing"
+        if not os.access(path, os.X_OK):
+            fix = f"chmod +x {shlex.quote(str(path))}"
+            yield Row("hooks", "problem", f"{idle}: it is not executable", fix)
+        elif shutil.which(python) is None:
+            detail = f"{idle}: the Python that it names is gone"
+            yield Row("hooks", "problem", detail, "skillvault init")
+        elif python != sys.executable:  # anybody may have written it there
+            detail = f"{path.name} names another Python, {python}, which is not tried"
+            yield Row("hooks", "note", detail, "skillvault init")
+        elif trouble := _trouble_of_python(visit.root):
+            yield Row("hooks", "problem", f"{idle}: {trouble}", "skillvault init")
+
+
+@cache
+def _trouble_of_python(root: Path) -> str | None:
+    """Why this Python cannot run the program in a folder as git would call it; None if it can."""
+    command = [sys.executable, "-P", "-c", "import skillvault"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)
+    if done.returncode == 0:
+        return None
+    return f"{sys.executable} does not find skillvault without PYTHONPATH; install it there"
 
 
 # ── locks ────────────────────────────────────────────────────────────────────────────
@@ -461,6 +534,8 @@ def _waiting(visit: Visit) -> Iterator[Row]:
     inbox = Inbox(visit.root)
     counts = {"inbox": len(inbox.names()), "quarantine": len(inbox.quarantine.names())}
     nexts = {"inbox": "skillvault run", "quarantine": "skillvault quarantine list"}
+    if any(row.state == "problem" for row in visit.rows):
+        nexts["inbox"] = "mend what is a problem above, then skillvault run"
     for name, count in counts.items():
         if not (visit.root / name).is_dir():
             yield Row(name, "note", "there is no such folder", "skillvault init")
@@ -481,36 +556,57 @@ def _age(seconds: float) -> str:
 
 
 class Space(Struct, frozen=True):
-    """What a file system has left; `inodes` is None if it does not count them."""
+    """What a file system has left; `inodes` is None if it does not count them.
+
+    `error` is what became of a file that was made there; None if it could be written.
+    """
 
     free: int
     inodes: int | None
-    writable: bool
+    error: OSError | None = None
 
 
 def _disk(visit: Visit) -> Iterator[Row]:
     yield disk_row("disk", visit.root, _space(visit.root))
     own, common = visit.dirs
-    for folder in dict.fromkeys((own, common)):
-        apart = folder.stat().st_dev != visit.root.stat().st_dev
-        if apart or not os.access(folder, os.W_OK):
-            yield disk_row("disk of git", folder, _space(folder))
+    inbox = [visit.root / name for name in (layout.INBOX, layout.UNTRUSTED, layout.QUARANTINE)]
+    git = [own, common, common / "objects", common / "refs/heads"]
+    for folder in filter(Path.is_dir, dict.fromkeys((*inbox, *git))):
+        space = _space(folder)
+        if space.error or folder.stat().st_dev != visit.root.stat().st_dev:
+            yield disk_row("disk of git" if folder in git else "disk", folder, space)
 
 
 def _space(folder: Path) -> Space:
     status = os.statvfs(folder)
     inodes = status.f_favail if status.f_files else None
-    return Space(status.f_bavail * status.f_frsize, inodes, os.access(folder, os.W_OK))
+    error = None
+    try:
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:  # where it can be, nameless
+            file.write(b"\0")
+    except OSError as refusal:
+        error = refusal
+    return Space(status.f_bavail * status.f_frsize, inodes, error)
+
+
+def _writing_fix(folder: Path, error: OSError) -> str:
+    """The way to make a folder writable."""
+    if error.errno == errno.EROFS:
+        return "mount its file system for writing, or work in a clone on another disk"
+    if error.errno not in (errno.EACCES, errno.EPERM):
+        return "free space or repair the disk; until then nothing is committed"
+    if folder.stat().st_uid == os.geteuid():
+        return f"chmod u+w {shlex.quote(str(folder))}"
+    return "ask its owner for the right to write there"
 
 
 def disk_row(name: str, folder: Path, space: Space) -> Row:
     """What a folder's file system has left, and whether that is enough."""
     counted = f", {space.inodes} inodes" if space.inodes is not None else ""
     detail = f"{folder}: {space.free // _MIB} MiB free{counted}"
-    if not space.writable:
-        return Row(
-            name, "problem", f"{detail}, not writable", f"chmod u+w {shlex.quote(str(folder))}"
-        )
+    if space.error:
+        why = disk.trouble(space.error) or f"not writable ({space.error.strerror})"
+        return Row(name, "problem", f"{detail}; {why}", _writing_fix(folder, space.error))
     inodes = space.inodes if space.inodes is not None else sys.maxsize
     if space.free < 50 * _MIB or inodes < 1000:
         return Row(
@@ -542,6 +638,6 @@ CHECKS: dict[str, Check] = {
     "merge driver": _driver,
     "locks": _locks,
     "last commit": _last,
-    "inbox": _waiting,
     "disk": _disk,
+    "inbox": _waiting,
 }

@@ -21,6 +21,7 @@ from skillvault.vault.evidence.code_base import (
     open_code_base,
     search_code,
 )
+from skillvault.vault.files import layout
 
 _PLACES = 5  # at which a broken rule is told
 
@@ -157,8 +158,8 @@ def versions(run: Run) -> dict[str, str]:
 def _named_places(run: Run) -> dict[str, Path]:
     """Each code base as it was named, and where it is."""
     if run.options.code:
-        return {str(path): path.resolve() for path in run.options.code}
-    return {name: (run.store.root / name).resolve() for name in run.policy.capture.code}
+        return {str(path): layout.real_path(path) for path in run.options.code}
+    return {name: layout.real_path(run.store.root / name) for name in run.policy.capture.code}
 
 
 def _version_at(place: Path) -> str:

@@ -20,6 +20,7 @@ from skillvault.model.errors import BadInputError, GitError, UsageError
 from skillvault.model.records import Problem, Skill
 from skillvault.model.text.text import listed
 from skillvault.review.skill_sources import Offer
+from skillvault.vault.files import layout
 
 _INTERNAL = "agent-skills.metadata.internal"
 _NAMED = 20  # skills of a source that a refusal names
@@ -106,7 +107,7 @@ def read_path(path: Path, format_name: str | None = None) -> tuple[list[Incoming
 
     UsageError where there is no skill, or no such format.
     """
-    place = path.expanduser().resolve()
+    place = layout.real_path(path.expanduser())
     place = place.parent if place.name in NAMES else place
     tree = _tree(place)
     name = format_name or format_of(tree)

@@ -16,6 +16,7 @@ from skillvault.exchange.source_tree import SkillPaths, SourceTree, files_of, sk
 from skillvault.exchange.sources import SkillSource
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Problem
+from skillvault.vault.files import layout
 from skillvault.vault.git import remote
 
 Files = Mapping[str, bytes]
@@ -59,7 +60,7 @@ def opened(source: SkillSource) -> Iterator[Opened]:
 
 
 def _folder_of(source: SkillSource) -> Path:
-    place = Path(source.url).expanduser().resolve()
+    place = layout.real_path(Path(source.url).expanduser())
     if not place.is_dir():
         raise UsageError(f"{source.url}: no folder; name the folder of a skill, or one above it")
     return place

@@ -13,7 +13,7 @@ from msgspec import Struct
 from skillvault.exchange import source_tree
 from skillvault.exchange.skills import formats
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.export import Export, LeftOut, OutgoingSkill
+from skillvault.model.export import Export, LeftOut, OutgoingSkill, Units
 from skillvault.model.records import Elsewhere, Problem, Shelved
 from skillvault.model.text.text import listed
 from skillvault.serving import shelf as shelves
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 class Exported(Struct, frozen=True):
     """What an export did: the skills in it, best first, and what of its folder it changed.
 
+    `skills` stand there as they are in the vault; of the `changed` ones something was written.
     `cut` is to how many characters descriptions were cut, None if all are whole.
     `written` and `removed` are paths below the folder; `left` is what a person, or nobody of ours,
     wrote there.
@@ -38,6 +39,7 @@ class Exported(Struct, frozen=True):
     format: str
     folder: str
     skills: list[str]
+    changed: list[str]
     left_out: list[LeftOut]
     cut: int | None
     written: list[str]
@@ -80,10 +82,14 @@ class Exporter:
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
         with guarded():
             synced = export_folder.sync(root, to, export, drafts, dry=dry)
+        places = {name: _places(export.units, name) for name in export.skills}
+        refused = {problem.path for problem in synced.left}
+        skills = [name for name in export.skills if not places[name] & refused]
         return Exported(
             format=to,
             folder=str(target),
-            skills=list(export.skills),
+            skills=skills,
+            changed=[name for name in skills if places[name] & {*synced.written}],
             left_out=[*export.left_out, *unread],
             cut=export.cut,
             **msgspec.structs.asdict(synced),
@@ -108,9 +114,15 @@ class Exporter:
         vault = self._store.root.resolve()
         shut = [vault / name for name in (*layout.FOLDERS, *layout.LOCAL)]
         for unit in export.units:
-            place = (root / unit).resolve()
+            place = layout.real_path(root / unit)
             if any(place.is_relative_to(closed) for closed in shut):
                 raise UsageError(f"{root}: belongs to the vault itself; export to another folder")
+
+
+def _places(units: Units, skill: str) -> set[str]:
+    """The files of a skill in an export; where none bears its name, those of all skills are."""
+    paths = {str(Path(unit, path)) for unit, files in units.items() for path in files}
+    return {p for p in paths if skill in (*Path(p).parts, Path(p).stem)} or paths
 
 
 def _writer(name: str) -> "formats.Writer":

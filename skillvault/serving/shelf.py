@@ -51,6 +51,7 @@ from skillvault.serving.background import (
 from skillvault.serving.folders import Folders
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers as shelves
+from skillvault.vault.files import layout
 from skillvault.vault.index.records import ref_from
 from skillvault.vault.index.skills import SkillRow, SkillStatusRow
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
@@ -102,7 +103,7 @@ class Shelf:
         """
         if shelves.is_shut(self._store.root, Path(folder)):
             raise UsageError(f"{folder}: {shelves.SHUT}; add another folder")
-        place = Path(folder).resolve()
+        place = layout.real_path(Path(folder))
         self._folders.add_folder(place)
         return [one for one in self.problems if Path(one.path).is_relative_to(place)]
 

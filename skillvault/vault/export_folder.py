@@ -19,6 +19,7 @@ from skillvault.model.export import Export, OwnPart
 from skillvault.model.records import Problem
 from skillvault.vault.commit.files import draft_file, place_file, remove_file
 from skillvault.vault.commit.locks import folder_lock
+from skillvault.vault.files import layout
 from skillvault.vault.git.trees import EXECUTABLE
 
 LIST = ".skillvault-export.json"
@@ -174,7 +175,7 @@ def _is_as(content: bytes | None, target: bytes | None) -> bool:
 
 def _inside(root: Path, place: str) -> Path:
     """Where a path leads, links followed; BadInputError where that is outside the folder."""
-    base = root.resolve()
+    base = layout.real_path(root)
     try:
         target = (base / place).resolve()
     except (OSError, RuntimeError):  # links in a circle
@@ -286,7 +287,7 @@ def _place_content(root: Path, place: str, content: bytes | None, drafts: Path) 
     before = _standing(root, place)
     if _is_as(before, content):
         return
-    base = root.resolve()
+    base = layout.real_path(root)
     target = _inside(root, place).relative_to(base).as_posix()
     if content is None:
         if "/" in target:

@@ -1,10 +1,12 @@
 """Making a vault from vault_template/, and mending what a clone of one lacks."""
 
+import os
 import re
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from skillvault.vault.git.upstream import clone_name
 BRANCH = "main"
 HUNKS = "diff.skillvault.xfuncname"
 KEY_LINE = "^[A-Za-z_]+:.*$"
+HOOKS = ("pre-commit", "post-merge")
 _MARK = "# Installed by `skillvault init"
 _RULES_MERGE = re.compile(
     rf"^/?{re.escape(layout.LEARNINGS)}\s(?:.*\s)?[-!]?merge(?:=(\S+))?(?=\s|$)", re.MULTILINE
@@ -47,6 +50,13 @@ def check_place(root: Path, domains: Sequence[str], *, nested: bool = False) -> 
     `nested`: it may lie inside another repository.
     """
     check_domains(domains)
+    if advice := layout.bare_advice(root):
+        raise UsageError(f"{root}: {advice}")
+    outer = next((f for f in root.parents if layout.bare_advice(f)), None)
+    if outer is not None or root.name == ".git":
+        raise UsageError(f"{root}: is the place of a git dir; choose a folder outside it")
+    if taken := [name for name in layout.LOCAL if (root / name).is_file()]:
+        raise UsageError(f"{root / taken[0]}: must be a folder in a vault; rename that file")
     outer = next((f for f in root.parents if (f / layout.MARK).is_file()), None)
     if outer is not None and not (root / layout.MARK).is_file():
         raise UsageError(f"{root}: is inside the vault {outer}; choose a folder outside it")
@@ -56,6 +66,32 @@ def check_place(root: Path, domains: Sequence[str], *, nested: bool = False) -> 
             f"{root}: is inside the git repository {outer}, which would not hold the vault's "
             "files; choose a folder outside it, or pass --nested for a repository of its own"
         )
+
+
+@contextmanager
+def undone_on_failure(root: Path) -> Iterator[None]:
+    """Remove what the block made in `root` and above it, if it fails; what stood there stays.
+
+    A commit that was made in a repository of the person's stays too, and what is in it.
+    """
+    places = [root / name for name in (".git", ".git/skillvault", *_TEMPLATE, *layout.LOCAL)]
+    absent = [place for place in places if not os.path.lexists(place)]
+    folders = [folder for folder in (root, *root.parents) if not folder.exists()]
+    try:
+        yield
+    except BaseException:
+        if root / ".git" in absent or not _is_committed(root):
+            for place in filter(os.path.lexists, absent):  # False too for a name that is too long
+                shutil.rmtree(place) if place.is_dir() else place.unlink()
+            for folder in folders:
+                if folder.is_dir() and not any(folder.iterdir()):
+                    folder.rmdir()
+        raise
+
+
+def _is_committed(root: Path) -> bool:
+    """Whether a repository's HEAD has a vault."""
+    return Git(root).answer("cat-file", "-e", f"HEAD:{layout.MARK}", ok=(0, 1, 128))[0] == 0
 
 
 def check_domains(domains: Sequence[str]) -> None:
@@ -106,11 +142,6 @@ def repository(root: Path) -> tuple[Git, str]:
     """(git, branch) of the repository at `root`, made where there is none."""
     root.mkdir(parents=True, exist_ok=True)
     git = Git(root)
-    if (root / "HEAD").is_file() and (root / "objects").is_dir():
-        raise UsageError(
-            f"{root}: a bare repository, or the git dir of one; clone it, and run `skillvault "
-            "init` in the clone"
-        )
     if not (root / ".git").exists():
         if nameless := git.committer.nameless(git.settings()):
             raise PausedError(f"paused: {nameless}")
@@ -170,17 +201,12 @@ def _install(root: Path, git: Git, name: str, report: SetupReport) -> None:
     report.did.append(f"the {name} hook")
 
 
-def idle_hooks(git: Git) -> list[Path]:
-    """The hooks that `init` installed and whose Python is gone: they let everything pass."""
-    places = [git.hooks_dir() / name for name in ("pre-commit", "post-merge")]
+def installed_hooks(git: Git) -> dict[Path, str]:
+    """The hooks that `init` installed, each with the Python that it names."""
+    places = [git.hooks_dir() / name for name in HOOKS]
     texts = {p: p.read_text(encoding="utf-8", errors="replace") for p in places if p.is_file()}
     pythons = {p: _PYTHON.search(text) for p, text in texts.items() if _MARK in text}
-    return [p for p, python in pythons.items() if python and not _runs(python[1])]
-
-
-def _runs(quoted: str) -> bool:
-    words = shlex.split(quoted)
-    return len(words) == 1 and shutil.which(words[0]) is not None
+    return {p: "".join(shlex.split(python[1])) for p, python in pythons.items() if python}
 
 
 def _exclude(root: Path, git: Git, report: SetupReport) -> None:
@@ -231,10 +257,10 @@ def _install_driver(root: Path, git: Git) -> None:
             file.write("\n".join([*lines, ""]))
 
 
-def lacks_driver(root: Path, git: Git) -> bool:
-    """Whether .gitattributes names the driver and the clone's config has none."""
+def named_driver(root: Path, git: Git) -> str | None:
+    """The command of the merge driver, "" if the clone's config has none; None if none is due."""
     names = ATTRIBUTE in _content(root / ".gitattributes")
-    return names and not git.text("config", "--get", DRIVER, ok=(0, 1))
+    return git.text("config", "--get", DRIVER, ok=(0, 1)) if names else None
 
 
 def _content(path: Path) -> str:

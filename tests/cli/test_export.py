@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
+from skillvault.exchange.skills.formats import SKILL_FORMATS
 from tests.conftest import Person
 
 PAGE = "---\nname: {name}\ndescription: Use before {name}.\n---\n\n# {name}\n"
@@ -58,6 +59,7 @@ def test_a_program_reads_the_same(served: Vault, tmp_path: Path) -> None:
     said = json.loads(call(served, "export", "--to", "well-known", out, "--json").stdout)
     assert said == {
         "format": "well-known",
+        "changed": ["one", "two"],
         "folder": str(out),
         "skills": ["one", "two"],
         "left_out": [],
@@ -102,3 +104,26 @@ def test_options_that_do_not_go_together_are_refused(
     page.write_text("## Style\n")
     refused = call(vault, "import", args[0], page, *args[1:])
     assert sentence in str(refused.exception)
+
+
+FORMATS = [name for name, format_ in SKILL_FORMATS.items() if format_.write]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_skill_counts_as_exported_if_something_of_it_was_written(
+    served: Vault, tmp_path: Path, name: str
+) -> None:
+    command = ("export", "--to", name, tmp_path / "out")
+    assert call(served, *command).stdout.startswith("exported 2 skills to")
+    assert call(served, *command).stdout.startswith("exported 0 skills to")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_skill_that_is_refused_does_not_count(served: Vault, tmp_path: Path, name: str) -> None:
+    call(served, "export", "--to", name, tmp_path / "out")
+    texts = [p for p in (tmp_path / "out").rglob("*.md") if "one" in p.read_text()]
+    for path in texts:
+        path.write_text(path.read_text().replace("Use before one.", "Mine."))
+    done = call(served, "export", "--to", name, tmp_path / "out", "--json")
+    said = json.loads(done.stdout)
+    assert (done.exit_code, "one" in said["skills"], said["changed"]) == (1, False, [])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import tomllib
 from pathlib import Path
@@ -11,8 +12,11 @@ from click.testing import CliRunner, Result
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
+from skillvault.model.errors import UsageError
 from tests.conftest import NOW
 from tests.given import as_file, raw
+from tests.thorough import one_of
+from tests.vault.test_init_places import NAMES
 
 CLIENTS = ["claude-code", "codex"]
 SETTINGS = '{\n    "permissions": {"allow": ["Bash(ls)"]},\n    "hooks": {"Stop": [ ]}\n}'
@@ -200,3 +204,38 @@ def test_a_server_of_a_person_under_our_name_is_left(vault: Vault, project: Path
     done = run(vault, "codex", "--project", str(project))
     assert (done.exit_code, config.read_text()[-7:]) == (1, '"mine"\n')
     assert "has a server of this name already" in done.stderr
+
+
+@pytest.mark.parametrize("name", [*one_of(4, NAMES[:-1]), "a\x7f\n"])
+def test_the_clients_call_the_vault_by_whatever_name_it_has(
+    vault: Vault, tmp_path: Path, name: str
+) -> None:
+    root = tmp_path / name
+    vault.root.rename(root)
+    project = tmp_path / "project"
+    project.mkdir()
+    for client in CLIENTS:
+        words = ["--vault", str(root), "setup", client, "--project", str(project)]
+        assert CliRunner().invoke(cli, words).exit_code == 0
+    servers = [
+        tomllib.loads((project / ".codex/config.toml").read_text())["mcp_servers"]["skillvault"],
+        json.loads((project / ".mcp.json").read_text())["mcpServers"]["skillvault"],
+    ]
+    hooks = [
+        json.loads((project / place).read_text())["hooks"]["Stop"][0]["hooks"][0]["command"]
+        for place in (".codex/hooks.json", ".claude/settings.local.json")
+    ]
+    for call in (*(server["args"] for server in servers), *map(shlex.split, hooks)):
+        assert call[call.index("--vault") + 1] == str(root)
+
+
+def test_a_name_that_a_client_s_settings_cannot_hold_is_refused(
+    vault: Vault, project: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / os.fsdecode(b"\xff")
+    vault.root.rename(root)
+    everything = tree(project)
+    for client in CLIENTS:
+        words = ["--vault", str(root), "setup", client, "--project", str(project)]
+        assert isinstance(CliRunner().invoke(cli, words).exception, UsageError)
+    assert tree(project) == everything

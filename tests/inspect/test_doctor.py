@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.inspect.doctor import CHECKS, Row, Space, Visit, _guarded, disk_row
-from skillvault.model.errors import BadInputError, GitError
+from skillvault.model.errors import BadInputError, GitError, NotAVaultError
 from skillvault.vault.commit.locks import writer_lock
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
@@ -49,8 +49,8 @@ def problems(root: Path) -> dict[str, str]:
 # ── a vault that works ───────────────────────────────────────────────────────────────
 
 
-def test_a_sound_vault_has_no_problem_and_nothing_to_note(vault: Vault) -> None:
-    assert (problems(vault.root), states(vault.root, "note")) == ({}, {})
+def test_a_sound_vault_has_no_problem_and_nothing_to_note(hooked: Vault) -> None:
+    assert (problems(hooked.root), states(hooked.root, "note")) == ({}, {})
 
 
 def test_looking_changes_no_file(vault: Vault) -> None:
@@ -67,8 +67,12 @@ def test_looking_changes_no_file(vault: Vault) -> None:
     assert every() == before
 
 
-def test_the_vault_is_found_upward(vault: Vault) -> None:
-    assert rows(vault.root / "inbox")["vault"][0].detail == str(vault.root)
+def test_without_a_name_the_vault_is_found_upward(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(vault.root / "inbox")
+    (row,) = [row for row in Vault.doctor(now=NOW) if row.check == "vault"]
+    assert row.detail == str(vault.root)
 
 
 def test_the_versions_are_told(vault: Vault) -> None:
@@ -95,8 +99,9 @@ def test_a_folder_that_is_no_vault_says_how_to_make_one(tmp_path: Path) -> None:
     assert rows(tmp_path)["repository"][0].fix == "skillvault init"
 
 
-def test_a_folder_that_does_not_exist_is_no_traceback(tmp_path: Path) -> None:
-    assert "repository" in problems(tmp_path / "not" / "here")
+def test_a_folder_that_does_not_exist_is_no_vault(tmp_path: Path) -> None:
+    with pytest.raises(NotAVaultError, match="no vault here"):
+        Vault.doctor(tmp_path / "not" / "here")
 
 
 def test_a_repository_without_a_commit_is_told(tmp_path: Path) -> None:
@@ -313,19 +318,19 @@ def test_what_waits_is_counted_with_the_next_step(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize(
-    ("free", "inodes", "writable", "state"),
+    ("free", "inodes", "error", "state"),
     [
-        (500 * MIB, 10_000, True, "ok"),
-        (500 * MIB, None, True, "ok"),
-        (500 * MIB - 1, None, True, "note"),
-        (500 * MIB, 9_999, True, "note"),
-        (50 * MIB, 10_000, True, "note"),
-        (50 * MIB - 1, 10_000, True, "problem"),
-        (500 * MIB, 999, True, "problem"),
-        (500 * MIB, 10_000, False, "problem"),
+        (500 * MIB, 10_000, None, "ok"),
+        (500 * MIB, None, None, "ok"),
+        (500 * MIB - 1, None, None, "note"),
+        (500 * MIB, 9_999, None, "note"),
+        (50 * MIB, 10_000, None, "note"),
+        (50 * MIB - 1, 10_000, None, "problem"),
+        (500 * MIB, 999, None, "problem"),
+        (500 * MIB, 10_000, OSError(30, "Read-only file system"), "problem"),
     ],
 )
 def test_a_disk_must_have_room(
-    free: int, inodes: int | None, writable: bool, state: str, tmp_path: Path
+    free: int, inodes: int | None, error: OSError | None, state: str, tmp_path: Path
 ) -> None:
-    assert disk_row("disk", tmp_path, Space(free, inodes, writable)).state == state
+    assert disk_row("disk", tmp_path, Space(free, inodes, error)).state == state

@@ -123,8 +123,9 @@ def claim(descriptor: int) -> bool:
 
 def holder(path: Path) -> str | None:
     """The process that holds this flock, in words; None if nobody does."""
+    access = os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY  # a disk may be read-only
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, access | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:

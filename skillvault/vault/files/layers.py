@@ -48,21 +48,21 @@ def seeds() -> Path:
 
 def is_shut(root: Path, folder: Path) -> bool:
     """Whether a folder holds, or lies in, one of the vault's that is never served."""
-    place = folder.resolve()
-    others = [(root / shut).resolve() for shut in _SHUT]
+    place = layout.real_path(folder)
+    others = [layout.real_path(root / shut) for shut in _SHUT]
     return any(place.is_relative_to(one) or one.is_relative_to(place) for one in others)
 
 
 def outside(root: Path, dirs: Iterable[str]) -> list[Path]:
     """Those of the policy's folders that do not lie in the vault, links followed."""
-    home = root.resolve()
-    places = ((root / name).resolve() for name in dirs)
+    home = layout.real_path(root)
+    places = (layout.real_path(root / name) for name in dirs)
     return [place for place in places if not place.is_relative_to(home)]
 
 
 def allowed(root: Path, names: Iterable[str]) -> tuple[Path, ...]:
     """The folders that `git config skillvault.dirs` names, on this machine."""
-    return tuple((root / os.path.expanduser(name)).resolve() for name in names)  # noqa: PTH111
+    return tuple(layout.real_path(root / os.path.expanduser(name)) for name in names)  # noqa: PTH111
 
 
 def domains(
@@ -82,7 +82,7 @@ def domains(
         else:
             places.append(place)
     for name in dirs:
-        place = (root / name).resolve()
+        place = layout.real_path(root / name)
         if is_shut(root, place):
             message = f"{SHUT}; remove it from `shelf.dirs` in vault.yaml"
             problems.append(Problem(name, "shelf.dirs", "not-served", message))

@@ -3,7 +3,9 @@
 Paths are POSIX, relative to the root. Only slugs ever become part of one.
 """
 
+import os
 import re
+import shlex
 from datetime import UTC
 from functools import lru_cache
 from pathlib import Path
@@ -58,14 +60,45 @@ _LINKS = ".links.yaml"  # how the name of a list of links ends, beside the recor
 _SKILL_LINKS = re.compile(r"^links/(?P<id>[^/]+)\.yaml\Z")
 
 
+def real_path(path: Path) -> Path:
+    """The path without links; links in a circle stay, for whoever opens it to fail on."""
+    return Path(os.path.realpath(path))
+
+
 def find_root(start: Path) -> Path:
     """The nearest folder at or above `start` that holds a vault.yaml."""
-    start = start.resolve()
-    for folder in (start, *start.parents):
-        if (folder / MARK).is_file():
-            return folder
-    raise NotAVaultError(
-        f"{start}: no vault here or above it (no {MARK}); run `skillvault init` or pass --vault"
+    start = real_path(start)
+    root = vault_above(start)
+    if root is None:
+        fix = bare_advice(start) or "run `skillvault init` or pass --vault"
+        raise NotAVaultError(f"{start}: no vault here or above it (no {MARK}); {fix}")
+    return root
+
+
+def named_root(place: Path) -> Path:
+    """The folder of the vault that somebody named, never one above it."""
+    folder = real_path(place)
+    root = vault_above(folder)
+    if root == folder:
+        return folder
+    fix = bare_advice(folder) or "correct the path, or run `skillvault init` there"
+    if root is not None:
+        fix = f"the vault above it is {root}"
+    raise NotAVaultError(f"{place}: no vault here (no {MARK} in it); {fix}")
+
+
+def vault_above(folder: Path) -> Path | None:
+    """The nearest folder at or above this one that holds a vault.yaml; None if there is none."""
+    return next((f for f in (folder, *folder.parents) if (f / MARK).is_file()), None)
+
+
+def bare_advice(folder: Path) -> str | None:
+    """The advice about a bare repository or the git dir of one; None for any other folder."""
+    if not ((folder / "HEAD").is_file() and (folder / "objects").is_dir()):
+        return None
+    return (
+        "it is a bare repository, or the git dir of one, without a vault's files; clone it: "
+        f"git clone {shlex.quote(str(folder))} DIR && skillvault init DIR"
     )
 
 

@@ -6,7 +6,8 @@ over. They are the committer always, and the author of what the program did not 
 
 import os
 import re
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ _SIGNING_WAIT = 10.0  # seconds that a signature may take, an agent asking for a
 _NAMED_OTHERWISE = {"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"}  # in a person's environment
 _TIME = re.compile(rb"\ncommitter .*> (\d+) ")
 _WHEN = re.compile(rb"> \d+ \+0000$", re.MULTILINE)
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git knows it without an object
 PROGRAM = ("skillvault", "skillvault@localhost")  # its name and its address as an author
 
 
@@ -103,12 +105,25 @@ class Committer:
         at = datetime.fromtimestamp(int(when[1]) if when else 0, UTC)
         return self.commits([draft], parent, at, settings)[0]
 
+    def try_signing(self, at: datetime, settings: Settings) -> None:
+        """Sign a commit that is kept nowhere; PausedError as of one that is."""
+        draft = CommitDraft(EMPTY_TREE, "Try to sign")
+        with tempfile.TemporaryDirectory(prefix="skillvault-") as place:
+            self._commit_tree(draft, (), at, settings, where={"GIT_OBJECT_DIRECTORY": place})
+
     def _commit_tree(
-        self, draft: CommitDraft, parents: Sequence[str], at: datetime, settings: Settings
+        self,
+        draft: CommitDraft,
+        parents: Sequence[str],
+        at: datetime,
+        settings: Settings,
+        *,
+        where: Mapping[str, str] | None = None,
     ) -> str:
         args = [part for parent in parents for part in ("-p", parent)]
         args += [*(["-S"] if settings.signs else []), "-F", "-"]
         env = {"GIT_AUTHOR_DATE": stamp(at), "GIT_COMMITTER_DATE": stamp(at), **settings.signing}
+        env |= where or {}
         if draft.by_program:
             env |= dict(zip(("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"), PROGRAM, strict=True))
         text = _message(draft.message)

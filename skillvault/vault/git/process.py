@@ -48,6 +48,7 @@ _OFF = (
     "trailer.separators=:",
 )  # fmt: skip
 _SETTINGS = tuple(part for setting in _OFF for part in ("-c", setting))
+OWNER_REMEDY = "git config --global --add safe.directory"  # how git says to trust another's folder
 COMPLETION = "git config --unset remote.origin.partialclonefilter && git fetch --refetch"
 PARTIAL = f"this clone is partial and lacks what is needed; run `{COMPLETION}`"
 
@@ -66,10 +67,11 @@ def is_ours(words: Sequence[str]) -> bool:
 
 
 def failure_of(command: str, err: bytes) -> str:
-    """Git's own words for a failure, in one line."""
-    lines = [line for line in err.decode(errors="replace").splitlines() if line.strip()]
+    """Git's own words for a failure, in one line; whole if they say what to do about an owner."""
+    lines = [line.strip() for line in err.decode(errors="replace").splitlines() if line.strip()]
     fatal = next((i for i, line in enumerate(lines) if "fatal:" in line), 0)
-    words = " ".join(lines[fatal : fatal + 2]) or "failed without a message"
+    end = None if any(OWNER_REMEDY in line for line in lines) else fatal + 2
+    words = " ".join(lines[fatal:end]) or "failed without a message"
     return f"git {command}: {words}" + (f"; {PARTIAL}" if "promisor remote" in words else "")
 
 

@@ -24,7 +24,7 @@ from skillvault.vault.git.config import LISTING, Believed, Settings, believed
 from skillvault.vault.git.history import History
 from skillvault.vault.git.index_file import IndexFile
 from skillvault.vault.git.objects import Objects
-from skillvault.vault.git.process import Runner, as_environment
+from skillvault.vault.git.process import OWNER_REMEDY, Runner, as_environment
 from skillvault.vault.git.ref_transaction import RefTransaction, RefUpdate
 from skillvault.vault.git.trees import Entry
 
@@ -102,6 +102,8 @@ class Git:
             options = ("--show-prefix", "--git-dir", "--git-common-dir", "--show-object-format")
             answer = self.run("rev-parse", *options)
         except GitError as error:
+            if OWNER_REMEDY in str(error):
+                raise NotAVaultError(f"{self.root}: {error}") from None
             raise NotAVaultError(
                 f"{self.root}: not the root of a git repository ({error}); "
                 "run `skillvault init` there"

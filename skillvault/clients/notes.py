@@ -9,7 +9,7 @@ import os
 import stat
 import time
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
@@ -150,11 +150,18 @@ def read_notes(path: Path) -> tuple[list[Note | None], BadInputError | None]:
     notes, damage = list[Note | None](), _damage("too large") if len(data) > MOST else None
     for number, line in enumerate(data.splitlines(), 1):
         try:
-            notes.append(_DECODER.decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            notes.append(_note_in(line))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
             notes.append(None)
             damage = damage or _damage(f"line {number} is no note ({error})", number)
     return notes, damage
+
+
+def _note_in(line: bytes) -> Note:
+    note: Note = _DECODER.decode(line)
+    if isinstance(note, PromptNote | CallNote | WordNote):
+        note.at.astimezone(UTC)  # OverflowError for a time that the calendar does not have
+    return note
 
 
 def _damage(what: str, line: int | None = None) -> BadInputError:

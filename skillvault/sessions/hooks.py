@@ -471,7 +471,7 @@ def _told_by_transcript(prompted: Prompted, header: "events.Header") -> "Iterato
                 begun = True
             elif not getattr(event, "aside", False):
                 yield event
-    except BadInputError:
+    except (BadInputError, ValueError):  # it cannot be read, or is no name of a file
         return  # the notes tell what was done
     header.model, header.branch = transcript.header.model, transcript.header.branch
 

@@ -161,6 +161,7 @@ def test_leftover_notes_that_cannot_be_read_go_to_quarantine(client: Client, kin
 
 _CALL = b'{"type":"called","id":"t-9","tool":"Bash","arguments":%s,"output":"1 failed",%s}\n'
 _NAIVE = _CALL % (b"{}", b'"is_error":true,"exit_code":1,"at":"2026-11-20T12:00:00"')
+_LATE = _CALL % (b"{}", b'"is_error":true,"exit_code":1,"at":"9999-12-31T23:59:59-14:00"')
 _DEEP = _CALL % (b'{"a":%s}' % (b"[" * 100_000), b'"is_error":true')
 _DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "cut": lambda data: data + b'{"type":"sai',
@@ -168,6 +169,7 @@ _DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "number": lambda data: data + b"7\n",
     "blank": lambda data: data + b"\n",
     "naive time": lambda data: data + _NAIVE,
+    "no time": lambda data: data + _LATE,
     "deep": lambda data: data + _DEEP,
 }
 

@@ -200,3 +200,9 @@ def test_a_server_of_a_person_under_our_name_is_left(vault: Vault, project: Path
     done = run(vault, "codex", "--project", str(project))
     assert (done.exit_code, config.read_text()[-7:]) == (1, '"mine"\n')
     assert "has a server of this name already" in done.stderr
+
+
+def test_what_is_kept_of_a_persons_files_is_its_owner_s_alone(vault: Vault, project: Path) -> None:
+    assert run(vault, "claude-code", "--project", str(project)).exit_code == 0
+    (place,) = (vault.root / ".git/skillvault/clients").iterdir()
+    assert place.stat().st_mode & 0o777 == 0o600

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import stamp
-from skillvault.vault.disk import draft_name
+from skillvault.vault.disk import draft_name, private_mode
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import (
@@ -81,8 +81,7 @@ class Quarantine:
         folders = (self._inbox / "untrusted", self._folder)
         before = [folder.is_dir() for folder in folders]
         folders[0].mkdir(parents=True, exist_ok=True)
-        shared = self._inbox.parent.stat().st_mode & 0o020  # with the group, as the vault itself
-        folders[1].mkdir(mode=0o770 if shared else 0o700, exist_ok=True)
+        folders[1].mkdir(mode=private_mode(self._inbox.parent), exist_ok=True)
         return not all(before)
 
     # ── in ───────────────────────────────────────────────────────────────────────────

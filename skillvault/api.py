@@ -51,7 +51,7 @@ from skillvault.sessions import decision as decisions
 from skillvault.sessions import session_sources, transcripts
 from skillvault.team import sync as exchange_of_clones
 from skillvault.vault import setup
-from skillvault.vault.commit.store import Store, review_taken
+from skillvault.vault.commit.store import Store, clear_taken
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import Received
@@ -197,9 +197,6 @@ class Vault:
             judge = judges.unasked_judge(store, unasked) if batch else None
             intake = recording.Intake()
             if "record" in (wanted or registry.STEPS):
-                policy = store.head().policy
-                if not dry:
-                    review_taken(store.git, store.taken, policy.branch)
                 intake = recording.intake_of(self.inbox, store.head(), patience, now, dry=dry)
             options = runs.RunOptions(
                 dry=dry,
@@ -503,6 +500,7 @@ def _recovered(vault: Vault, *, dry: bool) -> Iterator[Store]:
     """The vault as it is, once what a killed run left half-made is undone."""
     if not dry:
         vault.store.recover()
+        clear_taken(vault.store)
     store = Store(vault.root, AGENDA, apart=True) if dry else vault.store
     try:
         yield store
@@ -517,6 +515,7 @@ def _recover_if_free(store: Store) -> None:
     """
     with suppress(VaultBusyError, PausedError):
         store.recover(wait=False)
+        clear_taken(store)
 
 
 def _unrefused(report: Report) -> Report:

@@ -1,5 +1,6 @@
 """The loop through the Python door, with a scripted judge where its words matter."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -298,10 +299,11 @@ def test_check_notes_what_the_shelf_names_in_vain(vault: Vault, person: Person) 
     assert "did you mean coding?" in checked.notes[2].message
 
 
-def test_a_folder_in_the_inbox_is_told(vault: Vault) -> None:
-    (vault.root / "inbox" / "agent-1").mkdir()
+def test_what_is_no_file_in_the_inbox_is_told(vault: Vault) -> None:
+    (vault.root / "inbox/agent-1").mkdir()
+    os.mkfifo(vault.root / "inbox/untrusted/pipe.yaml")
     waiting = vault.run(now=NOW).waiting
-    assert [w.path for w in waiting] == ["inbox/agent-1"]
+    assert [w.path for w in waiting] == ["inbox/agent-1", "inbox/untrusted/pipe.yaml"]
 
 
 def test_a_removed_record_is_asked_for_by_name(vault: Vault, person: Person) -> None:

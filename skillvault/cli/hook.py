@@ -22,6 +22,7 @@ from skillvault.clients.payload import EVENTS, payload_from
 from skillvault.model.errors import NotAVaultError
 from skillvault.sessions.hooks import MOST, HookedClient, Hooks, HookVault
 from skillvault.vault.commit.locks import DAEMON, holder
+from skillvault.vault.disk import private_mode
 from skillvault.vault.files import layout
 
 LOG = "hook.log"
@@ -37,8 +38,10 @@ def log_line(folder: Path, text: str) -> None:
     line = f"{at} {' '.join(text.split())[:_LINE]}\n".encode(errors="replace")
     if place.exists() and place.stat().st_size + len(line) > MOST_BYTES:
         draft = place.with_name(f".{LOG}.{os.getpid()}")
+        draft.touch(mode=private_mode(folder) & 0o666)
         draft.write_bytes(place.read_bytes()[-MOST_BYTES // 2 :].partition(b"\n")[2])
         draft.replace(place)
+    place.touch(mode=private_mode(folder) & 0o666)
     with place.open("ab") as file:
         file.write(line)
 
@@ -88,7 +91,9 @@ def hook(
     now = datetime.now(UTC).replace(microsecond=0)
     who = HookedClient(name=client, domain=domain, links=links)
     text = Hooks(vault_parts(vault), who, now).react(event, payload)
-    is_edge = event in ("SessionStart", "SessionEnd") and vault.inbox.names()
+    is_edge = event in ("SessionStart", "SessionEnd") and (
+        vault.inbox.names() or vault.store.taken.commits()
+    )
     # `skillvault watch`, if it runs, takes what lies in the inbox.
     if is_edge and holder(vault.store.git.dirs()[1] / "skillvault" / DAEMON) is None:
         start_detached(vault.root, "run")

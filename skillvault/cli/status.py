@@ -237,7 +237,8 @@ _SHOWN = 3  # edited files that are named
 @read_options
 def status(vault_path: Path | None, as_data: bool) -> None:
     """Show what is in the vault and what waits."""
-    state = open_vault(vault_path).status()
+    vault = open_vault(vault_path)
+    state = vault.status()
     if as_data:
         print_json(state)
         return
@@ -265,6 +266,8 @@ def status(vault_path: Path | None, as_data: bool) -> None:
     _print_judge(state.judge)
     if state.quarantine:
         echo(f"quarantine: {state.quarantine} file(s); `skillvault quarantine list` says why")
+    for reason, names in vault.inbox.obstacles().items():
+        echo(f"left in inbox/: {shown(', '.join(names))}: {reason}")
     if state.git:
         echo(f"{state.git}; {_of(state.inbox, 'file')} in inbox/ wait for it to end")
     _print_team(state)

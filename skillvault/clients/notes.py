@@ -6,16 +6,18 @@ client holds in its own transcript, is its owner's alone and is removed when the
 
 import hashlib
 import os
+import stat
 import time
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
+from skillvault.model.errors import BadInputError
 from skillvault.model.text.text import slug
 
 
@@ -39,8 +41,11 @@ def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) ->
 
 
 MOST = 4 * 1024 * 1024  # bytes of a session's notes
+FOLDER = "sessions"
 _HEX = 24
 _ABANDONED = 24 * 3600.0  # seconds after which nobody goes on with a session
+
+Time = Annotated[datetime, Meta(tz=True)]
 
 
 class SessionNote(Struct, frozen=True, kw_only=True, tag="opened"):
@@ -61,10 +66,10 @@ class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
     client: str
     domain: str
     text: str
-    at: datetime
+    at: Time
     cwd: str | None = None
     transcript: str | None = None
-    position: int = 0
+    position: Annotated[int, Meta(ge=0)] = 0
     shown: list[str] = []
     held_out: list[str] = []
 
@@ -78,14 +83,14 @@ class CallNote(Struct, frozen=True, kw_only=True, tag="called"):
     output: str
     is_error: bool
     exit_code: int | None
-    at: datetime
+    at: Time
 
 
 class WordNote(Struct, frozen=True, kw_only=True, tag="said"):
     """What the agent said when it stopped."""
 
     text: str
-    at: datetime
+    at: Time
 
 
 class QuestionNote(Struct, frozen=True, kw_only=True, tag="questioned"):
@@ -110,53 +115,70 @@ class SessionNotes:
 
     def __init__(self, folder: Path, session: str) -> None:
         digest = hashlib.sha256(session.encode(errors="replace")).hexdigest()[:_HEX]
-        self.path = folder / "sessions" / f"{digest}.jsonl"
+        self.path = folder / FOLDER / f"{digest}.jsonl"
 
     def append(self, *notes: Note) -> None:
         """Append notes in one write; a session that has too many gets no more."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         data = b"".join(msgspec.json.encode(note) + b"\n" for note in notes)
-        descriptor = os.open(
-            self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
-        )
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(self.path, flags, 0o600)
         try:
-            if os.fstat(descriptor).st_size + len(data) <= MOST:
+            state = os.fstat(descriptor)
+            if not stat.S_ISREG(state.st_mode):
+                raise _damage("no regular file")
+            size = state.st_size
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                data = b"\n" + data  # what was cut off spoils its own line alone
+            if size + len(data) <= MOST:
                 os.write(descriptor, data)
         finally:
             os.close(descriptor)
 
-    def __iter__(self) -> Iterator[Note]:
-        """The notes in their order; a line that is no note is left out."""
-        return _notes_in(self.path)
 
-    def remove(self) -> None:
-        """Forget the session."""
-        self.path.unlink(missing_ok=True)
-
-
-def abandoned_sessions(folder: Path) -> list[str]:
-    """The sessions whose client went away without a word, by their ids."""
-    place = folder / "sessions"
-    before = time.time() - _ABANDONED
-    files = sorted(place.glob("*.jsonl")) if place.is_dir() else []
-    old = [path for path in files if path.stat().st_mtime < before]
-    first = (next(iter(_notes_in(path)), None) for path in old)
-    return [n.session for n in first if isinstance(n, SessionNote | PromptNote) and n.session]
-
-
-def _notes_in(path: Path) -> Iterator[Note]:
-    if not path.exists():
-        return
-    with path.open("rb") as file:
-        for line in file:
-            note = _note_in(line)
-            if note is not None:
-                yield note
-
-
-def _note_in(line: bytes) -> Note | None:
+def read_notes(path: Path) -> tuple[list[Note | None], BadInputError | None]:
+    """(the notes of a file in their order, why not all of it can be read); None: a line is none."""
     try:
-        note: Note = _DECODER.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return [], _damage("no regular file")
+        with path.open("rb") as file:
+            data = file.read(MOST + 1)
+    except FileNotFoundError:
+        return [], None
+    except OSError as error:
+        return [], _damage(f"cannot be read ({error.strerror})")
+    notes, damage = list[Note | None](), _damage("too large") if len(data) > MOST else None
+    for number, line in enumerate(data.splitlines(), 1):
+        try:
+            notes.append(_note_in(line))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
+            notes.append(None)
+            damage = damage or _damage(f"line {number} is no note ({error})", number)
+    return notes, damage
+
+
+def _note_in(line: bytes) -> Note:
+    note: Note = _DECODER.decode(line)
+    if isinstance(note, PromptNote | CallNote | WordNote):
+        note.at.astimezone(UTC)  # OverflowError for a time that the calendar does not have
     return note
+
+
+def _damage(what: str, line: int | None = None) -> BadInputError:
+    message = f"notes of an agent's session: {what}; read what is left, then drop it"
+    return BadInputError(message, code="bad-notes", line=line)
+
+
+def abandoned_notes(folder: Path) -> list[Path]:
+    """The notes of this user's sessions whose client went away without a word."""
+    place = folder / FOLDER
+    files = sorted(place.glob("*.jsonl")) if place.is_dir() else []
+    return [path for path in files if _is_abandoned(path)]
+
+
+def _is_abandoned(path: Path) -> bool:
+    try:
+        state = path.lstat()
+    except FileNotFoundError:
+        return False  # another session handed it in
+    return state.st_uid == os.getuid() and state.st_mtime < time.time() - _ABANDONED

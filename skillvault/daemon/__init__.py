@@ -21,7 +21,7 @@ from skillvault.loop.registry import STEPS
 from skillvault.loop.run import Done, Report, Tracker
 from skillvault.model.errors import NotAVaultError, SkillvaultError
 from skillvault.vault.commit.pack import pack
-from skillvault.vault.commit.store import review_taken
+from skillvault.vault.commit.store import clear_taken
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import is_untrusted
 from skillvault.vault.files.inbox import WRITING
@@ -149,9 +149,7 @@ class Watch:
     def _due(self) -> bool:
         """Whether anything may have changed since the last completed run; never what."""
         store = self._vault.store
-        if store.taken.commits():
-            # What returns to the inbox is due.
-            review_taken(store.git, store.taken, store.head().policy.branch)
+        clear_taken(store)  # what returns to the inbox is due
         return bool(
             self._unfinished
             or self._day != _today()
@@ -205,8 +203,8 @@ class Watch:
         )
         self._cycles += any(done.change.step == "evaluate" for done in report.done)
         self._day, self._head = day, self._seen(before, report)
-        folders = {f"{layout.INBOX}/{name}" for name in inbox.folders()}
-        waiting = [file for file in report.waiting if file.path not in folders]
+        obstacles = inbox.obstacles()
+        waiting = [file for file in report.waiting if file.reason not in obstacles]
         self._unfinished = any(not file.tomorrow for file in waiting)
         self._full = any(file.path == layout.UNTRUSTED for file in waiting)
         self._on_report(report)

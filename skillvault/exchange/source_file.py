@@ -4,12 +4,15 @@ Reads files, writes none. Every refusal is a BadInputError of one sentence: the 
 key or line, what was expected, the next step.
 """
 
+import errno
 import json
+import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from skillvault.model.errors import BadInputError
 from skillvault.model.text import strict_json
@@ -51,6 +54,15 @@ def bytes_of(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise unreadable(path, error) from None
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file to read; OSError for anything else, which is never waited for."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return open(descriptor, "rb")  # noqa: PTH123 (a descriptor, for the caller to close)
 
 
 def unreadable(path: Path, error: OSError) -> BadInputError:

@@ -58,7 +58,7 @@ def intake_of(
     names, young = inbox.wait_until_stable(
         head.policy.record.settle_seconds, patience, names=takable
     )
-    left = {WRITING: young, "a folder; move its files into inbox/ itself": inbox.folders()}
+    left = {WRITING: young, **inbox.obstacles()}
     return Intake(names, arrived, left, why_files(head, held, now) if held else "")
 
 

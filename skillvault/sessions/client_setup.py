@@ -20,6 +20,7 @@ from skillvault.clients.edits import FileEdit
 from skillvault.clients.setups import SKILLS, SetupWish, edits_of
 from skillvault.model.errors import BadInputError
 from skillvault.vault.commit.store import Store
+from skillvault.vault.disk import private_mode
 
 _HEX = 20
 
@@ -128,6 +129,7 @@ class ClientSetup:
         place = self._place_of(record.client, Path(record.project) if record.project else None)
         place.parent.mkdir(parents=True, exist_ok=True)
         draft = place.with_suffix(".tmp")
+        draft.touch(mode=private_mode(place.parent) & 0o666)  # what is kept may be a secret
         draft.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
         draft.replace(place)
 
@@ -208,6 +210,7 @@ def _write_file(change: FileChange) -> None:
         return
     place.parent.mkdir(parents=True, exist_ok=True)
     draft = place.with_name(f".{place.name}.skillvault-{os.getpid()}")
+    draft.touch(mode=0o600 if place.exists() else 0o666)
     draft.write_bytes(change.after)
     if place.exists():
         draft.chmod(place.stat().st_mode & 0o7777)

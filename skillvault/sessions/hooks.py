@@ -7,6 +7,7 @@ transcripts say how a prompt ended.
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ from skillvault.clients.payload import Payload
 from skillvault.exchange.transcripts import events, prompts, reader, signs
 from skillvault.learning.recommend import disclosure, render
 from skillvault.model import reading
+from skillvault.model.errors import BadInputError, SkillvaultError
 from skillvault.model.text.text import tokens, trimmed
 from skillvault.serving import shelf as shelves
 from skillvault.sessions import transcripts
@@ -45,6 +47,10 @@ _SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 _READS = frozenset({"Read", "Skill"})
 _BRIEFED = ("strategy", "warning", "evolved")
 _CONTINUED = frozenset({"resume", "fork"})  # what the agent has read is before it again
+_CUT_OFF = BadInputError(
+    "notes of an agent's session: handing them in was cut off; read them, then drop them",
+    code="cut-off",
+)
 _CONTRADICTED = {
     "claim": "what was observed contradicts your last message",
     "skill": "it failed although a skill was applied",
@@ -113,20 +119,18 @@ class Hooks:
     # ── a session begins ─────────────────────────────────────────────────────────────
 
     def _open_session(self, payload: Payload) -> str:
-        for session in noted.abandoned_sessions(self._folder):
-            self._hand_in_rest(session)
+        self._hand_in_leftovers()
         if self._links is not None:
             self._vault.export(self._client, self._links, self._domain_of(payload))
             return ""
         if payload.source in _CONTINUED:
             return ""
         # Amid a session, as when it is made shorter, the decision that is open has its hold-outs.
-        earlier, _ = self._prompts(payload.session)
+        notes = SessionNotes(self._folder, payload.session)
+        earlier, _ = self._prompts(notes)
         hidden = frozenset(name for one in earlier for name in one.asked.held_out)
         text, names = self._briefing(self._domain_of(payload), payload.session, hidden)
-        self._session_notes(payload).append(
-            noted.SessionNote(session=payload.session, briefed=names)
-        )
+        notes.append(noted.SessionNote(session=payload.session, briefed=names))
         return text
 
     def _briefing(
@@ -171,16 +175,16 @@ class Hooks:
         text = payload.prompt[:_TASK].encode(errors="replace").decode()
         if not text.strip():
             return ""
-        earlier, read = self._prompts(payload.session)
+        notes = SessionNotes(self._folder, payload.session)
+        earlier, read = self._prompts(notes)
         if earlier and signs.words_say(text):  # else nothing is known that was not at the stop
-            self._hand_in(earlier[-1], payload.session, text, only_observed=True)
+            self._close_prompt(earlier[-1], text)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier) + 1}"
         shown, names, held_out = "", list[str](), list[str]()
         if self._links is None:
             if read is None:  # nothing is noted of how the session began: it may have read all
                 read = [one.name for one in shelves.live(self._vault.shelf())]
-                notes = self._session_notes(payload)
                 notes.append(noted.SessionNote(session=payload.session, briefed=read))
             answer = self._vault.recommend(
                 domain,
@@ -196,7 +200,7 @@ class Hooks:
             shown = render.prompt(answer)
             names = [skill.name for skill in answer.recommended]
             held_out = [one.name for one in answer.withheld if one.reason == "held-out"]
-        self._session_notes(payload).append(
+        notes.append(
             noted.PromptNote(
                 id=decision,
                 session=payload.session,
@@ -238,15 +242,15 @@ class Hooks:
             exit_code=payload.exit_code,
             at=self._now,
         )
-        self._session_notes(payload).append(call)
+        SessionNotes(self._folder, payload.session).append(call)
         return ""
 
     # ── the agent stops ──────────────────────────────────────────────────────────────
 
     def _answer_stop(self, payload: Payload) -> str:
         """Hand in how the prompt ended, if that was observed; or ask the agent, at most once."""
-        notes = self._session_notes(payload)
-        before, _ = self._prompts(payload.session)
+        notes = SessionNotes(self._folder, payload.session)
+        before, _ = self._prompts(notes)
         named = [one for one in before if payload.prompt_id in (None, one.asked.id)]
         current = named[-1] if named else None
         if current is None or not current.calls:  # it only talked
@@ -255,7 +259,7 @@ class Hooks:
         if not reply:
             notes.append(noted.WordNote(text=payload.last_message[:_TASK], at=self._now))
             current.last_words, current.said_at = payload.last_message[:_TASK], self._now
-        outcome = self._outcome_so_far(current, payload.session)
+        outcome = self._outcome_so_far(current)
         if outcome is None:
             return ""
         if not payload.has_gone_on and (reason := self._question_at_stop(outcome, before, current)):
@@ -263,7 +267,7 @@ class Hooks:
             return json.dumps({"decision": "block", "reason": reason})
         outcome = _with_reply(outcome, reply)
         if "observed_by" in outcome["result"] or reply:
-            self._drop_outcome(current, payload.session, outcome)
+            self._hand_in(current, outcome)
         return ""
 
     def _question_at_stop(
@@ -288,52 +292,74 @@ class Hooks:
     # ── a session ends ───────────────────────────────────────────────────────────────
 
     def _end_session(self, payload: Payload) -> str:
-        self._hand_in_rest(payload.session)
+        place = SessionNotes(self._folder, payload.session).path
+        notes, damage = noted.read_notes(place)
+        self._hand_in_rest(notes)
+        if damage is None:
+            place.unlink(missing_ok=True)
+        else:
+            self._vault.inbox.quarantine.take_notes(place, damage, self._now)
         return ""
 
-    def _hand_in_rest(self, session: str) -> None:
-        """Hand in what was not, and forget the session."""
-        prompted, _ = self._prompts(session)
+    def _hand_in_leftovers(self) -> None:
+        """Hand in what sessions left whose client went away.
+
+        Each is set aside before, so that whatever goes wrong with it meets no session again.
+        """
+        quarantine = self._vault.inbox.quarantine
+        for place in noted.abandoned_notes(self._folder):
+            notes, damage = noted.read_notes(place)
+            aside = quarantine.take_notes(place, damage or _CUT_OFF, self._now)
+            try:
+                self._hand_in_rest(notes)
+            except (OSError, SkillvaultError):  # of the disk or the vault: another time
+                shutil.move(aside, place)
+                quarantine.remove(aside.name)
+                raise
+            if damage is None:
+                quarantine.remove(aside.name)
+
+    def _hand_in_rest(self, notes: Iterable[noted.Note | None]) -> None:
+        """Hand in how each prompt ended that was not; one that only talked is left."""
+        prompted, _ = _prompts_in(notes)
         for one in prompted:
-            self._hand_in(one, session, one.next_words)
-        SessionNotes(self._folder, session).remove()
+            outcome = None if one.handed_in else self._outcome_so_far(one)
+            if outcome is not None:
+                self._drop_outcome(one, outcome)
 
     # ── outcomes ─────────────────────────────────────────────────────────────────────
 
-    def _hand_in(
-        self,
-        prompted: Prompted,
-        session: str,
-        next_words: str | None,
-        *,
-        only_observed: bool = False,
-    ) -> None:
-        """Hand in how a prompt ended, if it is not in the inbox; one that only talked is left."""
+    def _close_prompt(self, prompted: Prompted, next_words: str) -> None:
+        """Hand in how a prompt ended, if the next words or what was observed say so."""
         prompted.next_words = next_words
-        outcome = None if prompted.handed_in else self._outcome_so_far(prompted, session)
-        if outcome is not None and ("observed_by" in outcome["result"] or not only_observed):
-            self._drop_outcome(prompted, session, outcome)
+        outcome = None if prompted.handed_in else self._outcome_so_far(prompted)
+        if outcome is not None and "observed_by" in outcome["result"]:
+            self._hand_in(prompted, outcome)
 
-    def _drop_outcome(self, prompted: Prompted, session: str, outcome: Mapping[str, Any]) -> None:
-        asked = prompted.asked
+    def _hand_in(self, prompted: Prompted, outcome: Mapping[str, Any]) -> None:
+        """Hand in how a prompt ended, and note that it is done."""
+        digest = self._drop_outcome(prompted, outcome)
+        if digest != prompted.handed_in:
+            note = noted.HandoverNote(prompt=prompted.asked.id, digest=digest)
+            SessionNotes(self._folder, prompted.asked.session).append(note)
+
+    def _drop_outcome(self, prompted: Prompted, outcome: Mapping[str, Any]) -> str:
+        """Put an outcome into the inbox unless it was there; the digest of what it says."""
         data = json.dumps(outcome, ensure_ascii=False).encode(errors="replace")
         said = json.dumps({**outcome, "occurred_at": ""}, sort_keys=True)
         digest = hashlib.sha256(said.encode(errors="replace")).hexdigest()
-        if digest == prompted.handed_in:
-            return
-        name = f"{transcripts.file_stem(session)}-{digest[:8]}.json"
-        list(self._vault.inbox.drop([(name, data)]))
-        handed_in = noted.HandoverNote(prompt=asked.id, digest=digest)
-        SessionNotes(self._folder, session).append(handed_in)
-        prompted.handed_in = digest
+        if digest != prompted.handed_in:
+            name = f"{transcripts.file_stem(prompted.asked.session)}-{digest[:8]}.json"
+            list(self._vault.inbox.drop([(name, data)]))
+        return digest
 
-    def _outcome_so_far(self, prompted: Prompted, session: str) -> dict[str, Any] | None:
+    def _outcome_so_far(self, prompted: Prompted) -> dict[str, Any] | None:
         """How a prompt ended as far as it is known; None if nothing was done for it."""
         asked = prompted.asked
         policy = self._vault.store.head().policy.transcripts
         tally = prompts.PromptTally(policy.checks, redact.redacted_text)
         run = tally.open_run(events.Prompt(asked.at, asked.text, asked.id))
-        header = events.Header(session=session, cwd=asked.cwd)
+        header = events.Header(session=asked.session, cwd=asked.cwd)
         for event in _events_for(prompted, header):
             tally.note_event(event, run)
         run.next_words = prompted.next_words
@@ -347,33 +373,12 @@ class Hooks:
 
     # ── what is noted ────────────────────────────────────────────────────────────────
 
-    def _prompts(self, session: str) -> tuple[list[Prompted], list[str] | None]:
-        """(the prompts of a session in their order, the skills that its agent has read so far).
-
-        None for the latter: it is not noted how the session began.
-        """
-        found: list[Prompted] = []
-        read: list[str] | None = None
-        for note in SessionNotes(self._folder, session):
-            match note:
-                case noted.SessionNote(briefed=names):
-                    read = [*(read or ()), *names]
-                case noted.PromptNote():
-                    if found:
-                        found[-1].next_words = note.text
-                    if read is not None:
-                        read += note.shown
-                    found.append(Prompted(asked=note, calls=[]))
-                case noted.CallNote() if found:
-                    found[-1].calls.append(note)
-                case noted.WordNote() if found:
-                    found[-1].last_words, found[-1].said_at = note.text, note.at
-                case noted.QuestionNote() | noted.HandoverNote():
-                    _mark_prompt(found, note)
-        return found, read
-
-    def _session_notes(self, payload: Payload) -> SessionNotes:
-        return SessionNotes(self._folder, payload.session)
+    def _prompts(self, session: SessionNotes) -> tuple[list[Prompted], list[str] | None]:
+        """What is noted of a session so far; notes that cannot be read at all are set aside."""
+        notes, damage = noted.read_notes(session.path)
+        if damage is not None and damage.line is None:
+            self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
+        return _prompts_in(notes)
 
     def _domain_of(self, payload: Payload) -> str:
         folder = payload.cwd or Path.cwd()
@@ -386,6 +391,38 @@ class Hooks:
     @property
     def _hook_rules(self) -> "HookPolicy":
         return self._vault.store.head().policy.hook
+
+
+def _prompts_in(
+    notes: Iterable[noted.Note | None],
+) -> tuple[list[Prompted], list[str] | None]:
+    """(the prompts of a session in their order, the skills that its agent has read so far).
+
+    None for the latter: it is not noted how the session began.
+    """
+    found: list[Prompted] = []
+    current: Prompted | None = None
+    read: list[str] | None = None
+    for note in notes:
+        match note:
+            case None:  # nobody knows for which prompt was done what follows
+                current = None
+            case noted.SessionNote(briefed=names):
+                read = [*(read or ()), *names]
+            case noted.PromptNote():
+                if current:
+                    current.next_words = note.text
+                if read is not None:
+                    read += note.shown
+                current = Prompted(asked=note, calls=[])
+                found.append(current)
+            case noted.CallNote() if current:
+                current.calls.append(note)
+            case noted.WordNote() if current:
+                current.last_words, current.said_at = note.text, note.at
+            case noted.QuestionNote() | noted.HandoverNote():
+                _mark_prompt(found, note)
+    return found, read
 
 
 def _mark_prompt(
@@ -424,22 +461,26 @@ def _told_by_transcript(prompted: Prompted, header: "events.Header") -> "Iterato
     place = Path(asked.transcript) if asked.transcript else None
     if place is None or not 0 <= _size_of(place) - asked.position <= _TRANSCRIPT:
         return
-    if reader.client_of(place) is None:
-        return
-    transcript = reader.Transcript(place, asked.position)
     begun = False
-    for event in transcript:
-        if isinstance(event, events.Prompt):
-            if event.id != asked.id and (begun or event.id is not None):
-                break
-            begun = True
-        elif not getattr(event, "aside", False):
-            yield event
+    try:
+        transcript = reader.Transcript(place, asked.position)
+        for event in transcript:
+            if isinstance(event, events.Prompt):
+                if event.id != asked.id and (begun or event.id is not None):
+                    break
+                begun = True
+            elif not getattr(event, "aside", False):
+                yield event
+    except (BadInputError, ValueError):  # it cannot be read, or is no name of a file
+        return  # the notes tell what was done
     header.model, header.branch = transcript.header.model, transcript.header.branch
 
 
 def _size_of(place: Path | None) -> int:
-    return place.stat().st_size if place is not None and place.is_file() else 0
+    try:
+        return place.stat().st_size if place else 0
+    except (OSError, ValueError):  # it is not there, or no name of a file
+        return 0
 
 
 def _contradiction(outcome: Mapping[str, Any]) -> str:

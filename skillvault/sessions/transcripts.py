@@ -192,7 +192,7 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
 
 def _of_commits(run: PromptRun, folder: Path) -> str | None:
     """What became of the commits: one that was taken back decides."""
-    states = {commit_state(folder, commit) for commit in run.commits} if folder.is_dir() else set()
+    states = {commit_state(folder, commit) for commit in run.commits}
     return "reverted" if "reverted" in states else "kept" if "kept" in states else None
 
 

@@ -20,6 +20,12 @@ def draft_name() -> str:
     return f"{os.getpid()}-{next(_numbers)}"
 
 
+def private_mode(folder: Path) -> int:
+    """The mode of what is for those alone who may write to this folder, as a folder's."""
+    mode = folder.stat().st_mode
+    return 0o700 | (0o070 if mode & 0o020 else 0) | (0o007 if mode & 0o002 else 0)
+
+
 def is_abandoned(name: str) -> bool:
     """True if a name ends in a draft's and its process is no more."""
     numbers = re.search(r"([0-9]+)-[0-9]+$", name)

@@ -156,3 +156,11 @@ def test_the_end_of_a_session_lets_a_run_of_its_own_do_the_rest(learned: Vault) 
 def _evaluated(vault: Vault) -> bool:
     outcomes = vault.store.head().outcomes.by_decision("p-1")
     return bool(outcomes) and outcomes[0].id in vault.store.head().evaluations
+
+
+def test_what_it_leaves_is_its_owner_s_alone(learned: Vault) -> None:
+    call(learned.root, told=b"no json")
+    call(learned.root)
+    places = [learned.root / ".git/skillvault/hook.log", *(learned.root / "inbox").glob("*.json")]
+    places += (learned.root / ".git/skillvault/sessions").iterdir()
+    assert [place.stat().st_mode & 0o777 for place in places] == [0o600] * 3

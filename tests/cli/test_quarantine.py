@@ -68,6 +68,12 @@ def test_a_file_without_a_readable_reason_is_listed_and_says_so(
     assert "stray.yaml  [no-reason] no reason is stored beside it" in call(vault, "list")[1]
 
 
+def test_status_names_what_is_no_file_in_the_inbox(vault: Vault) -> None:
+    os.mkfifo(vault.root / "inbox/pipe.yaml")
+    out = CliRunner().invoke(cli, ["--vault", str(vault.root), "status"]).stdout
+    assert "left in inbox/: pipe.yaml: a FIFO, and no file; remove it\n" in out
+
+
 def test_an_empty_quarantine_says_so(vault: Vault) -> None:
     assert call(vault, "list")[1] == "quarantine/ is empty\n"
 

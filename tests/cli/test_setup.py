@@ -239,3 +239,9 @@ def test_a_name_that_a_client_s_settings_cannot_hold_is_refused(
         words = ["--vault", str(root), "setup", client, "--project", str(project)]
         assert isinstance(CliRunner().invoke(cli, words).exception, UsageError)
     assert tree(project) == everything
+
+
+def test_what_is_kept_of_a_persons_files_is_its_owner_s_alone(vault: Vault, project: Path) -> None:
+    assert run(vault, "claude-code", "--project", str(project)).exit_code == 0
+    (place,) = (vault.root / ".git/skillvault/clients").iterdir()
+    assert place.stat().st_mode & 0o777 == 0o600

@@ -69,6 +69,11 @@ class Client:
         return [one for one in found if one.source.agent == "claude-code"]
 
 
+def notes_of(client: Client, session: str = "s-1") -> Path:
+    """Where a session is noted."""
+    return SessionNotes(client.vault.store.git.dirs()[0] / "skillvault", session).path
+
+
 @pytest.fixture
 def client(vault: Vault, tmp_path: Path) -> Client:
     """A client of a vault that has learned one warning."""
@@ -219,7 +224,7 @@ def test_a_stop_that_comes_twice_records_nothing_twice(client: Client) -> None:
     client.stop()
     client.end()
     assert len(client.outcomes()) == 1
-    assert list(SessionNotes(client.vault.store.git.dirs()[0] / "skillvault", "s-1")) == []
+    assert not notes_of(client).exists()
 
 
 def test_a_claim_that_a_test_contradicts_is_asked_about_once_a_session(client: Client) -> None:

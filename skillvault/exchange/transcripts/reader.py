@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from skillvault.exchange.source_file import name_of, unreadable
+from skillvault.exchange.source_file import name_of, open_regular, unreadable
 from skillvault.exchange.transcripts import claude_code, codex
 from skillvault.exchange.transcripts.events import Event, Header
 from skillvault.model.errors import BadInputError
@@ -29,7 +29,7 @@ class Transcript:
         """BadInputError for a file that no known client wrote; `start` is where a line begins."""
         self.path = path
         self._start = start
-        self._client = _client_module(path)
+        self._client = _client_module(path, start)
         self.client: str = self._client.CLIENT
         self.header = Header()
         self.unread: Counter[str] = Counter()
@@ -51,9 +51,9 @@ class Transcript:
         self.position += size
 
 
-def client_of(path: Path) -> str | None:
+def client_of(path: Path, start: int = 0) -> str | None:
     """The client that wrote a file; None for a file that is no transcript."""
-    for line in islice(_lines(path), _FIRST):
+    for line in islice(_lines(path, start=start), _FIRST):
         if isinstance(line, dict):
             for client in _CLIENTS:
                 if client.is_line(line):
@@ -61,8 +61,8 @@ def client_of(path: Path) -> str | None:
     return None
 
 
-def _client_module(path: Path) -> ModuleType:
-    name = client_of(path)
+def _client_module(path: Path, start: int) -> ModuleType:
+    name = client_of(path, start)
     for client in _CLIENTS:
         if name == client.CLIENT:
             return client
@@ -85,7 +85,7 @@ def _lines(
 ) -> Iterator[dict[str, Any] | str]:
     """Each line as a mapping, or why it is none."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             file.seek(start)
             while data := file.readline(LONGEST):
                 advance(len(data))

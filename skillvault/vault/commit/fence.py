@@ -156,6 +156,16 @@ def gc_lock(common: Path, wait: float = _GC_WAIT) -> Iterator[None]:
             _remove_gc(path, owner)
 
 
+def clear_gc(common: Path) -> bool:
+    """Remove the gc.pid of a killed writer of ours; True if there was one."""
+    path = common / "gc.pid"
+    if not path.exists():
+        return False
+    with suppress(VaultBusyError), _gc_owner(path, common / "skillvault" / _GC_OWNER, 0.0):
+        return not path.exists()
+    return False
+
+
 @contextmanager
 def _gc_owner(path: Path, place: Path, deadline: float) -> Iterator[int]:
     """Hold the flock of gc-owner, with our words in it and nothing of a killed writer left."""

@@ -79,6 +79,12 @@ def review_taken(git: Git, taken: Taken, branch: str) -> None:
             taken.put_back(commit)
 
 
+def clear_taken(store: Store) -> None:
+    """Review what was taken from the inbox of a vault, if there is any."""
+    if store.taken.commits() and os.access(store.git.dirs()[0], os.W_OK):
+        review_taken(store.git, store.taken, store.head().policy.branch)
+
+
 _TRIES = 5
 
 
@@ -347,13 +353,14 @@ class Store(threading.local):
 
         If paused without its lock, later. Without `wait` a living writer leaves it as it is.
         """
-        own, _ = self.git.dirs()
+        own, common = self.git.dirs()
         if not os.access(own, os.W_OK):
             return False
+        cleared = fence.clear_gc(common)
         locked = fence.is_left_behind(own)
         abandoned = journal.Journal(self.root, self.git).has_abandoned()
         if not (locked or abandoned or growing.has_abandoned(own / "skillvault")):
-            return False
+            return cleared
         name = self.head().policy.branch
         with self._writing(wait=wait):
             # While its lock stands no git came after it: the state is what it left.

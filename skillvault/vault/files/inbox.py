@@ -11,14 +11,14 @@ import stat
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Trust
-from skillvault.vault.disk import draft_name, is_alive
+from skillvault.vault.disk import draft_name, is_alive, private_mode
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import (
@@ -37,6 +37,13 @@ from skillvault.vault.files.taken import Taken
 
 ENDINGS = (".yaml", ".yml", ".json", ".md")
 WRITING = "still being written"  # why a young file waits
+# Of what is no file: why it stays where it is.
+_NO_FILE = {
+    stat.S_IFDIR: "a folder; move its files into inbox/ itself",
+    stat.S_IFIFO: "a FIFO, and no file; remove it",
+    stat.S_IFSOCK: "a socket, and no file; remove it",
+}
+_DEVICE = "a device, and no file; remove it"
 _ABANDONED = 60.0  # seconds from which on a draft of nobody's was left behind
 _PATIENCE = 10.0  # seconds of waiting for a file that is being written all the time
 _PAUSE = 0.05
@@ -72,25 +79,27 @@ class Inbox:
             return sorted(set(self._names()) - self._reserved)
 
     def _names(self) -> list[str]:
-        names: list[str] = []
+        return [name for name, entry in self._entries() if _is_file(entry)]
+
+    def obstacles(self) -> dict[str, list[str]]:
+        """Why what is no file stays in the inbox -> the names of such entries, sorted."""
+        reasons: dict[str, list[str]] = {}
+        for name, entry in self._entries():
+            is_own = name == "untrusted" and entry.is_dir(follow_symlinks=False)
+            if _is_file(entry) or is_own:
+                continue
+            with suppress(FileNotFoundError):  # somebody took it away
+                kind = stat.S_IFMT(entry.stat(follow_symlinks=False).st_mode)
+                reasons.setdefault(_NO_FILE.get(kind, _DEVICE), []).append(name)
+        return {reason: sorted(names) for reason, names in reasons.items()}
+
+    def _entries(self) -> "Iterator[tuple[str, os.DirEntry[str]]]":
+        """(name below inbox/, entry) of everything in it and in inbox/untrusted/."""
         for folder, prefix in ((layout.INBOX, ""), (layout.UNTRUSTED, "untrusted/")):
             place = self.root / folder
-            if place.is_dir():
-                names += [
-                    prefix + entry.name
-                    for entry in os.scandir(place)
-                    if not IGNORED.search(entry.name)
-                    and (entry.is_file(follow_symlinks=False) or entry.is_symlink())
-                ]
-        return names
-
-    def folders(self) -> list[str]:
-        """The names of folders in the inbox: nothing below them is taken."""
-        place = self.root / layout.INBOX
-        own = {Path(layout.UNTRUSTED).name}
-        entries = os.scandir(place) if place.is_dir() else ()
-        names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-        return sorted(name for name in names if name not in own and not IGNORED.search(name))
+            for entry in os.scandir(place) if place.is_dir() else ():
+                if not IGNORED.search(entry.name):
+                    yield prefix + entry.name, entry
 
     def arrivals(self, names: Iterable[str]) -> list[Arrival]:
         """The untrusted ones of these files, the first that arrived first."""
@@ -192,6 +201,7 @@ class Inbox:
         plain = plain_name(plain).lstrip(".") or "outcome"
         draft = folder / f".{draft_name()}.tmp"
         try:
+            draft.touch(mode=private_mode(folder) & 0o666)  # nothing is redacted in it yet
             draft.write_bytes(content)
             reach("inbox-drafted")
             for name in free_names(plain):
@@ -230,6 +240,10 @@ class Inbox:
         """Move a file to quarantine/ with its reason beside it, unless it is gone."""
         looks, digest = self._read.get(name), self._digests.get(name)
         return self.quarantine.take(name, error, now, looks=looks, digest=digest)
+
+
+def _is_file(entry: "os.DirEntry[str]") -> bool:
+    return entry.is_file(follow_symlinks=False) or entry.is_symlink()
 
 
 def _check_size(size: int) -> None:

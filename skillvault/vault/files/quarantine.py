@@ -5,6 +5,7 @@ A person mends, retries or drops them; none is ever deleted unasked.
 
 import json
 import os
+import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -14,7 +15,7 @@ from msgspec import Struct
 
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import stamp
-from skillvault.vault.disk import draft_name
+from skillvault.vault.disk import draft_name, private_mode
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import (
@@ -36,6 +37,9 @@ _NO_REASON = (
     "no reason is stored beside it, so its source is unknown; "
     "retry it, which makes it untrusted, or drop it"
 )
+
+
+_NOTES = "sessions/"  # how the origin of an agent's session's notes begins
 
 
 class Refused(Struct, frozen=True):
@@ -77,8 +81,7 @@ class Quarantine:
         folders = (self._inbox / "untrusted", self._folder)
         before = [folder.is_dir() for folder in folders]
         folders[0].mkdir(parents=True, exist_ok=True)
-        shared = self._inbox.parent.stat().st_mode & 0o020  # with the group, as the vault itself
-        folders[1].mkdir(mode=0o770 if shared else 0o700, exist_ok=True)
+        folders[1].mkdir(mode=private_mode(self._inbox.parent), exist_ok=True)
         return not all(before)
 
     # ── in ───────────────────────────────────────────────────────────────────────────
@@ -96,8 +99,24 @@ class Quarantine:
 
         `looks` and `digest` are those of when it was read, if it was.
         """
+        return self._take(self._inbox / name, name, error, now, looks=looks, digest=digest)
+
+    def take_notes(self, source: Path, error: BadInputError, now: datetime) -> Path:
+        """Move the notes of an agent's session here; where they are now."""
+        return self._folder / self._take(source, _NOTES + source.name, error, now).file
+
+    def _take(
+        self,
+        source: Path,
+        name: str,
+        error: BadInputError,
+        now: datetime,
+        *,
+        looks: Identity | None = None,
+        digest: str | None = None,
+    ) -> Refused:
         self.create_folders()
-        folder, source = self._folder, self._inbox / name
+        folder = self._folder
         message = shown(error.message)
         if looks is None:
             digest, looks = _unread(source)
@@ -121,7 +140,7 @@ class Quarantine:
         _write_whole(reason_file, json.dumps(reason, indent=2, ensure_ascii=False) + "\n")
         reach("quarantine-told")
         try:
-            source.rename(target)
+            shutil.move(source, target)  # the git dir may be on another disk
         except FileNotFoundError:  # another run took it
             reason_file.unlink()
         reach("quarantined")
@@ -154,8 +173,9 @@ class Quarantine:
         for name in self.names():
             path = self._folder / name
             reason = _reason_at(path.with_name(name + ERROR))
-            if reason is not None and _differs(path, reason):
-                yield path, str(reason.get("from", name))
+            origin = str((reason or {}).get("from", name))
+            if reason is not None and not origin.startswith(_NOTES) and _differs(path, reason):
+                yield path, origin
 
     # ── out ──────────────────────────────────────────────────────────────────────────
 
@@ -178,6 +198,8 @@ class Quarantine:
     def obstacle(self, name: str) -> str | None:
         """Why a quarantined file cannot go back into the inbox; None if it can."""
         path = self._folder / name
+        if str((_reason_at(path.with_name(name + ERROR)) or {}).get("from")).startswith(_NOTES):
+            return "notes of an agent's session, and no outcome; read them, then drop them"
         if path.is_symlink() or not path.is_file():
             return "not a regular file; put the file itself into inbox/"
         if IGNORED.search(self._arrival(name)[1]):

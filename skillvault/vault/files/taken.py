@@ -2,6 +2,7 @@
 
 A person's git may bring the branch back to where it stood some milliseconds before. So a file
 goes for good only at a later look that finds its commit there; else it returns to the inbox.
+Nothing is redacted in them yet: nobody else may read them.
 """
 
 import errno
@@ -11,6 +12,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from skillvault.vault.disk import private_mode
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import free_names
@@ -28,7 +30,9 @@ class Taken:
     def keep(self, name: str, commit: str) -> None:
         """Move a file from the inbox to those of a commit."""
         reach("inbox-done")
-        _move(self._root / layout.INBOX / name, self._folder / commit / name)
+        mode = private_mode(self._root)
+        self._folder.mkdir(mode=mode, parents=True, exist_ok=True)
+        _move(self._root / layout.INBOX / name, self._folder / commit / name, mode & 0o666)
 
     def commits(self, age: float = LOOK_AFTER) -> list[str]:
         """The commits whose files were taken at least so many seconds ago, sorted."""
@@ -48,16 +52,17 @@ class Taken:
         folder = self._folder / commit
         for place in sorted(folder.rglob("*")):
             if place.is_file():
-                _move(place, self._root / layout.INBOX / place.relative_to(folder))
+                wish = self._root / layout.INBOX / place.relative_to(folder)
+                _move(place, wish, private_mode(self._root) & 0o666)
         self.forget(commit)
 
 
-def _move(source: Path, wish: Path) -> None:
+def _move(source: Path, wish: Path, mode: int) -> None:
     """Move a file to a free name like this one; it replaces nothing that arrives meanwhile."""
     wish.parent.mkdir(parents=True, exist_ok=True)
     for name in free_names(wish.name):
         try:
-            _link(source, wish.with_name(name))
+            _link(source, wish.with_name(name), mode)
         except FileExistsError:
             continue
         except FileNotFoundError:
@@ -66,15 +71,17 @@ def _move(source: Path, wish: Path) -> None:
         return
 
 
-def _link(source: Path, place: Path) -> None:
+def _link(source: Path, place: Path, mode: int) -> None:
     try:
         os.link(source, place)
+        with suppress(PermissionError):  # another user's, who lets it be read
+            place.chmod(mode)
     except OSError as error:
         if error.errno not in (errno.EXDEV, errno.EPERM):
             raise
         # The git dir is on another disk, or the file another user's: Linux lets nobody link that.
-        with place.open("xb") as file:
-            file.write(source.read_bytes())
+        place.touch(mode, exist_ok=False)
+        place.write_bytes(source.read_bytes())
 
 
 def _last_change(place: Path) -> float:

@@ -37,6 +37,21 @@ def test_a_gc_pid_of_a_killed_writer_holds_nobody_up(
     assert not (common / "gc.pid").exists()
 
 
+def test_any_look_at_the_vault_removes_the_gc_pid_of_a_killed_writer(vault: Vault) -> None:
+    common = vault.store.git.dirs()[1]
+    subprocess.run([sys.executable, "-c", KILLED, str(common)], check=False)
+    vault.status()
+    assert not (common / "gc.pid").exists()
+    assert (common / "skillvault/gc-owner").read_text() == ""
+
+
+def test_a_gc_pid_of_a_writer_at_work_stays(vault: Vault) -> None:
+    common = vault.store.git.dirs()[1]
+    with gc_lock(common):
+        vault.status()
+        assert (common / "gc.pid").exists()
+
+
 def test_a_gc_pid_of_git_is_named_with_its_process_and_stays(vault: Vault) -> None:
     path = vault.root / ".git/gc.pid"
     path.write_text("4242 other-container")

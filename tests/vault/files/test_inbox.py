@@ -1,9 +1,8 @@
 """inbox: the door takes regular files only, loses none, and says why it refuses one."""
 
-import contextlib
 import json
 import os
-import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -68,13 +67,23 @@ def test_a_draft_of_another_program_is_not_seen(inbox: Inbox, name: str) -> None
     assert inbox.names() == []
 
 
-def test_a_folder_a_pipe_and_a_socket_are_left_alone(inbox: Inbox) -> None:
-    (inbox.root / "inbox/folder.yaml").mkdir()
-    os.mkfifo(inbox.root / "inbox/pipe.yaml")
-    # From within the folder: a socket's path has 108 bytes at most.
-    with socket.socket(socket.AF_UNIX) as door, contextlib.chdir(inbox.root / "inbox"):
-        door.bind("socket.yaml")
-        assert inbox.names() == []
+@pytest.mark.parametrize("name", ["a", "untrusted/b"])
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [(stat.S_IFDIR, "a folder"), (stat.S_IFIFO, "a FIFO"), (stat.S_IFSOCK, "a socket")],
+)
+def test_what_is_no_file_is_left_alone_and_named(
+    inbox: Inbox, name: str, kind: int, reason: str
+) -> None:
+    place = inbox.root / "inbox" / name
+    if kind == stat.S_IFDIR:
+        place.mkdir()
+    else:
+        os.mknod(place, kind)
+    drop(inbox, "c.yaml")
+    assert inbox.names() == ["c.yaml"]
+    ((why, names),) = inbox.obstacles().items()
+    assert (why.startswith(reason), names) == (True, [name])
 
 
 def test_without_an_inbox_nothing_waits(tmp_path: Path) -> None:

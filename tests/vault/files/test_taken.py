@@ -63,3 +63,36 @@ def test_a_file_that_returns_replaces_none_that_arrived_since(
     let_time_pass(recorded)
     review_taken(vault.store.git, vault.store.taken, "main")
     assert vault.inbox.names() == ["one-2.json", "one.json"]
+
+
+def test_what_was_taken_is_its_owner_s_alone(recorded: Path) -> None:
+    (file,) = (path for path in recorded.rglob("*") if path.is_file())
+    assert [path.stat().st_mode & 0o777 for path in (recorded, file)] == [0o700, 0o600]
+
+
+def test_what_was_taken_is_for_the_group_whose_vault_it_is(vault: Vault) -> None:
+    vault.root.chmod(0o775)
+    umask = os.umask(0o002)
+    try:
+        vault.record([("one.json", as_file(raw(1)))], now=NOW)
+    finally:
+        os.umask(umask)
+    folder = vault.root / ".git/skillvault/taken"
+    (file,) = (path for path in folder.rglob("*") if path.is_file())
+    assert [path.stat().st_mode & 0o777 for path in (folder, file)] == [0o770, 0o660]
+
+
+@pytest.mark.parametrize("command", ["run", "record", "status", "check"])
+def test_any_look_at_the_vault_lets_go_of_what_was_taken(
+    vault: Vault, recorded: Path, command: str
+) -> None:
+    let_time_pass(recorded)
+    looks = {
+        "run": lambda: vault.run(["evaluate"], now=NOW),
+        "record": lambda: vault.record([("two.json", as_file(raw(2)))], now=NOW),
+        "status": vault.status,
+        "check": vault.check,
+    }
+    before = set(recorded.iterdir())
+    looks[command]()
+    assert not before & set(recorded.iterdir())

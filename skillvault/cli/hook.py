@@ -21,7 +21,7 @@ from skillvault.cli.options import vault_option, vault_path_of
 from skillvault.clients.payload import EVENTS, payload_from
 from skillvault.sessions.hooks import MOST, HookedClient, Hooks, HookVault
 from skillvault.vault.commit.locks import DAEMON, holder
-from skillvault.vault.files import layout
+from skillvault.vault.files import layout, redact
 
 LOG = "hook.log"
 MOST_BYTES = 128 * 1024  # bytes
@@ -29,11 +29,11 @@ _LINE = 400  # characters
 
 
 def log_line(folder: Path, text: str) -> None:
-    """Append a line; of a log that is too long the older half goes."""
+    """Append a line without secrets; of a log that is too long the older half goes."""
     place = folder / LOG
     folder.mkdir(parents=True, exist_ok=True)
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    line = f"{at} {' '.join(text.split())[:_LINE]}\n".encode(errors="replace")
+    line = f"{at} {' '.join(redact.cleaned(text).split())[:_LINE]}\n".encode(errors="replace")
     if place.exists() and place.stat().st_size + len(line) > MOST_BYTES:
         draft = place.with_name(f".{LOG}.{os.getpid()}")
         draft.write_bytes(place.read_bytes()[-MOST_BYTES // 2 :].partition(b"\n")[2])

@@ -19,7 +19,7 @@ from skillvault.learning.next_version import FILE, Files, metadata_of
 from skillvault.model.errors import BadInputError, GitError, UsageError
 from skillvault.model.records import Problem, Skill
 from skillvault.model.text.text import listed
-from skillvault.review.skill_sources import Offer
+from skillvault.review.skill_sources import Offer, without_secrets
 
 _INTERNAL = "agent-skills.metadata.internal"
 _NAMED = 20  # skills of a source that a refusal names
@@ -108,7 +108,7 @@ def read_path(path: Path, format_name: str | None = None) -> tuple[list[Incoming
     """
     place = path.expanduser().resolve()
     place = place.parent if place.name in NAMES else place
-    tree = _tree(place)
+    tree = without_secrets(_tree(place))
     name = format_name or format_of(tree)
     reader = SKILL_FORMATS[name].read if name in SKILL_FORMATS else None
     if name is None or reader is None:

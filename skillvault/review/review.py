@@ -233,19 +233,19 @@ def proposal_branch(
         return ProposalBranch(name, branch, tip, made=False)
     store.follow()
     try:
-        files, parent = store.stage(change).files, store.staged.commit
+        staged, parent = store.stage(change), store.staged.commit
     finally:
         store.roll_back()
     root = git.objects.root(parent) if parent else None
-    before = git.entries(parent, list(files))
-    entries: dict[str, Entry | None] = dict.fromkeys(files)
-    for path, content in files.items():
+    before = git.entries(parent, list(staged.files))
+    entries: dict[str, Entry | None] = dict.fromkeys(staged.files)
+    for path, content in staged.files.items():
         if content is not None:
             mode = mode_of(content, before.get(path))
             entries[path] = Entry(mode, git.objects.write_blob(content))
     tree = git.objects.write_tree(root, entries)
     (commit,) = git.committer.commits(
-        [CommitDraft(tree, change.message)], parent, now, git.settings()
+        [CommitDraft(tree, staged.change.message)], parent, now, git.settings()
     )
     git.run("update-ref", f"refs/heads/{branch}", commit, "0" * len(commit))
     return ProposalBranch(name, branch, commit, made=True)

@@ -128,6 +128,7 @@ class ClientSetup:
         place = self._place_of(record.client, Path(record.project) if record.project else None)
         place.parent.mkdir(parents=True, exist_ok=True)
         draft = place.with_suffix(".tmp")
+        draft.touch(mode=0o600)  # what stood in a client's files may be secret
         draft.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
         draft.replace(place)
 

@@ -9,7 +9,7 @@ from tests import measures
 
 LINES = {
     "(top)": 507,
-    "cli": 3373,
+    "cli": 3397,
     "clients": 397,
     "daemon": 365,
     "exchange": 3173,
@@ -17,15 +17,15 @@ LINES = {
     "judge": 2422,
     "learning": 10348,
     "loop": 5117,
-    "model": 4953,
+    "model": 4952,
     "page": 524,
     "review": 1266,
     "serving": 912,
     "sessions": 1009,
     "team": 454,
-    "vault": 9580,
+    "vault": 9582,
 }
-ALL_LINES = 65251
+ALL_LINES = 65292
 MODULES = 370
 WITH_ONE_IMPORTER = 38
 REPEATED_FUNCTIONS = 13

@@ -131,7 +131,7 @@ def _print_offers(offers: Sequence[Offered], problems: Sequence[Problem], *, as_
     else:
         width = max((len(offer.name) for offer in offers), default=0)
         for offer in offers:
-            click.echo(f"{offer.name:{width}}  {' '.join(offer.description.split())}")
+            echo(f"{offer.name:{width}}  {' '.join(offer.description.split())}")
         _say_problems(problems)
     if problems:
         sys.exit(1)
@@ -247,7 +247,7 @@ def _print(exported: Exported, *, dry: bool) -> None:
     ]
     skills = f"{len(exported.skills)} skill{'s' * (len(exported.skills) != 1)}"
     prefix = "would export" if dry else "exported"
-    click.echo(f"{prefix} {skills} to {exported.folder}; files: {', '.join(changes)}")
+    echo(f"{prefix} {skills} to {exported.folder}; files: {', '.join(changes)}")
 
 
 _WIDTHS = (20, 8, 10, 8, 60)  # when, status, by, action, task

@@ -17,8 +17,9 @@ import click
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.cli.options import vault_option, vault_path_of
+from skillvault.cli.options import say, vault_option, vault_path_of
 from skillvault.clients.payload import EVENTS, payload_from
+from skillvault.model.text.hidden_characters import escaped
 from skillvault.sessions.hooks import MOST, HookedClient, Hooks, HookVault
 from skillvault.vault.commit.locks import DAEMON, holder
 from skillvault.vault.files import layout, redact
@@ -113,7 +114,7 @@ def run_quietly(words: list[str]) -> NoReturn:
         try:
             _log_run(words, time.monotonic() - begun)
             if isinstance(answer, str) and answer:
-                os.write(client_reads, answer.encode(errors="replace"))
+                os.write(client_reads, escaped(answer).encode(errors="replace"))
         finally:
             os._exit(0)
 
@@ -168,7 +169,7 @@ def _log_about(words: list[str], text: str) -> None:
             return
     except OSError as error:
         line = f"{line} ({error})"
-    os.write(2, f"skillvault: {line}\n".encode(errors="replace"))
+    say(f"skillvault: {line}")
 
 
 def _root_named(words: list[str]) -> Path | None:

@@ -98,7 +98,7 @@ def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
     shown = next((one for one in stats if one.times_applied or one.shown), None)
     return WaitingSkill(
         name=name,
-        path=layout.skill_path(name, "proposed"),
+        path=view.records.path_of(Ref("skill", name)) or "",
         kind=skill.kind,
         domain=skill.domain,
         origin=skill.origin,
@@ -127,7 +127,7 @@ def replaced_by(run: Run, name: str, skill: Skill) -> tuple[str, ...]:
 
 def standing_for(run: Run, name: str, skill: Skill) -> TextPair:
     """A proposal beside what it replaces; beside nothing if it replaces nothing."""
-    place = layout.skill_path(name, "proposed")
+    place = run.view.records.path_of(Ref("skill", name)) or ""
     approved = run.view.skills.get_many([skill.replaces or ""]).get(skill.replaces or "")
     if approved is not None and skill.origin in PROGRAMS_OWN:
         after = as_approved(run.store.git, run.view, skill, approved)
@@ -189,12 +189,12 @@ def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
         if revision.endswith("^"):
             return TextPair("/dev/null", path, "", skill.body.strip())
         raise UsageError(f"{revision}: no such commit; `skillvault log --skill {name}` lists some")
-    places = {f"{commit}:{layout.skill_path(name, shelf)}": shelf for shelf in layout.SHELVES}
-    contents = git.history.files_at(list(places))
+    file = path.partition("/")[2]  # whatever name a person gave its folder
+    contents = git.history.files_at([f"{commit}:{shelf}/{file}" for shelf in layout.SHELVES])
     place = next(iter(contents), None)
     if place is None:
         return TextPair("/dev/null", path, "", skill.body.strip())
-    older = layout.skill_path(name, places[place])
+    older = place.partition(":")[2]
     before = parsed(older, contents[place])
     text = before.body.strip() if isinstance(before, Skill) else ""
     return TextPair(f"{older} at {commit[:10]}", path, text, skill.body.strip())

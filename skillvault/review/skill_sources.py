@@ -74,12 +74,12 @@ def without_secrets(tree: SourceTree) -> SourceTree:
             if kinds := redact.secret_kinds(path):
                 message = f"{path}: the name looks like a secret ({kinds[0]}); rename the file"
                 raise BadInputError(message, code="secret")
-        return {path: _redacted(data) for path, data in tree.read(paths).items()}
+        return {path: _redact_file(data) for path, data in tree.read(paths).items()}
 
     return replace(tree, read=read)
 
 
-def _redacted(data: bytes) -> bytes:
+def _redact_file(data: bytes) -> bytes:
     """Return a text file without its secrets; a file with a NUL is no text."""
     text = data.decode(errors="surrogateescape")
     redacted = text if "\0" in text else redact.redacted_text(text)

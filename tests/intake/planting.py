@@ -11,16 +11,20 @@ import msgspec
 from msgspec import inspect
 
 _LETTERS = string.ascii_letters + string.digits
-_SEEN = 16  # characters of a token that give it away
+_SEEN = 16  # characters at either end of a token that give it away
 # Raw texts while they are in use, of their owner alone: see "Secrets" in docs/safety.md.
 RAW = ("skillvault/clients/", "skillvault/sessions/", "skillvault/taken/")
 
 
 class Tokens:
-    """The tokens that were planted, each by the name of its entry point."""
+    """The tokens that were planted, each by the name of its entry point.
 
-    def __init__(self) -> None:
+    Said so many `times`, one of them is cut in two wherever a text is cut.
+    """
+
+    def __init__(self, times: int = 1) -> None:
         self.planted: dict[str, str] = {}
+        self._times = times
 
     def make(self, entry: str) -> str:
         """A token of its own for an entry point."""
@@ -29,12 +33,20 @@ class Tokens:
         self.planted[entry] = token
         return token
 
+    def say(self, entry: str) -> str:
+        """A text that is its token, as often as is said here."""
+        return self.repeated(self.make(entry))
+
+    def repeated(self, token: str) -> str:
+        """A token as often as is said here."""
+        return " ".join([token] * self._times)
+
     def leaks(self, root: Path) -> dict[str, list[str]]:
         """Entry -> the objects and files of the git folder that hold its token."""
         found: dict[str, list[str]] = {}
         for place, content in git_contents(root):
             for entry, token in self.planted.items():
-                if token[:_SEEN].encode() in content:
+                if token[:_SEEN].encode() in content or token[-_SEEN:].encode() in content:
                     found.setdefault(entry, []).append(place)
         return found
 

@@ -45,11 +45,12 @@ MARKER = "[redacted: GitHub Token]"
 class World:
     """A vault that learned, with much to decide about, and a folder beside it."""
 
-    def __init__(self, vault: Vault, folder: Path) -> None:
+    def __init__(self, vault: Vault, folder: Path, times: int) -> None:
         self.vault = vault
         self.person = Person(vault.root)
         self.folder = folder
-        self.tokens = Tokens()
+        self.tokens = Tokens(times)
+        self.times = times
         appoint(vault, provider="agent")
         trusted = [raw(18, decision__target=f"part-{n}") for n in range(8)]
         untrusted = [raw(18, decision__target=f"web-{n}") for n in range(8)]
@@ -71,19 +72,20 @@ class World:
 
     def outcome_file(self, token: str) -> str:
         """A file with an outcome that says a token, and whose name does."""
-        outcome = raw(9, decision__reasoning=f"I use {token} because it is there.")
+        outcome = raw(9, decision__reasoning=f"I use {self.tokens.repeated(token)} because.")
         return self.file(f"outcome-{token}.json", json.dumps(outcome))
 
     def decision_file(self, token: str) -> str:
         """The same without a result."""
-        decision = raw(9, decision__task=f"Log in with {token}")
+        decision = raw(9, decision__task=f"Log in with {self.tokens.repeated(token)}")
         del decision["result"]
         return self.file("decision.json", json.dumps(decision))
 
     def reply(self, token: str) -> tuple[str, str]:
         """(the key of a question, a reply to it that says a token)."""
         (question,) = self.vault.queue.next_questions(1, untrusted=True)
-        return question.key, answered(question, f"The login {token} fails in CI.").text
+        said = f"The login {self.tokens.repeated(token)} fails in CI."
+        return question.key, answered(question, said).text
 
     def replies(self, token: str) -> str:
         """A file with a reply a line."""
@@ -93,8 +95,8 @@ class World:
     def report(self, token: str, kind: str) -> str:
         """A test report in which a test fails and says a token."""
         if kind == "junit":
-            return self.file(f"{token}.xml", JUNIT.format(token=token))
-        return self.file(f"{token}.json", json.dumps(ctrf(token)))
+            return self.file(f"{token}.xml", JUNIT.format(token=self.tokens.repeated(token)))
+        return self.file(f"{token}.json", json.dumps(ctrf(self.tokens.repeated(token))))
 
     def skill(self, token: str, place: str = "source") -> str:
         """A folder of skills, one of which says a token in its text, a script and its key."""
@@ -126,10 +128,11 @@ class World:
         return self.person.git("log", "-p", "--all", "--format=%B")
 
 
-@pytest.fixture
-def world(_new_vault: Path, tmp_path: Path) -> World:
-    """A vault in which every command finds something to do."""
-    return World(Vault(unguarded(_new_vault, tmp_path / "vault")), tmp_path / "beside")
+@pytest.fixture(params=[1, 200], ids=["once", "cut"])
+def world(request: pytest.FixtureRequest, _new_vault: Path, tmp_path: Path) -> World:
+    """A vault in which every command finds something to do; its texts say a token so often."""
+    vault = Vault(unguarded(_new_vault, tmp_path / "vault"))
+    return World(vault, tmp_path / "beside", request.param)
 
 
 JUNIT = """<testsuite name="checkout {token}" timestamp="2026-11-19T07:00:00" time="3">
@@ -189,18 +192,18 @@ SAID: dict[str, Typed] = {
     "close junit": lambda w, token: w.report(token, "junit"),
     "close ctrf": lambda w, token: w.report(token, "ctrf"),
     "distill session": lambda w, token: w.file(
-        "session.json", json.dumps(ended(f"s-{token}", agent=f"a {token}"))
+        "session.json", json.dumps(ended(f"s-{token}", agent=f"a {w.tokens.repeated(token)}"))
     ),
-    "fact add text": lambda _, token: f"The login of CI is {token} today.",
+    "fact add text": lambda w, token: f"The login of CI is {w.tokens.repeated(token)} today.",
     "import files": lambda w, token: w.report(token, "junit"),
-    "install source": lambda w, token: w.skill(token),
+    "install source": lambda w, token: w.skill(token, f"source-{token}"),
     "judge file": lambda w, token: w.decision_file(token),
-    "learn rule": lambda _, token: f"Send `{token}` before each request of the checkout.",
+    "learn rule": lambda w, token: f"Send `{w.tokens.repeated(token)}` before each request.",
     "merge-driver base": lambda w, token: w.file("base.md", token),
     "merge-driver ours": lambda w, token: w.file("ours.md", token),
     "merge-driver theirs": lambda w, token: w.file("theirs.md", token),
-    "recommend pairs": lambda _, token: f"note={token}",
-    "recommend task": lambda _, token: f"Log in with {token}",
+    "recommend pairs": lambda w, token: f"note={w.tokens.repeated(token)}",
+    "recommend task": lambda w, token: f"Log in with {w.tokens.repeated(token)}",
     "record file": lambda w, token: w.outcome_file(token),
     "report output": lambda w, token: str(w.folder / f"{token}.html"),
     "run code": lambda w, token: w.code(token),
@@ -209,7 +212,7 @@ SAID: dict[str, Typed] = {
     "hook links": lambda w, token: str(w.folder / token),
     "init path": lambda w, token: str(w.folder / token),
     "setup project": lambda w, token: str(Path(w.file(f"{token}/README", token)).parent),
-    "close command": lambda _, token: f"echo Sent {token}",
+    "close command": lambda w, token: f"echo Sent {w.tokens.repeated(token)}",
 }
 # In place of what a command needs otherwise.
 INSTEAD: dict[str, dict[str, Typed]] = {
@@ -272,7 +275,8 @@ def typed(world: World, name: str, command: click.Command, tested: str, token: s
     """The words of a command with a token in one of its texts."""
     entry = f"{name} {tested}"
     needed = NEEDED.get(name, {}) | INSTEAD.get(entry, {})
-    needed |= {tested: SAID.get(entry, lambda _, text: text)}
+    said = world.tokens.repeated(token) if entry in entries(TAKEN) else token
+    needed |= {tested: SAID.get(entry, lambda *_: said)}
     if entry == "answer session":
         key, reply = world.reply("nothing")
         needed |= {"key": lambda *_: key, "file": lambda w, _: w.file("r.json", reply)}
@@ -307,9 +311,11 @@ def test_no_text_that_is_typed_reaches_git(world: World) -> None:
                 raise result.exception
             if result.exit_code == 0:
                 taken.append(f"{name} {tested}")
-    assert set(world.tokens.planted) == entries(TAKEN) | entries(LOOKED_UP)
-    assert entries(TAKEN) - set(taken) == set()
     world.check(least=80)
+    assert set(world.tokens.planted) == entries(TAKEN) | entries(LOOKED_UP)
+    if world.times > 1:
+        return  # too long for a rule or a name
+    assert entries(TAKEN) - set(taken) == set()
     history = world.history()
     for said in ("Log in with", "The login of CI is", "Sent"):
         assert f"{said} {MARKER}" in history
@@ -350,7 +356,7 @@ def _texts_of(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def test_no_text_that_a_tool_is_given_reaches_git(world: World) -> None:
     served = mcp_server.server_of(world.vault, may_review=True)
     tools = asyncio.run(served.list_tools())
-    make = world.tokens.make
+    make = world.tokens.say
     taken = set[str]()
     for tool in tools:
         for name, kind in _texts_of(tool.input_schema):
@@ -370,7 +376,7 @@ def test_no_text_that_a_tool_is_given_reaches_git(world: World) -> None:
                 taken.add(entry)
     planted = {entry for entry in world.tokens.planted if ":" not in entry}
     assert planted == entries(TOLD) | entries(ASKED_FOR)
-    assert entries(TOLD) - taken == set()
+    assert world.times > 1 or entries(TOLD) - taken == set()
     world.check(least=40)
 
 
@@ -384,7 +390,7 @@ def _events(w: World) -> Iterator[tuple[str, dict[str, Any]]]:
     """A session in which every text that a hook reads has a token."""
 
     def token(event: str, key: str) -> str:
-        return f"hook {w.tokens.make(f'{event} {key}')}"
+        return f"hook {w.tokens.say(f'{event} {key}')}"
 
     cwd = Path(w.file(f"{w.tokens.make('cwd')}/shop/README", "")).parent
     transcript = w.file(f"{w.tokens.make('transcript_path')}.jsonl", "")
@@ -477,7 +483,7 @@ def test_no_text_of_a_record_reaches_git(world: World) -> None:
         for door in ("", "untrusted/"):
             entry = f"{door}{kind}"
             given = {**_given(f"inbox {door} {kind}", number), "type": kind}
-            value = full_record(record, f"inbox {door} {kind}: {kind}", world.tokens.make, given)
+            value = full_record(record, f"inbox {door} {kind}: {kind}", world.tokens.say, given)
             whole = {k: v for k, v in value.items() if v is not None} | {"type": kind}
             name = world.tokens.make(f"{entry} file name")
             (world.vault.root / f"inbox/{door}{name}.json").write_bytes(as_file(whole))
@@ -565,8 +571,8 @@ def test_no_text_of_a_file_that_is_imported_reaches_git(world: World) -> None:
     formats = _formats()
     assert formats.keys() == FILES.keys()
     for number, (name, words) in enumerate(sorted(formats.items())):
-        token = world.tokens.make(f"import {name}")
-        places = [Path(world.file(f"{number}/{p}", t)) for p, t in FILES[name](token).items()]
+        said = world.tokens.say(f"import {name}")
+        places = [Path(world.file(f"{number}/{p}", t)) for p, t in FILES[name](said).items()]
         source = world.folder / str(number)
         place = source if words[0] == "skills" or name == "harbor" else places[0]
         options = ["--domain", DOMAIN] if words == ("jsonl",) else []
@@ -574,13 +580,13 @@ def test_no_text_of_a_file_that_is_imported_reaches_git(world: World) -> None:
         assert result.exit_code == 0, (name, result.output)
     world.check(least=len(formats))
     history = world.history()
-    assert f"Use with {MARKER}." in history
-    assert f"Log in with {MARKER}." in history
+    assert f"Use with {MARKER}" in history
+    assert f"Log in with {MARKER}" in history
 
 
 def test_no_text_that_python_is_given_reaches_git(world: World) -> None:
-    vault, make = world.vault, world.tokens.make
-    skill = Skill(name="mine", description=f"Use it with {make('put description')}.")
+    vault, make = world.vault, world.tokens.say
+    skill = Skill(name="mine", description=f"Use it with {world.tokens.make('description')}.")
     vault.curate.put(Skill(**{**_fields(skill), "body": f"# Mine\n\nSend {make('put body')}."}))
     with vault.decision(DOMAIN, f"log in with {make('decision task')}") as decision:
         decision.succeed(f"logged in with {make('decision summary')}")

@@ -12,7 +12,7 @@ from msgspec import inspect
 
 _LETTERS = string.ascii_letters + string.digits
 _SEEN = 16  # characters at either end of a token that give it away
-# Raw texts while they are in use, of their owner alone: see "Secrets" in docs/safety.md.
+# Raw texts while they are in use: see "Secrets" in docs/safety.md.
 RAW = ("skillvault/clients/", "skillvault/sessions/", "skillvault/taken/")
 
 

@@ -121,6 +121,9 @@ class World:
         self.vault.run(now=NOW, patience=10)
         assert self.tokens.leaks(self.vault.root) == {}
         assert len(self.tokens.planted) >= least
+        folder = self.vault.root / ".git/skillvault"
+        raw_files = [*folder.glob("clients/*"), *folder.glob("sessions/*")]
+        assert {file.stat().st_mode & 0o077 for file in raw_files} <= {0}
         assert self.person.git("fsck", "--strict", "--no-dangling", "--no-progress") == ""
 
     def history(self) -> str:

@@ -6,19 +6,22 @@ This is the door where errors become one line and an exit code.
 import io
 import os
 import sys
+import traceback
+from types import TracebackType
 
 import click
 
 from skillvault.cli import hook
 from skillvault.cli.commands import cli
+from skillvault.cli.options import echo, say
 from skillvault.model.errors import BadInputError, SkillvaultError
-from skillvault.model.text.hidden_characters import escaped
 
 
 def main() -> None:
     """Run the command line; every error of ours is one sentence, never a traceback."""
     # The threads of a BLAS wait for each other in a busy loop, which small matrices never repay.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.excepthook = _show_traceback
     words = hook.split_vault(sys.argv[1:])
     behind_vault = words[2:] if words[:1] == ["--vault"] else words
     if behind_vault[:1] == ["hook"] and "--help" not in words:
@@ -28,7 +31,7 @@ def main() -> None:
     except click.ClickException as error:
         text = io.StringIO()
         error.show(text)  # how the command is used; the sentence repeats what was typed
-        print(escaped(text.getvalue()), end="", file=sys.stderr)  # noqa: T201 (as below)
+        echo(text.getvalue(), err=True, nl=False)
         sys.exit(error.exit_code)
     except click.Abort:
         _leave("aborted", 1)
@@ -45,5 +48,12 @@ def main() -> None:
 
 
 def _leave(message: str, code: int) -> None:
-    print(escaped(f"skillvault: {message}"), file=sys.stderr)  # noqa: T201 (the door's own words)
+    say(f"skillvault: {message}")
     sys.exit(code)
+
+
+def _show_traceback(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Print a mistake of ours as Python does, but for what the text of the error hides."""
+    echo("".join(traceback.format_exception(kind, error, trace)), err=True, nl=False)

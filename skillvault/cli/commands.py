@@ -14,6 +14,7 @@ import click
 from skillvault import __version__
 from skillvault.cli.options import open_vault, vault_option
 from skillvault.model.errors import SkillvaultError
+from skillvault.model.text.hidden_characters import escaped
 from skillvault.model.text.text import listed
 
 if TYPE_CHECKING:
@@ -46,9 +47,14 @@ def _completing(
             names = sorted(set(offer(vault, beginning)))
         except SkillvaultError:
             return []
-        return [name for name in names if name.startswith(beginning)]
+        return [name for name in names if name.startswith(beginning) and _can_be_typed(name)]
 
     return complete
+
+
+def _can_be_typed(name: str) -> bool:
+    """Return True if a name does nothing to the terminal that shows it, and is one line."""
+    return escaped(name) == name and len(name.splitlines()) == 1
 
 
 def _live_skills(vault: "Vault", _beginning: str) -> Iterable[str]:

@@ -48,6 +48,9 @@ from skillvault.vault.files.arrival import shown
 @click.option("--seeds", is_flag=True, help="Copy the package's own skills into skills/.")
 @click.option("--force", is_flag=True, help="With --seeds: over those that stand there.")
 @click.option(
+    "--with-secrets", is_flag=True, help="Install what looks like a secret of a public source too."
+)
+@click.option(
     "--registry",
     envvar="CLAWHUB_REGISTRY",
     default=REGISTRY,
@@ -62,6 +65,7 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     updates: bool,
     seeds: bool,
     force: bool,
+    with_secrets: bool,
     registry: str,
     vault_path: Path | None,
     now: datetime | None,
@@ -76,6 +80,7 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     _check_options(source, names, lists=lists, updates=updates, seeds=seeds, force=force)
     vault = open_vault(vault_path)
     installer = vault.curate.installer
+    how: dict[str, Any] = {"now": now, "dry": dry, "with_secrets": with_secrets}
     if lists:
         offers, problems = installer.offers(_source_from(source, registry), names)
         _print_offers(offers, problems, as_data=as_data)
@@ -83,9 +88,9 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     if seeds:
         report = installer.seeds(force=force, now=now, dry=dry)
     elif updates:
-        report = installer.update([source] if source else [], now=now, dry=dry)
+        report = installer.update([source] if source else [], **how)
     else:
-        report = installer.install(_source_from(source, registry), names, now=now, dry=dry)
+        report = installer.install(_source_from(source, registry), names, **how)
     if not dry and report.installed:
         pack(vault)
     print_report(report, as_data=as_data)
@@ -126,7 +131,7 @@ def _print_offers(offers: Sequence[Offered], problems: Sequence[Problem], *, as_
     else:
         width = max((len(offer.name) for offer in offers), default=0)
         for offer in offers:
-            click.echo(f"{offer.name:{width}}  {' '.join(offer.description.split())}")
+            echo(f"{offer.name:{width}}  {' '.join(offer.description.split())}")
         _say_problems(problems)
     if problems:
         sys.exit(1)
@@ -242,7 +247,7 @@ def _print(exported: Exported, *, dry: bool) -> None:
     ]
     skills = f"{len(exported.changed)} skill{'s' * (len(exported.changed) != 1)}"
     prefix = "would export" if dry else "exported"
-    click.echo(f"{prefix} {skills} to {exported.folder}; files: {', '.join(changes)}")
+    echo(f"{prefix} {skills} to {exported.folder}; files: {', '.join(changes)}")
 
 
 _WIDTHS = (20, 8, 10, 8, 60)  # when, status, by, action, task

@@ -17,13 +17,14 @@ import click
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.cli.options import vault_option, vault_path_of
+from skillvault.cli.options import say, vault_option, vault_path_of
 from skillvault.clients.payload import EVENTS, payload_from
 from skillvault.model.errors import NotAVaultError
+from skillvault.model.text.hidden_characters import escaped
 from skillvault.sessions.hooks import MOST, HookedClient, Hooks, HookVault
 from skillvault.vault.commit.locks import DAEMON, holder
 from skillvault.vault.disk import private_mode
-from skillvault.vault.files import layout
+from skillvault.vault.files import layout, redact
 
 LOG = "hook.log"
 MOST_BYTES = 128 * 1024  # bytes
@@ -31,11 +32,11 @@ _LINE = 400  # characters
 
 
 def log_line(folder: Path, text: str) -> None:
-    """Append a line; of a log that is too long the older half goes."""
+    """Append a line without secrets; of a log that is too long the older half goes."""
     place = folder / LOG
     folder.mkdir(parents=True, exist_ok=True)
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    line = f"{at} {' '.join(text.split())[:_LINE]}\n".encode(errors="replace")
+    line = f"{at} {' '.join(redact.cleaned(text).split())[:_LINE]}\n".encode(errors="replace")
     if place.exists() and place.stat().st_size + len(line) > MOST_BYTES:
         draft = place.with_name(f".{LOG}.{os.getpid()}")
         draft.touch(mode=private_mode(folder) & 0o666)
@@ -124,7 +125,7 @@ def run_quietly(words: list[str]) -> NoReturn:
         try:
             _log_run(words, time.monotonic() - begun)
             if isinstance(answer, str) and answer:
-                os.write(client_reads, answer.encode(errors="replace"))
+                os.write(client_reads, escaped(answer).encode(errors="replace"))
         finally:
             os._exit(0)
 
@@ -179,7 +180,7 @@ def _log_about(words: list[str], text: str) -> None:
             return
     except OSError as error:
         line = f"{line} ({error})"
-    os.write(2, f"skillvault: {line}\n".encode(errors="replace"))
+    say(f"skillvault: {line}")
 
 
 def _root_named(words: list[str]) -> Path | None:

@@ -29,6 +29,7 @@ from skillvault.cli.run import end_intake
 from skillvault.exchange.suite_report import failing_assertion, printable
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.records import OBSERVERS, Observer, Status
+from skillvault.model.text.text import cut_between_words
 from skillvault.sessions.closing import Closing, closing_by_exit, closing_by_report
 from skillvault.vault.files import layout
 
@@ -259,7 +260,8 @@ def _watched(command: tuple[str, ...]) -> tuple[Closing, int]:
     ended = watch_command(command)
     lines = printable(ended.output).splitlines()[-_LINES:]
     evidence = failing_assertion(ended.output) if ended.exit_code else "\n".join(lines)
-    return closing_by_exit(ended.exit_code, evidence, shlex.join(command)[:_WORDS]), ended.exit_code
+    words = cut_between_words(shlex.join(command), _WORDS)
+    return closing_by_exit(ended.exit_code, evidence, words), ended.exit_code
 
 
 def _close_quietly(

@@ -11,7 +11,9 @@ import termios
 import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import msgspec
 from rich.console import Console, Group, RenderableType
 from rich.markdown import Markdown
 from rich.panel import Panel
@@ -32,7 +34,8 @@ _LINES = 24  # of a text that a screen shows
 
 def sit(vault: Vault) -> None:
     """Show each proposal until the person has decided about all, or leaves."""
-    Sitting(vault, Console(highlight=False)).run()
+    # No markup: in a text that somebody else wrote it could be a link.
+    Sitting(vault, Console(highlight=False, markup=False, emoji=False)).run()
 
 
 class Sitting:
@@ -79,7 +82,7 @@ class Sitting:
             _key()
         if key == "o":
             with self._console.pager():
-                self._console.print(Markdown(escaped(skill.body)))
+                self._console.print(Markdown(escaped(skill.body), hyperlinks=False))
         if key == "e":
             editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
             subprocess.run([*editor, str(self._vault.root / skill.path)], check=False)
@@ -89,19 +92,20 @@ class Sitting:
 
 
 def screen(skill: WaitingSkill, place: int, count: int) -> RenderableType:
-    """All of a proposal on one screen."""
+    """All of a proposal on one screen, which nothing in it can steer."""
+    skill = _escaped_texts(skill)
     head = Text.assemble(
         (f"{place} of {count}  ", "dim"), (skill.name, "bold"), f"  {skill.kind}, ",
         skill.domain or "every domain",
     )  # fmt: skip
-    lines = escaped(skill.body).split("\n")
+    lines = skill.body.split("\n")
     body = "\n".join(lines[:_LINES])
     more = Text(f"… {len(lines) - _LINES} more lines (o opens all)" if len(lines) > _LINES else "")
     parts: list[RenderableType] = [head, Panel(Text(body)), more]
     if skill.diff:
-        parts.append(Syntax(escaped("\n".join(skill.diff[:_LINES])), "diff", word_wrap=True))
+        parts.append(Syntax("\n".join(skill.diff[:_LINES]), "diff", word_wrap=True))
     parts.append(basis_table(skill))
-    parts += [Text(escaped(line)) for line in notes_of(skill)]
+    parts += [Text(line) for line in notes_of(skill)]
     parts.append(Text(KEYS, style="bold"))
     return Group(*(part for part in parts if not isinstance(part, Text) or part.plain))
 
@@ -113,9 +117,24 @@ def basis_table(skill: WaitingSkill) -> Table:
     for name in ("outcome", "ended", "session", "episode", "decision"):
         table.add_column(name, overflow="fold")
     for row in skill.basis.rows[-_ROWS:]:
-        session = escaped(row.session or "-")
-        table.add_row(row.outcome, row.status, session, str(row.episode), escaped(row.decision))
+        session = row.session or "-"
+        table.add_row(row.outcome, row.status, session, str(row.episode), row.decision)
     return table
+
+
+def _escaped_texts(skill: WaitingSkill) -> WaitingSkill:
+    """Return a proposal as it is shown: what hides in its texts stands as visible escapes."""
+    return msgspec.convert(_escaped_value(msgspec.to_builtins(skill)), WaitingSkill)
+
+
+def _escaped_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return escaped(value)
+    if isinstance(value, dict):
+        return {key: _escaped_value(member) for key, member in value.items()}
+    return (
+        [_escaped_value(member) for member in value] if isinstance(value, list | tuple) else value
+    )
 
 
 @contextmanager

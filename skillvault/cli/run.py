@@ -306,4 +306,4 @@ def _explain(vault: Vault, name: str, report: Report) -> None:
     if report.quarantined or any(done.change.step == "distill" for done in report.done):
         return
     _, answers = vault.why_not(name)
-    click.echo(f"session {name}: {answers[-1].state}: {answers[-1].reason}")
+    echo(f"session {name}: {answers[-1].state}: {answers[-1].reason}")

@@ -253,7 +253,7 @@ def status(vault_path: Path | None, as_data: bool) -> None:
         f"{_of(links, 'link')}"
     )
     if state.patterns or state.rules:
-        click.echo(f"{_of(state.patterns, 'pattern')}, {_of(state.rules, 'rule')} in LEARNINGS.md")
+        echo(f"{_of(state.patterns, 'pattern')}, {_of(state.rules, 'rule')} in LEARNINGS.md")
     todo = [f"{step} {count}" for step, count in state.waiting.items() if count]
     echo(f"waiting: {', '.join(todo)}{_next_step(state)}" if todo else "nothing waits")
     later = {name: count for name, count in state.tomorrow.items() if count}

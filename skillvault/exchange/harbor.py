@@ -4,6 +4,7 @@ A path is a trial's result.json, a trial's folder, or a folder of many trials. T
 verifier's test report, or else what it printed, is the evidence of a failure.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,7 @@ from skillvault.exchange.source_file import (
 from skillvault.exchange.suite_report import failing_assertion, task_of
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Scalar, stamp
-from skillvault.model.text.text import shorten
+from skillvault.model.text.text import cut_between_words, shorten
 
 _DOMAIN = "coding"
 _DEPTH = 3  # a folder of jobs, a job, a trial
@@ -205,7 +206,14 @@ def _evidence(exception: Section, report: Mapping[str, Any]) -> str:
     trace = exception.maybe_text("exception_traceback") or ""
     message = exception.maybe_text("exception_message") or ""
     exception_text = trace if message in trace else f"{message}\n{trace}"
-    return "\n\n".join(filter(None, [exception_text[-_EXCEPTION:].strip(), report.get("evidence")]))
+    if len(exception_text) > _EXCEPTION:
+        exception_text = _without_first_word(exception_text[-_EXCEPTION:])
+    return "\n\n".join(filter(None, [exception_text.strip(), report.get("evidence")]))
+
+
+def _without_first_word(text: str) -> str:
+    """The rest of a text that begins in the middle of a word, which may be half a token."""
+    return re.sub(r"\A\S+", "", text)
 
 
 def _printed(folder: Path) -> str:
@@ -213,9 +221,11 @@ def _printed(folder: Path) -> str:
     path = folder / "verifier" / "test-stdout.txt"
     if not path.is_file():
         return ""
+    start = max(0, path.stat().st_size - _PRINTED)
     with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _PRINTED))
-        return failing_assertion(file.read().decode(errors="replace"))
+        file.seek(start)
+        text = file.read().decode(errors="replace")
+    return failing_assertion(_without_first_word(text) if start else text)
 
 
 def _reasoning(path: Path) -> str:
@@ -223,7 +233,7 @@ def _reasoning(path: Path) -> str:
     own = [step for step in _steps(path) if step.get("source") == "agent"]
     texts = [s.get(key) for s in own for key in ("reasoning_content", "message")]
     text = "\n\n".join(words.strip() for words in texts if isinstance(words, str) and words.strip())
-    return text[:_REASONING].rstrip()
+    return cut_between_words(text, _REASONING).rstrip()
 
 
 def _instruction(path: Path) -> str:
@@ -233,7 +243,7 @@ def _instruction(path: Path) -> str:
     parts = message if isinstance(message, list) else [{"text": message}]
     texts = [part.get("text") for part in parts if isinstance(part, Mapping)]
     text = "\n\n".join(words.strip() for words in texts if isinstance(words, str))
-    return text[:_REASONING].strip()
+    return cut_between_words(text, _REASONING).strip()
 
 
 def _steps(path: Path) -> list[Mapping[str, Any]]:

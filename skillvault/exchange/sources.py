@@ -46,6 +46,11 @@ class SkillSource(Struct, frozen=True):
     owner: str = ""
     skill: str = ""
 
+    @property
+    def is_private(self) -> bool:
+        """Return True for what is on this machine, or is opened with a key."""
+        return self.kind == "folder" or (self.kind == "git" and not self.url.startswith("https://"))
+
     def naming(self, folder: str, skill: str) -> str:
         """How a person writes one skill of it, in the folder where it stands."""
         if self.kind == "clawhub":

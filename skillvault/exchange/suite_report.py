@@ -12,7 +12,7 @@ from typing import Any
 
 from skillvault.exchange.source_file import present
 from skillvault.model.records import Scalar, stamp
-from skillvault.model.text.text import shorten
+from skillvault.model.text.text import cut_between_words, shorten
 
 DOMAIN = "coding"
 MAX_EVIDENCE = 16 * 1024
@@ -96,7 +96,9 @@ def evidence(failing: Sequence[Failing]) -> str:
     blocks: list[str] = []
     room = MAX_EVIDENCE - 80  # for the line that says how many were left out
     for test in failing:
-        block = _block(test).encode()[: MAX_EVIDENCE // 2].decode(errors="ignore")
+        whole = _block(test)
+        size = len(whole.encode()[: MAX_EVIDENCE // 2].decode(errors="ignore"))
+        block = cut_between_words(whole, size)
         room -= len(block.encode()) + 2
         if room < 0:
             break
@@ -139,7 +141,7 @@ def failing_assertion(output: str) -> str:
 
 def _telling_lines(trace: str) -> list[str]:
     """The lines that say what was expected and what was found, in their order."""
-    lines = [line[:_LINE].rstrip() for line in trace.splitlines() if line.strip()]
+    lines = [cut_between_words(line, _LINE).rstrip() for line in trace.splitlines() if line.strip()]
     for pattern in (_MARKED, _TELLING):
         if telling := [line for line in lines if pattern.search(line)]:
             return telling[-_LINES_A_TEST:]

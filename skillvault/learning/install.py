@@ -152,8 +152,12 @@ def _below(place: str, files: Files) -> tuple[tuple[str, bytes], ...]:
 
 
 def _end_of(url: str) -> str:
-    """A source as a subject has room for it: its end tells more than its beginning."""
-    return url if len(url) <= _SHOWN_PLACE else f"…{url[1 - _SHOWN_PLACE :]}"
+    """A source as a subject has room for it: the end tells more, and no name is cut in two."""
+    parts = url.split("/")
+    while len(parts) > 1 and sum(map(len, parts)) + len(parts) > _SHOWN_PLACE:
+        del parts[0]
+    end = "/".join(parts)
+    return end if end == url else f"…/{end}"
 
 
 def _sentence(origin: Origin) -> str:

@@ -15,6 +15,7 @@ from skillvault.learning.recommend.render import frame_tags
 from skillvault.model.text.hidden_characters import escaped, hidden_characters
 from skillvault.model.text.text import shorten
 
+KEEPS_OUT = "secret"  # the code of what keeps a skill of a public source out
 NO_PROOF = "a clean lint proves no safety"
 _SHOWN = 40  # findings in a commit or on a screen
 _QUOTED = 60  # characters of what was found
@@ -71,7 +72,9 @@ _SCRIPT = re.compile(
     r"scpt|vbs|r|jl)$", re.IGNORECASE)  # fmt: skip
 _HOOKS = re.compile(r"^\s*(?:agent-skills\.)?hooks\s*:", re.MULTILINE)
 
-Secrets = Callable[[str], Sequence[str]]  # the kinds of the secrets in a line
+_REDACTED = re.compile(r"\[redacted: [^\]]+\]")
+
+Secrets = Callable[[str], Sequence[str]]  # the kinds of the secrets in a text
 
 
 class Finding(Struct, frozen=True, order=True):
@@ -120,16 +123,17 @@ def _of_file(path: str, data: bytes, secrets: Secrets) -> Iterator[Finding]:
     is_script = bool(_SCRIPT.search(path)) or text.startswith("#!")
     yield from _hidden(path, text)
     yield from _urls(path, text)
+    yield from _secrets(path, text, secrets)
     if is_script:
         yield Finding(path, 0, "script", _reaches(text))
     if path == "SKILL.md" and _HOOKS.search(text.partition("\n---")[0]):
         yield Finding(path, 0, "script", "hooks, which a host may run")
     for number, line in enumerate(text.splitlines(), 1):
-        for code, message in _of_line(line[:_LONG_LINE], secrets, is_script=is_script):
+        for code, message in _of_line(line[:_LONG_LINE], is_script=is_script):
             yield Finding(path, number, code, message)
 
 
-def _of_line(line: str, secrets: Secrets, *, is_script: bool) -> Iterator[tuple[str, str]]:
+def _of_line(line: str, *, is_script: bool) -> Iterator[tuple[str, str]]:
     if tags := [*frame_tags(line), *_matches(_FRAME, line)]:
         yield "frame", _quoted(tags[0])
     if not is_script:
@@ -140,7 +144,16 @@ def _of_line(line: str, secrets: Secrets, *, is_script: bool) -> Iterator[tuple[
         yield "script", f"runs what it fetches: {_quoted(command)}"
     for place in _matches(_CREDENTIALS, line):
         yield "reaches", f"a place of credentials or of what runs by itself: {_quoted(place)}"
-    yield from (("secret", f"looks like a secret ({kind})") for kind in secrets(line))
+    yield from (("redacted", marker) for marker in _matches(_REDACTED, line))
+
+
+def _secrets(path: str, text: str, secrets: Secrets) -> Iterator[Finding]:
+    """Each secret in its line; what stands on several lines is told of the file."""
+    if kinds := secrets(text):
+        lines = enumerate(text.splitlines(), 1)
+        places = [(number, kind) for number, line in lines for kind in secrets(line)]
+        for number, kind in places or [(0, kinds[0])]:
+            yield Finding(path, number, KEEPS_OUT, f"looks like a secret ({kind})")
 
 
 def _hidden(path: str, text: str) -> Iterator[Finding]:

@@ -66,6 +66,7 @@ def note_rule(store: Store, rule: str, scope: Sequence[str] = (), *, dry: bool =
     text = " ".join(redact.cleaned(rule).split())
     if rule_in(Block(text, "", 1)) is None:
         raise UsageError(f"{text!r} is too short for a rule; say what to do, and when")
+    scope = redact.cleaned(scope)
     for pattern in scope:
         if scope_in(with_scope("", [pattern])) != (pattern.strip(),):
             raise UsageError(f"--scope {pattern}: is no pattern of files; write one such as *.yaml")

@@ -85,7 +85,7 @@ def _fact_data(page: Page) -> dict[str, Any]:
             "domain": fact.domain,
             "importance": fact.importance,
             "trust": fact.trust,
-            "path": layout.path_of(fact),
+            "path": layout.fact_path(fact),
             "origins": page.origins[name],
         }
         for name, fact in page.facts.items()

@@ -231,9 +231,9 @@ def decide(
             check(staged)
         if dry:
             store.check_free(staged)
-            return run.Report(done=[run.Done(change, None)])
+            return run.Report(done=[run.Done(staged.change, None)])
         with guarded():
             (commit,) = store.apply([staged], base, now=now, policy=policy)
     finally:
         store.roll_back()
-    return run.Report(done=[run.Done(change, commit)])
+    return run.Report(done=[run.Done(staged.change, commit)])

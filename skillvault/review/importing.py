@@ -19,7 +19,7 @@ from skillvault.learning.next_version import FILE, Files, metadata_of
 from skillvault.model.errors import BadInputError, GitError, UsageError
 from skillvault.model.records import Problem, Skill
 from skillvault.model.text.text import listed
-from skillvault.review.skill_sources import Offer
+from skillvault.review.skill_sources import Offer, without_secrets
 from skillvault.vault.files import layout
 
 _INTERNAL = "agent-skills.metadata.internal"
@@ -109,7 +109,7 @@ def read_path(path: Path, format_name: str | None = None) -> tuple[list[Incoming
     """
     place = layout.real_path(path.expanduser())
     place = place.parent if place.name in NAMES else place
-    tree = _tree(place)
+    tree = without_secrets(_tree(place))
     name = format_name or format_of(tree)
     reader = SKILL_FORMATS[name].read if name in SKILL_FORMATS else None
     if name is None or reader is None:

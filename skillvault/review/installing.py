@@ -21,6 +21,7 @@ from skillvault.loop.run import Done, Waiting
 from skillvault.model.change import Change, Program
 from skillvault.model.errors import BadInputError, EditedError, GitError, UsageError
 from skillvault.model.records import Link, Problem, Ref
+from skillvault.model.text.text import listed
 from skillvault.review import importing
 from skillvault.review.importing import Incoming, chosen, problem_of, read_offers
 from skillvault.review.skill_sources import opened
@@ -34,6 +35,8 @@ from skillvault.vault.git.merge_file import merged_text
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import with_mode
 from skillvault.vault.index.snapshot import Topics
+
+_PLACES = 5  # secrets of a skill that a refusal names
 
 
 def origins(head: Topics) -> dict[str, Origin]:
@@ -182,13 +185,14 @@ class Installer:
         *,
         now: datetime | None = None,
         dry: bool = False,
+        with_secrets: bool = False,
     ) -> InstallReport:
         """Bring in the skills of a source, all or those that are named.
 
-        What cannot be taken is a problem, and the others come in. UsageError if one that is named
-        is not there.
+        What cannot be taken is a problem, and the others come in; so is what looks like a secret,
+        unless `with_secrets`. UsageError if one that is named is not there.
         """
-        work = self._started(now, dry=dry)
+        work = self._started(now, dry=dry, with_secrets=with_secrets)
         skills, problems = _skills_of(source, names)
         work.report.problems += problems
         for skill in skills:
@@ -215,13 +219,19 @@ class Installer:
         return work.report
 
     def update(
-        self, names: Sequence[str] = (), *, now: datetime | None = None, dry: bool = False
+        self,
+        names: Sequence[str] = (),
+        *,
+        now: datetime | None = None,
+        dry: bool = False,
+        with_secrets: bool = False,
     ) -> InstallReport:
         """Bring in newer versions of installed skills, all or those that are named.
 
         What was changed here since is kept; of an approved skill the new version waits beside it.
+        `with_secrets` as in `install`.
         """
-        work = self._started(now, dry=dry)
+        work = self._started(now, dry=dry, with_secrets=with_secrets)
         known = origins(self._store.head())
         if missing := [name for name in names if name not in known]:
             raise UsageError(
@@ -244,17 +254,20 @@ class Installer:
             work.copy_seed(name, files, force=force)
         return work.report
 
-    def _started(self, now: datetime | None, *, dry: bool) -> "_Installation":
-        return _Installation(self._store, now or self._clock(), dry=dry)
+    def _started(
+        self, now: datetime | None, *, dry: bool, with_secrets: bool = False
+    ) -> "_Installation":
+        return _Installation(self._store, now or self._clock(), dry=dry, with_secrets=with_secrets)
 
 
 class _Installation:
     """One installation: what of it is done so far."""
 
-    def __init__(self, store: Store, now: datetime, *, dry: bool) -> None:
+    def __init__(self, store: Store, now: datetime, *, dry: bool, with_secrets: bool) -> None:
         self._store = store
         self._now = now
         self._dry = dry
+        self._with_secrets = with_secrets
         self.report = InstallReport()
 
     def take(self, skill: Incoming) -> None:
@@ -262,6 +275,8 @@ class _Installation:
         head, origin = self._store.head(), skill.origin
         if sentence := _known(head, origin):
             self.report.known.append(sentence)
+            return
+        if self._is_secret(skill):
             return
         name = rules.free_name(skill.name, origin.digest, lambda name: self._is_taken(head, name))
         if name is None:
@@ -305,7 +320,7 @@ class _Installation:
             self.report.known.append(sentence)
             return
         skill = newer()
-        if skill is None:
+        if skill is None or self._is_secret(skill):
             return
         standing = folder_files(self._store.git, head, f"{shelf}/{name}")
         ours = as_proposed(standing, name)
@@ -340,6 +355,21 @@ class _Installation:
             return
         origin = Origin("the package", "", rules.digest_of(files), len(files))
         self._publish([rules.seed_change(name, files, standing)], origin, ())
+
+    def _is_secret(self, skill: Incoming) -> bool:
+        """Return True, and say where, for a skill that may not come in as it holds secrets."""
+        found = lint.findings(skill.folder.files, secret_kinds)
+        secrets = [finding for finding in found if finding.code == lint.KEEPS_OUT]
+        if self._with_secrets or not secrets:
+            return False
+        places = listed([finding.where for finding in secrets[:_PLACES]])
+        more = f" and {len(secrets) - _PLACES} more places" if len(secrets) > _PLACES else ""
+        message = (
+            f"{places}{more}: {secrets[0].message}; ask its author to remove it, or let it in with "
+            "--with-secrets"
+        )
+        self.report.problems.append(Problem(skill.origin.url, None, "secret", message))
+        return True
 
     def _is_taken(self, head: Topics, name: str) -> bool:
         came = {installed.name for installed in self.report.installed}  # in a dry run not in head
@@ -420,12 +450,12 @@ def _committed(store: Store, changes: Sequence[Change], now: datetime, *, dry: b
         if dry:
             for one in staged:
                 store.check_free(one)
-            return [Done(change, None) for change in changes]
+            return [Done(one.change, None) for one in staged]
         with guarded():
             commits = store.apply(staged, base, now=now, policy=policy)
     finally:
         store.roll_back()
-    return [Done(change, commit) for change, commit in zip(changes, commits, strict=True)]
+    return [Done(one.change, commit) for one, commit in zip(staged, commits, strict=True)]
 
 
 def _known(head: Topics, origin: Origin) -> str | None:

@@ -98,7 +98,7 @@ def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
     shown = next((one for one in stats if one.times_applied or one.shown), None)
     return WaitingSkill(
         name=name,
-        path=layout.skill_path(name, "proposed"),
+        path=view.records.path_of(Ref("skill", name)) or "",
         kind=skill.kind,
         domain=skill.domain,
         origin=skill.origin,
@@ -127,7 +127,7 @@ def replaced_by(run: Run, name: str, skill: Skill) -> tuple[str, ...]:
 
 def standing_for(run: Run, name: str, skill: Skill) -> TextPair:
     """A proposal beside what it replaces; beside nothing if it replaces nothing."""
-    place = layout.skill_path(name, "proposed")
+    place = run.view.records.path_of(Ref("skill", name)) or ""
     approved = run.view.skills.get_many([skill.replaces or ""]).get(skill.replaces or "")
     if approved is not None and skill.origin in PROGRAMS_OWN:
         after = as_approved(run.store.git, run.view, skill, approved)
@@ -189,12 +189,12 @@ def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
         if revision.endswith("^"):
             return TextPair("/dev/null", path, "", skill.body.strip())
         raise UsageError(f"{revision}: no such commit; `skillvault log --skill {name}` lists some")
-    places = {f"{commit}:{layout.skill_path(name, shelf)}": shelf for shelf in layout.SHELVES}
-    contents = git.history.files_at(list(places))
+    file = path.partition("/")[2]  # whatever name a person gave its folder
+    contents = git.history.files_at([f"{commit}:{shelf}/{file}" for shelf in layout.SHELVES])
     place = next(iter(contents), None)
     if place is None:
         return TextPair("/dev/null", path, "", skill.body.strip())
-    older = layout.skill_path(name, places[place])
+    older = place.partition(":")[2]
     before = parsed(older, contents[place])
     text = before.body.strip() if isinstance(before, Skill) else ""
     return TextPair(f"{older} at {commit[:10]}", path, text, skill.body.strip())
@@ -233,19 +233,19 @@ def proposal_branch(
         return ProposalBranch(name, branch, tip, made=False)
     store.follow()
     try:
-        files, parent = store.stage(change).files, store.staged.commit
+        staged, parent = store.stage(change), store.staged.commit
     finally:
         store.roll_back()
     root = git.objects.root(parent) if parent else None
-    before = git.entries(parent, list(files))
-    entries: dict[str, Entry | None] = dict.fromkeys(files)
-    for path, content in files.items():
+    before = git.entries(parent, list(staged.files))
+    entries: dict[str, Entry | None] = dict.fromkeys(staged.files)
+    for path, content in staged.files.items():
         if content is not None:
             mode = mode_of(content, before.get(path))
             entries[path] = Entry(mode, git.objects.write_blob(content))
     tree = git.objects.write_tree(root, entries)
     (commit,) = git.committer.commits(
-        [CommitDraft(tree, change.message)], parent, now, git.settings()
+        [CommitDraft(tree, staged.change.message)], parent, now, git.settings()
     )
     git.run("update-ref", f"refs/heads/{branch}", commit, "0" * len(commit))
     return ProposalBranch(name, branch, commit, made=True)

@@ -1,22 +1,25 @@
 """A source of skills, opened: what it offers, and the files of each when they are asked for.
 
-Sources are exchange's words, git is the vault's.
+Sources are exchange's words, git is the vault's. What comes of a private source has a marker in
+place of each secret; of a public one the bytes stay.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from skillvault.exchange import fetch, well_known
 from skillvault.exchange import source_tree as folder
 from skillvault.exchange.source_tree import SkillPaths, SourceTree, files_of, skills_in, tree_of
 from skillvault.exchange.sources import SkillSource
+from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Problem
-from skillvault.vault.files import layout
+from skillvault.vault.files import layout, redact
 from skillvault.vault.git import remote
 
 Files = Mapping[str, bytes]
@@ -50,13 +53,40 @@ def opened(source: SkillSource) -> Iterator[Opened]:
     if source.kind == "git":
         with remote.fetched(source.url, source.ref, source.folder) as files:
             tree = SourceTree(files.sizes, files.read, files.unfit)
+            tree = without_secrets(tree) if source.is_private else tree
             yield _in_tree(tree, source, version=files.commit)
     elif source.kind == "folder":
-        yield _in_tree(folder.folder_tree(_folder_of(source)), source)
+        yield _in_tree(without_secrets(folder.folder_tree(_folder_of(source))), source)
     elif source.kind == "clawhub":
         yield Opened([_released(source, fetch.Fetcher(source.url).fetch)])
     else:
         yield _at_site(source, fetch.Fetcher(source.url).fetch)
+
+
+def without_secrets(tree: SourceTree) -> SourceTree:
+    """Return a tree that is read with a marker in place of each secret.
+
+    BadInputError for a file whose name holds one.
+    """
+
+    def read(paths: Sequence[str]) -> dict[str, bytes]:
+        for path in paths:
+            if kinds := redact.secret_kinds(path):
+                message = f"{path}: the name looks like a secret ({kinds[0]}); rename the file"
+                raise BadInputError(message, code="secret")
+        return {path: _redact_file(data) for path, data in tree.read(paths).items()}
+
+    return replace(tree, read=read)
+
+
+def _redact_file(data: bytes) -> bytes:
+    """Return a text file without its secrets; a file with a NUL is no text."""
+    text = data.decode(errors="surrogateescape")
+    redacted = text if "\0" in text else redact.redacted_text(text)
+    if redacted == text:
+        return data
+    content = redacted.encode(errors="surrogateescape")
+    return Program(content) if isinstance(data, Program) else content
 
 
 def _folder_of(source: SkillSource) -> Path:

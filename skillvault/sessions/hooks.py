@@ -23,7 +23,7 @@ from skillvault.exchange.transcripts import events, prompts, reader, signs
 from skillvault.learning.recommend import disclosure, render
 from skillvault.model import reading
 from skillvault.model.errors import BadInputError, SkillvaultError
-from skillvault.model.text.text import tokens, trimmed
+from skillvault.model.text.text import cut_between_words, tokens, trimmed
 from skillvault.serving import shelf as shelves
 from skillvault.sessions import transcripts
 from skillvault.vault.commit.store import Store
@@ -172,7 +172,7 @@ class Hooks:
     # ── a prompt ─────────────────────────────────────────────────────────────────────
 
     def _advise_on(self, payload: Payload) -> str:
-        text = payload.prompt[:_TASK].encode(errors="replace").decode()
+        text = cut_between_words(payload.prompt, _TASK).encode(errors="replace").decode()
         if not text.strip():
             return ""
         notes = SessionNotes(self._folder, payload.session)
@@ -225,7 +225,7 @@ class Hooks:
         if payload.goes_on or not (is_shell or payload.tool in _EDITS or payload.tool in _READS):
             return ""
         arguments = {
-            key: value[:_ARGUMENT] if isinstance(value, str) else value
+            key: cut_between_words(value, _ARGUMENT) if isinstance(value, str) else value
             for key, value in payload.arguments.items()
             if key in ("command", "cmd", "file_path", "path", "skill", "args")
         }
@@ -257,8 +257,9 @@ class Hooks:
             return ""
         reply = _reply_in(payload.last_message) if current.is_questioned else {}
         if not reply:
-            notes.append(noted.WordNote(text=payload.last_message[:_TASK], at=self._now))
-            current.last_words, current.said_at = payload.last_message[:_TASK], self._now
+            words = cut_between_words(payload.last_message, _TASK)
+            notes.append(noted.WordNote(text=words, at=self._now))
+            current.last_words, current.said_at = words, self._now
         outcome = self._outcome_so_far(current)
         if outcome is None:
             return ""

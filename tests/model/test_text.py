@@ -104,3 +104,17 @@ def test_flat_text_is_one_line_that_stays_as_it_is(body: str) -> None:
 )
 def test_tokens_are_estimated(said: str, count: int) -> None:
     assert text.tokens(said) == count
+
+
+@pytest.mark.parametrize(
+    ("said", "limit", "kept"),
+    [
+        ("use token-a1 now", 16, "use token-a1 now"),
+        ("use token-a1 now", 9, "use "),
+        ("use token-a1 now", 14, "use token-a1 "),
+        ("token-a1", 5, ""),
+        ("一二三四五", 3, "一二三"),
+    ],
+)
+def test_a_text_is_cut_between_words(said: str, limit: int, kept: str) -> None:
+    assert text.cut_between_words(said, limit) == kept

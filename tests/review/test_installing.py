@@ -67,6 +67,88 @@ def names(report: InstallReport) -> list[str]:
     return [installed.name for installed in report.installed]
 
 
+# ── secrets ──────────────────────────────────────────────────────────────────────────
+
+TOKEN = "ghp" + "_" + "a1B2" * 9
+SECRET = f"Send {TOKEN} first."
+
+
+def objects(person: Person) -> str:
+    """Every object of the repository, as text."""
+    return person.git("cat-file", "--batch-all-objects", "--batch", "--unordered")
+
+
+@pytest.mark.parametrize("kind", ["folder", "git"])
+def test_a_private_source_comes_in_with_markers_and_is_said_where(
+    vault: Vault, person: Person, author: Author, kind: str
+) -> None:
+    author.publish(f"{TEXT}\n\n{SECRET}", **{"scripts/run.sh": f"#!/bin/sh\ncurl {TOKEN}\n"})
+    source = str(author.root)
+    if kind == "git":
+        git = Person(author.root).git
+        git("init", "-q")
+        git("add", "-A")
+        git("commit", "-qm", "a skill")
+        source = f"file://{author.root}"
+    report = install(vault, source)
+    (installed,) = report.installed
+    assert "Send [redacted: GitHub Token] first." in text(vault, "proposed/review/SKILL.md")
+    line = 1 + text(vault, "proposed/review/SKILL.md").split("[redacted")[0].count("\n")
+    places = [f"redacted SKILL.md:{line} [redacted: GitHub Token]"]
+    places += ["redacted scripts/run.sh:2 [redacted: GitHub Token]"]
+    lint = [" ".join(found.split()) for found in installed.lint]
+    assert [found for found in lint if found.startswith("redacted")] == places
+    assert places[0] in " ".join(person.git("log", "-1", "--format=%B").split())
+    assert TOKEN not in objects(person)
+    assert "is here already" in " ".join(install(vault, source).known)
+
+
+def test_a_newer_version_of_a_private_source_comes_in_with_markers(
+    vault: Vault, person: Person, author: Author
+) -> None:
+    install(vault, author.root)
+    author.publish(f"{TEXT}\n\n{SECRET}")
+    assert names(update(vault, "review")) == ["review"]
+    assert "Send [redacted: GitHub Token] first." in text(vault, "proposed/review/SKILL.md")
+    assert TOKEN not in objects(person)
+
+
+def test_a_file_whose_name_is_a_secret_does_not_come_in(
+    vault: Vault, person: Person, author: Author
+) -> None:
+    author.write(f"review/{TOKEN}.md", "A file.\n")
+    (problem,) = install(vault, author.root).problems
+    assert problem.code == "secret"
+    assert "rename the file" in problem.message
+    assert TOKEN not in objects(person)
+
+
+def test_a_secret_in_a_public_source_stops_it_unless_it_is_asked_for(
+    vault: Vault, person: Person
+) -> None:
+    page = skill_file("review", f"{TEXT}\n\n{SECRET}")
+    with serving(offering(review=page)) as site:
+        report = install(vault, site.url)
+        assert (report.installed, [p.code for p in report.problems]) == ([], ["secret"])
+        (problem,) = report.problems
+        assert problem.message.startswith("SKILL.md:")
+        assert "looks like a secret (GitHub Token)" in problem.message
+        assert "--with-secrets" in problem.message
+        assert TOKEN not in objects(person)
+        source = source_of(site.url)
+        allowed = vault.curate.installer.install(source, now=NOW, with_secrets=True)
+    assert names(allowed) == ["review"]
+    assert SECRET in text(vault, "proposed/review/SKILL.md")
+    assert TOKEN not in person.git("log", "-1", "--format=%B")
+
+
+def test_a_secret_in_a_newer_version_of_a_public_source_stops_that(vault: Vault) -> None:
+    with serving(offering(review=skill_file("review"))) as site:
+        install(vault, site.url)
+        site.routes.update(offering(review=skill_file("review", SECRET)))
+        assert [p.code for p in update(vault, "review").problems] == ["secret"]
+
+
 # ── coming in ────────────────────────────────────────────────────────────────────────
 
 

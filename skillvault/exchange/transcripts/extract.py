@@ -15,7 +15,7 @@ from skillvault.exchange.transcripts.events import ToolCall, ToolResult
 from skillvault.exchange.transcripts.reader import Transcript
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import stamp
-from skillvault.model.text.text import shorten
+from skillvault.model.text.text import cut_between_words, shorten
 
 MAX_BYTES = 256 * 1024  # of a session
 _MOST = 100  # failures, and successes
@@ -86,8 +86,12 @@ class _Extract:
         """A tool is called."""
         self._number += 1
         old, new = (call.arguments.get(key) for key in ("old_string", "new_string"))
-        edit = (old[:_KEPT], new[:_KEPT]) if isinstance(old, str) and isinstance(new, str) else None
-        deed = _Deed(call.tool[:_KEPT], command_in(call.arguments)[:_KEPT], edit)
+        edit = (
+            (_first_part(old), _first_part(new))
+            if isinstance(old, str) and isinstance(new, str)
+            else None
+        )
+        deed = _Deed(_first_part(call.tool), _first_part(command_in(call.arguments)), edit)
         _remember(self._open, call.id, (self._number, deed))
         if call.tool not in _LOOKS:
             self._recent.append((self._number, deed))
@@ -155,6 +159,10 @@ def _remember(of: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
     of.move_to_end(key)
     if len(of) > _OPEN:
         of.popitem(last=False)
+
+
+def _first_part(text: str) -> str:
+    return cut_between_words(text, _KEPT)
 
 
 def tail_of(text: str) -> str:

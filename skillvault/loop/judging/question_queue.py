@@ -18,6 +18,7 @@ from skillvault.model.brief import Spent
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Answer
 from skillvault.model.text import strict_json
+from skillvault.vault.files import redact
 
 if TYPE_CHECKING:
     from skillvault.loop.judging.questions import OpenQuestion
@@ -70,6 +71,7 @@ class QuestionQueue:
 
         UsageError where the judge is no agent.
         """
+        session = redact.cleaned(session)
         run = self._new_run()
         limit = n if session is None else min(n, self._answers_left(run, session))
         file = self._dropped_file()
@@ -96,6 +98,7 @@ class QuestionQueue:
         Nothing is committed unless all can be: BadInputError has every reason. If two answer one
         question at once, the second is refused.
         """
+        session = redact.cleaned(session)
         report: Report | None = None
         reason = ""
         for _ in range(_TRIES):

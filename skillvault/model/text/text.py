@@ -4,6 +4,7 @@ Pure functions of their arguments. Every comparison of texts is `similarity`.
 """
 
 import re
+import string
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -150,6 +151,21 @@ def shorten(text: str, limit: int) -> str:
     cut = folded[: limit - 1]
     head = cut.rpartition(" ")[0]
     return (head if len(head) * 2 >= limit else cut).rstrip(" ,;:.-") + "…"
+
+
+_OF_TOKENS = frozenset(string.ascii_letters + string.digits + "_-./+=~%:")
+
+
+def cut_between_words(text: str, limit: int) -> str:
+    """At most `limit` characters of a text, without a token that would be cut in two.
+
+    Half a token is a secret that nobody recognises any more.
+    """
+    end = limit
+    if len(text) > limit:
+        while end and text[end - 1] in _OF_TOKENS:
+            end -= 1
+    return text[:end]
 
 
 def flat(text: str) -> str:

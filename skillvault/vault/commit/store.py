@@ -14,20 +14,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec.structs import replace
+
 from skillvault.model import codec, link_lists
 from skillvault.model.change import LINK, Change, Edit, Rewrite, headline_of, parts_of
 from skillvault.model.due import Agenda
 from skillvault.model.errors import EditedError, OutrunError, PausedError, VaultBusyError
 from skillvault.model.policy import Policy
 from skillvault.model.records import Commit, Evaluation, Link, Record, Ref, Skill, ref_of, stamp
-from skillvault.model.text import front_matter
+from skillvault.model.text import front_matter, hidden_characters
 from skillvault.vault import spending
 from skillvault.vault.commit import fence, growing, journal, locks, marks, publish
 from skillvault.vault.commit import local_edits as edits
 from skillvault.vault.commit.fence import index_lock, is_left_behind
 from skillvault.vault.commit.journal import Journal
 from skillvault.vault.disk import is_abandoned
-from skillvault.vault.files import layout
+from skillvault.vault.files import layout, redact
 from skillvault.vault.files.taken import Taken
 from skillvault.vault.files.work_tree import View, blob_id
 from skillvault.vault.git.history import utc
@@ -227,7 +230,8 @@ class Store(threading.local):
         return marks.marked(files, origins, base.history, self.git)
 
     def stage(self, change: Change) -> StagedChange:
-        """What a change does to files; `staged` shows them from now on."""
+        """What a change does to files, without secrets; `staged` shows them from now on."""
+        change = _without_secrets(change, self._agenda)
         self.index.begin()
         origins, growths = _origins(change, self.staged), _growths(change, self.staged)
         files = self.files_of(change, self.staged)
@@ -378,6 +382,31 @@ class Store(threading.local):
         folder, seconds = self.git.dirs()[1] / "skillvault", locks.WAIT_SECONDS if wait else 0.0
         with locks.writer_lock(folder, seconds) as lock, self.git.fenced(lock):
             yield
+
+
+def _without_secrets(change: Change, agenda: Agenda) -> Change:
+    """Return a change whose words, and what a person writes with it, hold no secret.
+
+    What the steps write is made of records that came in without secrets.
+    """
+    writes = change.writes
+    if change.step not in agenda.steps:
+        writes = tuple(map(_redacted_record, writes))
+    subject, reason, why = map(_redacted_words, (change.subject, change.reason, change.why))
+    return replace(change, subject=subject, reason=reason, why=why, writes=writes)
+
+
+def _redacted_record(record: Record) -> Record:
+    values = msgspec.to_builtins(record)
+    clean = redact.cleaned(values)
+    return record if clean == values else msgspec.convert(clean, type(record))
+
+
+def _redacted_words(text: str) -> str:
+    """Return words without secrets; what hides in them stays, as `message_of` shows it."""
+    visible = hidden_characters.cleaned(text)
+    redacted = redact.redacted_text(visible)
+    return text if redacted == visible else redacted
 
 
 def _with_edit(before: bytes, edit: Edit | Rewrite) -> bytes:

@@ -141,12 +141,17 @@ def path_of(record: Record) -> str:
         case Fact():
             if not (is_slug(record.domain) and is_slug(record.id)):
                 raise ValueError(f"{record.domain}/{record.id} cannot become a path")
-            return f"memory/{record.domain}/{record.id}.md"
+            return fact_path(record)
         case Skill():
             return skill_path(record.name, "proposed" if record.status == "proposed" else "skills")
         case Answer():
             return answer_path(record)
     raise ValueError(f"{record.id} is a line of a list; see `links_path`")
+
+
+def fact_path(fact: Fact) -> str:
+    """Where a fact that is read stands, whatever name a person gave its file."""
+    return f"memory/{fact.domain}/{fact.id}.md"
 
 
 @lru_cache(maxsize=1 << 12)

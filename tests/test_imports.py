@@ -14,7 +14,7 @@ from tests.given import as_file, trade
 # None of these may answer a question unasked: for writers, the daemon, long work, a model.
 MODEL = {"numpy", "wordllama"}
 NEVER = {
-    "watchdog", "rich", "pygit2", "detect_secrets", "defusedxml", "anthropic", "markdown_it"
+    "watchdog", "rich", "pygit2", "defusedxml", "anthropic", "markdown_it"
 } | MODEL  # fmt: skip
 
 # git is started only by what looks at the work tree: `status` tells what is edited there.

@@ -41,7 +41,6 @@ HOMES = {
     "yaml": {"model/text/strict_yaml"},
     "frontmatter": {"model/text/front_matter"},
     "markdown_it": {"model/text/markdown"},
-    "detect_secrets": {"vault/files"},
     "defusedxml": {"exchange/junit"},
     "fcntl": {"vault/commit"},
     "click": {"cli"},

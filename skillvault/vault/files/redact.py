@@ -1,133 +1,113 @@
 """Secrets and hidden characters leave a record before anything of it is written.
 
-The detectors are detect-secrets' (its one home), except the entropy ones, which take
-hashes, ids and long words of prose for secrets. Where one finds something a marker says
-of what kind it was.
+Tokens name themselves by how they begin; `secret_cues` finds the others by what stands around
+them. A marker says of what kind a secret was.
 """
 
 import re
 import tomllib
-from collections.abc import Mapping
-from functools import lru_cache, partial
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
-from detect_secrets.plugins.base import RegexBasedDetector
-from detect_secrets.plugins.keyword import (
-    CONFIG_DENYLIST_REGEX_TO_GROUP,
-    DENYLIST_REGEX,
-    FOLLOWED_BY_COLON_REGEX,
-    FOLLOWED_BY_EQUAL_SIGNS_REGEX,
-    FOLLOWED_BY_QUOTES_AND_SEMICOLON_REGEX,
-    PRECEDED_BY_EQUAL_COMPARISON_SIGNS_QUOTES_REQUIRED_REGEX,
-)
-
 from skillvault.model.errors import BadInputError
 from skillvault.model.text import hidden_characters
-from skillvault.vault.files.secret_cues import is_no_secret, with_markers
+from skillvault.vault.files.secret_cues import is_no_value, is_secret_name, with_markers
 
-# Tokens that name themselves by how they begin.
-_FORMATS = Path(__file__).with_name("token_formats.toml")
-_TABLE = tomllib.loads(_FORMATS.read_text(encoding="utf-8"))["format"]
-_KINDS = {start: row["kind"] for row in _TABLE for start in row["starts"]}
-_STARTS = sorted(_KINDS, key=len, reverse=True)
-
-
-def _pattern(row: dict[str, str]) -> str:
-    return f"(?:{'|'.join(map(re.escape, row['starts']))}){row['tail']}"
-
-
-# `_` and `-` may stand before one, as in `key_hf_…`: what begins in the middle of a word is none.
-TOKEN = re.compile(
-    rf"(?<![A-Za-z0-9])(?:{'|'.join(map(_pattern, _TABLE))}"
-    r"|[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,})"
+_TABLE = tomllib.loads(Path(__file__).with_name("token_formats.toml").read_text(encoding="utf-8"))
+FORMATS = [(start, row["kind"], row["tail"]) for row in _TABLE["format"] for start in row["starts"]]
+_STARTS = sorted({start for start, _, _ in FORMATS if start}, key=len, reverse=True)
+# A token begins no word in its middle, but may after `_` or `-`, as in `key_hf_…`.
+_START = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, _STARTS))})")
+_RUN = re.compile(r"[^\s'\"`<>,;()\[\]{}\\]{16,}")
+_PART = re.compile(r"\{(\w+):(\d+)(?:-(\d+))?\}")
+# A token of a vendor that nobody has listed: a short name, then what is not made by a person.
+_UNLISTED = re.compile(
+    r"(?<![\w.+/=-])(?!sha\d|md5|cs_|pk_|pi_)[a-z][a-z0-9]{0,11}[_-](?:[a-z0-9]{1,8}[_-]){0,2}"
+    r"(?=[0-9]{0,40}[A-Za-z]{1,40}[0-9])(?=[a-z0-9]{0,40}[A-Z])(?=[A-Z0-9]{0,40}[a-z])[A-Za-z0-9]{32,4000}"
+    r"|(?<![\w.+/=-])(?!cache|public)(?:[a-z]{1,12}[_-]){0,2}"
+    r"(?:[a-z]{0,4}(?:sk|pat|key|secret|token)[_-](?:(?:live|prod|test|v1)[_-])?(?:[0-9a-f]{32,4000}|(?=[a-zA-Z]{0,20}[0-9])(?=[a-z0-9]{0,40}[A-Z])[A-Za-z0-9]{20,4000})"
+    r"|(?:live|prod|oat)[_-](?=[a-zA-Z]{0,20}[0-9])(?=[a-z0-9]{0,40}[A-Z])[A-Za-z0-9]{20,4000})"
 )
-
-
-def kind_of_token(token: str) -> str:
-    """What a token that `TOKEN` finds is called."""
-    start = next((start for start in _STARTS if token.startswith(start)), None)
-    return _KINDS[start] if start else "Terraform Token"
-
-
-# What the detectors of detect-secrets 1.5 do not know, or of which they find one line only.
-_OURS = (
-    (
-        "Private Key",
-        re.compile(
-            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?"
-            r"(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
-            re.DOTALL,
-        ),
-    ),
-    ("Anthropic API Key", re.compile(r"\bsk-ant-[\w-]{16,}")),
-    ("OpenAI Token", re.compile(r"\bsk-(?:proj|svcacct|admin)-[\w-]{16,}")),
-    ("GitHub Token", re.compile(r"\bgithub_pat_\w{22,}")),
-    ("Google API Key", re.compile(r"\bAIza[\w-]{35}")),
-    ("JSON Web Token", re.compile(r"(?<![\w-])eyJ[\w-]{8,}={0,2}\.[\w-]{8,}(?:[.=][\w.=-]*)?")),
-    ("NPM tokens", re.compile(r"(?<=:_authToken=)\s*(?:npm_\S+|[A-Fa-f0-9-]{36})")),
-    (
-        "Basic Auth Credentials",
-        re.compile(r"(?i)\bauthorization['\"]?\s*[:=]\s*['\"]?basic\s+[\w+/-]{8,}=*"),
-    ),
-    ("Bearer Token", re.compile(r"(?i)(?<=\bbearer )[\w.~+/-]{16,}=*")),
-    ("Token", re.compile(r"(?i)\b\w*token['\"]?\s*[:=]\s*['\"]?(?=[\w.+/-]*\d)[\w.+/-]{16,}=*")),
-    (
-        "Secret Keyword",
-        re.compile(
-            r"(?i)\b(?:password|passwd|passphrase|secret|api[ _-]?key|token) (?:is|was) "
-            r"['\"`]?(?=[^\s'\"`]*\d)[^\s'\"`]{8,}"
-        ),
-    ),
+_PRIVATE_KEY = re.compile(
+    r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}.*?"
+    r"(?:-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|\Z)",
+    re.DOTALL,
 )
-# These look for an assignment to any name, with a narrow meaning: the keyword rule below
-# finds the same and calls it by its right name. An address alone is no secret. The JWT and
-# NPM rules take quadratic time in texts made for that; ours above find the same.
-_REPLACED = frozenset(
-    "ArtifactoryDetector CloudantDetector IbmCloudIamDetector IbmCosHmacDetector "
-    "IPPublicDetector JwtTokenDetector NpmDetector PrivateKeyDetector SoftlayerDetector".split()
+# Such a key without its head: how the bytes of one begin, or its last lines.
+_KEY_BODY = re.compile(
+    r"(?<![A-Za-z0-9+/=])(?:MII[A-Za-z0-9+/]{2}[AQgw]IBA[AD]|MI[GH][A-Za-z0-9+/]AgE[AB]|M[A-H][A-Za-z0-9+/]{2}AgEA"
+    r"|M[A-H][A-Za-z0-9+/]CAQ[AE]|b3BlbnNzaC1rZXktdjE|LS0tLS1CRUdJTi(?:BSU0Eg|BFQyB|BPUEVOU1NIIF|BFTkNSWVBURUQg|B)?(?:UFJJVkFURS|QUklWQVRF|FBSSVZBVE))"
+    r"[A-Za-z0-9+/=]{24,4000}(?:(?:\\n|\r?\n)[A-Za-z0-9+/=]{4,4000}(?=[\s\\'\"-]|\Z)){0,400}"
+    r"|(?:[A-Za-z0-9+/=]{16,76}(?:\\n|\s){1,4}){1,100}(?=-----END [A-Z ]{0,20}PRIVATE KEY)"
+)
+_JSON_WEB_TOKEN = re.compile(
+    r"(?<![\w-])eyJ[\w-]{8,4000}={0,2}\.[\w-]{8,4000}(?:[.=][\w.=-]{0,4000})?"
 )
 _MARKER = "[redacted: Secret Keyword]"
 _MARK = re.compile(r"\[redacted: ([^\]]+)\]")
 _FULL_WIDTH = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
-_KEYWORD = re.compile(rf"(?:{DENYLIST_REGEX})", re.IGNORECASE)
-_KEY = re.compile(
-    rf"(?:{DENYLIST_REGEX})|passphrase|api[- ]key"
-    r"|(?:access|refresh|api|auth|id|session|bearer|bot|csrf|git(?:hub|lab)|slack)[_-]?token\b",
-    re.IGNORECASE,
-)
-_NAME = 64  # characters of a name behind its keyword; without a bound the time is quadratic
 _LONG_NUMBER = 100_000  # below it a number under such a key counts something
 
 
-def _detectors() -> list[tuple[str, re.Pattern[str]]]:
-    detectors = list(_OURS)
-    plugins: dict[str, type[Any]] = dict(get_mapping_from_secret_type_to_class())
-    for kind, plugin in sorted(plugins.items()):
-        if issubclass(plugin, RegexBasedDetector) and plugin.__name__ not in _REPLACED:
-            detectors += [(kind, pattern) for pattern in vars(plugin)["denylist"]]
-    return detectors
+@cache
+def _tail(tail: str) -> re.Pattern[str]:
+    """The pattern of `{hex:32}`, `{word:23-26}` and what stands between them."""
+    pattern = ""
+    end = 0
+    for part in _PART.finditer(tail):
+        alphabet, least, most = part.groups()
+        limit = most or ("" if part.end() == len(tail) else "400")
+        pattern += f"{re.escape(tail[end : part.start()])}[{_TABLE['alphabets'][alphabet]}]"
+        pattern += f"{{{least},{limit}}}"
+        end = part.end()
+    return re.compile(
+        pattern + re.escape(tail[end:]) + "(?![A-Za-z0-9])" * (most is not None), re.ASCII
+    )
 
 
-def _bounded(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    """A rule of detect-secrets, its names no longer than names are."""
-    keyword = DENYLIST_REGEX.removesuffix(r"\w*")
-    named = pattern.pattern.replace(DENYLIST_REGEX, rf"{keyword}\w{{0,{_NAME}}}")
-    return re.compile(named, pattern.flags)
-
-
-_DETECTORS = _detectors()
-# What a line must hold for a rule to find anything: looked for first, at next to no cost.
-_SIGNS = {
-    FOLLOWED_BY_COLON_REGEX: re.compile(":"),
-    FOLLOWED_BY_EQUAL_SIGNS_REGEX: re.compile("="),
-    FOLLOWED_BY_QUOTES_AND_SEMICOLON_REGEX: re.compile("['\"`];"),
-    PRECEDED_BY_EQUAL_COMPARISON_SIGNS_QUOTES_REQUIRED_REGEX: re.compile("[!=]{2}"),
+# What may follow each beginning, also if it is that of another: `sk-ant-` begins with `sk-`.
+_BEGUN = {
+    start: [
+        (len(other), kind, tail)
+        for other, kind, tail in FORMATS
+        if other and start.startswith(other)
+    ]
+    for start in _STARTS
 }
-_ASSIGNMENTS = [
-    (_SIGNS[rule], _bounded(rule), group) for rule, group in CONFIG_DENYLIST_REGEX_TO_GROUP.items()
-]
+_WITHOUT_START = [(kind, _tail(tail)) for start, kind, tail in FORMATS if not start]
+
+
+def _tokens(run: str) -> Iterator[tuple[int, int, str]]:
+    """Where each token of a run without spaces begins and ends, and what it is called."""
+    for match in _START.finditer(run):
+        for length, kind, tail in _BEGUN[match[0]]:
+            found = _tail(tail).match(run, match.start() + length)
+            if found and _is_generated(found[0]):
+                yield match.start(), found.end(), kind
+                break
+    for kind, pattern in _WITHOUT_START:
+        yield from ((found.start(), found.end(), kind) for found in pattern.finditer(run))
+    yield from (
+        (found.start(), found.end(), "JSON Web Token") for found in _JSON_WEB_TOKEN.finditer(run)
+    )
+    yield from ((found.start(), found.end(), "Token") for found in _UNLISTED.finditer(run))
+
+
+def _is_generated(tail: str) -> bool:
+    """Return True for what has a digit, or is too long for a word."""
+    return any(map(str.isdigit, tail)) or (len(tail) >= 30 and tail.isalnum())
+
+
+def _without_tokens(match: re.Match[str]) -> str:
+    parts, end = list[str](), 0
+    for start, stop, kind in sorted(_tokens(match[0]), key=itemgetter(0)):
+        if start >= end:
+            parts += [match[0][end:start], f"[redacted: {kind}]"]
+            end = stop
+    return "".join([*parts, match[0][end:]])
 
 
 def redacted_text(text: str) -> str:
@@ -147,13 +127,9 @@ def redacted_text(text: str) -> str:
 
 
 def _redacted_text(text: str) -> str:
-    for kind, pattern in _DETECTORS:
-        text = pattern.sub(f"[redacted: {kind}]", text)
-    text = TOKEN.sub(lambda match: f"[redacted: {kind_of_token(match[0])}]", text)
-    text = with_markers(text)
-    if not _KEYWORD.search(text):
-        return text
-    return "".join(_assignments(line) for line in text.splitlines(keepends=True))
+    for pattern in (_PRIVATE_KEY, _KEY_BODY):
+        text = pattern.sub("[redacted: Private Key]", text)
+    return with_markers(_RUN.sub(_without_tokens, text))
 
 
 def secret_kinds(text: str) -> list[str]:
@@ -165,6 +141,8 @@ def secret_kinds(text: str) -> list[str]:
 
 def _cleaned_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, Any]:
     clean: dict[str, Any] = {}
+    title = next((mapping[key] for key in ("name", "Name", "key", "Key") if key in mapping), "")
+    is_pair = isinstance(title, str) and is_secret_name(title)
     for key, member in mapping.items():
         name = _redacted_key(key)
         if name in clean:
@@ -174,30 +152,15 @@ def _cleaned_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, A
                 code="duplicate-key",
                 key=name,
             )
-        clean[name] = cleaned(member, secret=secret or bool(_KEY.search(name)))
+        clean[name] = cleaned(
+            member, secret=secret or is_secret_name(name) or (is_pair and name.lower() == "value")
+        )
     return clean
 
 
 @lru_cache(maxsize=1024)
 def _redacted_key(key: str) -> str:
     return redacted_text(hidden_characters.cleaned(key))
-
-
-def _assignments(line: str) -> str:
-    """A line in which something named like a secret is given a value."""
-    text = line.rstrip("\r\n")
-    for sign, pattern, group in _ASSIGNMENTS:
-        if sign.search(text):
-            text = pattern.sub(partial(_without, group=group), text)
-    return text + line[len(line.rstrip("\r\n")) :]
-
-
-def _without(match: re.Match[str], *, group: int) -> str:
-    """The match with its value replaced, unless a marker stands there already."""
-    if is_no_secret(match[group]):
-        return match[0]
-    start, end = (at - match.start() for at in match.span(group))
-    return f"{match[0][:start]}{_MARKER}{match[0][end:]}"
 
 
 def cleaned(value: Any, *, secret: bool = False) -> Any:
@@ -207,7 +170,8 @@ def cleaned(value: Any, *, secret: bool = False) -> Any:
     one.
     """
     if isinstance(value, str):
-        return _MARKER if value and secret else redacted_text(hidden_characters.cleaned(value))
+        is_whole = secret and value and not is_no_value(value)
+        return _MARKER if is_whole else redacted_text(hidden_characters.cleaned(value))
     if isinstance(value, Mapping):
         return _cleaned_mapping(value, secret=secret)
     if isinstance(value, list | tuple):

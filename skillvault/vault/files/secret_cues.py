@@ -1,239 +1,594 @@
-"""What surrounds a secret that does not name itself: options, headers, assignments, URLs, prose.
+"""Secrets that do not name themselves: what stands around one, and what it looks like.
 
-Each cue is a pattern whose group `secret` or `quoted` is what goes. None repeats within a
-repetition, and each looks a bounded way ahead, so that a text made to be slow costs no more.
+The words and the commands are data. No pattern repeats within a repetition, and each looks a
+bounded way ahead, so that a text made to be slow costs no more.
 """
 
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
-# A value is no variable, no placeholder and no call, and has more than letters of one case.
-_BARE = r"(?!/)(?=[^\s'\"`<>]{0,200}?[\d!@#%^*+=/~])[^\s'\"`<>{}()\[\]$,;&|\\]{6,400}"
-_QUOTED = r"(?=[^\s'\"`]{0,200}?[\d!@#%^*+=/~&])[^\s'\"`<>{}$\\]{6,400}"
-_VALUE = rf"\\{{0,4}}(?:['\"`](?P<quoted>{_QUOTED})(?=\\{{0,4}}['\"`])|(?P<secret>{_BARE}))"
-_LONG = r"(?=[A-Za-z+/_=-]{0,200}?\d)[\w.+/=-]{12,400}"
-
-_NAME = (
-    r"(?:passw(?:or)?d|passwd|passphrase|pwd|dbpass|secret|token|credentials?|passwort|kennwort"
-    r"|contraseña|senha|mot de passe|пароль|密码|密碼|パスワード|비밀번호"
-    r"|(?:api|access|account|auth|private|signing|encryption|subscription|secret|functions|shared"
-    r"|session)[-_ ]?(?:key|id|signature)|accesskey)"
+_WORDS: dict[str, list[str]] = tomllib.loads(
+    Path(__file__).with_name("secret_words.toml").read_text(encoding="utf-8")
 )
-# What a secret is for, and the words that give its value: `for the backup was set to`.
-_FOR = r"(?:\s{1,3}(?:for|of|on|to|in)(?:\s{1,3}[\w.@'-]{1,40}){1,5}?)?"
-_BECAME = (
-    r"\s{0,3}(?:[:=]|(?:is|was|has\sbeen|had\sbeen|got)(?:\s{1,3}(?:now|still))?"
-    r"(?:\s{1,3}(?:set|changed|reset|updated)\s{1,3}to)?|(?:set|changed|reset)\s{1,3}to)\s{0,3}"
+_INNER = frozenset(_WORDS["inner"])
+_ALONE = frozenset(_WORDS["alone"])
+_PASSWORDS = frozenset(_WORDS["password"])
+_KEYS = frozenset(_WORDS["key"])
+_NAMES = sorted({*_INNER, *_PASSWORDS, *_WORDS["token"], *_KEYS}, key=len, reverse=True)
+_KEY_OF, _NOT_OF = frozenset(_WORDS["key_of"]), frozenset(_WORDS["not_of"])
+_ABOUT, _NO_VALUES = frozenset(_WORDS["about"]), frozenset(_WORDS["no_value"])
+COMMANDS = _WORDS["commands"]
+_COPULAS, _WEAK = frozenset(_WORDS["copulas"]), frozenset(_WORDS["weak"])
+
+# Scripts without spaces between words: there a value ends where they go on.
+_UNSPACED = r"\u0e00-\u0e7f\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
+_QUOTES = "'\"`\u00ab\u2018\u2019\u201c\u201d\u201e\u300c\u300e"
+_BARE = (
+    rf"(?:[^\s'\"`<>{{}}()\[\],;|\\&\u2010-\u201f\u00ab\u00bb{_UNSPACED}]"
+    r"|&(?!\w{1,40}=))"
 )
-_CLOSED = r"(?:[-_]?(?:key|base|value|hash))?\\{0,4}['\"`\])]{0,3}"
+_WITHIN_QUOTES = r"[^'\"`\r\n\\<>\u00bb\u2019\u201d\u300d\u300f]"
+# The beginning of a value is enough to judge it; what is found goes as far as it goes on.
+_VALUE = (
+    rf"(?:[bfru]?\\{{0,4}}[{_QUOTES}](?P<quoted>{_WITHIN_QUOTES}{{3,100}})"
+    rf"|(?P<secret>{_BARE}{{3,100}}))"
+)
+_FURTHER = {"quoted": re.compile(rf"{_WITHIN_QUOTES}*"), "secret": re.compile(rf"{_BARE}*")}
+_LONG = r"(?=[a-z+/_=-]{0,200}?\d)[\w.+/=-]{12,400}"
+_REST = rf"(?P<rest>(?:(?<![{_UNSPACED}])(?![{_UNSPACED}])[\w.-]){{0,40}})"
 
-
+# How a value is given to a name: what stands between them.
+_CLOSED = rf"{_REST}(?:\s\d{{1,2}}(?=:))?[\\'\"`\])}}*>]{{0,6}}"
+_FLAGGED = re.compile(
+    rf"{_CLOSED}(?:[=:]|\s{{1,4}}|\s{{0,3}}\\?\n\s{{0,12}}(?:-\s)?|['\"]?,\s{{0,20}}){_VALUE}"
+)
+_ASSIGNED = re.compile(
+    rf"{_CLOSED}(?:[\s,;&]{{1,40}}(?:['\"]?type['\"]?\s?[:=]\s?['\"]?\w{{1,20}}['\"]?[,\s]{{1,20}})?(?:-\s)?['\"<]?"
+    r"[a-z]{0,20}value['\">]{0,2}\s{0,3}[:=]?\s{0,4}"
+    r"|(?:\s{0,2}:?\s{1,2}&?[a-z][\w.<>\[\]| ]{0,24}=\s{0,2}"
+    r"|\s{0,2}(?:\|\||\?\?|\?:)\s{0,2}|(?<=['\"`]),\s{0,40}|\(\s{0,3}|\s{1,3}\{\s{0,9}default\s{0,3}=\s{0,3}|\s{1,3})"
+    rf"(?=[bfru]?\\{{0,4}}[{_QUOTES}])"
+    r"|\s{0,4}(?:=>|:=|={1,3}|!==?|->|→|::?|%3[ad])\s{0,4}"
+    r"(?:!!\w{1,9}\s|&\w{1,20}\s|\[\s?|[|>][-+\d]{0,2}\s{1,20})?"
+    r"|</\w{1,30}>\s{0,20}<\w{1,30}>|\s{1,8}\|\s{0,8}"
+    rf"|(?<=>)){_VALUE}"
+)
+_SAID = re.compile(
+    rf"{_REST}(?P<gap>[^\d\n!-&()*+./:-@\[-`{{-~「『“«—–]{{0,60}}?)"
+    rf"(?P<sign>[\s:=—–(→]{{0,4}})(?<![a-z0-9_.@/\\'-])"
+    rf"(?=[bfru]?[{_QUOTES}]|[^\s'\"`<>,;|{_UNSPACED}]{{0,80}}?[\d@#$%^]){_VALUE}"
+)
+_SAID_BEFORE = re.compile(
+    r"(?<![\w@/.$-])[\"'`]?(?P<secret>(?=[^\s]{0,99}?\d)[^\s'\"`<>{}()\[\],;|\\]{6,60})[\"'`]?\s{1,2}"
+    r"(?:is|as|was|ist|als|es|como|est|comme|é|è|come|como|to)\s(?:[\w'’-]{1,14}\s){0,3}[\w-]{0,20}\Z"
+)
+# A table: the heads of its columns, what separates cells, a row.
+_TABLE = re.compile(
+    r"(?P<head>[\w '\"-]{0,40}(?:[,;|\t][\w '\"-]{1,40}){1,20}[,;|\t]?)(?=\r?\n)"
+    r"(?:\r?\n[|: -]{3,300}(?=\n))?"
+)
+_CELL = re.compile(r"[,;|\t]")
+_ROW = re.compile(r"[^\r\n]+")
 _NO_VALUE = re.compile(
-    r"\w+(?:\.\w+)+[\[(]|(?:required|optional|missing|empty|none|null|unset|hidden|masked|invalid"
-    r"|wrong|incorrect|expired)\W*\Z",
+    r"\[redacted: |#[0-9a-f]{3,8}\Z|0x[0-9a-f]{1,16}\Z|[$%]\w|"
+    r"\$?[({<%]|\.{2,}|[*x.•#_-]{3,}\Z|/|~/|[a-z][\w+.-]{1,20}://|\\|[&|=!]{1,3}\Z"
+    r"|\d{1,4}(?:[-/.:]\d{1,4}){1,3}(?:[tz.:\d-]{0,20}\Z)"
+    r"|v?\d{1,4}(?:\.\d{1,6}){1,3}\S{0,12}\Z|\d{1,3}\Z"
+    r"|your[-_ ]|my[-_ ]|some[-_ ]|arn:|env[.:]|op:|vault:|https?:|file:|!\w|process\.env"
+    r"|[\w.+-]{1,60}@[\w-]{1,60}\.[\w.]{2,30}\Z",
     re.IGNORECASE,
 )
-# A name has one of these in it: looked for first, at next to no cost.
-_NAMED = (
-    "passw", "passphrase", "pwd", "dbpass", "secret", "token", "credential", "key", "signature",
-    "session", "kennwort", "contraseña", "senha", "mot de passe", "пароль", "密码", "密碼",
-    "パスワード", "비밀번호",
-)  # fmt: skip
+# Names of methods and versions: `OAuth2Client`, `PBKDF2WithHmacSHA256`.
+_TECHNICAL = re.compile(
+    r"(?:o?auth|sha|md|argon|pbkdf|base|utf|hmac|aes|rsa|ed|ecdsa|x|p|[rhe]s|http|ipv|i18n|l10n|k8s|s3|ec|log"
+    r"|web|v|gpt|db|user|id|step|test|token|password|secret|key|pass|node|py|python|win|es|h|vec|py|sql)\d",
+    re.IGNORECASE,
+)
+_ANOTHER = re.compile(r"[a-z_]\w*=", re.IGNORECASE)  # assignment, option of a call
+_EMPHASIS = re.compile(r"\A[*_~#@$%&^]+|(?<!\d)[!?*_~.,]+\Z|[?*_~.,]+\Z")
+_SIGN = re.compile(r"[!@#$%^&*?~]")
+_DIGESTS = ("sha256:", "sha512-", "sha384-", "sha1-", "sha256-", "md5:")
+_TURN = re.compile(r"(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])", re.IGNORECASE)
+_IN_CODE = re.compile(r"[a-z_]\w{0,60}(?:(?:\.|::|->)[a-z_]\w{0,60}){1,8}\Z", re.IGNORECASE)
+_NAMES_SECRET = re.compile(
+    r"[\w.-]*(?:password|passwd|pwd|pass|token|secret|key)(?:[a-z_]{0,20}|[_-]?\d)"
+)
+_PARTICLES = tuple("はをがは는은를을가이是为為成")
+_PINS = ("passcode", "暗証番号", "الرقم السري", "pin")
+_KEY_OF_WHAT = re.compile(r"\bd?['’]?(?:api|acc[eè]s|acesso|доступ|dostęp|akses)")
+_IDENTIFIER = "-_.$@abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+_BEFORE_TWO = ("env ", "setx ", "set ", "put ", "-x ", "config ")
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
 
 
 class Cue(NamedTuple):
-    """What a secret is called that stands so, one of the words around it, and all of it.
+    """What a secret is called that stands so, the words of which one is there, and all around it.
 
     The pattern is for a text in lower case: to look for either case takes ten times as long.
-    `in_prose`: a value without quotation marks is one only in letters of both cases.
     """
 
     kind: str
     signs: tuple[str, ...]
     pattern: re.Pattern[str]
-    in_prose: bool = False
+    strength: int = 0  # of the value, at least
 
 
-def _cue(kind: str, signs: str | tuple[str, ...], *pattern: str, in_prose: bool = False) -> Cue:
+class _Cut(NamedTuple):
+    start: int
+    end: int
+    kind: str
+
+
+def _cue(kind: str, signs: str | tuple[str, ...], *pattern: str, least: int = 0) -> Cue:
     words = (signs,) if isinstance(signs, str) else signs
-    return Cue(kind, words, re.compile("".join(pattern)), in_prose)
+    return Cue(kind, words, re.compile("".join(pattern)), least)
 
 
 def with_markers(text: str) -> str:
     """The text with `[redacted: <kind>]` in place of each secret that a cue tells of."""
-    lowered = _lowered(text)
-    for cue in CUES:
-        if any(sign in lowered for sign in cue.signs):
-            parts = list(_cut_at_secrets(text, lowered, cue))
-            if len(parts) > 1:
-                text = "".join(parts)
-                lowered = _lowered(text)
+    for find in (_cued_cuts, _named_cuts):
+        lowered = text.lower()
+        if len(lowered) != len(text):
+            lowered = "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
+        text = _with_cuts(text, find(text, lowered))
     return text
 
 
-def _lowered(text: str) -> str:
-    """The text in lower case, each character in its place."""
-    lowered = text.lower()
-    if len(lowered) == len(text):
-        return lowered
-    return "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
+def _with_cuts(text: str, cuts: Iterable[_Cut]) -> str:
+    parts, end = list[str](), 0
+    for cut in sorted(cuts):
+        marker = text.rfind("[redacted: ", max(0, cut.start - 60), cut.start + 11)
+        if cut.start >= end and (marker < 0 or "]" in text[marker : cut.start]):
+            parts += [text[end : cut.start], f"[redacted: {cut.kind}]"]
+            end = cut.end
+    return "".join([*parts, text[end:]])
 
 
-def _cut_at_secrets(text: str, lowered: str, cue: Cue) -> Iterator[str]:
-    """The text cut at each secret, with a marker for it."""
-    end = 0
-    for match in cue.pattern.finditer(lowered):
-        is_quoted = match.groupdict().get("quoted") is not None
-        start, stop = match.span("quoted" if is_quoted else "secret")
-        value = text[start:stop]
-        if is_no_secret(value) or (cue.in_prose and not is_quoted and not _is_mixed(value)):
+def _span(match: re.Match[str]) -> tuple[int, int]:
+    """Where the value of a match stands, without the full stop behind it."""
+    group = match.lastgroup if match.lastgroup == "quoted" else "secret"
+    start, end = match.span(group)
+    return start, end if group == "quoted" else start + len(match["secret"].rstrip(".,:?"))
+
+
+def _whole_cut(match: re.Match[str], kind: str) -> _Cut:
+    """The cut of a value that may go on behind what was judged."""
+    start, end = _span(match)
+    group = match.lastgroup if match.lastgroup == "quoted" else "secret"
+    if match.end() - start >= 100 and (further := _FURTHER[group].match(match.string, match.end())):
+        end = further.end()
+    return _Cut(start, end, kind)
+
+
+def _cued_cuts(text: str, lowered: str) -> Iterator[_Cut]:
+    signs = {sign for sign in _SIGNS if sign in lowered}
+    for cue in CUES:
+        if not signs.isdisjoint(cue.signs):
+            for match in cue.pattern.finditer(lowered):
+                start, end = _span(match)
+                value = text[start:end]
+                if not is_no_value(value) and strength(value) >= cue.strength:
+                    yield _Cut(start, end, cue.kind)
+
+
+def is_no_value(value: str) -> bool:
+    """Return True for a marker, variable, placeholder, path, number or word about secrets."""
+    if "[redacted: " in value or _NO_VALUE.match(value):
+        return True
+    word = value.lower().strip(" .,:;!?*_-")
+    return not word or word in _NO_VALUES
+
+
+def strength(value: str) -> int:
+    """Return how much a value looks generated.
+
+    0 words, numbers and names of both; 1 a word and a number; 2 letters within numbers; 3 the
+    same in letters of both cases, or with signs.
+    """
+    plain = _EMPHASIS.sub("", value[:50])
+    if plain.lower() == plain.upper() or plain.startswith(_DIGESTS):
+        return 2 * (len(plain) >= 20)
+    if _SIGN.search(plain) and len(plain) >= 6:
+        return 3
+    both_cases = plain not in (plain.lower(), plain.upper())
+    parts = [part for part in re.split(r"[-_./:+=\\]", plain) if part]
+    turns = [len(_TURN.findall(part)) for part in parts]
+    if any(map(_is_mixed, parts)) or (both_cases and len(plain) >= 24 and sum(turns) > 3):
+        return 3 if both_cases else 2
+    if both_cases and len(plain) >= 20 and len(re.findall(r"[a-z][A-Z]", plain)) > 4:
+        return 2
+    if sum(len(part) > 3 and turn > 0 for part, turn in zip(parts, turns, strict=True)) > 2:
+        return 2
+    return int(any(map(_is_word_and_number, parts)))
+
+
+def _is_mixed(part: str) -> bool:
+    turns = len(_TURN.findall(part))
+    begins_so = part[0].isdigit() and len(re.findall(r"[a-z][A-Z]", part)) > 1
+    is_long = len(part) >= 6 and (turns > 1 or begins_so)
+    return is_long and not (turns < 4 and _TECHNICAL.match(part))
+
+
+def _is_word_and_number(part: str) -> bool:
+    return re.fullmatch(r"[^\W\d]{2,}\d+", part) is not None and not _TECHNICAL.match(part)
+
+
+def _positions(lowered: str) -> Iterator[tuple[int, str]]:
+    """Where each word for a secret stands."""
+    for word in _NAMES:
+        at = lowered.find(word)
+        while at >= 0:
+            yield at, word
+            at = lowered.find(word, at + len(word))
+
+
+def _named_cuts(text: str, lowered: str) -> Iterator[_Cut]:
+    """The values of what is called a password, a token or a key."""
+    for at, word in _positions(lowered):
+        name = _name(text, lowered, at, word)
+        if name is None:
             continue
-        yield text[end:start]
-        yield f"[redacted: {cue.kind}]"
-        end = stop
-    yield text[end:]
+        is_option = text.startswith(("-", "/"), name.start) or lowered.endswith(
+            _BEFORE_TWO, 0, name.start
+        )
+        for pattern, is_secret in (
+            (_FLAGGED if is_option else _ASSIGNED, _is_assigned_secret),
+            (_SAID, _is_stated_secret),
+        ):
+            match = pattern.match(lowered, at + len(word))
+            if match and not _is_about(text, match) and is_secret(text, name, match):
+                is_option = text.startswith("-", name.start)
+                yield _whole_cut(match, "Secret Option" if is_option else "Secret Keyword")
+                break
+        else:
+            yield from _cuts_elsewhere(text, lowered, name)
 
 
-def is_no_secret(value: str) -> bool:
-    """Whether a marker stands there already, code that reads a secret, or a word about one."""
-    return "[redacted: " in value or _NO_VALUE.match(value) is not None
+class _Name(NamedTuple):
+    """A word for a secret in a text: where it and its identifier begin, and what it may be."""
+
+    word: str
+    at: int
+    start: int
+    is_password: bool
+    is_strict: bool  # a value must look generated beyond doubt
 
 
-def _is_mixed(value: str) -> bool:
-    return value not in (value.lower(), value.upper())
+def _name(text: str, lowered: str, at: int, word: str) -> _Name | None:
+    """The name that a word stands in, None if it is about something else."""
+    before, end = text[max(0, at - 60) : at], at + len(word)
+    start = at - (len(before) - len(before.rstrip(_IDENTIFIER)))
+    is_spaced = word.isascii() or "\u00c0" < max(word) < "\u0590"
+    if before[-1:].isalpha() and not text[at].isupper() and word not in _INNER and is_spaced:
+        return None
+    parts = [part.lower() for part in _PARTS.findall(before[-30:])]
+    last = parts[-1] if parts else ""
+    if last in _NOT_OF or "public" in parts[-2:]:
+        return None
+    is_key = word in _KEYS and not (
+        last in _KEY_OF
+        or (text[at:end].isupper() and text[start:at].endswith("_"))
+        or _KEY_OF_WHAT.search(lowered, end, end + 14)
+    )
+    if word in _ALONE and lowered[end : end + 1].isalpha():
+        return None
+    return _Name(word, at, start, word in _PASSWORDS, is_key)
+
+
+def _is_about(text: str, match: re.Match[str]) -> bool:
+    """Return True if the name goes on to say that it is that of something about a secret."""
+    parts = _PARTS.findall(text[slice(*match.span("rest"))])
+    return any(part.lower() in _ABOUT for part in parts)
+
+
+def _is_inflected(text: str, match: re.Match[str]) -> bool:
+    """Return True if letters are attached to the word: `tokenizer`, `hasłem`."""
+    start, end = match.span("rest")
+    return end > start and text[start].isalpha() and not text[start].isupper()
+
+
+class _Value(NamedTuple):
+    """A value that may be a secret: how much it looks generated, and what stands behind it."""
+
+    text: str
+    degree: int
+    is_quoted: bool
+    following: str
+
+    def is_key(self) -> bool:
+        """Return True for what can be nothing but a key, whatever stands before it."""
+        is_long = self.degree == 3 and len(self.text) >= 24
+        return is_long and self.text.replace("-", "_").isidentifier()
+
+    def names_secret(self) -> bool:
+        """Return True for what names a password, `db_password2`."""
+        return _NAMES_SECRET.fullmatch(self.text.lower()) is not None
+
+
+def _value_of(text: str, match: re.Match[str]) -> _Value | None:
+    """The value of a match, None if it is no value or calls something."""
+    start, end = _span(match)
+    is_quoted = match["quoted"] is not None
+    value, following = text[start:end], text[end : end + 1]
+    if is_no_value(value) or (not is_quoted and following in ("(", "[")):
+        return None
+    return _Value(value, strength(value), is_quoted, following)
+
+
+def _is_assigned_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
+    """Return True if code or a setting gives a secret to a name."""
+    value = _value_of(text, match)
+    if value is None or name.is_strict:
+        return value is not None and value.is_key()
+    start, is_bare = _span(match)[0], not value.is_quoted
+    between = text[match.end("rest") : start].strip(" '\"`")
+    calls = match["rest"] != "" and "(" in between
+    if " " in value.text or (is_bare and value.names_secret()) or calls:
+        return False
+    if _is_inflected(text, match) or (is_bare and _IN_CODE.match(value.text)):
+        return value.degree == 3
+    if value.degree >= 2:
+        is_address = value.degree == 2 and "arn:" in text[max(0, name.start - 99) : start]
+        return len(value.text) >= 6 and not is_address
+    if not name.is_password or _ANOTHER.match(value.text) or value.names_secret():
+        return False
+    return _is_password(text, name, value, between)
+
+
+def _is_password(text: str, name: _Name, value: _Value, between: str) -> bool:
+    """Return True if a setting gives a password a value that does not look generated."""
+    length, has_sign = len(value.text), bool(re.search(r"[\d!@#$%^]", value.text))
+    if not between:
+        return has_sign and length >= (5 if text.startswith("-", name.start) else 7)
+    if has_sign and (value.degree or ("=" in between and length >= 6)):
+        return True
+    if re.fullmatch(r"[\d-]+", value.text):
+        return length >= 4 and name.word != "pass"
+    if value.is_quoted:
+        return "," not in between and length >= 4
+    ends = ("", "\n", "\r", ",", ";", "&", "<", "}", " " if between == "=" else "")
+    is_word = length >= 6 and value.following in ends and "_" not in value.text
+    is_call = "(" in text[text.rfind("\n", 0, name.start) + 1 : name.start]
+    return is_word and not is_call and "|" not in between
+
+
+def _is_stated_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
+    """Return True if a sentence gives a secret to a name."""
+    value = _value_of(text, match)
+    if value is None or name.is_strict:
+        return value is not None and value.is_key()
+    words, sign = match["gap"].replace(",", " ").split(), match["sign"].strip()
+    last = words[-1].strip("'’-") if words else ""
+    in_code = not value.is_quoted and _IN_CODE.match(value.text) is not None
+    is_setting = (not words and sign in (":", "=")) or len(words) > 7
+    is_another = value.degree < 3 and name.word in _INNER and _is_inflected(text, match)
+    if in_code or is_setting or is_another:
+        return False
+    if name.word in _PINS and value.text.isdigit():
+        return len(words) < 3 and len(value.text) > 3
+    if sign or last in _COPULAS or last[-1:] in _PARTICLES:
+        return value.degree >= 2 or (name.is_password and _is_phrase(value))
+    return value.degree >= _least(name, words, match["gap"], len(value.text))
+
+
+def _is_phrase(value: _Value) -> bool:
+    """Return True for words with a number, as a password has that is made to be remembered."""
+    is_long = len(value.text) >= 7 and any(map(str.isdigit, value.text))
+    is_named = value.names_secret() or _TECHNICAL.match(value.text) is not None
+    return is_long and value.text[0].isalpha() and not is_named
+
+
+def _least(name: _Name, words: list[str], gap: str, length: int) -> int:
+    """How much a value must look generated of which no word says that the name has it."""
+    is_foreign = name.word not in _INNER | _ALONE
+    if re.search(rf"[{_UNSPACED}]", gap):
+        return 1 if name.is_password and length >= 8 else 2
+    if not words and name.is_password:
+        return 1 if is_foreign and length >= 7 else 2
+    is_near = not words or words[-1].strip("'’-") in _WEAK or (len(words) < 4 and is_foreign)
+    return 3 if is_near else 4
+
+
+def is_secret_name(name: str) -> bool:
+    """Return True for a name of which every value is a secret, as `db_password` and `apiKey`."""
+    lowered = name.lower()
+    for at, word in _positions(lowered):
+        found = _name(name, lowered, at, word)
+        rest = [part.lower() for part in _PARTS.findall(name[at + len(word) :])]
+        if (
+            found is None
+            or not _ABOUT.isdisjoint(rest)
+            or (rest and rest[0] not in ("s", "base", "key", "value"))
+        ):
+            continue
+        if found.is_password or word == "secret" or (word not in ("token", "key") and not rest):
+            return True
+        parts = [part.lower() for part in _PARTS.findall(name[:at])]
+        if parts and (
+            word == "token"
+            or parts[-1] in ("api", "auth", "account", "private", "service", "client", "db")
+        ):
+            return True
+    return False
+
+
+def _cuts_elsewhere(text: str, lowered: str, name: _Name) -> Iterator[_Cut]:
+    """The values that stand before their name, or below it in a table."""
+    offset = max(0, name.at - 100)
+    sentence = lowered[offset : name.at]
+    before = any(map(str.isdigit, sentence)) and _SAID_BEFORE.search(sentence)
+    if before:
+        start, end = (at + offset for at in before.span("secret"))
+        if strength(text[start:end]) == 3 and not is_no_value(text[start:end]):
+            yield _Cut(start, end, "Secret Keyword")
+    start = lowered.rfind("\n", 0, name.at) + 1
+    head = _TABLE.match(lowered, start) if name.is_password and name.at - start < 300 else None
+    if head and name.at < head.end("head"):
+        column = len(_CELL.findall(lowered, start, name.at))
+        columns = len(_CELL.findall(head["head"]))
+        for row in _ROW.finditer(lowered, head.end(), head.end() + 4000):
+            ends = [cell.start() for cell in _CELL.finditer(row[0])]
+            if len(ends) != columns:
+                break
+            start, end = (
+                row.start() + [-1, *ends][column] + 1,
+                row.start() + [*ends, len(row[0])][column],
+            )
+            value = text[start:end].strip(" '\"`")
+            if strength(value) and not is_no_value(value) and " " not in value:
+                start = text.index(value, start)
+                yield _Cut(start, start + len(value), "Secret Keyword")
+
+
+def _command(template: str) -> Cue:
+    """The cue of a command in which `SECRET` stands."""
+    pattern = (
+        re.escape(template)
+        .replace(r"\ ", r"\s{1,3}")
+        .replace("…", r"[^\n]{0,200}?")
+        .replace(r"\ ", " ")
+    )
+    pattern = pattern.replace(r"\s{1,3}[^\n]{0,200}?\s{1,3}", r"\s[^\n]{0,200}?(?<=\s)")
+    pattern = pattern.replace("USER", r"['\"]?[^\s'\"/:%,|]{1,80}['\"]?")
+    value = (
+        r"['\"]?(?P<secret>(?=[^\s'\"]{0,99}[\d!@#%^*+=~&])(?![-/$<(]|\d{1,5}\b(?!\S))"
+        r"[^\s'\"<>|]{4,200})"
+    )
+    end = pattern.index("SECRET")
+    tail = pattern[end + 6 :]
+    if tail.startswith("@"):
+        value = value.replace(r"[^\s'\"<>|]{4,200}", r"[^\s'\"<>|@]{4,200}")
+    pattern = pattern[:end] + value + ("['\"]?" if tail else "") + tail
+    sign = re.split(r" |…|USER|SECRET", template)[0]
+    return Cue("Password Option", (sign,), re.compile(rf"(?<![\w./-]){pattern}"))
 
 
 CUES = (
     _cue(
+        "Basic Auth Credentials",
+        "authorization",
+        r"(?<![a-z0-9])authorization['\"]?\s{0,3}[:=]\s{0,3}['\"]?basic\s{1,3}",
+        r"(?P<secret>[\w+/-]{8,400}={0,2})",
+    ),
+    _cue(
         "Authorization",
         "authorization",
-        r"\bauthorization['\"]?\s{0,3}[:=]\s{0,3}['\"]?(?:[a-z][\w-]{1,20}\s{1,3})?",
+        r"(?<![a-z0-9])authorization['\"]?\s{0,3}[:=]\s{0,3}[bfru]?['\"]?(?:[a-z][\w-]{1,20}\s{1,3})?",
         rf"(?P<secret>{_LONG})",
     ),
+    _cue("Bearer Token", "bearer ", r"(?<=\bbearer )(?P<secret>[\w.~+/-]{16,400}=*)"),
     _cue(
         "Cookie",
         "cookie",
-        r"\b(?:set-)?cookie['\"]?:\s{0,3}['\"]?(?P<secret>[\w.-]{1,80}=[^\r\n'\"]{4,})",
+        r"\b(?:set-)?cookie['\"]?\s{0,2}[:=]\s{0,3}['\"]?(?P<secret>[\w.-]{1,80}=[^\r\n'\"]{4,4000})",
+    ),
+    _cue(
+        "Cookie",
+        ("sess", "sid", "csrf"),
+        r"\b(?:\w{0,12}session_?(?:id)?|\w{0,12}sess_?id|connect\.sid|sid|csrftoken)(?:=|(?<=sessionid)['\"]?\s?:\s?['\"])(?P<secret>[\w%.:-]{16,400})",
+        least=2,
     ),
     _cue(
         "Cookie",
         "curl",
         r"\bcurl\b[^\n]{0,300}?\s(?:-b|--cookie)[ =]?['\"]?",
-        r"(?P<secret>[\w.-]{1,80}=[^\s'\"]{4,})",
-    ),
-    _cue(
-        "Basic Auth Credentials",
-        ("curl", "wget", "http"),
-        r"\b(?:curl|wget|https?)\b[^\n]{0,300}?\s(?:-u|--user)[ =]?['\"]?[^\s:'\"$]{1,80}:",
-        r"(?P<secret>(?!\[redacted)[^\s'\"$]{3,400})",
+        r"(?P<secret>[\w.-]{1,80}=[^\s'\"]{4,400})",
     ),
     _cue(
         "Basic Auth Credentials",
         "://",
-        r"://[^\s:@/'\"<>]{0,80}:(?P<secret>[^\s:@/'\"<>$\[]{3,200})@",
+        r"://[^\s:@/'\"<>]{0,80}:(?P<secret>(?!\$)[^\s/'\"<>{}\[]{3,200}(?=@))",
+    ),
+    _cue("Basic Auth Credentials", "://", r"://(?P<secret>(?=[a-z_-]{0,99}\d)[\w-]{16,200})@"),
+    _cue(
+        "Basic Auth Credentials",
+        "auth",
+        rf"(?:\bauth['\"]\s{{0,3}}:|\b_auth\s{{0,3}}=)\s{{0,3}}['\"]?(?P<secret>{_LONG})",
     ),
     _cue(
         "Basic Auth Credentials",
-        "://",
-        r"://(?P<secret>(?=[a-z_-]{0,99}\d)[\w-]{16,200})@",
+        ("auth", "login", "credential", "connect", "pdo"),
+        r"(?:auth\w{0,12}|login|credentials?|connect\w{0,12}|getconnection|pdo)['\"]?\s{0,2}[=:]?\s{0,2}\(\s{0,2}",
+        r"(?:[^\s,()]{1,80},\s{0,2}){1,2}['\"](?P<secret>[^\s'\"\\]{5,200})['\"]\s{0,2}[,)]",
+        least=1,
+    ),
+    _cue(
+        "Password Option",
+        ("echo", "printf"),
+        r"\b(?:echo|printf)\s[^\n|]{0,60}?(?<=[\s'\":])(?P<secret>[^\s'\"|:-][^\s'\"|:]{3,200})['\"]?\s{0,3}\|\s{0,3}",
+        r"[^\n]{0,80}?(?:\bsudo\s[^\n]{0,20}?-\w{0,4}s\b|passwd\b|\bkinit|\bcryptsetup|\bsu\b|-stdin\b|--with-token)",
+    ),
+    _cue(
+        "Password Option",
+        "<<<",
+        r"\b(?:sudo|su|passwd|chpasswd|kinit|login|cryptsetup)\b[^\n]{0,100}?<<<\s{0,2}['\"]?(?:\w{1,40}:)?",
+        r"(?P<secret>[^\s'\"<>|]{4,200})",
     ),
     _cue(
         "Basic Auth Credentials",
         "auth",
-        r"(?:\bauth['\"]\s{0,3}:|\b_auth\s{0,3}=)\s{0,3}['\"]?",
-        rf"(?P<secret>{_LONG})",
+        r"auth['\"]?(?:\s|[:=]\s{0,2})['\"]?[\w.@-]{1,40}:(?P<secret>[^\s'\"<>{}$]{5,200})",
+        least=1,
     ),
     _cue(
-        "Password Option",
-        ("login", "sshpass", "mysql", "redis-cli", "mongo"),
-        r"\b(?:(?:docker|podman|registry)\s{1,3}login|sshpass|mysql\w{0,9}|redis-cli|mongo\w{0,9})\b",
-        rf"[^\n]{{0,200}}?\s-[pa]\s{{0,3}}['\"]?(?P<secret>{_BARE})",
-    ),
-    _cue(
-        "Secret Option",
-        (*_NAMED, "pass", "auth"),
-        r"(?<![\w-])--?(?:[a-z]{1,20}-){0,3}(?:password|passwd|passphrase|pass|pwd|dbpass|token",
-        r"|secret|api-?key|access-?key|secret-?key|auth|credentials?)",
-        rf"(?:=|\s{{1,3}}){_VALUE}",
-    ),
-    _cue(
-        "Password Option",
-        ("ssh-keygen", "unzip", "zip", "smbclient", "rabbitmqctl"),
-        r"\b(?:ssh-keygen\b[^\n]{0,200}?\s-n|(?:un)?zip\b[^\n]{0,200}?\s-p(?!\s{0,3}\S{0,99}\.zip)",
-        r"|smbclient\b[^\n]{0,200}?\s-u\s{1,3}[^\s%]{1,80}%",
-        r"|rabbitmqctl\s{1,3}(?:add_user|change_password)\s{1,3}\S{1,80})",
-        rf"\s{{0,3}}['\"]?(?P<secret>{_BARE})",
+        "Basic Auth Credentials",
+        ("credential", "creds", "login", "user/pass", "username/password"),
+        r"\b(?:credentials?|creds|login|user/pass|username/password)\s{0,2}(?:is|are|was|[:=])?\s{1,3}",
+        r"['\"]?(?!-)[\w.@-]{1,40}['\"]?\s{0,2}[:/ ]\s{0,2}['\"]?",
+        r"(?P<secret>(?=[a-z!-/:-@_]{0,60}\d)[^\s'\"`<>(){}\[\],;|\\/:.]{7,200})",
     ),
     _cue(
         "Secret Keyword",
-        ("identified", "pass"),
-        r"(?:\bidentified\s{1,3}by\s{1,3}['\"]?|(?<![a-z])pass['\"]?\s{0,3}[:=]\s{0,3}['\"]?)",
-        rf"(?P<secret>{_BARE})",
+        "values",
+        r"\([\w\s,`'\"\[\]]{0,200}passw\w{0,20}[`'\"\]]?\)\s{1,20}values\s{0,20}\([^()\n]{0,300}?,?\s{0,9}",
+        r"'(?P<secret>[^'\n]{4,200})'\)",
+    ),
+    _cue(
+        "Secret Keyword",
+        ("jwt.", "hmac", "fernet"),
+        r"(?:jwt\.(?:sign|encode|verify|decode)\s?\([^\n()'\"]{1,60},\s{0,2}|createhmac\s?\(['\"]\w{1,20}['\"],\s{0,2}",
+        r"|hmac\.new\s?\(\s{0,2}|fernet\s?\(\s{0,2})b?['\"](?P<secret>[^\s'\"]{5,400})['\"]",
     ),
     _cue(
         "Signed URL",
         "=",
         r"[?&#;](?:api[-_]?key|key|access_token|token|auth|sig|signature|x-amz-signature",
-        r"|x-amz-security-token|password|secret|client_secret)=",
-        r"(?P<secret>(?=[^\s&#'\"<>]{0,200}?\d)[^\s&#'\"<>$]{8,})",
+        r"|x-amz-security-token|password|secret|client_secret|pwd|pass|apikey|code)=",
+        r"(?P<secret>(?=[^\s&#'\"<>]{0,200}?\d)[^\s&#'\"<>$]{8,2000})",
     ),
     _cue(
-        "Webhook",
-        "webhooks/",
-        r"\bdiscord(?:app)?\.com/api/webhooks/\d{5,25}/(?P<secret>[\w-]{20,})",
+        "AWS Secret Key",
+        "[redacted: aws access key]",
+        r"\[redacted: aws access key\][^a-z0-9/+]{1,10}(?:[a-z_]{1,24}[^a-z0-9/+]{1,6}){0,5}?",
+        r"(?P<secret>[a-z0-9/+]{38,44}(?![a-z0-9/+]))",
     ),
-    _cue("Webhook", "webhookb2/", r"\bwebhook\.office\.com/webhookb2/(?P<secret>[^\s'\"]{20,})"),
+    _cue(
+        "Twilio API Key",
+        "[redacted: twilio api key]",
+        r"\[redacted: twilio api key\][^a-z0-9]{1,4}(?P<secret>[0-9a-f]{32})",
+    ),
     _cue(
         "Private Key",
         "private-lines",
-        r"\bprivate-lines: \d{1,4}\r?\n(?P<secret>[A-Za-z0-9+/=\r\n]{20,})",
-    ),
-    _cue(
-        "Secret Keyword",
-        _NAMED,
-        rf"{_NAME}{_CLOSED}\s{{0,3}}(?:=>|:=|[:=])\s{{0,3}}{_VALUE}",
-    ),
-    _cue("Secret Keyword", "</", rf"{_NAME}>\s{{0,3}}(?P<secret>{_BARE})</"),
-    _cue(
-        "Secret Keyword",
-        _NAMED,
-        rf"{_NAME}['\"]",
-        r"(?:\s{1,3}value=|,\s{0,3}|\s{1,3}\{\s{0,9}default\s{0,3}=\s{0,3})",
-        _VALUE,
-    ),
-    _cue("Secret Keyword", "|", rf"{_NAME}\s{{1,3}}\|\s{{0,3}}{_VALUE}"),
-    _cue(
-        "Secret Keyword",
-        "set",
-        rf"\bset\s{{1,3}}(?:-\w{{1,3}}\s{{1,3}}){{0,3}}\w{{0,40}}?{_NAME}\s{{1,3}}{_VALUE}",
-    ),
-    _cue(
-        "Secret Keyword",
-        _NAMED,
-        rf"{_NAME}\s{{0,3}}(?:is|was|to|ist|es|est|é|是|为)?\s{{0,3}}\(?",
-        r"(?:['\"`](?P<quoted>(?=[^\s'\"`]{0,99}?\d)[^\s'\"`<>{}$]{8,400})(?=['\"`])",
-        r"|(?<=[\s(])(?P<secret>(?=\S{0,99}?[a-z])(?=\S{0,99}?\d)",
-        r"[^\s'\"`<>{}()\[\]$,;&|\\:/.=]{8,400}))",
-        in_prose=True,
-    ),
-    _cue(
-        "Secret Keyword",
-        (*_NAMED, "pw"),
-        rf"(?:{_NAME}|\bpw){_FOR}{_BECAME}",
-        rf"(?:['\"`](?P<quoted>{_QUOTED})(?=['\"`])|(?P<secret>(?=\S{{0,99}}?\d){_BARE}))",
-        in_prose=True,
+        r"\bprivate-lines: \d{1,4}\r?\n(?P<secret>[a-z0-9+/=\r\n]{20,})",
     ),
     _cue(
         "Passphrase",
         ("passphrase", "password"),
-        rf"(?:--?pass(?:phrase|word)[=\s]\s{{0,3}}|\bpassphrase{_FOR}{_BECAME})",
-        r"['\"`](?P<secret>[^'\"`\n<>{}$]{1,200}\s[^'\"`\n<>{}$]{1,200})['\"`]",
+        r"(?:--?pass(?:phrase|word)[=\s]\s{0,3}|\bpassphrase(?:\s{1,3}[\w.@'-]{1,40}){0,6}?\s{0,3}"
+        r"(?:[:=]|\bis|\bwas|\bto)\s{0,3}|\bpassword(?:\sis|\swas|\s?[:=])\s{0,3})",
+        r"['\"`](?!(?:must|should|see|the|is|not|no|an?|your|use|log|enter|please|at|cannot|may|too|was|has|in\w*)\b)"
+        r"(?P<secret>[^'\"`\n<>{}$]{1,200}\s[^'\"`\n<>{}$]{1,200})['\"`]",
     ),
     _cue(
         "PIN",
-        ("pin", "passcode"),
-        rf"\b(?:pin|passcode)(?:\s{{1,3}}(?:code|number))?{_FOR}{_BECAME}(?P<secret>\d{{4,12}})(?![\w.:/-])",
+        ("pin", "code"),
+        r"\b(?:pin|passcode|recovery\scode|backup\scode|recovery\scodes|backup\scodes)(?:\s{1,3}(?:code|number))?",
+        r"(?:\s{1,3}(?:for|of|on|to)(?:\s{1,3}[\w.@'-]{1,40}){1,5}?)?\s{0,3}(?:[:=]|is|was)\s{0,3}",
+        r"(?P<secret>\d{4,12}(?![\w.:/-])|(?=[a-z-]{0,20}\d)[\da-z]{4,6}(?:-[\da-z]{4,6}){1,7})(?![\w.:/])",
     ),
     _cue(
         "Password",
@@ -253,4 +608,6 @@ CUES = (
         r"\b(?:mnemonic|(?:seed|recovery|backup)\s{1,3}phrase)\s{0,3}(?:[:=]|is|was)\s{0,3}['\"`]?",
         r"(?P<secret>(?:[a-z]{3,8}\s){11,23}[a-z]{3,8})\b",
     ),
+    *map(_command, COMMANDS),
 )
+_SIGNS = {sign for cue in CUES for sign in cue.signs}

@@ -3,7 +3,10 @@
 The secrets are made up, and put together here so that no scanner takes this file for a leak.
 """
 
+import re
 from base64 import b64encode
+
+from tests.vault.files.forms import HARMLESS_SHAPES, SENTENCES, SHAPES
 
 _LETTERS = "aB3dE5fG7hJ9kL2mN4pQ6rS8tU0vW1xY"
 _HEX = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
@@ -352,6 +355,32 @@ UNSEEN = {
     ),
 }
 
+_VALUES = {
+    "RANDOM40": "wJalrXUtnFEMI/K7MDENG/bPxRfi" + "CYzEXAMPLEKE",
+    "RANDOM": made("", 32),
+    "HEX": _HEX,
+    "SECRET": _OTHER,
+}
+_PLACE = re.compile(r"(?<![A-Z_])(?:RANDOM40|RANDOM|(?:AC)?HEX|SECRET)(?![A-Z_])")
+
+
+def _filled(template: str) -> tuple[str, str]:
+    """A text with the values put in, and the last of them."""
+    names = [name.removeprefix("AC") for name in _PLACE.findall(template)]
+    text = _PLACE.sub(
+        lambda place: place[0].replace("HEX", _HEX) if "HEX" in place[0] else _VALUES[place[0]],
+        template,
+    )
+    return text, _VALUES[names[-1]]
+
+
+# By an author who knew the rules of that day: sentences of 30 languages, shapes.
+WRITTEN = {
+    template: _filled(template)
+    for template in (*(text for texts in SENTENCES.values() for text in texts), *SHAPES)
+    if _PLACE.search(template)
+}
+
 PLANTED = {
     **{name: (f"I called it with {token} and it failed", token) for name, token in TOKENS.items()},
     **FORMS,
@@ -496,4 +525,5 @@ HARMLESS = [
     "the api key for the test is TestKey",
     "OTP key rotation happens daily and mfa secret handling differs",
     "session key was set to user.id",
+    *HARMLESS_SHAPES,
 ]

@@ -1,7 +1,6 @@
 """Planted secrets: what comes through is little, and each form of it is named in the documents."""
 
 import re
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +8,34 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.model.text.hidden_characters import cleaned
-from skillvault.vault.files.redact import TOKEN, kind_of_token, redacted_text
-from skillvault.vault.files.secret_cues import CUES
+from skillvault.vault.files import redact, secret_cues
+from skillvault.vault.files.redact import FORMATS, redacted_text
+from skillvault.vault.files.secret_cues import COMMANDS, CUES
 from skillvault.vault.git.repository import Git
 from tests.given import NOW, as_file, raw
-from tests.vault.files.planted import FORMS, HARMLESS, LATER, PLANTED, TOKENS
+from tests.vault.files.planted import FORMS, HARMLESS, LATER, PLANTED, TOKENS, WORD, WRITTEN
 
 SAFETY = Path(__file__).parents[3] / "docs/safety.md"
 _PLAIN = {code + 0xFEE0: code for code in range(0x21, 0x7F)}  # full-width letters are read too
-THROUGH = {"without a cue", "without a digit", "wandb login", "prose, with a slash"}
+THROUGH = {"without a cue", "without a digit"}
+# One of an alphabet in a vendor's format, with a digit in it.
+_SAMPLES = {
+    "digit": "8675309", "hex": "0f1e2d3c4b5a6978", "hexdash": "0f1e2d3c4b5a6978",
+    "lower": "a3b5c7d9e1",
+    "upper": "A3B5C7D9E1", "upperdash": "A3B5C7D9E1", "alnum": "aB3dE5fG7h", "word": "aB3dE5fG7h",
+    "base64": "aB3dE5fG7h", "any": "aB3dE5fG7h", "azure": "aB3dE5fG7h", "slash": "aB3dE5fG7h",
+    "slashat": "aB3dE5fG7h",
+}  # fmt: skip
+
+
+def _example(start: str, tail: str) -> str:
+    """A made-up token of a vendor's format."""
+
+    def sample(part: re.Match[str]) -> str:
+        length = int(part[2])
+        return (_SAMPLES[part[1]] * (length // 7 + 1))[:length]
+
+    return start + re.sub(r"\{(\w+):(\d+)(?:-\d+)?\}", sample, tail)
 
 
 def _found(text: str) -> str:
@@ -60,15 +78,34 @@ def test_full_width_signs_stay_where_there_is_no_secret() -> None:
 
 
 def test_redacting_twice_changes_nothing_more() -> None:
-    for text, _ in PLANTED.values():
+    for text, _ in (*PLANTED.values(), *WRITTEN.values()):
         once = redacted_text(cleaned(text))
         assert redacted_text(once) == once
 
 
-@pytest.mark.parametrize("name", [name for name in TOKENS if name in ("npm", "xAI", "Terraform")])
-def test_a_token_is_called_by_its_vendor(name: str) -> None:
-    assert TOKEN.fullmatch(TOKENS[name])
-    assert kind_of_token(TOKENS[name]) != ""
+@pytest.mark.parametrize(("start", "kind", "tail"), FORMATS)
+def test_a_token_of_each_vendor_is_found(start: str, kind: str, tail: str) -> None:
+    token = _example(start, tail)
+    found = redacted_text(f"I called it with {token} and it failed")
+    assert token[len(start) :] not in found
+    assert found.startswith("I called it with [redacted: ")
+
+
+def test_a_token_is_called_by_its_vendor() -> None:
+    for name, kind in (("npm", "NPM tokens"), ("xAI", "xAI Key"), ("Terraform", "Terraform Token")):
+        assert redacted_text(f"it is {TOKENS[name]}") == f"it is [redacted: {kind}]"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_secret_in_a_command_is_found(command: str) -> None:
+    text = command.replace("USER", "ada").replace("…", "x").replace("SECRET", WORD)
+    assert WORD not in redacted_text(text)
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_a_secret_in_a_sentence_or_a_shape_is_found(text: str) -> None:
+    given, secret = WRITTEN[text]
+    assert secret not in _found(given)
 
 
 def test_no_planted_secret_but_the_named_reaches_an_object(vault: Vault) -> None:
@@ -93,6 +130,10 @@ def test_no_planted_secret_but_the_named_reaches_an_object(vault: Vault) -> None
 
 
 _SLOW = [
+    "password=", "password,a\n", "user|password|\n", "API_KEY\n", "пароль ", "パスワードは",
+    "credentials ", "akia", "a1B2-",
+    "name: password value: ", "echo a | ", "key_", "aA1_", "MIIEowIBAAK", "LS0tLS1CRUdJTi",
+    "prod:a",
     "token=", "token ", "--token ", "password: '", "curl -u ", "curl ", "docker login ", "secret`",
     "cookie: a", "://a:", "://aaaa", "authorization: b ", "set a", "key ", "0a", "passwd|", "hf_",
     "Private-Lines: 1\n", "?key=", 'token\\"\\', "set -x -x -x ", "密码", "--a-b-c-token ",
@@ -102,7 +143,9 @@ _SLOW = [
 
 def test_no_pattern_repeats_within_a_repetition_or_looks_ahead_without_a_bound() -> None:
     """Of such a pattern the time grows faster than the text, whatever machine reads it."""
-    for pattern in chain((cue.pattern for cue in CUES), [TOKEN]):
+    modules = (*vars(redact).values(), *vars(secret_cues).values())
+    patterns = [value for value in modules if isinstance(value, re.Pattern)]
+    for pattern in (*patterns, *(cue.pattern for cue in CUES)):
         ahead = re.findall(r"\(\?=[^()]*?\\S?\*|\(\?=[^()]*?\]\*", pattern.pattern)
         nested = re.findall(r"[+*]\)[+*{]", pattern.pattern)
         assert (ahead, nested) == ([], []), pattern.pattern

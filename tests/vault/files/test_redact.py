@@ -1,5 +1,7 @@
 """redact: secrets leave before anything is written, and nothing else does."""
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -77,6 +79,21 @@ def test_text_and_long_numbers_below_such_a_key_go_at_any_depth() -> None:
     }
 
 
+def test_a_value_beside_the_name_of_a_secret_goes() -> None:
+    other = {"name": "A", "value": "b"}
+    given = raw(own={"env": [{"name": "DB_PASSWORD", "value": "plain"}, other]})
+    changed = {"name": "DB_PASSWORD", "value": "[redacted: Secret Keyword]"}
+    assert redacted(given).extra["own"] == {"env": [changed, other]}
+
+
+def test_redaction_loads_no_client_of_http() -> None:
+    code = (
+        "import sys; from skillvault.vault.files.redact import redacted_text; print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"requests", "urllib3", "http.client", "ssl"} & set(done.stdout.split())
+
+
 def test_a_secret_that_is_a_key_goes_too() -> None:
     made = redacted(raw(context={AWS: 1}))
     assert made.context == {"[redacted: AWS Access Key]": 1}
@@ -85,7 +102,8 @@ def test_a_secret_that_is_a_key_goes_too() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [("max_tokens", 4096), ("token", "SOL"), ("tokens_used", 123456), ("passed", "yes"),
-     ("secrets_found", 3), ("key", "value"), ("keyboard", "qwerty"), ("author", "ada")],
+     ("secrets_found", 3), ("key", "value"), ("keyboard", "qwerty"), ("author", "ada"),
+     ("secret_scanning", "enabled"), ("session_key", "order-2026-11"), ("secrets", "inherit")],
 )  # fmt: skip
 def test_a_key_that_only_sounds_like_a_secret_keeps_its_value(key: str, value: Any) -> None:
     assert redacted(raw(context={key: value})).context == {key: value}

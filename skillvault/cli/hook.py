@@ -18,6 +18,7 @@ import click
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.cli.options import vault_option, vault_path_of
+from skillvault.clients import agents
 from skillvault.clients.payload import EVENTS, payload_from
 from skillvault.sessions.hooks import MOST, HookedClient, Hooks, HookVault
 from skillvault.vault.commit.locks import DAEMON, holder
@@ -85,7 +86,7 @@ def hook(
     named = vault_path_of(vault_path)
     vault = Vault.open(named if named != Path() else payload.cwd or named)
     now = datetime.now(UTC).replace(microsecond=0)
-    who = HookedClient(name=client, domain=domain, links=links)
+    who = HookedClient(name=client, domain=domain, links=links, is_attended=agents.is_attended())
     text = Hooks(vault_parts(vault), who, now).react(event, payload)
     is_edge = event in ("SessionStart", "SessionEnd") and vault.inbox.names()
     # `skillvault watch`, if it runs, takes what lies in the inbox.

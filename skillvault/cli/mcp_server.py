@@ -43,7 +43,7 @@ from skillvault.loop.judging.question_queue import AgentReply
 from skillvault.loop.run import Report
 from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
 from skillvault.model.export import OutgoingSkill
-from skillvault.model.records import Observer, Skill, Status
+from skillvault.model.records import Skill, Status
 from skillvault.model.text import front_matter
 from skillvault.model.text.text import shorten
 from skillvault.serving.shelf import live
@@ -199,22 +199,19 @@ class VaultTools:
         result {status: success, failure or neutral; evidence}, applied, lesson {when, do, because,
         evidence}.
         """
-        return await _tool_result(lambda: _taken_of(self._vault.record(outcome)))
+        return await _tool_result(lambda: _taken_of(self._vault.record(outcome, by_agent=True)))
 
     async def close_tool(
         self,
         decision: Text,
         status: Status,
         evidence: str = "",
-        observed_by: Observer = "agent",
         domain: str | None = None,
     ) -> Annotated[CallToolResult, IntakeTold]:
-        """Say how a decision ended, as it was seen; the strongest observer's word counts."""
+        """Say how a decision ended; what tests, the CI or a person see of it counts more."""
 
         def ask() -> IntakeTold:
-            closing = Closing(
-                status=status, evidence=evidence, observed_by=observed_by, domain=domain
-            )
+            closing = Closing(status=status, evidence=evidence, observed_by="agent", domain=domain)
             return _taken_of(self._vault.close(decision, closing))
 
         return await _tool_result(ask)
@@ -354,18 +351,18 @@ def _answer_to_malformed(item: SessionMessage | Exception) -> JSONRPCError | Non
         message = item.message
         # The SDK takes a request whose id is neither number nor text for a notification.
         is_one = not isinstance(message, JSONRPCNotification) or message.method.startswith(_NOTES)
-        return None if is_one else _malformed(INVALID_REQUEST, None)
+        return None if is_one else _message_error(INVALID_REQUEST, None)
     if not isinstance(item, ValidationError):
         return None
     errors = item.errors(include_url=False)
     line = errors[0]["input"]
     if errors[0]["type"] != "json_invalid":
         values = (error["input"] for error in errors if error["type"] == "missing")
-        return _malformed(INVALID_REQUEST, next(values, None))
-    return _malformed(PARSE_ERROR, _lenient_value(line)) if line.strip() else None
+        return _message_error(INVALID_REQUEST, next(values, None))
+    return _message_error(PARSE_ERROR, _lenient_value(line)) if line.strip() else None
 
 
-def _malformed(code: int, message: Any) -> JSONRPCError:
+def _message_error(code: int, message: Any) -> JSONRPCError:
     """An error about a message, with the message's id where it has one."""
     name = message.get("id") if isinstance(message, dict) else None
     is_usable = (isinstance(name, str) and name.isprintable()) or type(name) is int

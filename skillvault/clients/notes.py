@@ -53,7 +53,8 @@ class SessionNote(Struct, frozen=True, kw_only=True, tag="opened"):
 class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
     """A prompt; `position` is where its part of the transcript begins, in bytes.
 
-    `shown` and `held_out` are the skills that came with it, and that did not, to compare with.
+    `attended`: a person wrote it. `shown` and `held_out` are the skills that came with it, and that
+    did not, to compare with.
     """
 
     id: str
@@ -65,6 +66,7 @@ class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
     cwd: str | None = None
     transcript: str | None = None
     position: int = 0
+    attended: bool = True
     shown: list[str] = []
     held_out: list[str] = []
 

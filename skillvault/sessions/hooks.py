@@ -25,7 +25,7 @@ from skillvault.model.text.text import tokens, trimmed
 from skillvault.serving import shelf as shelves
 from skillvault.sessions import transcripts
 from skillvault.vault.commit.store import Store
-from skillvault.vault.files import redact
+from skillvault.vault.files import attestation, redact
 from skillvault.vault.files.inbox import Inbox
 
 if TYPE_CHECKING:
@@ -79,12 +79,14 @@ class HookVault(Struct, frozen=True, kw_only=True):
 class HookedClient(Struct, frozen=True, kw_only=True):
     """Who calls: `domain` is that of folders that no pattern names.
 
-    `links`: the folder to which skills are exported instead of being recommended.
+    `links`: the folder to which skills are exported instead of being recommended. `is_attended`: a
+    person writes the prompts, and no script.
     """
 
     name: str
     domain: str | None = None
     links: Path | None = None
+    is_attended: bool = True
 
 
 class Hooks:
@@ -95,6 +97,7 @@ class Hooks:
         self._client = client.name
         self._domain = client.domain
         self._links = client.links
+        self._is_attended = client.is_attended
         self._now = now
         self._folder = vault.store.git.dirs()[0] / "skillvault"
 
@@ -172,7 +175,8 @@ class Hooks:
         if not text.strip():
             return ""
         earlier, read = self._prompts(payload.session)
-        if earlier and signs.words_say(text):  # else nothing is known that was not at the stop
+        # Else nothing is known that was not at the stop.
+        if earlier and self._is_attended and signs.words_say(text):
             self._hand_in(earlier[-1], payload.session, text, only_observed=True)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier) + 1}"
@@ -207,6 +211,7 @@ class Hooks:
                 cwd=str(payload.cwd) if payload.cwd else None,
                 transcript=str(payload.transcript) if payload.transcript else None,
                 position=_size_of(payload.transcript),
+                attended=self._is_attended,
                 shown=names,
                 held_out=held_out,
             )
@@ -322,7 +327,9 @@ class Hooks:
         if digest == prompted.handed_in:
             return
         name = f"{transcripts.file_stem(session)}-{digest[:8]}.json"
-        list(self._vault.inbox.drop([(name, data)]))
+        # What is observed of it the hook saw, whatever the agent says.
+        files = attestation.attest_files(self._vault.store.git.dirs()[0], [(name, data)])
+        list(self._vault.inbox.drop(files))
         handed_in = noted.HandoverNote(prompt=asked.id, digest=digest)
         SessionNotes(self._folder, session).append(handed_in)
         prompted.handed_in = digest
@@ -343,7 +350,7 @@ class Hooks:
         request = transcripts.Request(
             client=asked.client, domain=asked.domain, trust="local", rules=policy
         )
-        return transcripts.outcome_of_prompt(run, header, request)
+        return _via_hook(transcripts.outcome_of_prompt(run, header, request))
 
     # ── what is noted ────────────────────────────────────────────────────────────────
 
@@ -359,7 +366,7 @@ class Hooks:
                 case noted.SessionNote(briefed=names):
                     read = [*(read or ()), *names]
                 case noted.PromptNote():
-                    if found:
+                    if found and note.attended:
                         found[-1].next_words = note.text
                     if read is not None:
                         read += note.shown
@@ -386,6 +393,15 @@ class Hooks:
     @property
     def _hook_rules(self) -> "HookPolicy":
         return self._vault.store.head().policy.hook
+
+
+def _via_hook(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
+    """An outcome whose end a hook saw, marked so; the checks of a prompt are its tests."""
+    if outcome is None or "observed_by" not in outcome["result"]:
+        return outcome
+    observer = outcome["result"]["observed_by"]
+    seen = {"observed_by": "tests" if observer == "exit-code" else observer, "via": "hook"}
+    return {**outcome, "result": {**outcome["result"], **seen}}
 
 
 def _mark_prompt(

@@ -114,7 +114,7 @@ def test_a_task_from_its_skills_to_its_end(learned: Vault) -> None:
     assert status["answer"]["outcomes"] == 4
     learned.run(now=NOW)
     stats = learned.stats(decision="d-1", agent="coder-1")
-    assert (stats["outcome"], stats["observed_by"]) == ("failure", "ci")
+    assert (stats["outcome"], stats["observed_by"]) == ("failure", "agent")
     assert [row["applied"] for row in stats["skills"]] == [True]
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from skillvault.clients import agents
 from skillvault.exchange import formats
 from skillvault.inspect import check as checks
 from skillvault.inspect import doctor as diagnosis
@@ -53,7 +54,7 @@ from skillvault.team import sync as exchange_of_clones
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store, clear_taken
 from skillvault.vault.disk import guarded
-from skillvault.vault.files import layout
+from skillvault.vault.files import attestation, layout
 from skillvault.vault.files.arrival import Received
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.files.quarantine import Refused
@@ -228,19 +229,22 @@ class Vault:
         now: datetime | None = None,
         dry: bool = False,
         track: Tracker | None = None,
+        by_agent: bool = False,
     ) -> Report:
         """Put outcomes through the inbox into the vault: one, or files as (name, bytes).
 
         A file that is refused is in the report; for one outcome BadInputError says why, and nothing
-        of it is kept.
+        of it is kept. `by_agent`, and in an agent's session: the agent saw how each ended, whoever
+        it names.
         """
         now = now or _clock()
+        take = partial(_taken_in, self, is_attested=not (by_agent or agents.agent_at_work()))
         options = runs.RunOptions(dry=dry, track=track)
         if not isinstance(outcomes, Mapping | Outcome):
-            return _taken_in(self, outcomes, options, now)
+            return take(outcomes, options, now)
         files = [decisions.outcome_file(outcomes)]
-        report = _unrefused(_taken_in(self, files, replace(options, dry=True), now))
-        return report if dry else _unrefused(_taken_in(self, files, options, now))
+        report = _unrefused(take(files, replace(options, dry=True), now))
+        return report if dry else _unrefused(take(files, options, now))
 
     def close(
         self,
@@ -545,12 +549,18 @@ def _taken_in(
     now: datetime,
     *,
     steps: Sequence[str] = ("record",),
+    is_attested: bool = False,
 ) -> Report:
-    """Put files through the inbox into the vault, and do these steps."""
+    """Put files through the inbox into the vault, and do these steps.
+
+    `is_attested`: what they say of who saw an end counts.
+    """
     with guarded():
         if options.dry:
-            arrived = [Received(name, data) for name, data in files]
+            arrived = [Received(name, data, is_attested=is_attested) for name, data in files]
             return _run_steps(vault, replace(options, arrived=arrived), now, steps)
+        if is_attested:
+            files = attestation.attest_files(vault.store.git.dirs()[0], files)
         with vault.inbox.dropped(files) as names:
             try:
                 return _run_steps(vault, replace(options, names=names), now, steps)

@@ -14,11 +14,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from skillvault.api import Vault
+from skillvault.clients import agents
 from tests.given import as_file, raw
 from tests.golden.stage import Stage
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-_OURS = ("GIT_", "SKILLVAULT_", "ANTHROPIC_")
+_OURS = ("GIT_", "SKILLVAULT_", "ANTHROPIC_", "CLAUDE_", *agents.MARKS)
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 MEMORY = Path("/dev/shm")  # noqa: S108 (a mount, in which pytest makes folders of its own)
 ROOM = 2 << 30  # bytes; all that is kept until the end takes a quarter of it

@@ -18,6 +18,7 @@ import click
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.cli.options import say, vault_option, vault_path_of
+from skillvault.clients import agents
 from skillvault.clients.payload import EVENTS, payload_from
 from skillvault.model.errors import NotAVaultError
 from skillvault.model.text.hidden_characters import escaped
@@ -90,7 +91,7 @@ def hook(
     named = vault_path_of(vault_path)
     vault = Vault.open(named or layout.find_root(payload.cwd or Path()))
     now = datetime.now(UTC).replace(microsecond=0)
-    who = HookedClient(name=client, domain=domain, links=links)
+    who = HookedClient(name=client, domain=domain, links=links, is_attended=agents.is_attended())
     text = Hooks(vault_parts(vault), who, now).react(event, payload)
     is_edge = event in ("SessionStart", "SessionEnd") and (
         vault.inbox.names() or vault.store.taken.commits()

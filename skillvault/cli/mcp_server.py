@@ -1,29 +1,39 @@
 """The server of a vault for the Model Context Protocol: its tools, its skills as resources."""
 
 import hashlib
+import json
 import mimetypes
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import quote, unquote
 
+import anyio
 import anyio.to_thread
 import msgspec
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server import MCPServer
 from mcp.server.context import ServerRequestContext
 from mcp.server.extension import Extension, MethodBinding
 from mcp.server.lowlevel.helper_types import ReadResourceContents
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError, UnexpectedToolError
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from mcp_types import (
     INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
     CallToolResult,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
     PaginatedRequestParams,
     RequestParams,
     Resource,
     TextContent,
     ToolAnnotations,
 )
-from pydantic import Field
+from pydantic import Field, ValidationError
 from typing_extensions import TypedDict  # that of Python 3.11 cannot be nested in a schema
 
 from skillvault import __version__
@@ -33,8 +43,9 @@ from skillvault.loop.judging.question_queue import AgentReply
 from skillvault.loop.run import Report
 from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
 from skillvault.model.export import OutgoingSkill
-from skillvault.model.records import Observer, Status
+from skillvault.model.records import Skill, Status
 from skillvault.model.text import front_matter
+from skillvault.model.text.text import shorten
 from skillvault.serving.shelf import live
 from skillvault.sessions.closing import Closing
 
@@ -105,6 +116,8 @@ class CommitsMade(TypedDict):
 
 
 Text = Annotated[str, Field(min_length=1)]
+# Folders whose skills nobody is served, and what that says of a skill.
+_SHUT = {"proposed": "proposed", "archive": "archived"}
 
 
 class VaultTools:
@@ -149,10 +162,10 @@ class VaultTools:
         return await _tool_result(ask)
 
     async def get_tool(self, name: Text) -> Annotated[CallToolResult, WholeSkill]:
-        """Read one skill whole."""
+        """Read one skill whole, of those that are served."""
 
         def ask() -> WholeSkill:
-            skill, _ = self._vault.skill(name)
+            skill = self._served_skill(name)
             return WholeSkill(
                 name=skill.name,
                 description=skill.description,
@@ -163,6 +176,22 @@ class VaultTools:
 
         return await _tool_result(ask)
 
+    def _served_skill(self, name: str) -> Skill:
+        """The skill as `recommend` would serve it; UsageError for any other, with its state."""
+        wanted, path = self._vault.skill(name)
+        shelf = self._vault.shelf
+        if path.partition("/")[0] not in _SHUT:
+            skill, other = shelf.get(wanted.name), shelf.beside(wanted.name)
+            is_seed = other is not None and other.layer == "seed"
+            if skill and (is_seed or skill.name in {one.name for one in live(shelf)}):
+                return skill
+        state = _SHUT.get(path.partition("/")[0], wanted.status)
+        source = ", made of untrusted sources" if wanted.trust == "untrusted" else ""
+        raise UsageError(
+            f"{wanted.name}: is {state}{source}, so no agent is served it; a person reads it by "
+            f"`skillvault skill show {wanted.name}`"
+        )
+
     async def record_tool(self, outcome: dict[str, Any]) -> Annotated[CallToolResult, IntakeTold]:
         """Record how a task ended.
 
@@ -170,22 +199,19 @@ class VaultTools:
         result {status: success, failure or neutral; evidence}, applied, lesson {when, do, because,
         evidence}.
         """
-        return await _tool_result(lambda: _taken_of(self._vault.record(outcome)))
+        return await _tool_result(lambda: _taken_of(self._vault.record(outcome, by_agent=True)))
 
     async def close_tool(
         self,
         decision: Text,
         status: Status,
         evidence: str = "",
-        observed_by: Observer = "agent",
         domain: str | None = None,
     ) -> Annotated[CallToolResult, IntakeTold]:
-        """Say how a decision ended, as it was seen; the strongest observer's word counts."""
+        """Say how a decision ended; what tests, the CI or a person see of it counts more."""
 
         def ask() -> IntakeTold:
-            closing = Closing(
-                status=status, evidence=evidence, observed_by=observed_by, domain=domain
-            )
+            closing = Closing(status=status, evidence=evidence, observed_by="agent", domain=domain)
             return _taken_of(self._vault.close(decision, closing))
 
         return await _tool_result(ask)
@@ -243,11 +269,7 @@ async def _tool_result(ask: Callable[[], Mapping[str, Any]]) -> CallToolResult:
     try:
         value: Mapping[str, Any] = await anyio.to_thread.run_sync(ask)
     except SkillvaultError as error:
-        return CallToolResult(
-            content=[TextContent(type="text", text=str(error))],
-            structured_content={"error": _refusal(error)},
-            is_error=True,
-        )
+        return _refused_call(error)
     plain = msgspec.json.encode(value).decode()
     return CallToolResult(
         content=[TextContent(type="text", text=plain)],
@@ -255,12 +277,34 @@ async def _tool_result(ask: Callable[[], Mapping[str, Any]]) -> CallToolResult:
     )
 
 
+def _refused_call(error: SkillvaultError) -> CallToolResult:
+    refusal = _refusal(error)
+    return CallToolResult(
+        content=[TextContent(type="text", text=refusal["message"])],
+        structured_content={"error": refusal},
+        is_error=True,
+    )
+
+
 def _refusal(error: SkillvaultError) -> dict[str, Any]:
+    """The code, the message, the key and the exit code; what a message quotes may be long."""
     name = type(error).__name__.removesuffix("Error")
     slug = "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")
     code = error.code if isinstance(error, BadInputError) else slug
     key = error.key if isinstance(error, BadInputError) else None
-    return {"code": code, "message": str(error), "key": key, "exit_code": error.exit_code}
+    message = shorten(str(error), _MOST_MESSAGE)
+    return {"code": code, "message": message, "key": key, "exit_code": error.exit_code}
+
+
+def _call_error(error: ToolError) -> SkillvaultError:
+    """Why a call was refused before any tool ran: no such tool, or arguments of another shape."""
+    if not isinstance(error.__cause__, ValidationError):
+        return UsageError(str(error))
+    first = error.__cause__.errors(include_url=False, include_input=False)[0]
+    key = ".".join(map(str, first["loc"]))
+    return BadInputError(
+        f"{key}: {first['msg']}; write it as the tool's schema says", code="wrong-type", key=key
+    )
 
 
 def _taken_of(report: Report) -> IntakeTold:
@@ -282,6 +326,57 @@ def _commits_of(report: Report | None) -> CommitsMade:
     return CommitsMade(
         commits=[f"{done.change.step}: {done.change.subject}" for done in report.done]
     )
+
+
+_MOST_MESSAGE = 2000  # characters
+_NOTES = "notifications/"  # how the methods begin that need no answer
+
+
+async def _relay_messages(
+    incoming: Any, outgoing: Any, to: MemoryObjectSendStream[SessionMessage | Exception]
+) -> None:
+    """Pass messages on to the server, and answer what is none, which the SDK drops."""
+    async with to:
+        async for item in incoming:
+            answer = _answer_to_malformed(item)
+            if answer is not None:
+                await outgoing.send(SessionMessage(answer))
+            elif isinstance(item, SessionMessage):
+                await to.send(item)
+
+
+def _answer_to_malformed(item: SessionMessage | Exception) -> JSONRPCError | None:
+    """The answer to what is no message; None for a message, and for an empty line."""
+    if isinstance(item, SessionMessage):
+        message = item.message
+        # The SDK takes a request whose id is neither number nor text for a notification.
+        is_one = not isinstance(message, JSONRPCNotification) or message.method.startswith(_NOTES)
+        return None if is_one else _message_error(INVALID_REQUEST, None)
+    if not isinstance(item, ValidationError):
+        return None
+    errors = item.errors(include_url=False)
+    line = errors[0]["input"]
+    if errors[0]["type"] != "json_invalid":
+        values = (error["input"] for error in errors if error["type"] == "missing")
+        return _message_error(INVALID_REQUEST, next(values, None))
+    return _message_error(PARSE_ERROR, _lenient_value(line)) if line.strip() else None
+
+
+def _message_error(code: int, message: Any) -> JSONRPCError:
+    """An error about a message, with the message's id where it has one."""
+    name = message.get("id") if isinstance(message, dict) else None
+    is_usable = (isinstance(name, str) and name.isprintable()) or type(name) is int
+    what = "no JSON in UTF-8" if code == PARSE_ERROR else "no request of JSON-RPC 2.0"
+    error = ErrorData(code=code, message=f"the line holds {what}")
+    return JSONRPCError(jsonrpc="2.0", id=name if is_usable else None, error=error)
+
+
+def _lenient_value(line: str) -> Any:
+    """What a line holds if half of a pair of surrogates, or great depth, is no mistake."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 SCHEME = "skill://"
@@ -456,6 +551,24 @@ class VaultServer(MCPServer[Any]):
             log_level="WARNING",
         )
         self._skills = skills
+
+    async def run_stdio_async(self) -> None:
+        """Serve stdin and stdout; a line that is no message gets an error."""
+        server = self._lowlevel_server
+        sender, messages = anyio.create_memory_object_stream[SessionMessage | Exception]()
+        async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as tasks:
+            tasks.start_soon(_relay_messages, incoming, outgoing, sender)
+            await server.run(messages, outgoing, server.create_initialization_options())
+            tasks.cancel_scope.cancel()
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """What a tool answers; what is refused before it runs is refused like by itself."""
+        try:
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError:
+            raise
+        except ToolError as error:
+            return _refused_call(_call_error(error))
 
     async def list_resources(self) -> list[Resource]:
         """The `SKILL.md` of each."""

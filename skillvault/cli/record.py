@@ -26,6 +26,7 @@ from skillvault.cli.options import (
     write_options,
 )
 from skillvault.cli.run import end_intake
+from skillvault.clients import agents
 from skillvault.exchange.suite_report import failing_assertion, printable
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.records import OBSERVERS, Observer, Status
@@ -231,6 +232,9 @@ def close(  # noqa: PLR0913 (one an option)
         observed_by=by or closing.observed_by,
         evidence=closing.evidence if evidence is None else evidence,
     )
+    if (agent_name := agents.agent_at_work()) and closing.observed_by != "agent":
+        say(f"seen by the agent, not by {closing.observed_by}: this is a session of {agent_name}")
+        closing = replace(closing, observed_by="agent")
     if source == "runs":
         _close_quietly(vault, decision, closing, now=now, dry=dry)
         sys.exit(code)

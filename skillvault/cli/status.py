@@ -199,7 +199,8 @@ def _seen_lines(decision: dict[str, Any]) -> list[str]:
     """Who saw how it ended, where that was not the agent, and whether it is a surprise."""
     if decision["observed_by"] in (None, "agent"):
         return []
-    lines = [f"seen by {decision['observed_by']}"]
+    via = f" via {decision['via']}" if decision["via"] else ""
+    lines = [f"seen by {decision['observed_by']}{via}"]
     claim = shorten(decision["claim"], _CLAIM)
     quote = f": {claim}" if claim else ""
     if decision["surprise"]:

@@ -58,7 +58,8 @@ class SessionNote(Struct, frozen=True, kw_only=True, tag="opened"):
 class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
     """A prompt; `position` is where its part of the transcript begins, in bytes.
 
-    `shown` and `held_out` are the skills that came with it, and that did not, to compare with.
+    `attended`: a person wrote it. `shown` and `held_out` are the skills that came with it, and that
+    did not, to compare with.
     """
 
     id: str
@@ -70,6 +71,7 @@ class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
     cwd: str | None = None
     transcript: str | None = None
     position: Annotated[int, Meta(ge=0)] = 0
+    attended: bool = True
     shown: list[str] = []
     held_out: list[str] = []
 

@@ -19,8 +19,9 @@ from skillvault.loop.run import Run
 from skillvault.model import codec, intake
 from skillvault.model.change import BATCH, Change
 from skillvault.model.errors import BadInputError
+from skillvault.model.observed import as_agents_word
 from skillvault.model.records import Outcome, Recommendation, Ref, Session, Trust, ref_of
-from skillvault.vault.files import layout, redact
+from skillvault.vault.files import attestation, layout, redact
 from skillvault.vault.files.arrival import Received
 from skillvault.vault.files.inbox import WRITING, Inbox
 from skillvault.vault.index.snapshot import Topics
@@ -141,7 +142,7 @@ def _readable(run: Run) -> Iterator[tuple[str, _Arrived]]:
     without_domain: list[_InboxFile] = []
     for name, item in run.track(list(_received(run)), "reading"):
         try:
-            file = _parsed(item)
+            file = _parsed(item, run)
             if _needs_domain(file.values):
                 without_domain.append(file)
                 continue
@@ -214,10 +215,17 @@ def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:
                 yield name, item
 
 
-def _parsed(item: Received | BadInputError) -> _InboxFile:
+def _parsed(item: Received | BadInputError, run: Run) -> _InboxFile:
+    """What a file says; that anybody but the agent saw an end an agent's file cannot say."""
     if isinstance(item, BadInputError):
         raise item
-    return _InboxFile(item.name, codec.incoming(item.name, item.data), item.trust)
+    values: Mapping[str, Any] = codec.incoming(item.name, item.data)
+    is_attested = item.is_attested or attestation.is_attested(
+        run.store.git.dirs()[0], item.name, item.data
+    )
+    if not is_attested:
+        values = as_agents_word(values)
+    return _InboxFile(item.name, dict(values), item.trust)
 
 
 def _record_of(file: _InboxFile, run: Run) -> _Arrived:
@@ -276,6 +284,6 @@ def _needs_domain(values: Mapping[str, Any]) -> bool:
     """Whether a file is a result that leaves its domain to its decision."""
     decision, result = values.get("decision"), values.get("result")
     is_named = isinstance(decision, dict) and isinstance(decision.get("id"), str)
-    is_observed = isinstance(result, dict) and result.get("observed_by") not in (None, "agent")
+    is_observed = isinstance(result, dict) and result.get("observed_by") is not None
     is_outcome = values.get("type", "outcome") == "outcome"
     return is_outcome and values.get("domain") is None and is_named and is_observed

@@ -193,7 +193,7 @@ def outcome_of(values: Mapping[str, Any], name: str) -> Outcome:
 
 def _check_action(record: Outcome, raw: Mapping[str, Any]) -> None:
     """A result alone says whose decision it is the end of; anything else says what was decided."""
-    if record.is_described or (record.decision.id and record.observer != "agent"):
+    if record.is_described or (record.decision.id and record.result.observed_by):
         return
     key = "decision.action"
     if "action" not in raw["decision"]:

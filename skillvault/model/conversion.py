@@ -13,12 +13,13 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.model.errors import BadInputError
-from skillvault.model.records import Observer, Status, Trust
+from skillvault.model.records import Observer, Status, Trust, Via
 
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "result.status": get_args(Status),
     "result.claimed": get_args(Status),
     "result.observed_by": get_args(Observer),
+    "result.via": get_args(Via),
     "source.trust": get_args(Trust),
     "trust": get_args(Trust),
 }

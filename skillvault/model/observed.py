@@ -6,13 +6,22 @@ said of the decision. Pure: records in, records out, in whatever order they came
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.model.records import OBSERVERS, Decision, Observer, Outcome, Recommendation, Result
+from skillvault.model.records import (
+    OBSERVERS,
+    Decision,
+    Observer,
+    Outcome,
+    Recommendation,
+    Result,
+    Via,
+)
 
 # What is taken of an agent's own words together: the reasoning belongs to its time.
 _REASONED = ("reasoning", "made_at", "reasoning_at", "confidence")
@@ -27,9 +36,21 @@ class Observed(Struct, frozen=True):
     counts: bool
 
 
-def strength(observer: Observer) -> int:
-    """How much an observer's word counts beside others'."""
-    return -OBSERVERS.index(observer)
+def strength(observer: Observer, via: Via | None = None) -> tuple[bool, bool, int]:
+    """How much an observer's word counts beside others'.
+
+    What a hook tells stands below all that came without one, and above the agent's word.
+    """
+    return observer != "agent", via is None, -OBSERVERS.index(observer)
+
+
+def as_agents_word(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An outcome's values as an agent may say them: that it saw itself how it ended."""
+    result = values.get("result")
+    if not isinstance(result, Mapping) or result.get("observed_by") not in OBSERVERS:
+        return values
+    said = {key: value for key, value in result.items() if key != "via"}
+    return {**values, "result": {**said, "observed_by": "agent"}}
 
 
 def counting(outcomes: Iterable[Outcome]) -> Outcome | None:
@@ -60,9 +81,9 @@ def _together(members: Sequence[Outcome]) -> Iterable[Observed]:
 
 
 def completed(outcome: Outcome, others: Iterable[Outcome]) -> Outcome:
-    """What somebody else saw, with what the agent said of the decision where it says nothing."""
+    """A result with what the agent said of the decision, where the result says nothing of it."""
     described = [other for other in others if other.is_described]
-    if outcome.observer == "agent" or not described:
+    if not described or (outcome.observer == "agent" and outcome.is_described):
         return outcome
     description = max(described, key=_agents_word_first)
     return replace(
@@ -118,8 +139,8 @@ def _owner(outcomes: Sequence[Outcome], receipts: Sequence[Recommendation]) -> s
     return named[0][2] if named else None
 
 
-def _rank(outcome: Outcome) -> tuple[int, datetime, str]:
-    return strength(outcome.observer), *outcome.order
+def _rank(outcome: Outcome) -> tuple[tuple[bool, bool, int], datetime, str]:
+    return strength(outcome.observer, outcome.result.via), *outcome.order
 
 
 def _agents_word_first(outcome: Outcome) -> tuple[bool, datetime, str]:

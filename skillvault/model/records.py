@@ -18,6 +18,7 @@ Status = Literal["success", "failure", "neutral"]
 Trust = Literal["local", "untrusted"]
 # Who saw how a decision ended, the strongest first.
 Observer = Literal["ci", "tests", "verifier", "exit-code", "commit", "person", "agent"]
+Via = Literal["hook"]
 InsightType = Literal["timing", "sizing", "selection", "risk", "execution", "method", "context"]
 Applicability = Literal["domain", "cross_domain", "general"]
 # An `origin` is no record: what was installed from somewhere, by its content's digest.
@@ -105,8 +106,9 @@ class Decision(Struct, frozen=True, kw_only=True):
 class Result(Struct, frozen=True, kw_only=True):
     """How it ended. `score` is a fraction (-0.112 is -11.2 %); `amount` is in `unit`.
 
-    `observed_by` saw it, the agent itself where nobody is named. `claim` is what the agent said of
-    it, `claimed` how it ended by that.
+    `observed_by` saw it, the agent itself where nobody is named; `via` a hook of its client, whose
+    payload an agent with a shell can forge. `claim` is what the agent said of it, `claimed` how it
+    ended by that.
     """
 
     status: Status
@@ -118,6 +120,7 @@ class Result(Struct, frozen=True, kw_only=True):
     answer: str = ""
     evidence: str = ""
     observed_by: Observer | None = None
+    via: Via | None = None
     claim: str = ""
     claimed: Status | None = None
     extra: Extra = field(default_factory=dict)

@@ -27,7 +27,7 @@ from skillvault.model.text.text import cut_between_words, tokens, trimmed
 from skillvault.serving import shelf as shelves
 from skillvault.sessions import transcripts
 from skillvault.vault.commit.store import Store
-from skillvault.vault.files import redact
+from skillvault.vault.files import attestation, redact
 from skillvault.vault.files.inbox import Inbox
 
 if TYPE_CHECKING:
@@ -85,12 +85,14 @@ class HookVault(Struct, frozen=True, kw_only=True):
 class HookedClient(Struct, frozen=True, kw_only=True):
     """Who calls: `domain` is that of folders that no pattern names.
 
-    `links`: the folder to which skills are exported instead of being recommended.
+    `links`: the folder to which skills are exported instead of being recommended. `is_attended`: a
+    person writes the prompts, and no script.
     """
 
     name: str
     domain: str | None = None
     links: Path | None = None
+    is_attended: bool = True
 
 
 class Hooks:
@@ -101,6 +103,7 @@ class Hooks:
         self._client = client.name
         self._domain = client.domain
         self._links = client.links
+        self._is_attended = client.is_attended
         self._now = now
         self._folder = vault.store.git.dirs()[0] / "skillvault"
 
@@ -177,7 +180,8 @@ class Hooks:
             return ""
         notes = SessionNotes(self._folder, payload.session)
         earlier, read = self._prompts(notes)
-        if earlier and signs.words_say(text):  # else nothing is known that was not at the stop
+        # Else nothing is known that was not at the stop.
+        if earlier and self._is_attended and signs.words_say(text):
             self._close_prompt(earlier[-1], text)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier) + 1}"
@@ -211,6 +215,7 @@ class Hooks:
                 cwd=str(payload.cwd) if payload.cwd else None,
                 transcript=str(payload.transcript) if payload.transcript else None,
                 position=_size_of(payload.transcript),
+                attended=self._is_attended,
                 shown=names,
                 held_out=held_out,
             )
@@ -351,7 +356,9 @@ class Hooks:
         digest = hashlib.sha256(said.encode(errors="replace")).hexdigest()
         if digest != prompted.handed_in:
             name = f"{transcripts.file_stem(prompted.asked.session)}-{digest[:8]}.json"
-            list(self._vault.inbox.drop([(name, data)]))
+            # What is observed of it the hook saw, whatever the agent says.
+            git_dir = self._vault.store.git.dirs()[0]
+            list(self._vault.inbox.drop(attestation.attest_files(git_dir, [(name, data)])))
         return digest
 
     def _outcome_so_far(self, prompted: Prompted) -> dict[str, Any] | None:
@@ -370,7 +377,7 @@ class Hooks:
         request = transcripts.Request(
             client=asked.client, domain=asked.domain, trust="local", rules=policy
         )
-        return transcripts.outcome_of_prompt(run, header, request)
+        return _via_hook(transcripts.outcome_of_prompt(run, header, request))
 
     # ── what is noted ────────────────────────────────────────────────────────────────
 
@@ -411,7 +418,7 @@ def _prompts_in(
             case noted.SessionNote(briefed=names):
                 read = [*(read or ()), *names]
             case noted.PromptNote():
-                if current:
+                if current and note.attended:
                     current.next_words = note.text
                 if read is not None:
                     read += note.shown
@@ -424,6 +431,15 @@ def _prompts_in(
             case noted.QuestionNote() | noted.HandoverNote():
                 _mark_prompt(found, note)
     return found, read
+
+
+def _via_hook(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
+    """An outcome whose end a hook saw, marked so; the checks of a prompt are its tests."""
+    if outcome is None or "observed_by" not in outcome["result"]:
+        return outcome
+    observer = outcome["result"]["observed_by"]
+    seen = {"observed_by": "tests" if observer == "exit-code" else observer, "via": "hook"}
+    return {**outcome, "result": {**outcome["result"], **seen}}
 
 
 def _mark_prompt(

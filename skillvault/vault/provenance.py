@@ -124,7 +124,9 @@ def _ahead(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
 
 def _from_path(snapshot: Topics, root: Path, text: str) -> Ref | None:
     """The record at a path, relative to the current folder or to the vault's root."""
-    inside = os.path.relpath(Path(text).resolve(), root.resolve())
+    if "\0" in text:  # no path has one
+        return None
+    inside = os.path.relpath(os.path.realpath(text), root.resolve())
     for path in (Path(inside).as_posix(), text.strip("/")):
         for candidate in (path, f"{path}/SKILL.md"):
             ref = layout.ref_of(candidate) or layout.links_owner(candidate)

@@ -6,9 +6,10 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import pytest
 from mcp import StdioServerParameters
@@ -113,7 +114,7 @@ def test_a_task_from_its_skills_to_its_end(learned: Vault) -> None:
     assert status["answer"]["outcomes"] == 4
     learned.run(now=NOW)
     stats = learned.stats(decision="d-1", agent="coder-1")
-    assert (stats["outcome"], stats["observed_by"]) == ("failure", "ci")
+    assert (stats["outcome"], stats["observed_by"]) == ("failure", "agent")
     assert [row["applied"] for row in stats["skills"]] == [True]
 
 
@@ -157,6 +158,42 @@ def test_a_refusal_says_its_code_and_the_next_step(
     assert result.content == [TextContent(type="text", text=error["message"])]
 
 
+def test_a_skill_that_nobody_approved_is_named_and_not_served(
+    learned: Vault, person: Person
+) -> None:
+    (live,), (waiting,) = learned.skills(), learned.store.head().skills.proposed
+    (person.root / "archive").mkdir()
+    for number, folder in enumerate(("skills", "archive")):
+        text = "---\nname: a\ndescription: d\nmetadata: {status: retired}\n---\nZebra.\n"
+        person.write(f"{folder}/a-{number}/SKILL.md", text.replace("name: a", f"name: a-{number}"))
+    person.git("add", "skills", "archive")
+    person.git("commit", "-qm", "more")
+    states = {waiting: "proposed, made of untrusted sources", "a-0": "retired", "a-1": "archived"}
+    places = {
+        f"proposed/{waiting}/SKILL.md": states[waiting],
+        waiting[:-1]: states[waiting],
+        waiting.replace("-", "_"): states[waiting],
+        "archive/a-1": "archived",
+    }
+
+    async def talk(client: Client) -> tuple[list[str], dict[str, CallToolResult]]:
+        calls = (live.name, f"skills/{live.name}/SKILL.md", "reading-a-lift")
+        served = [value_of(await client.call_tool("get", {"name": name})) for name in calls]
+        others = {
+            name: await client.call_tool("get", {"name": name}) for name in {**states, **places}
+        }
+        return [skill["name"] for skill in served], others
+
+    served, refused = ask(learned, talk)
+    assert served == [live.name, live.name, "reading-a-lift"]
+    for name, state in {**states, **places}.items():
+        assert refused[name].is_error
+        told = str(refused[name].content)
+        assert f"is {state}, so no agent is served it" in told
+        assert "`skillvault skill show " in told
+        assert "Zebra" not in told
+
+
 def test_eight_calls_at_once_are_all_answered(learned: Vault) -> None:
     async def talk(client: Client) -> list[CallToolResult]:
         outcomes = [raw(2, decision__target=f"t-{number}") for number in range(4)]
@@ -197,6 +234,124 @@ def test_a_person_may_let_review_be_done(learned: Vault) -> None:
     assert name in approved["commits"][0]
     assert name in rejected["commits"][0]
     assert name in learned.store.head().skills.archived
+
+
+# ── what is no message, no call, no name ─────────────────────────────────────────────
+
+PING = '"jsonrpc": "2.0", "method": "ping"'
+STRANGE: dict[str, Any] = {
+    "nul": "a\0b",
+    "escape": "a\x1b[2Jb",
+    "bidi": "a\u202eb",
+    "tag": "a\U000e0041b",
+    "half a pair": "a\ud800b",
+    "long": "x" * 300_000,
+    "above": "../../etc/passwd",
+    "nothing": "",
+    "number": 7,
+    "huge": 10**400,
+    "list": ["a"],
+    "null": None,
+    "nested": {"a": {"b": 1}},
+}
+
+
+MALFORMED: list[tuple[str, int, object]] = [
+    ("not json", -32700, None),
+    ('{"jsonrpc": "2.0", "id": 1, "method', -32700, None),
+    (f'{{{PING}, "id": 1}} more', -32700, None),
+    (f'{{{PING}, "id": 4, "params": {{"a": "\\ud800"}}}}', -32700, 4),
+    ("[" * 50_000, -32700, None),
+    ("\udcff\udcfe", -32700, None),
+    ("[]", -32600, None),
+    ("42", -32600, None),
+    ("null", -32600, None),
+    (f'[{{{PING}, "id": 1}}]', -32600, None),
+    ('{"id": 5, "method": "ping"}', -32600, 5),
+    ('{"jsonrpc": "1.0", "id": "a", "method": "ping"}', -32600, "a"),
+    ('{"jsonrpc": "2.0", "id": 6, "method": 7}', -32600, 6),
+    (f'{{{PING}, "id": 7, "params": [1]}}', -32600, 7),
+    (f'{{{PING}, "id": {{}}}}', -32600, None),
+    (f'{{{PING}, "id": null}}', -32600, None),
+]
+
+
+def raw_answers(vault: Vault, lines: list[str], count: int, *words: str) -> list[dict[str, Any]]:
+    """The first answers of a server to these lines, in their order; it has no other trouble."""
+    who = {"name": "raw", "version": "1"}
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": who}
+    opening = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    talk = "\n".join([json.dumps(opening), json.dumps(ready), *lines, ""])
+    command = [sys.executable, "-m", "skillvault", "--vault", str(vault.root), "mcp", *words]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        told = talk.encode(errors="surrogateescape")
+        # No pipe holds all: what is told and what is answered go on beside each other.
+        teller = threading.Thread(target=_write_all, args=(server.stdin, told))
+        teller.start()
+        answers = [json.loads(server.stdout.readline()) for _ in range(count + 1)]
+        teller.join()
+        rest, trouble = server.communicate(timeout=30)
+    assert (rest, trouble) == (b"", b"")
+    assert answers[0]["id"] == 0
+    return answers[1:]
+
+
+def _write_all(pipe: IO[bytes], data: bytes) -> None:
+    pipe.write(data)
+    pipe.flush()
+
+
+def test_a_line_that_is_no_message_gets_an_error_and_the_next_is_answered(vault: Vault) -> None:
+    lines = [line for malformed, _, _ in MALFORMED for line in (malformed, "")]
+    *refused, answered = raw_answers(vault, [*lines, f'{{{PING}, "id": 99}}'], len(MALFORMED) + 1)
+    told = [(answer["error"]["code"], answer["id"]) for answer in refused]
+    assert told == [(code, name) for _, code, name in MALFORMED]
+    assert answered == {"jsonrpc": "2.0", "id": 99, "result": {}}
+
+
+def test_no_argument_of_a_tool_is_a_traceback(learned: Vault) -> None:
+    calls: dict[str, dict[str, Any]] = {
+        "recommend": {"domain": "coding", "task": TASK, "decision": "d-9", "agent": "a"},
+        "search": {"text": "flaky", "kind": "skill", "domain": "coding", "k": 5},
+        "get": {"name": "a"},
+        "record": {"outcome": raw()},
+        "close": {"decision": "d", "status": "success", "evidence": "e", "domain": "coding"},
+        "learn": {"rule": "Wait for `it`."},
+        "why": {"ref": "a"},
+        "next_question": {"session": "s"},
+        "answer": {"key": "k", "reply": {"a": 1}, "session": "s"},
+        "approve": {"name": "a"},
+        "reject": {"name": "a"},
+    }
+    lines: list[str] = []
+    for tool, arguments in calls.items():
+        for key in arguments:
+            for value in STRANGE.values():
+                params = {"name": tool, "arguments": {**arguments, key: value}}
+                call = {"jsonrpc": "2.0", "id": len(lines) + 1, "method": "tools/call"}
+                lines.append(json.dumps({**call, "params": params}))
+    for method, key in (
+        ("resources/read", "uri"),
+        ("skills/get", "uri"),
+        ("skills/list", "cursor"),
+    ):
+        for value in STRANGE.values():
+            params = {key: f"skill://{value}" if isinstance(value, str) else value}
+            call = {"jsonrpc": "2.0", "id": len(lines) + 1, "method": method, "params": params}
+            lines.append(json.dumps(call))
+    answers = raw_answers(learned, lines, len(lines), "--allow-review")
+    assert sorted(answer["id"] for answer in answers) == list(range(1, len(lines) + 1))
+    for answer in answers:
+        result = answer.get("result", {})
+        assert answer.get("error", {}).get("code") in (None, -32700, -32602), answer
+        if result.get("isError"):
+            error = result["structuredContent"]["error"]
+            assert set(error) == {"code", "message", "key", "exit_code"}
+            assert len(error["message"]) <= 2000
 
 
 # ── skills ───────────────────────────────────────────────────────────────────────────

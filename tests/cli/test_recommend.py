@@ -235,8 +235,8 @@ def test_stats_of_a_decision(vault: Vault, applied: list[str] | None) -> None:
     assert f"  reading-a-lift: {said}\n" in out
     found = json.loads(call(vault, "stats", "--decision", "d-1", "--json")[0])
     assert list(found) == [
-        "decision", "domain", "outcome", "score", "observed_by", "claimed", "claim", "surprise",
-        "outcomes", "detections", "skills", "facts", "unresolved", "agent", "others",
+        "decision", "domain", "outcome", "score", "observed_by", "via", "claimed", "claim",
+        "surprise", "outcomes", "detections", "skills", "facts", "unresolved", "agent", "others",
     ]  # fmt: skip
     assert list(found["skills"][0]) == [
         "skill", "blob", "shown", "held_out", "relevance", "badge", "read", "applied",

@@ -61,7 +61,7 @@ def test_a_prompt_brings_the_skills_and_its_end_the_outcome(desk: ClaudeDesk) ->
     assert f'name=\\"{skill.name}\\"' in prompt
     assert f"- {skill.name}: " in prompt  # of the briefing
     (outcome,) = desk.outcomes()
-    assert (outcome.result.status, outcome.observer) == ("success", "exit-code")
+    assert (outcome.result.status, outcome.observer) == ("success", "tests")
     assert "OK" in outcome.result.evidence
     assert "Applying [S1]" in outcome.decision.reasoning
     assert outcome.decision.id is not None

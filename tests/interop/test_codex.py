@@ -69,7 +69,7 @@ def test_a_prompt_brings_the_skills_and_the_end_of_the_session_leaves_no_note(
     assert f'name=\\"{skill.name}\\"' in prompt
     assert f"- {skill.name}: " in prompt  # of the briefing
     (outcome,) = desk.outcomes()
-    assert (outcome.result.status, outcome.observer) == ("success", "exit-code")
+    assert (outcome.result.status, outcome.observer) == ("success", "tests")
     assert "OK" in outcome.result.evidence
     assert outcome.decision.id is not None
     rows = desk.vault.stats(decision=outcome.decision.id)["skills"]

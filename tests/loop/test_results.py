@@ -11,6 +11,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.sessions.closing import Closing, closing_by_exit, closing_file
+from skillvault.vault.files.attestation import attest_files
 from tests.conftest import NOW, unguarded
 from tests.given import as_file, raw, shown
 
@@ -49,9 +50,10 @@ def new_vault(_new_vault: Path, tmp_path: Path) -> Any:
 
 
 def arrive(vault: Vault, names: Iterable[str], *, at_once: bool) -> None:
-    """Let files arrive in the inbox, and the loop run after each or after all."""
+    """Let the program put files into the inbox, and the loop run after each or after all."""
     for name in names:
-        for file in vault.inbox.drop([ARRIVALS[name]]):
+        files = attest_files(vault.store.git.dirs()[0], [ARRIVALS[name]])
+        for file in vault.inbox.drop(files):
             os.utime(vault.root / "inbox" / file, (0, 0))  # it was written long ago
         if not at_once:
             vault.run(now=NOW)

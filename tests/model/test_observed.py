@@ -30,6 +30,12 @@ def test_observers_are_ordered_from_the_ci_to_the_agent() -> None:
     ]
 
 
+def test_what_a_hook_tells_stands_below_all_but_the_agents_word() -> None:
+    direct = [strength(observer) for observer in OBSERVERS if observer != "agent"]
+    told = [strength(observer, "hook") for observer in OBSERVERS if observer != "agent"]
+    assert min(direct) > max(told) > min(told) > strength("agent") >= strength("agent", "hook")
+
+
 def test_the_strongest_observer_counts_then_the_latest() -> None:
     weak, strong, later = seen("person", day=5), seen("tests", day=1), seen("tests", day=2)
     for order in permutations([claimed(9), weak, strong, later]):
@@ -91,7 +97,7 @@ def test_without_an_outcome_a_result_is_of_whom_the_receipt_names() -> None:
 @pytest.mark.parametrize("key", ["id", "observed_by"])
 def test_what_says_no_action_must_be_somebody_elses_word_on_a_decision(key: str) -> None:
     decision = {} if key == "id" else {"id": "d-1"}
-    result = {"status": "failure", "observed_by": "agent" if key == "observed_by" else "ci"}
+    result = {"status": "failure", **({} if key == "observed_by" else {"observed_by": "ci"})}
     with pytest.raises(BadInputError, match=r"^decision\.action: missing; add it$"):
         outcome(raw(decision=decision, result=result))
 

@@ -201,7 +201,8 @@ def test_a_passing_test_closes_the_decision_with_its_output(client: Client) -> N
     client.test(passes=True)
     assert client.stop("All tests pass.") == ""
     (outcome,) = client.outcomes()
-    assert (outcome.result.status, outcome.observer) == ("success", "exit-code")
+    assert (outcome.result.status, outcome.observer) == ("success", "tests")
+    assert outcome.result.via == "hook"
     assert outcome.result.evidence == "3 passed in 0.1s"
     assert (outcome.decision.id, outcome.decision.action) == ("p-1", "fix")
     assert (outcome.domain, outcome.decision.target) == ("coding", "project")
@@ -293,7 +294,19 @@ def test_the_next_words_of_the_person_say_how_it_ended(client: Client) -> None:
     client.ask("no, that is wrong", "p-2")
     (outcome,) = client.outcomes()
     assert (outcome.decision.id, outcome.observer) == ("p-1", "person")
+    assert outcome.result.via == "hook"
     assert outcome.result.status == "failure"
+
+
+def test_the_next_words_of_a_script_say_nothing(client: Client) -> None:
+    client.who = HookedClient(name="claude-code", domain="coding", is_attended=False)
+    client.ask()
+    client.edit()
+    client.stop()
+    client.ask("no, that is wrong", "p-2")
+    client.end()
+    (outcome,) = client.outcomes()
+    assert (outcome.result.status, outcome.observer) == ("neutral", "agent")
 
 
 def test_what_is_left_goes_to_the_inbox_when_the_session_ends(client: Client) -> None:

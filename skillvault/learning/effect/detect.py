@@ -280,9 +280,9 @@ def decision_stats(
     contributed_to_success}], facts: [{fact, blob, applied}], unresolved}`; `detections` counts the
     applied skills; `unresolved` are handles that mean nothing that was shown; the outcome is that
     of the one that counts (see `observed`), `pending` before there is any. `observed_by` saw it,
-    `claimed` is how it ended by the agent's word where somebody else saw it, `claim` that word, and
-    a `surprise` is a claimed success that was seen to fail. `read`: it was held out, and the
-    decision speaks of it all the same.
+    `via` a hook where one told so, `claimed` is how it ended by the agent's word where somebody
+    else saw it, `claim` that word, and a `surprise` is a claimed success that was seen to fail.
+    `read`: it was held out, and the decision speaks of it all the same.
     """
     last = counting(outcomes)
     status = last.result.status if last else "pending"
@@ -323,10 +323,11 @@ def end_of(agent: str | None, outcomes: Iterable[Outcome]) -> dict[str, Any]:
 def _seen(outcome: Outcome | None) -> dict[str, Any]:
     """Who saw how a decision ended, and what its agent had claimed."""
     if outcome is None:
-        return {"observed_by": None, "claimed": None, "claim": "", "surprise": False}
+        return {"observed_by": None, "via": None, "claimed": None, "claim": "", "surprise": False}
     result = outcome.result
     return {
         "observed_by": outcome.observer,
+        "via": result.via,
         "claimed": result.claimed,
         "claim": result.claim,
         "surprise": outcome.is_claim_refused,

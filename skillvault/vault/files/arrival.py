@@ -26,11 +26,15 @@ Identity = tuple[int, int, int]  # inode number, size, nanoseconds of its modifi
 
 
 class Received(Struct, frozen=True):
-    """One file that arrived: its name below inbox/, its bytes, how far its folder is trusted."""
+    """One file that arrived: its name below inbox/, its bytes, how far its folder is trusted.
+
+    `is_attested`: the program hands it over itself, not an agent; see `attestation`.
+    """
 
     name: str
     data: bytes
     trust: Trust = "local"
+    is_attested: bool = False
 
 
 def identity_of(state: os.stat_result) -> Identity:

@@ -1,0 +1,41 @@
+"""The programs of agents, by what they set in the environment of the commands that they run."""
+
+import os
+
+# Each is set by the program behind it; `AI_AGENT` is for every other agent to set.
+MARKS = {
+    "AI_AGENT": "an agent",
+    "AMP_CURRENT_THREAD_ID": "Amp",
+    "ANTIGRAVITY_AGENT": "Antigravity",
+    "AUGMENT_AGENT": "Augment",
+    "CLAUDECODE": "Claude Code",
+    "CLINE_ACTIVE": "Cline",
+    "CODEX_CI": "Codex",
+    "CODEX_SANDBOX": "Codex",
+    "CODEX_SANDBOX_NETWORK_DISABLED": "Codex",
+    "CODEX_THREAD_ID": "Codex",
+    "COPILOT_CLI": "Copilot",
+    "CRUSH": "Crush",
+    "CURSOR_AGENT": "Cursor",
+    "GEMINI_CLI": "Gemini",
+    "GOOSE_TERMINAL": "Goose",
+    "OPENCODE": "OpenCode",
+    "PI_CODING_AGENT": "Pi",
+    "QWEN_CODE": "Qwen Code",
+    "TRAE_AI_SHELL_ID": "Trae",
+}
+_OFF = frozenset({"", "0", "false"})
+_ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"  # 0 under `claude -p`; Codex has nothing of the kind
+
+
+def agent_at_work() -> str | None:
+    """The agent in whose session this process runs, with the variable that says so."""
+    for name, agent in MARKS.items():
+        if os.environ.get(name, "").lower() not in _OFF:
+            return f"{agent} ({name})"
+    return None
+
+
+def is_attended() -> bool:
+    """Whether a person is at the client that runs this process, as far as it says."""
+    return os.environ.get(_ATTENDED) != "0"

@@ -52,7 +52,7 @@ from skillvault.sessions import decision as decisions
 from skillvault.sessions import session_sources, transcripts
 from skillvault.team import sync as exchange_of_clones
 from skillvault.vault import setup
-from skillvault.vault.commit.store import Store, clear_taken
+from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import attestation, layout
 from skillvault.vault.files.arrival import Received
@@ -504,7 +504,6 @@ def _recovered(vault: Vault, *, dry: bool) -> Iterator[Store]:
     """The vault as it is, once what a killed run left half-made is undone."""
     if not dry:
         vault.store.recover()
-        clear_taken(vault.store)
     store = Store(vault.root, AGENDA, apart=True) if dry else vault.store
     try:
         yield store
@@ -519,7 +518,6 @@ def _recover_if_free(store: Store) -> None:
     """
     with suppress(VaultBusyError, PausedError):
         store.recover(wait=False)
-        clear_taken(store)
 
 
 def _unrefused(report: Report) -> Report:
@@ -537,9 +535,10 @@ def _new_run(
     now: datetime | None,
     judge: Judge | None = None,
 ) -> Run:
-    shelf = None if options.dry else vault.shelf
-    judge = judge or vault.judge
-    return runs.Run(store, judge=judge, now=now or _clock(), options=options, shelf=shelf)
+    shelf = None if options.dry and not options.asks else vault.shelf
+    return runs.Run(
+        store, judge=judge or vault.judge, now=now or _clock(), options=options, shelf=shelf
+    )
 
 
 def _taken_in(
@@ -685,19 +684,16 @@ def page(
     """
     until = now or _clock()
     status, effects = vault.status(), vault.stats(domain=domain)
-    run = question(vault)
-    span = (since or until - _WEEK, until)
     asks = status.judge.provider == "agent"
     questions = len(vault.queue.next_questions(sys.maxsize)) if asks else None
-    return pages.page_of(run, (status, effects), span, domain, questions)
+    return pages.page_of(
+        question(vault), (status, effects), (since or until - _WEEK, until), domain, questions
+    )
 
 
 def question(vault: Vault) -> Run:
     """Return a run that changes nothing: the vault as a question finds it."""
-    options = runs.RunOptions(dry=True, asks=True)
-    return runs.Run(
-        vault.store, judge=vault.judge, now=_clock(), options=options, shelf=vault.shelf
-    )
+    return _new_run(vault, vault.store, runs.RunOptions(dry=True, asks=True), now=None)
 
 
 def _clock() -> datetime:

@@ -361,7 +361,8 @@ def test_no_text_that_a_tool_is_given_reaches_git(world: World) -> None:
     tools = asyncio.run(served.list_tools())
     make = world.tokens.say
     taken = set[str]()
-    for tool in tools:
+    # What is closed is of today: questions about older decisions are not asked after it.
+    for tool in sorted(tools, key=lambda tool: tool.name != "answer"):
         for name, kind in _texts_of(tool.input_schema):
             entry = f"{tool.name} {name}"
             value: Any = make(entry)

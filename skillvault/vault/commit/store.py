@@ -355,7 +355,8 @@ class Store(threading.local):
     def recover(self, *, wait: bool = True) -> bool:
         """Undo or finish what a killed writer left half-made; False if there is nothing.
 
-        If paused without its lock, later. Without `wait` a living writer leaves it as it is.
+        What was taken from the inbox goes once its commit is seen, or returns. If paused without
+        its lock, later. Without `wait` a living writer leaves it as it is.
         """
         own, common = self.git.dirs()
         if not os.access(own, os.W_OK):
@@ -363,14 +364,15 @@ class Store(threading.local):
         cleared = fence.clear_gc(common)
         locked = fence.is_left_behind(own)
         abandoned = journal.Journal(self.root, self.git).has_abandoned()
-        if not (locked or abandoned or growing.has_abandoned(own / "skillvault")):
-            return cleared
-        name = self.head().policy.branch
-        with self._writing(wait=wait):
-            # While its lock stands no git came after it: the state is what it left.
-            if locked or self.git.pause_reason(name, founding=True) is None:
-                clear_up(self.root, self.git, name)
-        return True
+        left = locked or abandoned or growing.has_abandoned(own / "skillvault")
+        if left:
+            name = self.head().policy.branch
+            with self._writing(wait=wait):
+                # While its lock stands no git came after it: the state is what it left.
+                if locked or self.git.pause_reason(name, founding=True) is None:
+                    clear_up(self.root, self.git, name)
+        clear_taken(self)
+        return left or cleared
 
     def watched(self) -> AbstractContextManager[None]:
         """Be the one daemon of this vault; VaultBusyError where there is one."""

@@ -26,9 +26,11 @@ _PART = re.compile(r"\{(\w+):(\d+)(?:-(\d+))?\}")
 # A token of a vendor that nobody has listed: a short name, then what is not made by a person.
 _UNLISTED = re.compile(
     r"(?<![\w.+/=-])(?!sha\d|md5|cs_|pk_|pi_)[a-z][a-z0-9]{0,11}[_-](?:[a-z0-9]{1,8}[_-]){0,2}"
-    r"(?=[0-9]{0,40}[A-Za-z]{1,40}[0-9])(?=[a-z0-9]{0,40}[A-Z])(?=[A-Z0-9]{0,40}[a-z])[A-Za-z0-9]{32,4000}"
+    r"(?=[0-9]{0,40}[A-Za-z]{1,40}[0-9])(?=[a-z0-9]{0,40}[A-Z])(?=[A-Z0-9]{0,40}[a-z])"
+    r"[A-Za-z0-9]{32,4000}"
     r"|(?<![\w.+/=-])(?!cache|public)(?:[a-z]{1,12}[_-]){0,2}"
-    r"(?:[a-z]{0,4}(?:sk|pat|key|secret|token)[_-](?:(?:live|prod|test|v1)[_-])?(?:[0-9a-f]{32,4000}|(?=[a-zA-Z]{0,20}[0-9])(?=[a-z0-9]{0,40}[A-Z])[A-Za-z0-9]{20,4000})"
+    r"(?:[a-z]{0,4}(?:sk|pat|key|secret|token)[_-](?:(?:live|prod|test|v1)[_-])?(?:"
+    r"[0-9a-f]{32,4000}|(?=[a-zA-Z]{0,20}[0-9])(?=[a-z0-9]{0,40}[A-Z])[A-Za-z0-9]{20,4000})"
     r"|(?:live|prod|oat)[_-](?=[a-zA-Z]{0,20}[0-9])(?=[a-z0-9]{0,40}[A-Z])[A-Za-z0-9]{20,4000})"
 )
 _PRIVATE_KEY = re.compile(
@@ -38,10 +40,13 @@ _PRIVATE_KEY = re.compile(
 )
 # Such a key without its head: how the bytes of one begin, or its last lines.
 _KEY_BODY = re.compile(
-    r"(?<![A-Za-z0-9+/=])(?:MII[A-Za-z0-9+/]{2}[AQgw]IBA[AD]|MI[GH][A-Za-z0-9+/]AgE[AB]|M[A-H][A-Za-z0-9+/]{2}AgEA"
-    r"|M[A-H][A-Za-z0-9+/]CAQ[AE]|b3BlbnNzaC1rZXktdjE|LS0tLS1CRUdJTi(?:BSU0Eg|BFQyB|BPUEVOU1NIIF|BFTkNSWVBURUQg|B)?(?:UFJJVkFURS|QUklWQVRF|FBSSVZBVE))"
+    r"(?<![A-Za-z0-9+/=])(?:MII[A-Za-z0-9+/]{2}[AQgw]IBA[AD]|MI[GH][A-Za-z0-9+/]AgE[AB]|M[A-H]"
+    r"[A-Za-z0-9+/]{2}AgEA"
+    r"|M[A-H][A-Za-z0-9+/]CAQ[AE]|b3BlbnNzaC1rZXktdjE|LS0tLS1CRUdJTi(?:BSU0Eg|BFQyB|BPUEVOU1NIIF"
+    r"|BFTkNSWVBURUQg|B)?(?:UFJJVkFURS|QUklWQVRF|FBSSVZBVE))"
     r"[A-Za-z0-9+/=]{24,4000}(?:(?:\\n|\r?\n)[A-Za-z0-9+/=]{4,4000}(?=[\s\\'\"-]|\Z)){0,400}"
-    r"|(?:[A-Za-z0-9+/=]{16,76}(?:\\n|\s){1,4}){1,100}(?=-----END [A-Z ]{0,20}PRIVATE KEY)"
+    r"|(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/=]{16,4000}+(?:\\n|\s){1,4}){1,100}+"
+    r"(?=-----END [A-Z ]{0,20}PRIVATE KEY)"
 )
 _JSON_WEB_TOKEN = re.compile(
     r"(?<![\w-])eyJ[\w-]{8,4000}={0,2}\.[\w-]{8,4000}(?:[.=][\w.=-]{0,4000})?"

@@ -7,6 +7,7 @@ bounded way ahead, so that a text made to be slow costs no more.
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,9 @@ _ALONE = frozenset(_WORDS["alone"])
 _PASSWORDS = frozenset(_WORDS["password"])
 _KEYS = frozenset(_WORDS["key"])
 _NAMES = sorted({*_INNER, *_PASSWORDS, *_WORDS["token"], *_KEYS}, key=len, reverse=True)
+_ASCII_NAMES = list(filter(str.isascii, _NAMES))
+# They may stand within a word: those of `inner`, and of scripts without spaces or capitals.
+_WITHIN = _INNER.union(w for w in _NAMES if not (w.isascii() or "\u00c0" < max(w) < "\u0590"))
 _KEY_OF, _NOT_OF = frozenset(_WORDS["key_of"]), frozenset(_WORDS["not_of"])
 _ABOUT, _NO_VALUES = frozenset(_WORDS["about"]), frozenset(_WORDS["no_value"])
 COMMANDS = _WORDS["commands"]
@@ -38,7 +42,7 @@ _VALUE = (
 )
 _FURTHER = {"quoted": re.compile(rf"{_WITHIN_QUOTES}*"), "secret": re.compile(rf"{_BARE}*")}
 _LONG = r"(?=[a-z+/_=-]{0,200}?\d)[\w.+/=-]{12,400}"
-_REST = rf"(?P<rest>(?:(?<![{_UNSPACED}])(?![{_UNSPACED}])[\w.-]){{0,40}})"
+_REST = rf"(?P<rest>(?:(?<![{_UNSPACED}])(?!->|[{_UNSPACED}])[\w.-]){{0,40}}+)"
 
 # How a value is given to a name: what stands between them.
 _CLOSED = rf"{_REST}(?:\s\d{{1,2}}(?=:))?[\\'\"`\])}}*>]{{0,6}}"
@@ -46,10 +50,12 @@ _FLAGGED = re.compile(
     rf"{_CLOSED}(?:[=:]|\s{{1,4}}|\s{{0,3}}\\?\n\s{{0,12}}(?:-\s)?|['\"]?,\s{{0,20}}){_VALUE}"
 )
 _ASSIGNED = re.compile(
-    rf"{_CLOSED}(?:[\s,;&]{{1,40}}(?:['\"]?type['\"]?\s?[:=]\s?['\"]?\w{{1,20}}['\"]?[,\s]{{1,20}})?(?:-\s)?['\"<]?"
+    rf"{_CLOSED}(?:[\s,;&]{{1,40}}(?:['\"]?type['\"]?\s?[:=]\s?['\"]?\w{{1,20}}['\"]?"
+    rf"[,\s]{{1,20}})?(?:-\s)?['\"<]?"
     r"[a-z]{0,20}value['\">]{0,2}\s{0,3}[:=]?\s{0,4}"
     r"|(?:\s{0,2}:?\s{1,2}&?[a-z][\w.<>\[\]| ]{0,24}=\s{0,2}"
-    r"|\s{0,2}(?:\|\||\?\?|\?:)\s{0,2}|(?<=['\"`]),\s{0,40}|\(\s{0,3}|\s{1,3}\{\s{0,9}default\s{0,3}=\s{0,3}|\s{1,3})"
+    r"|\s{0,2}(?:\|\||\?\?|\?:)\s{0,2}|(?<=['\"`]),\s{0,40}|\(\s{0,3}"
+    r"|\s{1,3}\{\s{0,9}default\s{0,3}=\s{0,3}|\s{1,3})"
     rf"(?=[bfru]?\\{{0,4}}[{_QUOTES}])"
     r"|\s{0,4}(?:=>|:=|={1,3}|!==?|->|→|::?|%3[ad])\s{0,4}"
     r"(?:!!\w{1,9}\s|&\w{1,20}\s|\[\s?|[|>][-+\d]{0,2}\s{1,20})?"
@@ -58,12 +64,16 @@ _ASSIGNED = re.compile(
 )
 _SAID = re.compile(
     rf"{_REST}(?P<gap>[^\d\n!-&()*+./:-@\[-`{{-~「『“«—–]{{0,60}}?)"
-    rf"(?P<sign>[\s:=—–(→]{{0,4}})(?<![a-z0-9_.@/\\'-])"
+    rf"(?P<sign>[\s:=—–(→]{{0,4}})(?:(?<![^\W{_UNSPACED}])|(?<=[^ -~])(?=[a-z0-9]))(?<![.@/\\'-])"
     rf"(?=[bfru]?[{_QUOTES}]|[^\s'\"`<>,;|{_UNSPACED}]{{0,80}}?[\d@#$%^]){_VALUE}"
 )
+# One of them is within a value that looks generated, or before it; else it has both cases.
+_GENERATED = re.compile(rf"[\d!@#$%^&*?~{_QUOTES}]")
 _SAID_BEFORE = re.compile(
-    r"(?<![\w@/.$-])[\"'`]?(?P<secret>(?=[^\s]{0,99}?\d)[^\s'\"`<>{}()\[\],;|\\]{6,60})[\"'`]?\s{1,2}"
-    r"(?:is|as|was|ist|als|es|como|est|comme|é|è|come|como|to)\s(?:[\w'’-]{1,14}\s){0,3}[\w-]{0,20}\Z"
+    r"(?<![\w@/.$-])[\"'`]?(?P<secret>(?=[^\s]{0,99}?\d)[^\s'\"`<>{}()\[\],;|\\]{6,60})"
+    r"[\"'`]?\s{1,2}"
+    r"(?:is|as|was|ist|als|es|como|est|comme|é|è|come|como|to)\s(?:[\w'’-]{1,14}\s){0,3}"
+    r"[\w-]{0,20}\Z"
 )
 # A table: the heads of its columns, what separates cells, a row.
 _TABLE = re.compile(
@@ -83,14 +93,18 @@ _NO_VALUE = re.compile(
 )
 # Names of methods and versions: `OAuth2Client`, `PBKDF2WithHmacSHA256`.
 _TECHNICAL = re.compile(
-    r"(?:o?auth|sha|md|argon|pbkdf|base|utf|hmac|aes|rsa|ed|ecdsa|x|p|[rhe]s|http|ipv|i18n|l10n|k8s|s3|ec|log"
-    r"|web|v|gpt|db|user|id|step|test|token|password|secret|key|pass|node|py|python|win|es|h|vec|py|sql)\d",
+    r"(?:o?auth|sha|md|argon|pbkdf|base|utf|hmac|aes|rsa|ed|ecdsa|x|p|[rhe]s|http|ipv|i18n|l10n"
+    r"|k8s|s3|ec|log"
+    r"|web|v|gpt|db|user|id|step|test|token|password|secret|key|pass|node|py|python|win|es|h|vec"
+    r"|py|sql)\d",
     re.IGNORECASE,
 )
 _ANOTHER = re.compile(r"[a-z_]\w*=", re.IGNORECASE)  # assignment, option of a call
 _EMPHASIS = re.compile(r"\A[*_~#@$%&^]+|(?<!\d)[!?*_~.,]+\Z|[?*_~.,]+\Z")
 _SIGN = re.compile(r"[!@#$%^&*?~]")
 _DIGESTS = ("sha256:", "sha512-", "sha384-", "sha1-", "sha256-", "md5:")
+_DIGIT, _HUMP = re.compile(r"\d"), re.compile(r"[a-z][A-Z]")
+_JOINT, _WORD_AND_NUMBER = re.compile(r"[-_./:+=\\]"), re.compile(r"[^\W\d]{2,}\d+")
 _TURN = re.compile(r"(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])", re.IGNORECASE)
 _IN_CODE = re.compile(r"[a-z_]\w{0,60}(?:(?:\.|::|->)[a-z_]\w{0,60}){1,8}\Z", re.IGNORECASE)
 _NAMES_SECRET = re.compile(
@@ -129,6 +143,8 @@ def _cue(kind: str, signs: str | tuple[str, ...], *pattern: str, least: int = 0)
 
 def with_markers(text: str) -> str:
     """The text with `[redacted: <kind>]` in place of each secret that a cue tells of."""
+    if len(text) < 16 and text.isascii() and text.isidentifier():
+        return text  # many keys of a mapping are so, and nothing stands around a value in them
     for find in (_cued_cuts, _named_cuts):
         lowered = text.lower()
         if len(lowered) != len(text):
@@ -164,14 +180,13 @@ def _whole_cut(match: re.Match[str], kind: str) -> _Cut:
 
 
 def _cued_cuts(text: str, lowered: str) -> Iterator[_Cut]:
-    signs = {sign for sign in _SIGNS if sign in lowered}
-    for cue in CUES:
-        if not signs.isdisjoint(cue.signs):
-            for match in cue.pattern.finditer(lowered):
-                start, end = _span(match)
-                value = text[start:end]
-                if not is_no_value(value) and strength(value) >= cue.strength:
-                    yield _Cut(start, end, cue.kind)
+    cues = {cue for sign, cues in _CUES_OF.items() if sign in lowered for cue in cues}
+    for cue in cues:
+        for match in cue.pattern.finditer(lowered):
+            start, end = _span(match)
+            value = text[start:end]
+            if not is_no_value(value) and strength(value) >= cue.strength:
+                yield _Cut(start, end, cue.kind)
 
 
 def is_no_value(value: str) -> bool:
@@ -194,57 +209,39 @@ def strength(value: str) -> int:
     if _SIGN.search(plain) and len(plain) >= 6:
         return 3
     both_cases = plain not in (plain.lower(), plain.upper())
-    parts = [part for part in re.split(r"[-_./:+=\\]", plain) if part]
+    has_humps = both_cases and len(plain) >= 20 and len(_HUMP.findall(plain)) > 4
+    if not _DIGIT.search(plain):
+        return 2 * has_humps
+    parts = [part for part in _JOINT.split(plain) if part]
     turns = [len(_TURN.findall(part)) for part in parts]
-    if any(map(_is_mixed, parts)) or (both_cases and len(plain) >= 24 and sum(turns) > 3):
+    if any(map(_is_mixed, parts, turns)) or (both_cases and len(plain) >= 24 and sum(turns) > 3):
         return 3 if both_cases else 2
-    if both_cases and len(plain) >= 20 and len(re.findall(r"[a-z][A-Z]", plain)) > 4:
-        return 2
-    if sum(len(part) > 3 and turn > 0 for part, turn in zip(parts, turns, strict=True)) > 2:
+    pieces = sum(len(part) > 3 and turn > 0 for part, turn in zip(parts, turns, strict=True))
+    if has_humps or pieces > 2:
         return 2
     return int(any(map(_is_word_and_number, parts)))
 
 
-def _is_mixed(part: str) -> bool:
-    turns = len(_TURN.findall(part))
-    begins_so = part[0].isdigit() and len(re.findall(r"[a-z][A-Z]", part)) > 1
+def _is_mixed(part: str, turns: int) -> bool:
+    begins_so = part[0].isdigit() and len(_HUMP.findall(part)) > 1
     is_long = len(part) >= 6 and (turns > 1 or begins_so)
     return is_long and not (turns < 4 and _TECHNICAL.match(part))
 
 
 def _is_word_and_number(part: str) -> bool:
-    return re.fullmatch(r"[^\W\d]{2,}\d+", part) is not None and not _TECHNICAL.match(part)
+    return _WORD_AND_NUMBER.fullmatch(part) is not None and not _TECHNICAL.match(part)
 
 
 def _positions(lowered: str) -> Iterator[tuple[int, str]]:
     """Where each word for a secret stands."""
-    for word in _NAMES:
+    for word in _ASCII_NAMES if lowered.isascii() else _NAMES:
         at = lowered.find(word)
         while at >= 0:
-            yield at, word
-            at = lowered.find(word, at + len(word))
-
-
-def _named_cuts(text: str, lowered: str) -> Iterator[_Cut]:
-    """The values of what is called a password, a token or a key."""
-    for at, word in _positions(lowered):
-        name = _name(text, lowered, at, word)
-        if name is None:
-            continue
-        is_option = text.startswith(("-", "/"), name.start) or lowered.endswith(
-            _BEFORE_TWO, 0, name.start
-        )
-        for pattern, is_secret in (
-            (_FLAGGED if is_option else _ASSIGNED, _is_assigned_secret),
-            (_SAID, _is_stated_secret),
-        ):
-            match = pattern.match(lowered, at + len(word))
-            if match and not _is_about(text, match) and is_secret(text, name, match):
-                is_option = text.startswith("-", name.start)
-                yield _whole_cut(match, "Secret Option" if is_option else "Secret Keyword")
-                break
-        else:
-            yield from _cuts_elsewhere(text, lowered, name)
+            end = at + len(word)
+            following = lowered.find(word, end)
+            if following != end:  # the last of a row has the value
+                yield at, word
+            at = following
 
 
 class _Name(NamedTuple):
@@ -257,16 +254,60 @@ class _Name(NamedTuple):
     is_strict: bool  # a value must look generated beyond doubt
 
 
+def _named_cuts(text: str, lowered: str) -> Iterator[_Cut]:
+    """The values of what is called a password, a token or a key."""
+    end, generated, heads = 0, -1, list[int]()
+    for at, word in sorted(_positions(lowered)):
+        name = _name(text, lowered, at, word) if at >= end else None
+        if name is None:
+            continue
+        if generated < at + len(word):
+            found = _GENERATED.search(lowered, at + len(word))
+            generated = found.start() if found else len(lowered)
+        cut = _named_cut(text, lowered, name, generated)
+        if cut:
+            # What goes on for long is read once, however many words for a secret it has.
+            end = cut.end if cut.end - cut.start > 100 else end
+            yield cut
+        else:
+            yield from _cuts_before(text, lowered, name)
+            if name.is_password:
+                heads.append(at)
+    yield from _cuts_below(text, lowered, heads)
+
+
+def _named_cut(text: str, lowered: str, name: _Name, generated: int) -> _Cut | None:
+    """The value that stands behind its name, where the next sign of one that is generated is."""
+    end = name.at + len(name.word)
+    reach = end + 250
+    is_sayable = generated < reach
+    if name.is_strict and not (is_sayable and _DIGIT.search(lowered, end, reach)):
+        return None
+    if not (is_sayable or name.is_password) and text[end:reach] == lowered[end:reach]:
+        return None
+    is_option = text.startswith(("-", "/"), name.start) or lowered.endswith(
+        _BEFORE_TWO, 0, name.start
+    )
+    for pattern, is_secret in (
+        (_FLAGGED if is_option else _ASSIGNED, _is_assigned_secret),
+        *(((_SAID, _is_stated_secret),) if is_sayable else ()),
+    ):
+        match = pattern.match(lowered, end)
+        if match and not _is_about(text, match) and is_secret(text, name, match):
+            is_option = text.startswith("-", name.start)
+            return _whole_cut(match, "Secret Option" if is_option else "Secret Keyword")
+    return None
+
+
 def _name(text: str, lowered: str, at: int, word: str) -> _Name | None:
     """The name that a word stands in, None if it is about something else."""
     before, end = text[max(0, at - 60) : at], at + len(word)
     start = at - (len(before) - len(before.rstrip(_IDENTIFIER)))
-    is_spaced = word.isascii() or "\u00c0" < max(word) < "\u0590"
-    if before[-1:].isalpha() and not text[at].isupper() and word not in _INNER and is_spaced:
+    if word not in _WITHIN and before[-1:].isalpha() and not text[at].isupper():
         return None
-    parts = [part.lower() for part in _PARTS.findall(before[-30:])]
+    parts = [part.lower() for part in _PARTS.findall(before[-30:])[-2:]]
     last = parts[-1] if parts else ""
-    if last in _NOT_OF or "public" in parts[-2:]:
+    if last in _NOT_OF or "public" in parts:
         return None
     is_key = word in _KEYS and not (
         last in _KEY_OF
@@ -280,8 +321,8 @@ def _name(text: str, lowered: str, at: int, word: str) -> _Name | None:
 
 def _is_about(text: str, match: re.Match[str]) -> bool:
     """Return True if the name goes on to say that it is that of something about a secret."""
-    parts = _PARTS.findall(text[slice(*match.span("rest"))])
-    return any(part.lower() in _ABOUT for part in parts)
+    rest = text[slice(*match.span("rest"))]
+    return rest != "" and any(part.lower() in _ABOUT for part in _PARTS.findall(rest))
 
 
 def _is_inflected(text: str, match: re.Match[str]) -> bool:
@@ -351,7 +392,8 @@ def _is_password(text: str, name: _Name, value: _Value, between: str) -> bool:
         return "," not in between and length >= 4
     ends = ("", "\n", "\r", ",", ";", "&", "<", "}", " " if between == "=" else "")
     is_word = length >= 6 and value.following in ends and "_" not in value.text
-    is_call = "(" in text[text.rfind("\n", 0, name.start) + 1 : name.start]
+    line = text[max(0, name.start - 300) : name.start].rpartition("\n")[2]
+    is_call = "(" in line
     return is_word and not is_call and "|" not in between
 
 
@@ -415,32 +457,40 @@ def is_secret_name(name: str) -> bool:
     return False
 
 
-def _cuts_elsewhere(text: str, lowered: str, name: _Name) -> Iterator[_Cut]:
-    """The values that stand before their name, or below it in a table."""
+def _cuts_before(text: str, lowered: str, name: _Name) -> Iterator[_Cut]:
+    """The value that a sentence says before its name."""
     offset = max(0, name.at - 100)
-    sentence = lowered[offset : name.at]
-    before = any(map(str.isdigit, sentence)) and _SAID_BEFORE.search(sentence)
+    has_digit = _DIGIT.search(lowered, offset, name.at)
+    before = _SAID_BEFORE.search(lowered[offset : name.at]) if has_digit else None
     if before:
         start, end = (at + offset for at in before.span("secret"))
         if strength(text[start:end]) == 3 and not is_no_value(text[start:end]):
             yield _Cut(start, end, "Secret Keyword")
-    start = lowered.rfind("\n", 0, name.at) + 1
-    head = _TABLE.match(lowered, start) if name.is_password and name.at - start < 300 else None
-    if head and name.at < head.end("head"):
-        column = len(_CELL.findall(lowered, start, name.at))
-        columns = len(_CELL.findall(head["head"]))
-        for row in _ROW.finditer(lowered, head.end(), head.end() + 4000):
-            ends = [cell.start() for cell in _CELL.finditer(row[0])]
-            if len(ends) != columns:
+
+
+def _cuts_below(text: str, lowered: str, names: list[int]) -> Iterator[_Cut]:
+    """The values in the columns of tables that are called a password.
+
+    A row of a table is no head of another one, so that each line is read once.
+    """
+    end = 0
+    for start, ats in groupby(names, lambda at: lowered.rfind("\n", max(0, at - 300), at) + 1):
+        head = _TABLE.match(lowered, start) if start >= end else None
+        if head is None:
+            continue
+        columns = {len(_CELL.findall(lowered, start, at)) for at in ats if at < head.end("head")}
+        count = len(_CELL.findall(head["head"]))
+        for row in _ROW.finditer(text, head.end(), head.end() + 4000):
+            cells = _CELL.split(row[0])
+            if len(cells) != count + 1:
                 break
-            start, end = (
-                row.start() + [-1, *ends][column] + 1,
-                row.start() + [*ends, len(row[0])][column],
-            )
-            value = text[start:end].strip(" '\"`")
-            if strength(value) and not is_no_value(value) and " " not in value:
-                start = text.index(value, start)
-                yield _Cut(start, start + len(value), "Secret Keyword")
+            end = row.end()
+            for column in columns:
+                value = cells[column].strip(" '\"`")
+                if strength(value) and not is_no_value(value) and " " not in value:
+                    at = row.start() + sum(len(cell) + 1 for cell in cells[:column])
+                    at = text.index(value, at)
+                    yield _Cut(at, at + len(value), "Secret Keyword")
 
 
 def _command(template: str) -> Cue:
@@ -452,6 +502,9 @@ def _command(template: str) -> Cue:
         .replace(r"\ ", " ")
     )
     pattern = pattern.replace(r"\s{1,3}[^\n]{0,200}?\s{1,3}", r"\s[^\n]{0,200}?(?<=\s)")
+    sign = re.split(r" |…|USER|SECRET", template)[0]
+    # As far as the same command begins again, so that a row of it is read once.
+    pattern = pattern.replace("[^\\n]", rf"(?:(?!{re.escape(sign)}\s)[^\n])")
     pattern = pattern.replace("USER", r"['\"]?[^\s'\"/:%,|]{1,80}['\"]?")
     value = (
         r"['\"]?(?P<secret>(?=[^\s'\"]{0,99}[\d!@#%^*+=~&])(?![-/$<(]|\d{1,5}\b(?!\S))"
@@ -462,7 +515,6 @@ def _command(template: str) -> Cue:
     if tail.startswith("@"):
         value = value.replace(r"[^\s'\"<>|]{4,200}", r"[^\s'\"<>|@]{4,200}")
     pattern = pattern[:end] + value + ("['\"]?" if tail else "") + tail
-    sign = re.split(r" |…|USER|SECRET", template)[0]
     return Cue("Password Option", (sign,), re.compile(rf"(?<![\w./-]){pattern}"))
 
 
@@ -476,25 +528,28 @@ CUES = (
     _cue(
         "Authorization",
         "authorization",
-        r"(?<![a-z0-9])authorization['\"]?\s{0,3}[:=]\s{0,3}[bfru]?['\"]?(?:[a-z][\w-]{1,20}\s{1,3})?",
+        r"(?<![a-z0-9])authorization['\"]?\s{0,3}[:=]\s{0,3}[bfru]?['\"]?(?:[a-z]"
+        r"[\w-]{1,20}\s{1,3})?",
         rf"(?P<secret>{_LONG})",
     ),
     _cue("Bearer Token", "bearer ", r"(?<=\bbearer )(?P<secret>[\w.~+/-]{16,400}=*)"),
     _cue(
         "Cookie",
         "cookie",
-        r"\b(?:set-)?cookie['\"]?\s{0,2}[:=]\s{0,3}['\"]?(?P<secret>[\w.-]{1,80}=[^\r\n'\"]{4,4000})",
+        r"\b(?:set-)?cookie['\"]?\s{0,2}[:=]\s{0,3}['\"]?(?P<secret>[\w.-]{1,80}="
+        r"[^\r\n'\"]{4,4000})",
     ),
     _cue(
         "Cookie",
         ("sess", "sid", "csrf"),
-        r"\b(?:\w{0,12}session_?(?:id)?|\w{0,12}sess_?id|connect\.sid|sid|csrftoken)(?:=|(?<=sessionid)['\"]?\s?:\s?['\"])(?P<secret>[\w%.:-]{16,400})",
+        r"\b(?:\w{0,12}session_?(?:id)?|\w{0,12}sess_?id|connect\.sid|sid|csrftoken)(?:=|"
+        r"(?<=sessionid)['\"]?\s?:\s?['\"])(?P<secret>[\w%.:-]{16,400})",
         least=2,
     ),
     _cue(
         "Cookie",
         "curl",
-        r"\bcurl\b[^\n]{0,300}?\s(?:-b|--cookie)[ =]?['\"]?",
+        r"\bcurl\b(?:(?!curl\s)[^\n]){0,300}?\s(?:-b|--cookie)[ =]?['\"]?",
         r"(?P<secret>[\w.-]{1,80}=[^\s'\"]{4,400})",
     ),
     _cue(
@@ -511,20 +566,24 @@ CUES = (
     _cue(
         "Basic Auth Credentials",
         ("auth", "login", "credential", "connect", "pdo"),
-        r"(?:auth\w{0,12}|login|credentials?|connect\w{0,12}|getconnection|pdo)['\"]?\s{0,2}[=:]?\s{0,2}\(\s{0,2}",
+        r"(?:auth\w{0,12}|login|credentials?|connect\w{0,12}|getconnection|pdo)['\"]?\s{0,2}"
+        r"[=:]?\s{0,2}\(\s{0,2}",
         r"(?:[^\s,()]{1,80},\s{0,2}){1,2}['\"](?P<secret>[^\s'\"\\]{5,200})['\"]\s{0,2}[,)]",
         least=1,
     ),
     _cue(
         "Password Option",
         ("echo", "printf"),
-        r"\b(?:echo|printf)\s[^\n|]{0,60}?(?<=[\s'\":])(?P<secret>[^\s'\"|:-][^\s'\"|:]{3,200})['\"]?\s{0,3}\|\s{0,3}",
-        r"[^\n]{0,80}?(?:\bsudo\s[^\n]{0,20}?-\w{0,4}s\b|passwd\b|\bkinit|\bcryptsetup|\bsu\b|-stdin\b|--with-token)",
+        r"\b(?:echo|printf)\s[^\n|]{0,60}?(?<=[\s'\":])(?P<secret>[^\s'\"|:-][^\s'\"|:]{3,200})"
+        r"['\"]?\s{0,3}\|\s{0,3}",
+        r"[^\n]{0,80}?(?:\bsudo\s[^\n]{0,20}?-\w{0,4}s\b|passwd\b|\bkinit|\bcryptsetup|\bsu\b"
+        r"|-stdin\b|--with-token)",
     ),
     _cue(
         "Password Option",
         "<<<",
-        r"\b(?:sudo|su|passwd|chpasswd|kinit|login|cryptsetup)\b[^\n]{0,100}?<<<\s{0,2}['\"]?(?:\w{1,40}:)?",
+        r"\b(?:sudo|su|passwd|chpasswd|kinit|login|cryptsetup)\b[^\n]{0,100}?<<<\s{0,2}['\"]?"
+        r"(?:\w{1,40}:)?",
         r"(?P<secret>[^\s'\"<>|]{4,200})",
     ),
     _cue(
@@ -536,20 +595,23 @@ CUES = (
     _cue(
         "Basic Auth Credentials",
         ("credential", "creds", "login", "user/pass", "username/password"),
-        r"\b(?:credentials?|creds|login|user/pass|username/password)\s{0,2}(?:is|are|was|[:=])?\s{1,3}",
+        r"\b(?:credentials?|creds|login|user/pass|username/password)\s{0,2}(?:is|are|was|"
+        r"[:=])?\s{1,3}",
         r"['\"]?(?!-)[\w.@-]{1,40}['\"]?\s{0,2}[:/ ]\s{0,2}['\"]?",
         r"(?P<secret>(?=[a-z!-/:-@_]{0,60}\d)[^\s'\"`<>(){}\[\],;|\\/:.]{7,200})",
     ),
     _cue(
         "Secret Keyword",
         "values",
-        r"\([\w\s,`'\"\[\]]{0,200}passw\w{0,20}[`'\"\]]?\)\s{1,20}values\s{0,20}\([^()\n]{0,300}?,?\s{0,9}",
+        r"\([\w\s,`'\"\[\]]{0,200}passw\w{0,20}[`'\"\]]?\)\s{1,20}values\s{0,20}\("
+        r"[^()\n]{0,300}?,?\s{0,9}",
         r"'(?P<secret>[^'\n]{4,200})'\)",
     ),
     _cue(
         "Secret Keyword",
         ("jwt.", "hmac", "fernet"),
-        r"(?:jwt\.(?:sign|encode|verify|decode)\s?\([^\n()'\"]{1,60},\s{0,2}|createhmac\s?\(['\"]\w{1,20}['\"],\s{0,2}",
+        r"(?:jwt\.(?:sign|encode|verify|decode)\s?\([^\n()'\"]{1,60},\s{0,2}|createhmac\s?\("
+        r"['\"]\w{1,20}['\"],\s{0,2}",
         r"|hmac\.new\s?\(\s{0,2}|fernet\s?\(\s{0,2})b?['\"](?P<secret>[^\s'\"]{5,400})['\"]",
     ),
     _cue(
@@ -580,15 +642,18 @@ CUES = (
         ("passphrase", "password"),
         r"(?:--?pass(?:phrase|word)[=\s]\s{0,3}|\bpassphrase(?:\s{1,3}[\w.@'-]{1,40}){0,6}?\s{0,3}"
         r"(?:[:=]|\bis|\bwas|\bto)\s{0,3}|\bpassword(?:\sis|\swas|\s?[:=])\s{0,3})",
-        r"['\"`](?!(?:must|should|see|the|is|not|no|an?|your|use|log|enter|please|at|cannot|may|too|was|has|in\w*)\b)"
+        r"['\"`](?!(?:must|should|see|the|is|not|no|an?|your|use|log|enter|please|at|cannot|may"
+        r"|too|was|has|in\w*)\b)"
         r"(?P<secret>[^'\"`\n<>{}$]{1,200}\s[^'\"`\n<>{}$]{1,200})['\"`]",
     ),
     _cue(
         "PIN",
         ("pin", "code"),
-        r"\b(?:pin|passcode|recovery\scode|backup\scode|recovery\scodes|backup\scodes)(?:\s{1,3}(?:code|number))?",
+        r"\b(?:pin|passcode|recovery\scode|backup\scode|recovery\scodes|backup\scodes)(?:\s{1,3}"
+        r"(?:code|number))?",
         r"(?:\s{1,3}(?:for|of|on|to)(?:\s{1,3}[\w.@'-]{1,40}){1,5}?)?\s{0,3}(?:[:=]|is|was)\s{0,3}",
-        r"(?P<secret>\d{4,12}(?![\w.:/-])|(?=[a-z-]{0,20}\d)[\da-z]{4,6}(?:-[\da-z]{4,6}){1,7})(?![\w.:/])",
+        r"(?P<secret>\d{4,12}(?![\w.:/-])|(?=[a-z-]{0,20}\d)[\da-z]{4,6}(?:-[\da-z]{4,6}){1,7})"
+        r"(?![\w.:/])",
     ),
     _cue(
         "Password",
@@ -610,4 +675,6 @@ CUES = (
     ),
     *map(_command, COMMANDS),
 )
-_SIGNS = {sign for cue in CUES for sign in cue.signs}
+_CUES_OF = {
+    sign: [cue for cue in CUES if sign in cue.signs] for sign in {s for c in CUES for s in c.signs}
+}

@@ -6,15 +6,18 @@ Whether the rest is alike enough is a question of how much the words tell.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from functools import lru_cache
 
 from skillvault.model.english.rarity import weight
+from skillvault.model.sameness import stemming
 from skillvault.model.sameness.form import Form, Item
+from skillvault.model.sameness.vocabulary import VERBS
 
 SAME = 0.61  # likeness from which two texts say the same
 MARK = 40  # what a number or a name weighs that both texts have
 
 _TELLING = 28  # weight from which another word in its place makes another statement
-_SPELLED = 4  # letters in which words begin alike that are one word in two spellings
+_SPELLED = 4  # letters, at least, with which two spellings of a word begin
 _PREFIXES = ("un", "dis", "non", "de", "in", "im", "ir", "mis", "anti", "under", "over")
 _TWO_ENDED = frozenset({"relation", "negation"})
 
@@ -65,21 +68,38 @@ def likeness(a: Form, b: Form) -> float:
 
 
 def _replaced(a: Form, b: Form) -> bool:
-    """Whether a telling word of one stands where the other has another."""
+    """Return True if a verb or a telling word of one stands where the other has another."""
     return any(
-        place == other and x[:_SPELLED] != y[:_SPELLED]
+        place == other and not (x in b.stems and y in a.stems) and not _is_spelling(x, y)
         for place, x in _tellings(a, b)
         for other, y in _tellings(b, a)
     )
 
 
+def _is_spelling(x: str, y: str) -> bool:
+    """Return True for two spellings of a word: the shorter differs in its last letter at most."""
+    letters = max(_SPELLED, min(len(x), len(y)) - 1)
+    return x[:letters] == y[:letters]
+
+
 def _tellings(a: Form, b: Form) -> list[tuple[tuple[str, str], str]]:
-    """The telling words of one text that the other lacks, with what stands beside them."""
+    """The verbs and telling words of one text that the other lacks, and what stands beside them.
+
+    A side, too, that the other takes elsewhere.
+    """
     return [
         ((before, after), stem)
         for before, stem, after in a.places
-        if stem not in b.stems and (before or after) and weight(stem) >= _TELLING
+        if (stem not in b.stems or stem.startswith("~"))
+        and (before or after)
+        and (weight(stem) >= _TELLING or stem in _verbs())
     ]
+
+
+@lru_cache(maxsize=1)
+def _verbs() -> frozenset[str]:
+    """The stems of common verbs."""
+    return frozenset(map(stemming.stem, VERBS))
 
 
 def _differ(a: Form, b: Form) -> bool:
@@ -88,23 +108,42 @@ def _differ(a: Form, b: Form) -> bool:
         a.numbers != b.numbers
         or a.names != b.names
         or bool(a.proper - b.stems and b.proper - a.stems)
-        or any(not binary for _, binary in _axes(a, b))
+        or any(not is_turned for is_turned in _axes(a, b).values())
         or _prefixed(a.stems - b.stems, b.stems - a.stems)
         or bool(_exchanged(a, b) & {"number", "name"})
     )
 
 
 def _flips(a: Form, b: Form) -> int:
-    """How often one text turns round what the other says."""
+    """Count how often one text turns round what the other says."""
     axes = _axes(a, b)
     order = not axes and bool(_exchanged(a, b))
     return (a.negated != b.negated) + len(axes) + order
 
 
-def _axes(a: Form, b: Form) -> set[tuple[str, bool]]:
-    """The axes of which two texts take different sides, and whether they have but two."""
+def _axes(a: Form, b: Form) -> dict[str, bool]:
+    """The axes that two texts share and on which they take different sides.
+
+    True for those on which one text turns the other round: a side stands for its contrary. A side
+    that one text takes beyond those of the other makes it another text.
+    """
     first, second = _by_axis(a), _by_axis(b)
-    return {axis for axis in first.keys() & second.keys() if not first[axis] & second[axis]}
+    contrary = _contrary(a, b)
+    return {
+        axis: binary and (axis in contrary or first[axis, binary].isdisjoint(second[axis, binary]))
+        for axis, binary in first.keys() & second.keys()
+        if first[axis, binary] != second[axis, binary] or (binary and axis in contrary)
+    }
+
+
+def _contrary(a: Form, b: Form) -> set[str]:
+    """The axes of which a side stands in one text where its contrary does in the other."""
+    return {
+        side.axis
+        for before, side, after in a.side_places - b.side_places
+        for place, other, behind in b.side_places - a.side_places
+        if (before, side.axis, after) == (place, other.axis, behind) and (before or after)
+    }
 
 
 def _by_axis(form: Form) -> dict[tuple[str, bool], set[int]]:

@@ -47,6 +47,7 @@ class Form(Struct, frozen=True, cache_hash=True):
     weight: int  # what the stems tell
     scopes: frozenset[tuple[Item, frozenset[str]]]  # what stands in the clauses of each mark
     places: frozenset[tuple[str, str, str]]  # before, stem, after: each word between its neighbours
+    side_places: frozenset[tuple[str, Side, str]]  # likewise, of the words that take a side
 
 
 def normal_form(text: str, own: Collection[str] = ()) -> Form:
@@ -67,6 +68,7 @@ def normal_form(text: str, own: Collection[str] = ()) -> Form:
         weight=sum(map(weight, stems)),
         scopes=_scopes(items),
         places=_places(items),
+        side_places=_side_places(items),
     )
 
 
@@ -100,6 +102,18 @@ def _places(items: Iterable[Item]) -> frozenset[tuple[str, str, str]]:
     keys = [("", ""), *((item.kind, item.key) for item in items if item.kind != "side"), ("", "")]
     neighbours = zip(keys, keys[1:], keys[2:], strict=False)
     return frozenset((x[1], stem, y[1]) for x, (kind, stem), y in neighbours if kind == "stem")
+
+
+def _side_places(items: Iterable[Item]) -> frozenset[tuple[str, Side, str]]:
+    """Each side between what stands beside the word that takes it; "" where a clause ends."""
+    words, taken = [""], list[tuple[int, Side]]()
+    for item in items:
+        if item.kind == "side":
+            taken.append((len(words), _side_of(item.key)))
+        else:
+            words.append(item.key)
+    words += ["", ""]
+    return frozenset((words[at - 1], side, words[at + 1]) for at, side in taken)
 
 
 def _clauses(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -136,6 +150,8 @@ _REWRITTEN = [
         (r"\b(?:rather than|in place of)\b", "instead of"),
         (r"\btr(?:y|ies|ied|ying) again\b", "retry"),
         (r"\b(?:one|a single) time\b", "once"),
+        (r"\bgo(?:es)? through(?=[^\w\s]|$)", "succeed"),
+        (r"\bpa(?:ys|id) off\b", "succeed"),
         (r"\btwice\b", "2 times"),
         (r"\bthrice\b", "3 times"),
         (r"\bno\.? ?(?=\d)", "number "),

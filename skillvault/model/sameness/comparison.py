@@ -6,10 +6,8 @@ Whether the rest is alike enough is a question of how much the words tell.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from functools import lru_cache
 
 from skillvault.model.english.rarity import weight
-from skillvault.model.sameness import stemming
 from skillvault.model.sameness.form import Form, Item
 from skillvault.model.sameness.vocabulary import VERBS
 
@@ -92,14 +90,8 @@ def _tellings(a: Form, b: Form) -> list[tuple[tuple[str, str], str]]:
         for before, stem, after in a.places
         if (stem not in b.stems or stem.startswith("~"))
         and (before or after)
-        and (weight(stem) >= _TELLING or stem in _verbs())
+        and (weight(stem) >= _TELLING or stem in VERBS)
     ]
-
-
-@lru_cache(maxsize=1)
-def _verbs() -> frozenset[str]:
-    """The stems of common verbs."""
-    return frozenset(map(stemming.stem, VERBS))
 
 
 def _differ(a: Form, b: Form) -> bool:

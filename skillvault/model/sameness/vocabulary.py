@@ -22,7 +22,7 @@ SILENT = (FUNCTION_WORDS | CONJUNCTIONS | frozenset(_WORDS["silent"].split())) -
     NEGATIONS | RELATIONS | frozenset({"under", "same"})
 )
 
-# Common words that make another statement in the place of each other, as rare ones do.
+# Stems of common words, of which one makes another statement in the place of another.
 VERBS = frozenset(_WORDS["verbs"].split())
 
 # Words for one thing, as stems; the first stands for all.

@@ -24,13 +24,16 @@ CONTRARY = [
     "include exclude field", "expand collapse tree", "widen tighten stop", "pause resume feed",
     "keep discard column", "accept reject order", "buy sell coin", "merge split batch",
     "improve spoil score", "lock unlock row", "show hide panel", "pin unpin version",
+    "scale|in scale|out fleet", "phase|out phase|in flag",
 ]  # fmt: skip
 OTHER = [
     "keep drop column", "hold close position", "hold hedge position", "restart kill worker",
     "restart restore worker", "use skip index", "test run migration", "read write file",
     "check skip balance", "cache bypass response", "pad trim batch", "save delete row",
     "double halve size", "retry abort call", "push revert commit", "encrypt log token",
-    "follow ignore trend", "build pull image", "send hold message", "transform transfer record",
+    "follow ignore trend", "build pull image", "send hold message",
+    "ask tell user", "set clear flag", "cut add|to position", "overwrite append|to file",
+    "transform transfer record",
 ]  # fmt: skip
 ALIKE = [
     "verify check balance", "fix repair index", "send transmit report", "choose select column",
@@ -51,7 +54,7 @@ ENDED = [
 
 
 def _lessons(template: str, line: str) -> tuple[str, str]:
-    first, second, thing = line.split()
+    first, second, thing = (part.replace("|", " ") for part in line.split())
     said = (template.format(verb, thing) for verb in (first, second))
     one, other = (text[0].upper() + text[1:] for text in said)
     return one, other

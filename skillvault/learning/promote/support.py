@@ -50,7 +50,7 @@ from skillvault.model.records import (
 )
 from skillvault.model.sameness.comparison import opposite, same
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.text.text import listed
+from skillvault.model.text.text import inert, listed
 
 _LISTED = 20  # facts that a message names
 _TOGETHER = 50  # facts of one commit
@@ -65,7 +65,6 @@ _MEASURED = re.compile(
 )
 
 _WORD = re.compile(r"\w+")
-_ENDS = ("succeeded", "failed")  # how a run ended is compared as such, not by the words for it
 _TELLING = 4  # characters of a target by which a word is known to be named after it
 
 Stance = Literal["for", "against"]
@@ -185,7 +184,7 @@ def witness_of(evaluation: Evaluation, outcome: Outcome | None) -> Witness | Non
         return None
     if outcome.result.status == "neutral":
         return None
-    own = (*own_values(outcome), *_ENDS)
+    own, insight = own_values(outcome), _without_end(evaluation.key_insight, outcome)
     insight_words = _WORD.findall(evaluation.key_insight.casefold())
     insights = [i for i in insights_of(outcome) if _is_quoted(i, insight_words)]
     quoted = (insight.quote for insight in insights)
@@ -194,13 +193,17 @@ def witness_of(evaluation: Evaluation, outcome: Outcome | None) -> Witness | Non
     return Witness(
         evaluation=evaluation,
         outcome=outcome,
-        form=normal_form(
-            evaluation.key_insight, (*own, *measured, *reported, *_named_after(evaluation, outcome))
-        ),
+        form=normal_form(insight, (*own, *measured, *reported, *_named_after(evaluation, outcome))),
         stated=frozenset(_digest(text, own) for text in stated(outcome.decision.reasoning)),
         grounds=frozenset(_digest(text, own) for text in quoted),
-        tells_more=_tells_more(evaluation.key_insight, outcome, own),
+        tells_more=_tells_more(insight, outcome, own),
     )
+
+
+def _without_end(insight: str, outcome: Outcome) -> str:
+    """Leave out that the run succeeded or failed: ends are compared as such, not by their words."""
+    subject = re.escape(inert(outcome.decision.target or outcome.decision.action, 60))
+    return re.sub(rf"(?i)({subject}) (?:succeeded|failed)\b", r"\1", insight, count=1)
 
 
 def _fact_named(witness: Witness) -> str | None:

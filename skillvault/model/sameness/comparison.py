@@ -5,125 +5,93 @@ Whether the rest is alike enough is a question of how much the words tell.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from skillvault.model.english.rarity import weight, word_of
+from skillvault.model.english.rarity import weight
 from skillvault.model.sameness.form import Form, Item
+from skillvault.model.sameness.vocabulary import VERBS
 
 SAME = 0.61  # likeness from which two texts say the same
-LITERAL = 0.2  # likeness below which nearness in meaning adds nothing
 MARK = 40  # what a number or a name weighs that both texts have
 
-Near = Callable[[str, str], float]  # how near two words are in meaning, -1..1, in either order
-
-_NEAR = 0.3  # words less near than this have nothing to do with each other
-_MEANT = 2.5  # for how much of a word another stands that is so near
 _TELLING = 28  # weight from which another word in its place makes another statement
-_SPELLED = 4  # letters in which words begin alike that are one word in two spellings
+_SPELLED = 4  # letters, at least, with which two spellings of a word begin
 _PREFIXES = ("un", "dis", "non", "de", "in", "im", "ir", "mis", "anti", "under", "over")
 _TWO_ENDED = frozenset({"relation", "negation"})
 
 
-def same(a: Form, b: Form, near: Near | None = None) -> bool:
-    """Whether two texts say the same; `near` tells of words that mean about the same."""
-    return a == b or (_same_but_for_flips(a, b, near) and _flips(a, b) == 0)
+def same(a: Form, b: Form) -> bool:
+    """Return True if two texts say the same."""
+    return a == b or (_same_but_for_flips(a, b) and _flips(a, b) == 0)
 
 
-def opposite(a: Form, b: Form, near: Near | None = None) -> bool:
+def opposite(a: Form, b: Form) -> bool:
     """Whether one text says the opposite of the other: the same but for what turns it round.
 
     That is a negation, a side or an order; two of them undo each other. With another number or
     name a text is a different one, and no opposite; nor is one that does not say what is denied.
     """
     return (
-        _same_but_for_flips(a, b, near)
+        _same_but_for_flips(a, b)
         and _flips(a, b) % 2 == 1
-        and (a.negated == b.negated or _is_said(*((a, b) if a.negated else (b, a)), near))
+        and (a.negated == b.negated or _is_said(*((a, b) if a.negated else (b, a))))
     )
 
 
-def _is_said(denying: Form, other: Form, near: Near | None) -> bool:
+def _is_said(denying: Form, other: Form) -> bool:
     """Whether one text says what the other denies."""
     for mark, scope in denying.scopes:
         if mark.kind == "negation":
             denied = scope & denying.stems
-            matched, _, _ = _matched(denied - other.stems, other.stems, near) if near else (0, 0, 0)
-            whole = sum(map(weight, denied))
-            return sum(map(weight, denied & other.stems)) + matched >= SAME * whole
+            said = sum(map(weight, denied & other.stems))
+            return said >= SAME * sum(map(weight, denied))
     return True
 
 
-def _same_but_for_flips(a: Form, b: Form, near: Near | None) -> bool:
-    return likeness(a, b, near) >= SAME and not _differ(a, b) and not _replaced(a, b, near)
+def _same_but_for_flips(a: Form, b: Form) -> bool:
+    return likeness(a, b) >= SAME and not _differ(a, b) and not _replaced(a, b)
 
 
-def likeness(a: Form, b: Form, near: Near | None = None) -> float:
+def likeness(a: Form, b: Form) -> float:
     """How much of what two texts say both say, 0..1, by how much the words tell.
 
-    What one says beyond the other counts in full, the lesser of the two by half; with `near`,
-    words that mean about the same count as shared. It does not look at what decides.
+    What one says beyond the other counts in full, the lesser of the two by half. It does not look
+    at what decides.
     """
     stems = sum(map(weight, a.stems & b.stems))
     shared = stems + MARK * (len(a.numbers & b.numbers) + len(a.names & b.names))
     first, second = a.weight - stems, b.weight - stems
-    literal = _share(shared, first, second)
-    if near is None or literal < LITERAL or not (first and second):
-        return literal
-    matched, met_first, met_second = _matched(a.stems - b.stems, b.stems - a.stems, near)
-    return _share(shared + matched, first - met_first, second - met_second)
-
-
-def _share(shared: float, first: float, second: float) -> float:
-    """The share of what is shared; 1 for two texts that say nothing."""
     whole = shared + max(first, second) + min(first, second) / 2
     return shared / whole if whole else 1.0
 
 
-def _matched(
-    first: frozenset[str], second: frozenset[str], near: Near
-) -> tuple[float, float, float]:
-    """What words that mean about the same share, each with its nearest, and that of each side."""
-    pairs = ((near(word_of(x), word_of(y)), x, y) for x in _open(first) for y in _open(second))
-    close = [pair for pair in pairs if pair[0] > _NEAR]
-    # Of equally near ones the first by word, whichever text they stand in.
-    close.sort(key=lambda pair: (-pair[0], *sorted(pair[1:])))
-    met_first, met_second = dict[str, float](), dict[str, float]()
-    for nearness, x, y in close:
-        if x not in met_first and y not in met_second:
-            share = min(1.0, nearness * _MEANT)
-            met_first[x], met_second[y] = share * weight(x), share * weight(y)
-    sums = sum(met_first.values()), sum(met_second.values())
-    return sum(sums) / 2, *sums
-
-
-def _open(stems: Iterable[str]) -> list[str]:
-    """The words for which another may stand: no side of an opposite, no part of a script's run."""
-    return [stem for stem in stems if stem.isascii() and not stem.startswith("~")]
-
-
-def _replaced(a: Form, b: Form, near: Near | None) -> bool:
-    """Whether a telling word of one stands where the other has another of no like meaning."""
+def _replaced(a: Form, b: Form) -> bool:
+    """Return True if a verb or a telling word of one stands where the other has another."""
     return any(
-        place == other and x[:_SPELLED] != y[:_SPELLED] and not _means(x, y, near)
+        place == other and not (x in b.stems and y in a.stems) and not _is_spelling(x, y)
         for place, x in _tellings(a, b)
         for other, y in _tellings(b, a)
     )
 
 
+def _is_spelling(x: str, y: str) -> bool:
+    """Return True for two spellings of a word: the shorter differs in its last letter at most."""
+    letters = max(_SPELLED, min(len(x), len(y)) - 1)
+    return x[:letters] == y[:letters]
+
+
 def _tellings(a: Form, b: Form) -> list[tuple[tuple[str, str], str]]:
-    """The telling words of one text that the other lacks, with what stands beside them."""
+    """The verbs and telling words of one text that the other lacks, and what stands beside them.
+
+    A side, too, that the other takes elsewhere.
+    """
     return [
         ((before, after), stem)
         for before, stem, after in a.places
-        if stem not in b.stems and (before or after) and weight(stem) >= _TELLING
+        if (stem not in b.stems or stem.startswith("~"))
+        and (before or after)
+        and (weight(stem) >= _TELLING or stem in VERBS)
     ]
-
-
-def _means(x: str, y: str, near: Near | None) -> bool:
-    """Whether a word may stand for another."""
-    if near is None or len(_open((x, y))) < 2:
-        return False
-    return near(word_of(x), word_of(y)) * _MEANT >= 1
 
 
 def _differ(a: Form, b: Form) -> bool:
@@ -132,23 +100,42 @@ def _differ(a: Form, b: Form) -> bool:
         a.numbers != b.numbers
         or a.names != b.names
         or bool(a.proper - b.stems and b.proper - a.stems)
-        or any(not binary for _, binary in _axes(a, b))
+        or any(not is_turned for is_turned in _axes(a, b).values())
         or _prefixed(a.stems - b.stems, b.stems - a.stems)
         or bool(_exchanged(a, b) & {"number", "name"})
     )
 
 
 def _flips(a: Form, b: Form) -> int:
-    """How often one text turns round what the other says."""
+    """Count how often one text turns round what the other says."""
     axes = _axes(a, b)
     order = not axes and bool(_exchanged(a, b))
     return (a.negated != b.negated) + len(axes) + order
 
 
-def _axes(a: Form, b: Form) -> set[tuple[str, bool]]:
-    """The axes of which two texts take different sides, and whether they have but two."""
+def _axes(a: Form, b: Form) -> dict[str, bool]:
+    """The axes that two texts share and on which they take different sides.
+
+    True for those on which one text turns the other round: a side stands for its contrary. A side
+    that one text takes beyond those of the other makes it another text.
+    """
     first, second = _by_axis(a), _by_axis(b)
-    return {axis for axis in first.keys() & second.keys() if not first[axis] & second[axis]}
+    contrary = _contrary(a, b)
+    return {
+        axis: binary and (axis in contrary or first[axis, binary].isdisjoint(second[axis, binary]))
+        for axis, binary in first.keys() & second.keys()
+        if first[axis, binary] != second[axis, binary] or (binary and axis in contrary)
+    }
+
+
+def _contrary(a: Form, b: Form) -> set[str]:
+    """The axes of which a side stands in one text where its contrary does in the other."""
+    return {
+        side.axis
+        for before, side, after in a.side_places - b.side_places
+        for place, other, behind in b.side_places - a.side_places
+        if (before, side.axis, after) == (place, other.axis, behind) and (before or after)
+    }
 
 
 def _by_axis(form: Form) -> dict[tuple[str, bool], set[int]]:

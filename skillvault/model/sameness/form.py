@@ -6,7 +6,7 @@ opposites, and named things. Texts of one normal form say the same.
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -47,6 +47,7 @@ class Form(Struct, frozen=True, cache_hash=True):
     weight: int  # what the stems tell
     scopes: frozenset[tuple[Item, frozenset[str]]]  # what stands in the clauses of each mark
     places: frozenset[tuple[str, str, str]]  # before, stem, after: each word between its neighbours
+    side_places: frozenset[tuple[str, Side, str]]  # likewise, of the words that take a side
 
 
 def normal_form(text: str, own: Collection[str] = ()) -> Form:
@@ -67,6 +68,7 @@ def normal_form(text: str, own: Collection[str] = ()) -> Form:
         weight=sum(map(weight, stems)),
         scopes=_scopes(items),
         places=_places(items),
+        side_places=_side_places(items),
     )
 
 
@@ -96,10 +98,31 @@ def _scopes(items: Iterable[Item]) -> frozenset[tuple[Item, frozenset[str]]]:
 
 
 def _places(items: Iterable[Item]) -> frozenset[tuple[str, str, str]]:
-    """Each stem between what stands beside it; "" where a clause ends."""
-    keys = [("", ""), *((item.kind, item.key) for item in items if item.kind != "side"), ("", "")]
-    neighbours = zip(keys, keys[1:], keys[2:], strict=False)
-    return frozenset((x[1], stem, y[1]) for x, (kind, stem), y in neighbours if kind == "stem")
+    """Each stem between what stands beside it; "" where a clause ends.
+
+    The head of a clause stands before its object, too, whatever relation is between the two.
+    """
+    words = [item for item in items if item.kind != "side"]
+    direct = _triples([item for item in words if item.kind != "relation"])
+    return frozenset(_triples(words)) | {place for place in direct if not place[0]}
+
+
+def _triples(words: Sequence[Item]) -> list[tuple[str, str, str]]:
+    keys = ["", *(word.key for word in words), ""]
+    beside = zip(keys, words, keys[2:], strict=False)
+    return [(before, word.key, after) for before, word, after in beside if word.kind == "stem"]
+
+
+def _side_places(items: Iterable[Item]) -> frozenset[tuple[str, Side, str]]:
+    """Each side between what stands beside the word that takes it; "" where a clause ends."""
+    words, taken = [""], list[tuple[int, Side]]()
+    for item in items:
+        if item.kind == "side":
+            taken.append((len(words), _side_of(item.key)))
+        else:
+            words.append(item.key)
+    words += ["", ""]
+    return frozenset((words[at - 1], side, words[at + 1]) for at, side in taken)
 
 
 def _clauses(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -136,6 +159,10 @@ _REWRITTEN = [
         (r"\b(?:rather than|in place of)\b", "instead of"),
         (r"\btr(?:y|ies|ied|ying) again\b", "retry"),
         (r"\b(?:one|a single) time\b", "once"),
+        (r"\b((?:scal|opt|zoom|phas|fad|swap|fan)\w*) (in|out)\b", r"\1 \2ward"),
+        (r"\b((?:roll|scroll|step|mov|fall)\w*) back\b", r"\1 backward"),
+        (r"\bgo(?:es)? through(?=[^\w\s]|$)", "succeed"),
+        (r"\bpa(?:ys|id) off\b", "succeed"),
         (r"\btwice\b", "2 times"),
         (r"\bthrice\b", "3 times"),
         (r"\bno\.? ?(?=\d)", "number "),

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from skillvault.model.english.rarity import weight
-from skillvault.model.sameness.comparison import LITERAL, MARK, SAME, Near, opposite, same
+from skillvault.model.sameness.comparison import MARK, SAME, opposite, same
 from skillvault.model.sameness.form import Form
 
 _Key = tuple[frozenset[str], frozenset[str], str]  # numbers, names, a stem or "" for the two
@@ -18,9 +18,7 @@ _Key = tuple[frozenset[str], frozenset[str], str]  # numbers, names, a stem or "
 class Forms:
     """Forms in the order in which they were added, numbered from 0."""
 
-    def __init__(self, near: Near | None = None) -> None:
-        self._near = near
-        self._share = SAME if near is None else LITERAL
+    def __init__(self) -> None:
         self._forms: list[Form] = []
         self._holders: dict[_Key, list[int]] = defaultdict(list)
 
@@ -39,15 +37,15 @@ class Forms:
     def opposite(self, form: Form) -> list[int]:
         """The numbers of the forms that say the opposite, in order."""
         candidates = self.candidates(form)
-        return [n for n in candidates if opposite(form, self._forms[n], self._near)]
+        return [n for n in candidates if opposite(form, self._forms[n])]
 
     def is_same(self, number: int, form: Form) -> bool:
         """Whether the form of a number says the same as this one."""
-        return same(form, self._forms[number], self._near)
+        return same(form, self._forms[number])
 
     def candidates(self, form: Form) -> list[int]:
         """The numbers of the forms that share enough words, numbers and names."""
-        needed = self._share * _total_weight(form)
+        needed = SAME * _total_weight(form)
         shared: dict[int, int] = defaultdict(int)
         for key, amount in _weighed(form):
             for number in self._holders.get(key, ()):
@@ -56,7 +54,7 @@ class Forms:
         return sorted(
             number
             for number, amount in enough
-            if amount >= self._share * _total_weight(self._forms[number])
+            if amount >= SAME * _total_weight(self._forms[number])
         )
 
 
@@ -95,7 +93,7 @@ def lookup_keys(form: Form) -> list[str]:
     return keys
 
 
-def components(forms: Sequence[Form], near: Near | None = None) -> list[list[int]]:
+def components(forms: Sequence[Form]) -> list[list[int]]:
     """The places of forms that say the same, directly or by way of others; whatever their order.
 
     Each component in order, and the components in the order of their first.
@@ -103,7 +101,7 @@ def components(forms: Sequence[Form], near: Near | None = None) -> list[list[int
     places: dict[Form, list[int]] = defaultdict(list)
     for place, form in enumerate(forms):
         places[form].append(place)
-    index, roots = Forms(near), list[int]()
+    index, roots = Forms(), list[int]()
     for form in places:
         candidates = index.candidates(form)
         roots.append(index.add(form))

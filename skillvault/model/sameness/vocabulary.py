@@ -22,6 +22,9 @@ SILENT = (FUNCTION_WORDS | CONJUNCTIONS | frozenset(_WORDS["silent"].split())) -
     NEGATIONS | RELATIONS | frozenset({"under", "same"})
 )
 
+# Stems of common words, of which one makes another statement in the place of another.
+VERBS = frozenset(_WORDS["verbs"].split())
+
 # Words for one thing, as stems; the first stands for all.
 SYNONYMS = {
     word: group.split()[0] for group in _WORDS["synonyms"].split(";") for word in group.split()[1:]

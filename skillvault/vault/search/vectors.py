@@ -35,18 +35,6 @@ def near(query: Mapping[str, float], texts: Sequence[Sequence[str]]) -> list[flo
     return [float(share) for share in (met + alike) / 2]
 
 
-@lru_cache(maxsize=1 << 16)
-def nearness(a: str, b: str) -> float:
-    """How near two words are in meaning, -1..1, in either order."""
-    return float(_vector(a) @ _vector(b))
-
-
-@lru_cache(maxsize=1 << 14)
-def _vector(word: str) -> Floats:
-    row: Floats = _vectors([word])[0]
-    return row
-
-
 def _met(alike: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
     """Of each text, the weights of the words asked by how alike its nearest word is."""
     telling = np.where(alike > _ALIKE, alike, 0.0)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillvault.learning.promote.support import support_state
-from skillvault.model.records import Fact
+from skillvault.model.records import Fact, Status
 from tests.learning.promote.runs import POLICY, KnownRuns, Run, run_of
 
 RETRY = "Do retry failed payments in pay.py, because the gateway drops 3 of 5 calls."
@@ -94,6 +94,32 @@ def test_the_opposite_that_ended_alike_contradicts() -> None:
 def test_the_opposite_that_ended_otherwise_contradicts_nothing() -> None:
     known = KnownRuns([run_of(0, RETRY)], [run_of(1, RETRY)], [run_of(2, NO_RETRY, "failure")])
     assert known.linked(facts(known)[f"succeeded: {RETRY}"], "contradicted") == set()
+
+
+@pytest.mark.parametrize("status", ["success", "failure"])
+@pytest.mark.parametrize(
+    ("lesson", "verbs"),
+    [
+        ("{} the limit to 40 when the queue grows.", "Reduce Increase"),
+        ("{} the limit to 40 when the queue grows.", "Lower Raise"),
+        ("When the load increases, {} the pool.", "shrink grow"),
+        ("{} the limit when the error rate rises.", "Hold Increase"),
+        ("Once the market opens, {} the position.", "hold close"),
+        ("{} the worker before the queue grows.", "Restart Kill"),
+        ("A larger batch {} on the staging cluster.", "works fails"),
+        ("Label smoothing {} the score on small data.", "improves spoils"),
+        ("A retry of the payment {} when the queue grows.", "succeeded failed"),
+    ],
+)
+def test_a_contrary_or_another_deed_that_ended_alike_supports_nothing(
+    lesson: str, verbs: str, status: Status
+) -> None:
+    one, other = (lesson.format(verb) for verb in verbs.split())
+    known = KnownRuns(
+        [run_of(0, one, status)], [run_of(1, one, status)], [run_of(2, other, status)]
+    )
+    (fact,) = known.facts.values()
+    assert known.linked(fact, "promoted", "reinforced") == {"01", "02"}
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,3 @@ _WORDS = """
 """.split()
 
 texts = st.lists(st.sampled_from(_WORDS), max_size=7).map(" ".join)
-
-
-def near(a: str, b: str) -> float:
-    """A nearness that depends on nothing but the two words, in either order."""
-    return {"dog": 0.35, "puppy": 0.4}.get(min(a, b), 0.1) + len({*a} & {*b}) / 20

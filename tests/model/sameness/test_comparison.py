@@ -8,7 +8,7 @@ from hypothesis import given
 
 from skillvault.model.sameness.comparison import likeness, opposite, same
 from skillvault.model.sameness.form import Form, normal_form
-from tests.model.sameness.given import near, texts
+from tests.model.sameness.given import texts
 
 LESSONS = Path(__file__).resolve().parents[3] / "bench/quality/lessons.tsv"
 Judges = Callable[[Form, Form], bool]
@@ -98,10 +98,9 @@ def test_of_lessons_as_agents_write_them_nine_in_ten_are_told_right() -> None:
 @given(texts, texts)
 def test_neither_text_comes_first(a: str, b: str) -> None:
     left, right = normal_form(a), normal_form(b)
-    for nearness in (None, near):
-        assert likeness(left, right, nearness) == likeness(right, left, nearness)
-        assert same(left, right, nearness) == same(right, left, nearness)
-        assert opposite(left, right, nearness) == opposite(right, left, nearness)
+    assert likeness(left, right) == likeness(right, left)
+    assert same(left, right) == same(right, left)
+    assert opposite(left, right) == opposite(right, left)
 
 
 @given(texts, texts)
@@ -113,15 +112,6 @@ def test_what_is_the_same_is_not_the_opposite(a: str, b: str) -> None:
 def test_a_text_says_the_same_as_itself(text: str) -> None:
     assert _judge(same, text, text)
     assert likeness(normal_form(text), normal_form(text)) == 1.0
-
-
-def test_near_words_count_as_shared_where_the_texts_share_others() -> None:
-    a, b = (
-        normal_form("The dog sleeps in the garden"),
-        normal_form("The puppy sleeps in the garden"),
-    )
-    assert likeness(a, b) < likeness(a, b, near)
-    assert likeness(normal_form("dog"), normal_form("puppy"), near) == 0
 
 
 def test_a_denial_is_no_opposite_of_a_text_that_does_not_say_what_it_denies() -> None:

@@ -6,32 +6,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.model.sameness.comparison import Near, opposite, same
+from skillvault.model.sameness.comparison import opposite, same
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.sameness.forms import Forms, components, most_like_others
-from tests.model.sameness.given import near, texts
+from tests.model.sameness.given import texts
 
 several = st.lists(texts, max_size=12)
-nearnesses = st.sampled_from([None, near])
 
 
 @settings(deadline=None)
-@given(several, texts, nearnesses)
-def test_what_is_found_is_what_a_scan_of_all_finds(
-    known: list[str], text: str, nearness: Near | None
-) -> None:
-    index, form, forms = Forms(nearness), normal_form(text), [normal_form(t) for t in known]
+@given(several, texts)
+def test_what_is_found_is_what_a_scan_of_all_finds(known: list[str], text: str) -> None:
+    index, form, forms = Forms(), normal_form(text), [normal_form(t) for t in known]
     assert [index.add(other) for other in forms] == list(range(len(forms)))
-    assert index.same(form) == [n for n, f in enumerate(forms) if same(form, f, nearness)]
-    assert index.opposite(form) == [n for n, f in enumerate(forms) if opposite(form, f, nearness)]
+    assert index.same(form) == [n for n, f in enumerate(forms) if same(form, f)]
+    assert index.opposite(form) == [n for n, f in enumerate(forms) if opposite(form, f)]
 
 
-def _scanned(forms: Sequence[Form], nearness: Near | None) -> list[list[int]]:
+def _scanned(forms: Sequence[Form]) -> list[list[int]]:
     """The components by comparing all pairs again and again."""
     groups = [{n} for n in range(len(forms))]
     for a in range(len(forms)):
         for b in range(a):
-            if same(forms[a], forms[b], nearness):
+            if same(forms[a], forms[b]):
                 joined = [group for group in groups if a in group or b in group]
                 groups = [group for group in groups if group not in joined]
                 groups.append(set().union(*joined))
@@ -39,20 +36,20 @@ def _scanned(forms: Sequence[Form], nearness: Near | None) -> list[list[int]]:
 
 
 @settings(deadline=None)
-@given(several, nearnesses)
-def test_components_are_those_of_all_pairs(known: list[str], nearness: Near | None) -> None:
+@given(several)
+def test_components_are_those_of_all_pairs(known: list[str]) -> None:
     forms = [normal_form(text) for text in known]
-    assert components(forms, nearness) == _scanned(forms, nearness)
+    assert components(forms) == _scanned(forms)
 
 
 @settings(deadline=None)
-@given(several.flatmap(lambda known: st.tuples(st.just(known), st.permutations(known))), nearnesses)
+@given(several.flatmap(lambda known: st.tuples(st.just(known), st.permutations(known))))
 def test_components_do_not_depend_on_order(
-    orders: tuple[list[str], list[str]], nearness: Near | None
+    orders: tuple[list[str], list[str]],
 ) -> None:
     groups = []
     for known in orders:
-        found = components([normal_form(text) for text in known], nearness)
+        found = components([normal_form(text) for text in known])
         groups.append(sorted(sorted(known[n] for n in group) for group in found))
     assert groups[0] == groups[1]
 

@@ -11,9 +11,7 @@ from skillvault.vault.search.ranking import Document
 
 pytest.importorskip("wordllama", reason="the extra `semantic` is not installed")
 
-from skillvault.model.sameness.comparison import same
-from skillvault.model.sameness.form import normal_form
-from skillvault.vault.search.vectors import near, nearness
+from skillvault.vault.search.vectors import near
 
 
 def test_a_text_of_like_words_is_nearer_than_one_of_others() -> None:
@@ -53,14 +51,3 @@ def test_of_two_texts_with_the_word_the_one_near_in_meaning_is_first() -> None:
 def test_the_model_leaves_the_program_its_logging() -> None:
     near({"dog": 1.0}, [["puppy"]])
     assert not any(type(one) is logging.StreamHandler for one in logging.getLogger().handlers)
-
-
-def test_words_that_mean_about_the_same_are_nearer_than_others() -> None:
-    assert nearness("puppy", "dog") > 0.4 > nearness("puppy", "boat")
-    assert nearness("puppy", "dog") == nearness("dog", "puppy")
-
-
-def test_texts_in_other_words_say_the_same() -> None:
-    a, b = normal_form("A puppy sleeps in the garden."), normal_form("A dog sleeps in the garden.")
-    assert same(a, b, nearness)
-    assert not same(a, b)

@@ -9,7 +9,7 @@ from tests import measures
 
 LINES = {
     "(top)": 510,
-    "cli": 3524,
+    "cli": 3558,
     "clients": 455,
     "daemon": 364,
     "exchange": 3197,
@@ -17,15 +17,15 @@ LINES = {
     "judge": 2422,
     "learning": 10353,
     "loop": 5118,
-    "model": 4978,
+    "model": 4988,
     "page": 524,
     "review": 1271,
     "serving": 921,
-    "sessions": 1053,
+    "sessions": 1058,
     "team": 454,
     "vault": 10074,
 }
-ALL_LINES = 66446
+ALL_LINES = 66500
 MODULES = 372
 WITH_ONE_IMPORTER = 38
 REPEATED_FUNCTIONS = 13

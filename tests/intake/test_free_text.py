@@ -227,9 +227,9 @@ INSTEAD: dict[str, dict[str, Typed]] = {
 TAKEN = """
 answer every, answer session, close agent, close command, close ctrf, close decision, close
 evidence, close junit, close lesson, distill session, fact add text, import decision, import files,
-install source, judge file, learn rule, recommend action, recommend agent, recommend decision, recommend
-pairs, recommend role, recommend stage, recommend task, record file, retract reason, run code,
-search text, skill reject reason, undo reason
+install source, judge file, learn rule, recommend action, recommend agent, recommend decision,
+recommend pairs, recommend role, recommend stage, recommend task, record file, retract reason,
+run code, search text, skill reject reason, undo reason
 """
 # Names of what there is, ids, times and places: a token is none, and most are refused.
 LOOKED_UP = """

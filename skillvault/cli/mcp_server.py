@@ -89,6 +89,7 @@ class IntakeTold(TypedDict):
     recorded: list[str]
     known: list[str]
     waiting: list[str]
+    asks: list[str]
 
 
 class NotedRule(TypedDict):
@@ -199,22 +200,47 @@ class VaultTools:
         result {status: success, failure or neutral; evidence}, applied, lesson {when, do, because,
         evidence}.
         """
-        return await _tool_result(lambda: _taken_of(self._vault.record(outcome, by_agent=True)))
+        return await _tool_result(lambda: self._taken(self._vault.record(outcome, by_agent=True)))
 
     async def close_tool(
         self,
         decision: Text,
-        status: Status,
+        status: Status | None = None,
         evidence: str = "",
+        lesson: str = "",
         domain: str | None = None,
     ) -> Annotated[CallToolResult, IntakeTold]:
-        """Say how a decision ended; what tests, the CI or a person see of it counts more."""
+        """Say how a decision ended, what to do next time (`lesson`), or both.
+
+        What tests, the CI or a person see of the end counts more. Without `status` `evidence` is
+        what the lesson rests on, verbatim.
+        """
 
         def ask() -> IntakeTold:
-            closing = Closing(status=status, evidence=evidence, observed_by="agent", domain=domain)
-            return _taken_of(self._vault.close(decision, closing))
+            closing = Closing(
+                status=status,
+                evidence=evidence,
+                lesson=lesson,
+                observed_by="agent",
+                domain=domain,
+            )
+            return self._taken(self._vault.close(decision, closing))
 
         return await _tool_result(ask)
+
+    def _taken(self, report: Report) -> IntakeTold:
+        """What was recorded, and the lessons that are asked for; BadInputError for a refusal."""
+        for refused in report.quarantined:
+            raise BadInputError(refused.message, code=refused.code, line=refused.line)
+        recorded = [ref.id for done in report.done for ref in done.change.targets]
+        failures = self._vault.store.head().outcomes.failures_without_lesson(recorded)
+        decisions = (outcome.decision.id or outcome.id for outcome in failures)
+        return IntakeTold(
+            recorded=recorded,
+            known=report.known,
+            waiting=[one.reason for one in report.waiting],
+            asks=[f"failed without a lesson: close {name} with a `lesson`" for name in decisions],
+        )
 
     async def learn_tool(self, rule: Text) -> Annotated[CallToolResult, NotedRule]:
         """Note a rule for those who come after; put what code shows into backticks."""
@@ -304,16 +330,6 @@ def _call_error(error: ToolError) -> SkillvaultError:
     key = ".".join(map(str, first["loc"]))
     return BadInputError(
         f"{key}: {first['msg']}; write it as the tool's schema says", code="wrong-type", key=key
-    )
-
-
-def _taken_of(report: Report) -> IntakeTold:
-    """What was recorded; BadInputError for what was refused."""
-    for refused in report.quarantined:
-        raise BadInputError(refused.message, code=refused.code, line=refused.line)
-    recorded = [ref.id for done in report.done for ref in done.change.targets]
-    return IntakeTold(
-        recorded=recorded, known=report.known, waiting=[one.reason for one in report.waiting]
     )
 
 

@@ -25,7 +25,7 @@ from skillvault.cli.options import (
     vault_option,
     write_options,
 )
-from skillvault.cli.run import end_intake
+from skillvault.cli.run import ask_for_lesson, end_intake
 from skillvault.clients import agents
 from skillvault.exchange.suite_report import failing_assertion, printable
 from skillvault.model.errors import SkillvaultError, UsageError
@@ -195,6 +195,7 @@ _LINES = 40  # of the end of an output
 @click.option("--status", type=click.Choice(get_args(Status)), help="Close as a person saw it.")
 @click.option("--run", "runs", is_flag=True, help="Run COMMAND and close by its exit code.")
 @click.option("--evidence", metavar="TEXT", help="Say what shows it.")
+@click.option("--lesson", metavar="TEXT", help="Say what to do next time; also without an end.")
 @click.option("--by", type=click.Choice(OBSERVERS), help="Say who saw it.")
 @click.option("--agent", metavar="NAME", help="Of agents that use one ID close this one's.")
 @click.option("--domain", metavar="NAME", help="Use this domain (default: the decision's).")
@@ -203,6 +204,7 @@ def close(  # noqa: PLR0913 (one an option)
     decision: str,
     command: tuple[str, ...],
     evidence: str | None,
+    lesson: str | None,
     by: Observer | None,
     agent: str | None,
     domain: str | None,
@@ -214,9 +216,10 @@ def close(  # noqa: PLR0913 (one an option)
 ) -> None:
     """Close a decision by what was seen of its end.
 
-    The result joins what was recommended and recorded for ID, whichever arrives first.
+    The result joins what was recommended and recorded for ID, whichever arrives first. Of an
+    outcome whose decision has no id, ID is the outcome's.
     """
-    source = _chosen_way(sources, command)
+    source = _chosen_way(sources, command, teaches=bool(lesson and lesson.strip()))
     if source == "runs" and as_data:
         raise UsageError("--json is for the other ways; --run passes on what COMMAND prints")
     vault = open_vault(vault_path)
@@ -231,6 +234,7 @@ def close(  # noqa: PLR0913 (one an option)
         domain=domain,
         observed_by=by or closing.observed_by,
         evidence=closing.evidence if evidence is None else evidence,
+        lesson=lesson or "",
     )
     if (agent_name := agents.agent_at_work()) and closing.observed_by != "agent":
         say(f"seen by the agent, not by {closing.observed_by}: this is a session of {agent_name}")
@@ -242,11 +246,16 @@ def close(  # noqa: PLR0913 (one an option)
     end_intake(vault, report, dry=dry, as_data=as_data)
 
 
-def _chosen_way(sources: dict[str, Any], command: tuple[str, ...]) -> str:
-    """The one way to tell how it ended; UsageError for none, several, or a stray command."""
+def _chosen_way(sources: dict[str, Any], command: tuple[str, ...], *, teaches: bool) -> str:
+    """The one way to tell how it ended, without one `status`, which a lesson alone leaves open.
+
+    UsageError for none without a lesson, several, or a stray command.
+    """
     chosen = [name for name, value in sources.items() if value is not None and value is not False]
+    if not chosen and teaches:
+        chosen = ["status"]
     if len(chosen) != 1:
-        raise UsageError(f"say how it ended in one way: {_ONE}")
+        raise UsageError(f"say how it ended in one way: {_ONE}; or --lesson TEXT alone")
     if (chosen == ["runs"]) != bool(command):
         raise UsageError("--run needs a COMMAND behind --, and only --run takes one")
     return chosen[0]
@@ -283,6 +292,7 @@ def _close_quietly(
         say(f"skillvault: {decision} waits: {waiting.reason}")
     if report.done:
         say(f"skillvault: {decision} closed: {closing.status}, by {closing.observed_by}")
+        ask_for_lesson(vault, report)
 
 
 @click.command()

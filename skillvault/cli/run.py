@@ -1,5 +1,6 @@
 """run, distill: do what is due, and say what came of it."""
 
+import shlex
 import sys
 import textwrap
 from datetime import datetime
@@ -162,8 +163,25 @@ def end_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> Non
     if not dry:
         pack(vault)
     _print_intake(report, dry=dry, as_data=as_data)
+    if not (dry or as_data):
+        ask_for_lesson(vault, report)
     if report.quarantined:
         sys.exit(1)
+
+
+def ask_for_lesson(vault: Vault, report: Report) -> None:
+    """One line on stderr if what was recorded failed without a lesson: how one is added."""
+    ids = [ref.id for done in report.done for ref in done.change.targets if ref.kind == "outcome"]
+    failures = vault.store.head().outcomes.failures_without_lesson(ids)
+    if not failures:
+        return
+    outcome = failures[-1]
+    decision, agent = outcome.decision.id, outcome.source.agent
+    words = ["skillvault", "close", decision or outcome.id]
+    words += ["--agent", agent] if decision and agent else []  # others may use the same id
+    what = f"{len(failures)} outcomes" if len(failures) > 1 else "it"
+    which = "; of the latest" if len(failures) > 1 else ""
+    say(f"{what} failed without a lesson{which}: `{shlex.join(words)} --lesson TEXT` adds one")
 
 
 def end_distilling(vault: Vault, report: Report, *, dry: bool) -> None:

@@ -78,7 +78,8 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     `quote` is the words of the one most like the others. `shown_by` are the outcomes that the skill
     is about and that show it, of so many (`of`); `agreeing` is how many of all that ended so say
-    it, `against` which ended otherwise though they say the same. Ids, oldest first. A lesson is
+    it, `against` which ended otherwise though they say the same. `stated_by` are those of either
+    that state the quote with its figures, none where that is all. Ids, oldest first. A lesson is
     `supposed` if all that show it suppose it. What is a `report` may have been written when the
     result was known: it is told, never advised.
     """
@@ -89,6 +90,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     of: int
     agreeing: int = 0
     against: tuple[str, ...] = ()
+    stated_by: tuple[str, ...] = ()
     alike: bool = True
     supposed: bool = False
     report: bool = False

@@ -2,7 +2,8 @@
 
 Outcomes are written once. Of those that one agent has of a decision the one that the strongest
 observer saw counts, of equal ones the latest; what somebody else saw is completed by what the agent
-said of the decision. Pure: records in, records out, in whatever order they came.
+said of the decision, and every one by a lesson that was added. Pure: records in, records out, in
+whatever order they came.
 """
 
 from collections import defaultdict
@@ -55,7 +56,7 @@ def as_agents_word(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def counting(outcomes: Iterable[Outcome]) -> Outcome | None:
     """Of the outcomes that one agent has of a decision the one that counts."""
-    return max(outcomes, key=_rank, default=None)
+    return max((one for one in outcomes if not one.only_teaches), key=_rank, default=None)
 
 
 def observed(outcomes: Iterable[Outcome], receipts: Iterable[Recommendation]) -> list[Observed]:
@@ -81,7 +82,16 @@ def _together(members: Sequence[Outcome]) -> Iterable[Observed]:
 
 
 def completed(outcome: Outcome, others: Iterable[Outcome]) -> Outcome:
-    """A result with what the agent said of the decision, where the result says nothing of it."""
+    """A result with what the agent said of the decision, where the result says nothing of it.
+
+    A lesson that was added alone, the latest, stands in place of any other.
+    """
+    others = list(others)
+    added = [o for o in others if o.lesson and not o.is_described]
+    added = [o for o in added if o.only_teaches or outcome.lesson is None]
+    if added and not outcome.only_teaches:
+        latest = max(added, key=lambda o: (o.only_teaches, *o.order))
+        outcome = replace(outcome, lesson=latest.lesson)
     described = [other for other in others if other.is_described]
     if not described or (outcome.observer == "agent" and outcome.is_described):
         return outcome

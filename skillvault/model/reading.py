@@ -118,7 +118,8 @@ _LEAD = re.compile(
     r"^(?:(?:perfect|great|good|excellent|ah|okay|ok|now|however|so|but|hmm|wait|interesting|yes"
     r"|right|actually|oh)\b[,!.:]*\s+"
     r"|(?:i|we)\s+(?:can |could |now )*(?:see|noticed?|found|find|understand|discovered|realize)\b"
-    r"(?: that)?(?: the (?:issue|problem|bug|cause)(?: is)?)?\s*[-—–:,]?\s*"
+    r"(?: that)?(?: the (?:issue|problem|bug|cause)(?: is)?)?"
+    r"\s*(?:[:,]|[-—–](?![\d.$€£¥]))?\s*"
     r"|the (?:issue|problem|bug|(?:root |actual )?cause) (?:is|was)(?: that)?:?\s+"
     r"|(?:it )?turns out(?: that)?\s+|note(?: that)?:?\s+)*",
     _FLAGS,
@@ -382,7 +383,8 @@ def _steps(parts: Sequence[str]) -> int:
 
 def _discovery(part: str) -> str | None:
     """What a sentence says was seen, without what leads to it; None if it says no such thing."""
-    core = _LEAD.sub("", part.replace("**", ""), count=1).strip(" *-–")
+    core = _LEAD.sub("", part.replace("**", ""), count=1).rstrip(" *-–")
+    core = re.sub(r"^(?:[ *]|[-–](?![\d.$€£¥]))+", "", core)
     if part.endswith((":", "?", "？")) or not _fits(core, 20) or _LEANS.search(core):
         return None
     if _UNSETTLED.search(core) or PRAISE.search(core):

@@ -200,6 +200,12 @@ class Outcome(Struct, frozen=True, kw_only=True):
         return bool(self.decision.action)
 
     @property
+    def only_teaches(self) -> bool:
+        """Return True if it adds a lesson to its decision and does not say how that ended."""
+        silent = Result(status="neutral", observed_by=self.result.observed_by)
+        return self.lesson is not None and not self.is_described and self.result == silent
+
+    @property
     def is_claim_refused(self) -> bool:
         """Whether the agent claimed a success that somebody else saw fail."""
         result = self.result

@@ -21,17 +21,18 @@ _HEX = 10
 
 
 class Closing(Struct, frozen=True, kw_only=True):
-    """How a decision ended, and who saw it.
+    """How a decision ended, and who saw it; without a status a lesson alone.
 
     `details` are other keys of a result. Without a `domain` it has that of its decision; without an
     `agent` it ends the decision of who described it first. `applied` is None where nobody could see
     what was applied. `at` is when it ended, None for now.
     """
 
-    status: Status
+    status: Status | None = None
     observed_by: Observer
     summary: str = ""
     evidence: str = ""
+    lesson: str = ""
     details: Mapping[str, Any] = {}
     domain: str | None = None
     agent: str | None = None
@@ -42,9 +43,12 @@ class Closing(Struct, frozen=True, kw_only=True):
 
 
 def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, bytes]:
-    """(file name, bytes) of a result, as the inbox takes it; UsageError for an empty id."""
+    """(file name, bytes) of a result, as the inbox takes it; UsageError if it says nothing."""
     if not decision.strip():
         raise UsageError("the decision's id is empty; pass the one that its outcome has")
+    lesson = closing.lesson.strip()
+    if closing.status is None and not lesson:
+        raise UsageError("neither a status nor a lesson is given; pass one of them")
     at = closing.at or now
     raw = {
         "domain": closing.domain,
@@ -53,12 +57,14 @@ def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, b
         "result": _filled(
             {
                 **closing.details,
-                "status": closing.status,
+                "status": closing.status or "neutral",
                 "summary": closing.summary,
-                "evidence": closing.evidence,
+                # Of a lesson alone it is what the lesson rests on: nothing is said of the end.
+                "evidence": closing.evidence if closing.status else "",
                 "observed_by": closing.observed_by,
             }
         ),
+        "lesson": _filled({"do": lesson, "evidence": closing.evidence}) if lesson else None,
         "context": dict(closing.context),
         "applied": None if closing.applied is None else list(closing.applied),
         "source": _filled({"agent": closing.agent, "batch": closing.batch}),

@@ -226,10 +226,10 @@ INSTEAD: dict[str, dict[str, Typed]] = {
 # The words of a person or an agent: they are taken whatever they say.
 TAKEN = """
 answer every, answer session, close agent, close command, close ctrf, close decision, close
-evidence, close junit, distill session, fact add text, import decision, import files, install
-source, judge file, learn rule, recommend action, recommend agent, recommend decision, recommend
-pairs, recommend role, recommend stage, recommend task, record file, retract reason, run code,
-search text, skill reject reason, undo reason
+evidence, close junit, close lesson, distill session, fact add text, import decision, import files,
+install source, judge file, learn rule, recommend action, recommend agent, recommend decision,
+recommend pairs, recommend role, recommend stage, recommend task, record file, retract reason,
+run code, search text, skill reject reason, undo reason
 """
 # Names of what there is, ids, times and places: a token is none, and most are refused.
 LOOKED_UP = """
@@ -338,8 +338,8 @@ TOOL_TEXTS: dict[str, dict[str, Any]] = {
 
 # What an agent says, and what it names of what there is.
 TOLD = """
-answer reply, answer session, learn rule, recommend agent, recommend decision, recommend task,
-record outcome
+answer reply, answer session, close lesson, learn rule, recommend agent, recommend decision,
+recommend task, record outcome
 """
 ASKED_FOR = """
 answer key, approve name, close decision, close domain, close evidence, get name, next_question

@@ -111,3 +111,26 @@ def test_ids_do_not_depend_on_the_new_keys_place_in_the_format() -> None:
     one = seen()
     assert one.received == seen().received
     assert one.extra == one.result.extra == {}
+
+
+def added(day: int, do: str) -> Outcome:
+    """A lesson that was added to the decision afterwards."""
+    result = {"status": "neutral", "observed_by": "person"}
+    fields: dict[str, Any] = {"decision": {"id": "d-1"}, "result": result, "source": {}}
+    return outcome(raw(day, **fields, lesson={"do": do}))
+
+
+@pytest.mark.parametrize("said", [claimed(), claimed(lesson={"do": "retry"})])
+def test_a_lesson_that_was_added_stands_in_every_result_and_never_counts(said: Outcome) -> None:
+    lessons = [added(2, "Mock the clock."), added(3, "Freeze the clock.")]
+    for results in ([said], [said, seen()]):
+        for order in permutations([*results, *lessons]):
+            joined = observed(order, [])
+            (counted,) = (one.outcome for one in joined if one.counts)
+            assert counted.id == results[-1].id
+            assert counted.result.status == results[-1].result.status
+            assert counted.lesson == lessons[-1].lesson  # the latest
+
+
+def test_a_lesson_counts_as_no_result_where_nothing_else_is_known() -> None:
+    assert counting([added(1, "Mock the clock.")]) is None

@@ -318,10 +318,12 @@ def _statement(statement: Statement, kind: str) -> dict[str, Any]:  # noqa: PLR0
 
 def _cause(cause: Cause, group: str, others: str) -> dict[str, Any]:
     """A cause, with who shows it of which group, and how many of the others say it too."""
+    stating = len(set(cause.stated_by).difference(cause.against))
     return {
         "kind": cause.kind,
         "quote": cause.quote,
         "shown_by": f"{group}: {count_of(len(cause.shown_by), cause.of)}",
+        **({"quote_stated_by": stating} if 0 < stating < len(cause.shown_by) else {}),
         "said_too_by": f"{others}: {len(cause.against)}",
         **_supposed(cause),
         **({"report": True} if cause.report else {}),

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from skillvault.judge.offline.lines import HEADINGS, ranked_lines, sections_of
 from skillvault.judge.offline.speech import (
     amount_in,
-    figured,
     fitting,
     plain,
     sentence,
@@ -137,7 +136,7 @@ def _gist(statement: Statement, kind: SkillKind) -> str:  # noqa: PLR0911 (one a
         case Rule():
             return " and ".join(map(_condition_briefly, statement.separation.conditions))
         case RefusedAnswers():
-            return f"refused {listed(figured(value, 20) for value, _ in statement.refused[:3])}"
+            return f"refused {listed(plain(value, 20) for value, _ in statement.refused[:3])}"
         case Extreme():
             verb = "lost" if statement.score < 0 else "gained"
             return f"{verb} {percent(abs(statement.score)).lstrip('+')}"

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 
 from skillvault.judge.offline.speech import (
     amount_of,
-    figured,
     held_for,
     plain,
     quoted,
@@ -136,7 +135,7 @@ def refused_line(statement: RefusedAnswers, brief: Findings) -> str:
         unnamed = "a task that was not recorded"
         task = f"“{whole(statement.task, _TASK)}”" if statement.task else unnamed
     answers = [
-        f"{figured(value)} ({count} run{'s' * (count > 1)})"
+        f"{plain(value)} ({count} run{'s' * (count > 1)})"
         for value, count in statement.refused[:_ANSWERS]
     ]
     if len(statement.refused) > _ANSWERS:
@@ -219,14 +218,21 @@ def cause_line(cause: Cause, brief: Findings, kind: SkillKind | None = None) -> 
 
 
 class _Counts:
-    """How often outcomes of a subject show a cause, and how often otherwise."""
+    """How often outcomes of a subject state what a cause quotes, and how often otherwise.
+
+    `all` are those of the same kind, and `like` says how many of them differ in figures alone.
+    """
 
     def __init__(self, cause: Cause, brief: Findings, kind: SkillKind) -> None:
         status, self.verb = _ENDS[kind]
         outcomes = brief.account.outcomes
         self.of = sum(outcome.result.status == status for outcome in outcomes)
-        self.shown = max(cause.agreeing, len(cause.shown_by))
-        self.against = len(cause.against)
+        self.all = max(cause.agreeing, len(cause.shown_by))
+        opposed = set(cause.stated_by).intersection(cause.against)
+        self.shown = len(cause.stated_by) - len(opposed) if cause.stated_by else self.all
+        self.against = len(opposed) if cause.stated_by else len(cause.against)
+        more = self.all - self.shown
+        self.like = f"; {more} more with other figures" if more and cause.alike else ""
         self.others = sum(o.result.status not in (status, "neutral") for o in outcomes)
         self.other_verb = "succeeded" if status == "failure" else "failed"
         self.report = "; report" if cause.report else ""
@@ -244,12 +250,22 @@ class _Counts:
         return f"{self.shown} that {self.verb}{against}"
 
     @property
+    def before_example(self) -> str:
+        """How a quotation follows the count of its kind: as all there is, or as one of several."""
+        return ": " if self.shown == self.all else ", as in "
+
+    @property
+    def of_kind(self) -> str:
+        """`2 of 3 that failed`: all that show the kind, whatever the words."""
+        return str(self) if self.of == 1 else f"{count_of(self.all, self.of)} that {self.verb}"
+
+    @property
     def in_brackets(self) -> str:
         """`2 of 3 that failed and 1 of 4 that succeeded`; "" if there is but one outcome."""
         if self.against:
             otherwise = f"{count_of(self.against, self.others)} that {self.other_verb}"
-            return f" ({self} and {otherwise}{self.report})"
-        return "" if self.of == 1 else f" ({self}{self.report})"
+            return f" ({self} and {otherwise}{self.like}{self.report})"
+        return "" if self.of == 1 else f" ({self}{self.like}{self.report})"
 
 
 def _quote(cause: Cause) -> str:
@@ -258,31 +274,31 @@ def _quote(cause: Cause) -> str:
 
 def _lesson(cause: Cause, counts: _Counts) -> str:
     whose = "supposed by" if cause.supposed else "the lesson of"
-    return f"{whole(cause.quote, 300)} ({whose} {counts})"
+    return f"{whole(cause.quote, 300)} ({whose} {counts}{counts.like})"
 
 
 def _error(cause: Cause, counts: _Counts) -> str:
-    lead = "ended like this:" if counts.shown > 1 else "ended with"
+    lead = "ended like this:" if counts.all > 1 else "ended with"
     return f"{lead} “{whole(cause.quote, 300)}”{counts.in_brackets}"
 
 
 def _stopped(cause: Cause, counts: _Counts) -> str:  # noqa: ARG001 (every kind is told so)
     return (
         "do not end on an announced step or while something runs: carry it out, look at its "
-        f"result, then report ({counts} ended so)"
+        f"result, then report ({counts.of_kind} ended so)"
     )
 
 
 def _unchecked(cause: Cause, counts: _Counts) -> str:
     is_told = is_concrete(cause.quote) and not is_narration(cause.quote)
-    words = f": {_quote(cause)}" if is_told else ""
-    return f"check before going on; {counts} went on unchecked{words}"
+    words = f"{counts.before_example}{_quote(cause)}" if is_told else ""
+    return f"check before going on; {counts.of_kind} went on unchecked{words}"
 
 
 def _exposed(cause: Cause, counts: _Counts) -> str:
     is_told = cause.alike and cause.quote and not is_narration(cause.quote)
-    words = f": {_quote(cause)}" if is_told else ""
-    return f"name a way out before acting; {counts} had none{words}"
+    words = f"{counts.before_example}{_quote(cause)}" if is_told else ""
+    return f"name a way out before acting; {counts.of_kind} had none{words}"
 
 
 def _guess(cause: Cause, counts: _Counts) -> str:
@@ -302,11 +318,11 @@ def _ground(cause: Cause, counts: _Counts) -> str:
 
 
 def _found(cause: Cause, counts: _Counts) -> str:
-    return f"{_quote(cause)} (told by {counts.tellers}{counts.report})"
+    return f"{_quote(cause)} (told by {counts.tellers}{counts.like}{counts.report})"
 
 
 def _check(cause: Cause, counts: _Counts) -> str:
-    return f"{_quote(cause)} (a check of {counts.tellers}{counts.report})"
+    return f"{_quote(cause)} (a check of {counts.tellers}{counts.like}{counts.report})"
 
 
 _CAUSES: Mapping[InsightKind, Callable[[Cause, _Counts], str]] = {

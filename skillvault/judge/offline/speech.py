@@ -5,18 +5,10 @@ import re
 from skillvault.model.records import Outcome
 from skillvault.model.text.text import OPEN_WORDS, figure, inert, percent
 
-_SIGNED = re.compile(r"-[\d.]")
-
 
 def quoted(text: str, limit: int = 140) -> str:
     """Foreign text as one quoted line that cannot pass for structure."""
     return f"“{inert(text, limit)}”"
-
-
-def figured(value: str, limit: int = 60) -> str:
-    """A foreign value inside a sentence of ours; a sign in front of a number is part of it."""
-    sign = "-" if _SIGNED.match(value) else ""
-    return sign + inert(value.lstrip("-"), limit) if sign else inert(value, limit)
 
 
 def plain(text: str, limit: int = 60) -> str:

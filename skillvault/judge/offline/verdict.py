@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from skillvault.judge.offline.citations import figures_of
 from skillvault.judge.offline.grounds import Statement, statements_of
-from skillvault.judge.offline.speech import figured, plain, quoted
+from skillvault.judge.offline.speech import plain, quoted
 from skillvault.model.brief import WARNING, Opinion, Verdict, warnings_of
 from skillvault.model.reading import NOTE, Reading, read
 from skillvault.model.records import Decision, Outcome, Scalar, Skill
@@ -216,7 +216,7 @@ def _untold(seen: _Seen) -> tuple[str, ...]:
 def _shown(value: Scalar) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return figure(value) if isinstance(value, int | float) else figured(str(value), 40)
+    return figure(value) if isinstance(value, int | float) else plain(str(value), 40)
 
 
 _MOST = 4

@@ -104,7 +104,7 @@ _UNTOLD = frozenset({"answer", "certainty"})
 # That several rest on something each of its own changes no decision.
 _TOLD_ALIKE = frozenset({"guess", "risk", "ground"})
 _BY_KIND = frozenset({"stopped", "unchecked", "exposed"})  # a quote is but an example
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"(?:(?<!\w)[-−–])?\w+")
 # The surer one can act on it, the higher a cause stands among those that are as frequent.
 _ACTED_ON = (
     *("lesson", "error", "stopped", "unchecked", "exposed", "guess", "found", "check"),

@@ -9,7 +9,10 @@ from skillvault.model.brief import RefusedAnswers
 from skillvault.model.records import Outcome
 
 # A figure begins at its sign or first digit: else each digit of a long one would be a beginning.
-_NUMBER = r"(?:[-−–+]|(?<![\d,_]))(?:[$€£¥]\s?)?\d[\d,_]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?:\s?%)?"
+_NUMBER = (
+    r"(?:[-−–+]|(?<![\d,_]))(?:[$€£¥]\s?)?(?:\d[\d,_]*(?:\.\d+)?|(?<!\.)\.\d+)"
+    r"(?:[eE][-+]?\d+)?(?:\s?%)?"
+)
 _MARKED = (
     r"\*\*(?P<bold>[^*\n]{1,60})\*\*|`(?P<code>[^`\n]{1,60})`"
     r"|[\"“](?P<said>[^\"”\n]{1,60})[\"”]"
@@ -81,9 +84,15 @@ _WORDS = 5  # of a phrase that is an answer; more are a sentence
 
 
 def answer_of(outcome: Outcome) -> str | None:
-    """The last value that a run gives as its answer; None if it gives none."""
+    """The last value that a run gives as its answer, as it is compared; None if it gives none."""
+    text = answer_text(outcome)
+    return None if text is None else normal_value(text)
+
+
+def answer_text(outcome: Outcome) -> str | None:
+    """The last value that a run gives as its answer, as it gave it: with its sign and unit."""
     if outcome.result.answer:
-        return normal_value(outcome.result.answer)
+        return _unmarked(outcome.result.answer)
     own = (outcome.decision.report, outcome.decision.reasoning)
     given = next((value for text in own if (value := _last_given(text))), None)
     return given or _last(_given(outcome.result.evidence, (_FIELD, _FILE)))
@@ -94,7 +103,7 @@ def _last_given(text: str) -> str | None:
     last = text.strip().rpartition("\n")[2]
     line = _LONE.fullmatch(last) if len(last) <= _LINE else None
     return _last(_given(text, (*_GIVEN, _FIELD, _FILE))) or (
-        normal_value(line["number"]) if line else None
+        _unmarked(line["number"]) if line else None
     )
 
 
@@ -115,7 +124,7 @@ def _given(text: str, patterns: Iterable[re.Pattern[str]]) -> Iterator[tuple[int
 def _value(match: re.Match[str]) -> str | None:
     found = match.groupdict()
     if number := found.get("number"):
-        return normal_value(number)
+        return _unmarked(number)
     names = ("bold", "code", "said", *(["words"] if _ANSWER.search(match[0]) else []))
     said = next((found[name] for name in names if found.get(name)), "")
     plain = said.strip().strip("*`\"'“”").strip()
@@ -123,12 +132,17 @@ def _value(match: re.Match[str]) -> str | None:
         return None
     if not re.search(r"\w", plain) or len(plain.split()) > _WORDS:
         return None
-    return normal_value(plain)
+    return _unmarked(plain)
+
+
+def _unmarked(value: str) -> str:
+    """A value as it was written, without marks around it."""
+    return " ".join(value.split()).lstrip(_MARKS).rstrip(f"{_MARKS}.,")
 
 
 def normal_value(value: str) -> str:
-    """A value as it is compared and told: `1,240.50` and `1240.5` are one."""
-    text = " ".join(value.split()).lstrip(_MARKS).rstrip(f"{_MARKS}.,")
+    """A value as it is compared: `1,240.50` and `1240.5` are one."""
+    text = _unmarked(value)
     plain = _UNIT.sub(r"\1", text).replace("−", "-").replace("–", "-")
     number, percent = plain.removesuffix("%").rstrip(), "%" if plain.endswith("%") else ""
     if _GROUPED.fullmatch(number):
@@ -149,13 +163,16 @@ def refused_answers(
 ) -> Iterator[RefusedAnswers]:
     """What was refused, task by task: never what a success of the same task gave.
 
-    `tasks` says what was asked, by outcome id.
+    `tasks` says what was asked, by outcome id. A value stands as the first that gave it wrote it.
     """
     by_task: dict[str, list[tuple[Outcome, str]]] = {}
-    for outcome in outcomes:
-        if answer := answer_of(outcome):
-            task = " ".join(tasks.get(outcome.id, "").split())
+    words: dict[tuple[str, str], str] = {}
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.order):
+        if text := answer_text(outcome):
+            task, answer = " ".join(tasks.get(outcome.id, "").split()), normal_value(text)
             by_task.setdefault(task, []).append((outcome, answer))
+            if outcome.result.status == "failure":
+                words.setdefault((task, answer), text)
     for task, given in sorted(by_task.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         accepted = {answer for outcome, answer in given if outcome.result.status == "success"}
         refused = [
@@ -167,6 +184,11 @@ def refused_answers(
         if counts:
             yield RefusedAnswers(
                 task=task,
-                refused=tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))),
+                refused=tuple(
+                    (words[task, answer], count)
+                    for answer, count in sorted(
+                        counts.items(), key=lambda pair: (-pair[1], pair[0])
+                    )
+                ),
                 shown_by=tuple(outcome_id for outcome_id, _ in refused),
             )

@@ -38,6 +38,8 @@ _ID = re.compile(r"\b(?=[\w-]*\d)(?:0x)?[0-9a-fA-F-]{8,}\b|\b[A-Z]{2,}[-_]\d+\b"
 _QUOTED = re.compile(r"\"[^\"]{1,60}\"|'[^']{1,60}'|`[^`]{1,60}`")
 _NUMBER = re.compile(r"[-+]?\d[\d.,:_]*")
 
+_SIGNED = re.compile(r"(?:(?<!\w)[-−–+])?[$€£¥]?\d[\d.,:_]*(?:\s?[%‰])?")
+
 _SPEAKS = 3  # words of a message that says something without the names that it quotes
 _LINE = 300  # characters of a message that are compared
 _WORD = re.compile(r"\w+")
@@ -53,6 +55,12 @@ def signature(message: str) -> str:
     plain = _PATH.sub(" ", unquoted if len(unquoted.split()) > _SPEAKS else line)
     plain = _ID.sub(" ", plain)
     return " ".join(_NUMBER.sub(" ", plain).casefold().split())
+
+
+def figures_in(statement: str) -> tuple[str, ...]:
+    """The figures of a statement in their order, each with its sign and unit."""
+    figures = (match.rstrip(".,:") for match in _SIGNED.findall(statement))
+    return tuple(re.sub(r"[−–]", "-", re.sub(r"[\s+]", "", figure)) for figure in figures)
 
 
 def own_values(outcome: Outcome) -> tuple[str, ...]:
@@ -110,21 +118,27 @@ class _Material(NamedTuple):
     """Which outcomes are looked at, and which of all say a statement: its wording -> their ids.
 
     `ended_so` are all that ended as they did; `agreeing` are of these, `others` ended otherwise.
+    Of each statement the figures stand beside its outcome.
     """
 
     members: Collection[str]
     ended_so: Collection[str]
-    agreeing: Mapping[frozenset[str], list[str]]
-    others: Mapping[frozenset[str], list[str]]
+    agreeing: Mapping[frozenset[str], list[tuple[str, tuple[str, ...]]]]
+    others: Mapping[frozenset[str], list[tuple[str, tuple[str, ...]]]]
 
 
-def _by_wording(outcomes: Iterable[Outcome]) -> dict[frozenset[str], list[str]]:
-    holders: dict[frozenset[str], list[str]] = defaultdict(list)
+def _by_wording(
+    outcomes: Iterable[Outcome],
+) -> dict[frozenset[str], list[tuple[str, tuple[str, ...]]]]:
+    """Wording -> (outcome, the figures beside it) of each statement."""
+    holders: dict[frozenset[str], list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
     for outcome in outcomes:
         own = own_values(outcome)
         statements = stated(outcome.decision.reasoning)
-        for wording in {w for statement in statements for w in _wordings(statement, own)}:
-            holders[wording].append(outcome.id)
+        for statement in statements:
+            figures = figures_in(statement)
+            for wording in set(_wordings(statement, own)):
+                holders[wording].append((outcome.id, figures))
     return holders
 
 
@@ -168,9 +182,12 @@ def _of_whole_kind(kind: InsightKind, pairs: Sequence[Shown], material: _Materia
     example = max(
         ordered, key=lambda pair: (kind == "claim" and substance(pair[1].quote), _order(pair))
     )
+    form, figures = form_of(*example), figures_in(example[1].quote)
+    same = (o.id for o, i in ordered if form_of(o, i) == form and figures_in(i.quote) == figures)
     return Cause(
         kind=kind,
         quote=example[1].quote,
+        stated_by=tuple(sorted(same)),
         shown_by=tuple(o.id for o, _ in ordered if o.id in material.members),
         of=len(material.members),
         agreeing=len(ordered),
@@ -220,18 +237,26 @@ def _cause(kind: InsightKind, pairs: Sequence[Shown], material: _Material) -> Ca
     shown_by = every.intersection(material.members)
     agreeing = every.intersection(material.ended_so)
     against = every - agreeing
+    quote = _quote([pair for pair in pairs if pair[0].id in material.members] or pairs)
+    figures = figures_in(quote)
+    same = kind == "answer"  # of which the form is the value
+    stated_by = {o.id for o, i in pairs if same or figures_in(i.quote) == figures}
     if kind in REASONED:
         wordings = {
             wording
             for outcome, insight in pairs
             for wording in _wordings(insight.quote, own_values(outcome))
         }
-        agreeing |= {name for wording in wordings for name in material.agreeing.get(wording, ())}
+        worded = {said for wording in wordings for said in material.agreeing.get(wording, ())}
+        otherwise = {said for wording in wordings for said in material.others.get(wording, ())}
+        agreeing |= {name for name, _ in worded}
         shown_by |= agreeing.intersection(material.members)
-        against |= {name for wording in wordings for name in material.others.get(wording, ())}
+        against |= {name for name, _ in otherwise}
+        stated_by |= {name for name, beside in worded | otherwise if beside == figures}
     return Cause(
         kind=kind,
-        quote=_quote([pair for pair in pairs if pair[0].id in material.members] or pairs),
+        quote=quote,
+        stated_by=tuple(sorted(stated_by)),
         shown_by=tuple(sorted(shown_by)),
         of=len(material.members),
         agreeing=len(agreeing),

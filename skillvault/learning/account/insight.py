@@ -6,7 +6,7 @@ Nothing here compares outcomes: the same outcome gives the same insights in what
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from skillvault.learning.account.answers import answer_of
+from skillvault.learning.account.answers import answer_text
 from skillvault.model.brief import Insight, InsightKind
 from skillvault.model.reading import (
     PRAISE,
@@ -48,7 +48,7 @@ def _lesson(outcome: Outcome) -> Insight | None:
 
 def _fault(outcome: Outcome) -> Iterator[Insight | None]:
     """Why a failure failed: what the result says, what was answered, what the reasoning shows."""
-    reason, answer = how(outcome), answer_of(outcome)
+    reason, answer = how(outcome), answer_text(outcome)
     reading = read(outcome.decision.reasoning)
     yield Insight(kind="error", quote=reason) if reason else None
     yield Insight(kind="answer", quote=answer) if answer else None

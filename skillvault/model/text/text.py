@@ -168,11 +168,15 @@ def cut_between_words(text: str, limit: int) -> str:
     return text[:end]
 
 
+# Marks of structure at the beginning of a line; a sign in front of its number is none.
+_MARKERS = re.compile(r"^(?:[#>|*=]+\s*|[-+]+(?![-+.$€£¥]*\d)\s*|\d+[.)]\s+)+")
+
+
 def flat(text: str) -> str:
-    """Text as one line that cannot pass for structure of markdown or tags."""
+    """Text as one line that cannot pass for structure of markdown or tags; signs stay."""
     line = re.sub(r"`{3,}|~{3,}|-{3,}|\*\*", " ", " ".join(cleaned(text).split()))
     line = _TAG.sub(r"‹\1›", line).replace("<", "‹").strip()
-    return " ".join(re.sub(r"^(?:[#>|*+=-]+\s*|\d+[.)]\s+)+", "", line).split())
+    return " ".join(_MARKERS.sub("", line).split())
 
 
 def inert(text: str, limit: int) -> str:

@@ -13,7 +13,7 @@ from skillvault.model.records import Outcome, Recommendation
 from skillvault.vault.index.rows import bound, decoded
 
 _CHUNK = 500
-_OF_FILES = "select distinct decision from {} where decision is not null and n in (%s)"
+_OF_FILES = "select distinct decision from {} where n in (%s)"
 _MEMBERS = """
 select f.path, f.blob, coalesce(w.value, f.value), f.value, o.counts
 from outcome o join file f on f.n = o.n left join own w on w.n = o.n
@@ -25,8 +25,7 @@ where r.decision = ? and f.value is not null order by r.id
 """
 # Nothing joins an outcome that is described, alone of its decision, and as it says itself.
 _SEVERAL = """
-select decision from outcome where decision is not null group by decision
-having count(*) > 1 or min(action) = ''
+select decision from outcome group by decision having count(*) > 1 or min(action) = ''
 """
 _ALONE = """
 select count(*) = 1 and min(o.action) != '' and min(o.counts) = 1 and max(w.n) is null
@@ -35,10 +34,6 @@ from outcome o left join own w on w.n = o.n
 left join file r on r.ref_id = o.id and r.ref_kind = 'retraction' where o.decision = ?
 """
 _RETRACTED = "select 1 from file where ref_kind = 'retraction' and ref_id = ?"
-_OF_NO_DECISION = """
-select f.path, f.blob, f.value, o.counts from outcome o join file f on f.n = o.n
-where o.id = ? and o.decision is null and f.value is not null
-"""
 
 
 class Joined(NamedTuple):
@@ -74,7 +69,7 @@ def decisions_of_several(database: sqlite3.Connection) -> list[str]:
 
 def decisions_named(database: sqlite3.Connection, outcomes: Iterable[str]) -> set[str]:
     """The decisions of these outcomes."""
-    query = "select decision from outcome where decision is not null and id = ?"
+    query = "select decision from outcome where id = ?"
     rows = (database.execute(query, [bound(name)]) for name in outcomes)
     return {decision for found in rows for (decision,) in found}
 
@@ -83,16 +78,6 @@ def all_retracted(database: sqlite3.Connection) -> list[str]:
     """The outcomes that were retracted."""
     query = "select distinct ref_id from file where ref_kind = 'retraction' order by 1"
     return [name for (name,) in database.execute(query)]
-
-
-def retracted_anew(database: sqlite3.Connection, outcomes: Iterable[str]) -> Iterator[Joined]:
-    """Those of these outcomes of no decision that count and should not, or the other way."""
-    for name in outcomes:
-        counts = not _is_retracted(database, name)
-        for path, blob, value, shown in database.execute(_OF_NO_DECISION, [bound(name)]).fetchall():
-            record = _decoded_outcome(value)
-            if record is not None and bool(shown) != counts:
-                yield Joined(path, blob, record, None, counts)
 
 
 def _is_retracted(database: sqlite3.Connection, outcome: str) -> bool:

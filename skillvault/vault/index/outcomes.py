@@ -95,7 +95,7 @@ class Outcomes(Folder[Outcome]):
         return sorted(self._reader.records(rows, Outcome), key=lambda outcome: outcome.order)
 
     def by_decision(self, decision: str) -> list[Outcome]:
-        """The outcomes that name a decision."""
+        """The outcomes of a decision; the id of one without a decision's id stands for that."""
         rows = self._reader.rows(_joined("decision = ?"), [decision])
         return self._reader.records(rows, Outcome)
 
@@ -107,6 +107,17 @@ class Outcomes(Folder[Outcome]):
         """Those of these outcomes in whose place another one of their decision counts."""
         query = "select id from outcome where not counts and id in {}"
         return {name for (name,) in self._reader.rows_in(query, ids)}
+
+    def failures_without_lesson(self, ids: Iterable[str]) -> list[Outcome]:
+        """What counts of these outcomes' decisions, failed and has no lesson; trusted, by time."""
+        query = (
+            f"{FILES} join outcome o on f.n = o.n join outcome said on said.decision = o.decision "
+            "and said.agent is o.agent and said.trust = o.trust "
+            "where o.status = 'failure' and o.counts and o.trust = 'local' and said.id in {}"
+        )
+        outcomes = self._reader.records(self._reader.rows_in(query, ids), Outcome)
+        silent = {outcome.id: outcome for outcome in outcomes if outcome.lesson is None}
+        return sorted(silent.values(), key=lambda outcome: outcome.order)
 
     def untrusted(self, ids: Iterable[str]) -> set[str]:
         """Those of these outcomes, and of these recommendations, that are untrusted."""
@@ -203,7 +214,7 @@ class Recommendations(Topic):
     def latest_decisions(self, beginning: str, limit: int) -> list[str]:
         """The decisions whose ids begin so, of recommendations and outcomes, the latest first."""
         both = " union all ".join(
-            f"select decision, at from {table} where substr(decision, 1, ?) = ?"
+            f"select decision, at from {table} where decision != id and substr(decision, 1, ?) = ?"
             for table in ("recommendation", "outcome")
         )
         query = f"select decision from ({both}) group by decision order by max(at) desc limit ?"

@@ -118,7 +118,8 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
         case Outcome():
             source, decision = parsed.source, parsed.decision
             came = (parsed.trust, micros(parsed.occurred_at), parsed.event_id, source.session)
-            said = (decision.id, parsed.result.status, decision.task, source.agent)
+            # Without an id of its own a decision is known by its outcome's.
+            said = (decision.id or ref.id, parsed.result.status, decision.task, source.agent)
             # It counts, as long as no other of its decision is known.
             yield "outcome", ref.id, *parsed.subject, *came, *said, True
             # What else may make one episode of several decisions: when, in which batch, on what.

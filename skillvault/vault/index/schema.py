@@ -123,19 +123,11 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: d
     refs = filter(None, map(layout.ref_of, files))
     outcomes = {ref.id for ref in refs if ref.kind in ("outcome", "retraction")}
     join(database, named | decisions.decisions_named(database, outcomes), marks)
-    show_joined(database, decisions.retracted_anew(database, sorted(outcomes)), marks)
 
 
 def join(database: sqlite3.Connection, named: Iterable[str], marks: dirty.Marks) -> None:
     """Show the outcomes of these decisions as they stand together."""
-    show_joined(database, decisions.joined_anew(database, named), marks)
-
-
-def show_joined(
-    database: sqlite3.Connection, outcomes: Iterable[decisions.Joined], marks: dirty.Marks
-) -> None:
-    """Show outcomes otherwise than they are now."""
-    for one in list(outcomes):
+    for one in list(decisions.joined_anew(database, named)):
         numbers = _set(database, {one.path: (one.blob, one.outcome)}, marks)
         for n in numbers.values():
             database.execute("update outcome set counts = ? where n = ?", [one.counts, n])
@@ -148,7 +140,6 @@ def join_all(database: sqlite3.Connection, marks: dirty.Marks) -> None:
     retracted = decisions.all_retracted(database)
     named = {*decisions.decisions_of_several(database)}
     join(database, named | decisions.decisions_named(database, retracted), marks)
-    show_joined(database, decisions.retracted_anew(database, retracted), marks)
 
 
 def _set(

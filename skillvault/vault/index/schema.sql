@@ -45,7 +45,7 @@ create index outcome_subject on outcome
 create index outcome_domain on outcome (domain, at, id, trust);
 create index outcome_event on outcome (event) where event is not null;
 create index outcome_session on outcome (session, trust) where session is not null;
-create index outcome_decision on outcome (decision, at, id) where decision is not null;
+create index outcome_decision on outcome (decision, at, id);
 create virtual table said using fts5(text, content = '', detail = none, columnsize = 0);
 create table recommendation (
     n integer primary key, id text, decision text, trust text, task text, agent text, at integer);

@@ -556,6 +556,9 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     concurrency: Annotated[
         int, Meta(ge=1, le=32, description="The most outcomes judged at once.")
     ] = 4
+    reasoning_characters: Annotated[
+        int, Meta(ge=200, description="The most characters of a reasoning beside a skill's text.")
+    ] = 2000
     prices: Annotated[
         dict[str, tuple[float, float]],
         Meta(description="Dollars per million tokens in and out, for models we have no price for."),

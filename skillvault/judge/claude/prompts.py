@@ -219,16 +219,20 @@ def skill_request(brief: Brief) -> tuple[str, dict[str, Any], tuple[str, ...]]:
     return prompt, material, headings
 
 
-def surroundings(brief: Brief, plain: Draft) -> dict[str, Any]:
+def surroundings(brief: Brief, plain: Draft, limit: int) -> dict[str, Any]:
     """What else is told of a brief: words that change without what it is about.
 
-    `plain` is the offline judge's text.
+    `plain` is the offline judge's text, `limit` the most characters of a reasoning.
     """
     shown: dict[str, Any] = {}
-    if isinstance(brief, Findings):
-        account = brief.account
-        latest = brief.significant[-_SHOWN:]
-        shown["latest"] = [_in_a_line(o, account.evaluations) for o in latest]
+    findings = brief.together if isinstance(brief, Agreement) else brief
+    if isinstance(findings, Findings):
+        evaluations = findings.account.evaluations
+        latest = findings.significant[-_SHOWN:]
+        names = {outcome.id for outcome in findings.significant}
+        others = [o for o in findings.account.outcomes if o.id not in names][-_SHOWN:]
+        shown["latest"] = [_in_full(o, evaluations.get(o.id), limit) for o in latest]
+        shown["others"] = [_in_a_line(outcome, evaluations) for outcome in others]
     if isinstance(brief, Recurrence):
         shown["evaluations"] = [_evaluated(evaluation) for evaluation in brief.evaluations[:_SHOWN]]
     if isinstance(brief, Period):
@@ -348,6 +352,19 @@ def _period(brief: Period) -> dict[str, Any]:
         "last": brief.outcomes[-1].id,
         "stood_out": [_statement(outlier, "warning") for outlier in brief.outliers],
     }
+
+
+def _in_full(outcome: Outcome, evaluation: Evaluation | None, limit: int) -> dict[str, Any]:
+    """A decision with its context, what became of it, and what was concluded."""
+    told = ended(outcome)
+    told["decision"] = _capped(told["decision"], limit)
+    told["result"] = _capped(told["result"], _LINE)
+    if evaluation is not None:
+        told["judgement"] = {key: value for key, value in _evaluated(evaluation).items() if value}
+    if outcome.lesson is not None:
+        parts = (outcome.lesson.when, outcome.lesson.do, outcome.lesson.because)
+        told["lesson"] = shorten(", ".join(filter(None, parts)), _LINE)
+    return told
 
 
 def _in_a_line(outcome: Outcome, evaluations: Mapping[str, Evaluation]) -> str:

@@ -202,7 +202,8 @@ class Questions:
         subject = asking.subject_of(brief)
         matter = Matter(prompt, subject, _material_digest(material))
         reader = SkillReader(brief, plain, headings)
-        request = {"sections": list(headings), **asking.surroundings(brief, plain), **material}
+        around = asking.surroundings(brief, plain, self.rules.reasoning_characters)
+        request = {"sections": list(headings), **around, **material}
         of_sessions = isinstance(brief, SessionExcerpt)
         shape = SessionReply if of_sessions else SkillReply
         reading = (shape, reader.check_figures, reader.draft)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from skillvault.api import Vault
+from skillvault.judge.claude.figures import Shown, unsupported
 from skillvault.model.records import Commit
 from tests.conftest import NOW
 from tests.given import as_file, trade
@@ -215,14 +216,43 @@ def test_a_strategy_is_asked_for_with_its_text_the_facts_and_a_line_an_outcome(
     assert all(line.count("\n") == 0 and len(line) <= 240 for line in request["outcomes"])
 
 
-def test_the_outcomes_of_an_account_are_told_in_a_line_each(claudes: Vault, api: Server) -> None:
-    long = {"score": -0.2, "summary": "stopped out", "evidence": "a line of the log\n" * 500}
-    learned(claudes, trade(0, result=long), trade(1, -0.2))
-    latest = record(texts(api)[-1])["latest"]
-    assert [line.partition(":")[0] for line in latest] == [
-        f"2026-11-0{day} open_long on SOL-PERP" for day in (1, 2)
+def test_a_text_is_asked_for_with_all_that_is_known_of_its_outcomes(
+    claudes: Vault, api: Server
+) -> None:
+    reasoning = "Funding is 0.05 %, so I enter with 40 % of the account. " * 60
+    lost = {"amount": -250, "entry_value": 1000, "unit": "USD", "evidence": "a line\n" * 500}
+    made_at = "2026-11-01T06:00:00Z"
+    learned(
+        claudes,
+        trade(
+            0,
+            result=lost,
+            context={"funding": 0.0731, "regime": "choppy"},
+            decision__reasoning=reasoning,
+            decision__made_at=made_at,
+        ),
+        trade(1, -0.2),
+        trade(2, 0.05),
+    )
+    request = next(r for r in map(record, texts(api)) if "latest" in r and len(r["latest"]) == 2)
+    first, _ = request["latest"]
+    told = first["decision"]
+    assert (told["domain"], told["action"], told["target"]) == ("perps", "open_long", "SOL-PERP")
+    assert told["entry_value"] == 1000
+    assert told["context"] == {"funding": 0.0731, "regime": "choppy"}
+    assert 1900 < len(told["reasoning"]) <= 2010
+    assert first["result"]["amount"] == -250
+    assert first["result"]["score_in_percent"] == "-25.0 %"
+    assert "held" in first["result"]
+    assert len(first["result"]["evidence"]) < 300
+    assert first["judgement"].keys() >= {"insight", "better_approach", "weaknesses"}
+    assert [line.partition(":")[0] for line in request["others"]] == [
+        "2026-11-03 open_long on SOL-PERP"
     ]
-    assert all(len(line) <= 240 for line in latest)
+    shown = Shown(json.dumps(request, ensure_ascii=False))
+    honest = "Lost 250 USD of 1,000 (25 %) at a funding of 0.0731 with 40 % of the account."
+    assert unsupported(honest, shown) == []
+    assert unsupported("Lost 331 USD at a funding of 0.0932.", shown) == ["331", "0.0932"]
 
 
 DEPLOY = {"action": "deploy", "target": "site", "reasoning": "Let me deploy this."}

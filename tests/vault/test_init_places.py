@@ -255,7 +255,8 @@ def test_links_in_a_circle_are_one_sentence_and_change_nothing(
     with pytest.raises(SystemExit):
         main()
     assert "Traceback" not in capsys.readouterr().err
-    files = {path for path in everything if "skillvault" not in path.parts[-2:]}
+    # What is the program's own in the git folder may come and go with any look.
+    files = {path for path in everything if "skillvault" not in path.parts}
     assert {path for path in below(learned.root) if path in files} == files
 
 

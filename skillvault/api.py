@@ -166,7 +166,7 @@ class Vault:
 
     @staticmethod
     def doctor(path: Path | str | None = None, *, now: datetime | None = None) -> list[Row]:
-        """What keeps the vault of `open` from working, also where it cannot be opened."""
+        """Find what keeps the vault of `open` from working, also where it cannot be opened."""
         return diagnosis.examine(None if path is None else Path(path), now or _clock())
 
     # ── the loop ─────────────────────────────────────────────────────────────────────

@@ -200,7 +200,9 @@ class VaultTools:
         result {status: success, failure or neutral; evidence}, applied, lesson {when, do, because,
         evidence}.
         """
-        return await _tool_result(lambda: self._taken(self._vault.record(outcome, by_agent=True)))
+        return await _tool_result(
+            lambda: self._recorded_of(self._vault.record(outcome, by_agent=True))
+        )
 
     async def close_tool(
         self,
@@ -224,12 +226,12 @@ class VaultTools:
                 observed_by="agent",
                 domain=domain,
             )
-            return self._taken(self._vault.close(decision, closing))
+            return self._recorded_of(self._vault.close(decision, closing))
 
         return await _tool_result(ask)
 
-    def _taken(self, report: Report) -> IntakeTold:
-        """What was recorded, and the lessons that are asked for; BadInputError for a refusal."""
+    def _recorded_of(self, report: Report) -> IntakeTold:
+        """Tell what was recorded and which lessons are asked for; BadInputError for a refusal."""
         for refused in report.quarantined:
             raise BadInputError(refused.message, code=refused.code, line=refused.line)
         recorded = [ref.id for done in report.done for ref in done.change.targets]
@@ -323,7 +325,7 @@ def _refusal(error: SkillvaultError) -> dict[str, Any]:
 
 
 def _call_error(error: ToolError) -> SkillvaultError:
-    """Why a call was refused before any tool ran: no such tool, or arguments of another shape."""
+    """Explain a call refused before any tool ran: no such tool, or arguments of another shape."""
     if not isinstance(error.__cause__, ValidationError):
         return UsageError(str(error))
     first = error.__cause__.errors(include_url=False, include_input=False)[0]
@@ -388,7 +390,7 @@ def _message_error(code: int, message: Any) -> JSONRPCError:
 
 
 def _lenient_value(line: str) -> Any:
-    """What a line holds if half of a pair of surrogates, or great depth, is no mistake."""
+    """Read a line in which half of a pair of surrogates is no mistake; None if it is no JSON."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
@@ -578,7 +580,7 @@ class VaultServer(MCPServer[Any]):
             tasks.cancel_scope.cancel()
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
-        """What a tool answers; what is refused before it runs is refused like by itself."""
+        """Call a tool; what is refused before it runs is refused as by the tool itself."""
         try:
             return await super().call_tool(name, arguments, context)
         except UnexpectedToolError:

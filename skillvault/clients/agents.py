@@ -37,5 +37,5 @@ def agent_at_work() -> str | None:
 
 
 def is_attended() -> bool:
-    """Whether a person is at the client that runs this process, as far as it says."""
+    """Return True if a person is at the client that runs this process, as far as it says."""
     return os.environ.get(_ATTENDED) != "0"

@@ -479,7 +479,7 @@ def _own_hooks(visit: Visit) -> Iterator[Row]:
 
 @cache
 def _trouble_of_python(root: Path) -> str | None:
-    """Why this Python cannot run the program in a folder as git would call it; None if it can."""
+    """Say why this Python cannot run the program in a folder as git would; None if it can."""
     command = [sys.executable, "-P", "-c", "import skillvault"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)
@@ -556,7 +556,7 @@ def _age(seconds: float) -> str:
 
 
 class Space(Struct, frozen=True):
-    """What a file system has left; `inodes` is None if it does not count them.
+    """Room that a file system has left; `inodes` is None if it does not count them.
 
     `error` is what became of a file that was made there; None if it could be written.
     """

@@ -216,7 +216,7 @@ def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:
 
 
 def _parsed(item: Received | BadInputError, run: Run) -> _InboxFile:
-    """What a file says; that anybody but the agent saw an end an agent's file cannot say."""
+    """Read a file; one of an agent cannot say that anybody else saw how it ended."""
     if isinstance(item, BadInputError):
         raise item
     values: Mapping[str, Any] = codec.incoming(item.name, item.data)

@@ -38,7 +38,7 @@ class Observed(Struct, frozen=True):
 
 
 def strength(observer: Observer, via: Via | None = None) -> tuple[bool, bool, int]:
-    """How much an observer's word counts beside others'.
+    """Rank an observer's word beside others'.
 
     What a hook tells stands below all that came without one, and above the agent's word.
     """

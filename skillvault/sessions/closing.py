@@ -21,7 +21,7 @@ _HEX = 10
 
 
 class Closing(Struct, frozen=True, kw_only=True):
-    """How a decision ended, and who saw it; without a status a lesson alone.
+    """The end of a decision, and who saw it; without a status a lesson alone.
 
     `details` are other keys of a result. Without a `domain` it has that of its decision; without an
     `agent` it ends the decision of who described it first. `applied` is None where nobody could see

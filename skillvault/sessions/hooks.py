@@ -382,7 +382,7 @@ class Hooks:
     # ── what is noted ────────────────────────────────────────────────────────────────
 
     def _prompts(self, session: SessionNotes) -> tuple[list[Prompted], list[str] | None]:
-        """What is noted of a session so far; notes that cannot be read at all are set aside."""
+        """Read what is noted of a session; notes that cannot be read at all are set aside."""
         notes, damage = noted.read_notes(session.path)
         if damage is not None and damage.line is None:
             self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)

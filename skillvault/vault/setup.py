@@ -90,7 +90,7 @@ def undone_on_failure(root: Path) -> Iterator[None]:
 
 
 def _is_committed(root: Path) -> bool:
-    """Whether a repository's HEAD has a vault."""
+    """Return True if a repository's HEAD has a vault."""
     return Git(root).answer("cat-file", "-e", f"HEAD:{layout.MARK}", ok=(0, 1, 128))[0] == 0
 
 

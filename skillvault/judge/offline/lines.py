@@ -218,7 +218,7 @@ def cause_line(cause: Cause, brief: Findings, kind: SkillKind | None = None) -> 
 
 
 class _Counts:
-    """How often outcomes of a subject state what a cause quotes, and how often otherwise.
+    """Counts of the outcomes of a subject that state what a cause quotes, and of the others.
 
     `all` are those of the same kind, and `like` says how many of them differ in figures alone.
     """
@@ -251,7 +251,7 @@ class _Counts:
 
     @property
     def before_example(self) -> str:
-        """How a quotation follows the count of its kind: as all there is, or as one of several."""
+        """Lead from the count of a kind to a quotation: as all there is, or as one of several."""
         return ": " if self.shown == self.all else ", as in "
 
     @property

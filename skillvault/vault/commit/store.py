@@ -69,10 +69,14 @@ def clear_up(root: Path, git: Git, branch: str) -> None:
         journal.unlock()
 
 
-def review_taken(git: Git, taken: Taken, branch: str) -> None:
+def clear_taken(store: Store) -> None:
     """Let go of the inbox files whose commit is in the branch; the others return."""
+    git, taken = store.git, store.taken
     commits = taken.commits()
-    if not commits or git.pause_reason(branch):
+    if not commits or not os.access(git.dirs()[0], os.W_OK):
+        return
+    branch = store.head().policy.branch
+    if git.pause_reason(branch):
         return
     tip = git.tip(branch)
     for commit in commits:
@@ -80,12 +84,6 @@ def review_taken(git: Git, taken: Taken, branch: str) -> None:
             taken.forget(commit)
         else:
             taken.put_back(commit)
-
-
-def clear_taken(store: Store) -> None:
-    """Review what was taken from the inbox of a vault, if there is any."""
-    if store.taken.commits() and os.access(store.git.dirs()[0], os.W_OK):
-        review_taken(store.git, store.taken, store.head().policy.branch)
 
 
 _TRIES = 5
@@ -230,7 +228,7 @@ class Store(threading.local):
         return marks.marked(files, origins, base.history, self.git)
 
     def stage(self, change: Change) -> StagedChange:
-        """What a change does to files, without secrets; `staged` shows them from now on."""
+        """Lay a change, without secrets, on the vault; `staged` shows its files from now on."""
         change = _without_secrets(change, self._agenda)
         self.index.begin()
         origins, growths = _origins(change, self.staged), _growths(change, self.staged)

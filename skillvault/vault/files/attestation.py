@@ -35,7 +35,7 @@ def attest_files(
 
 
 def is_attested(git_folder: Path, name: str, content: bytes) -> bool:
-    """Whether the program put these bytes into the inbox itself."""
+    """Return True if the program put these bytes into the inbox itself."""
     match = _NAME.match(name)
     place = git_folder / _KEY
     if match is None or not place.is_file():

@@ -82,7 +82,7 @@ class Inbox:
         return [name for name, entry in self._entries() if _is_file(entry)]
 
     def obstacles(self) -> dict[str, list[str]]:
-        """Why what is no file stays in the inbox -> the names of such entries, sorted."""
+        """Reason -> the sorted names of entries that stay in the inbox, as they are no files."""
         reasons: dict[str, list[str]] = {}
         for name, entry in self._entries():
             is_own = name == "untrusted" and entry.is_dir(follow_symlinks=False)

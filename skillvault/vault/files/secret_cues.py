@@ -119,7 +119,7 @@ _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
 
 
 class Cue(NamedTuple):
-    """What a secret is called that stands so, the words of which one is there, and all around it.
+    """The kind of a secret, the words of which one stands by it, and the pattern around it.
 
     The pattern is for a text in lower case: to look for either case takes ten times as long.
     """
@@ -424,7 +424,7 @@ def _is_phrase(value: _Value) -> bool:
 
 
 def _least(name: _Name, words: list[str], gap: str, length: int) -> int:
-    """How much a value must look generated of which no word says that the name has it."""
+    """Return how generated a value must look of which no word says that the name has it."""
     is_foreign = name.word not in _INNER | _ALONE
     if re.search(rf"[{_UNSPACED}]", gap):
         return 1 if name.is_password and length >= 8 else 2

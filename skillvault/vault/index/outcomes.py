@@ -109,7 +109,7 @@ class Outcomes(Folder[Outcome]):
         return {name for (name,) in self._reader.rows_in(query, ids)}
 
     def failures_without_lesson(self, ids: Iterable[str]) -> list[Outcome]:
-        """What counts of these outcomes' decisions, failed and has no lesson; trusted, by time."""
+        """Return what counts of these outcomes' decisions, failed and has no lesson; by time."""
         query = (
             f"{FILES} join outcome o on f.n = o.n join outcome said on said.decision = o.decision "
             "and said.agent is o.agent and said.trust = o.trust "

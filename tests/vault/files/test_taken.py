@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.vault.commit.store import review_taken
+from skillvault.vault.commit.store import clear_taken
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 
@@ -51,7 +51,7 @@ def test_nothing_is_decided_while_a_person_is_in_the_middle_of_something(
 ) -> None:
     person.git("checkout", "-q", "--detach")
     let_time_pass(recorded)
-    review_taken(vault.store.git, vault.store.taken, "main")
+    clear_taken(vault.store)
     assert len(list(recorded.iterdir())) == 1
 
 
@@ -61,7 +61,7 @@ def test_a_file_that_returns_replaces_none_that_arrived_since(
     person.git("reset", "-q", "--hard", "HEAD~1")
     (vault.root / "inbox/one.json").write_bytes(as_file(raw(2)))
     let_time_pass(recorded)
-    review_taken(vault.store.git, vault.store.taken, "main")
+    clear_taken(vault.store)
     assert vault.inbox.names() == ["one-2.json", "one.json"]
 
 

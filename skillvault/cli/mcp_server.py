@@ -200,9 +200,7 @@ class VaultTools:
         result {status: success, failure or neutral; evidence}, applied, lesson {when, do, because,
         evidence}.
         """
-        return await _tool_result(
-            lambda: self._recorded_of(self._vault.record(outcome, by_agent=True))
-        )
+        return await _tool_result(lambda: self._tell(self._vault.record(outcome, by_agent=True)))
 
     async def close_tool(
         self,
@@ -226,11 +224,11 @@ class VaultTools:
                 observed_by="agent",
                 domain=domain,
             )
-            return self._recorded_of(self._vault.close(decision, closing))
+            return self._tell(self._vault.close(decision, closing))
 
         return await _tool_result(ask)
 
-    def _recorded_of(self, report: Report) -> IntakeTold:
+    def _tell(self, report: Report) -> IntakeTold:
         """Tell what was recorded and which lessons are asked for; BadInputError for a refusal."""
         for refused in report.quarantined:
             raise BadInputError(refused.message, code=refused.code, line=refused.line)

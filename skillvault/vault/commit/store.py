@@ -71,19 +71,18 @@ def clear_up(root: Path, git: Git, branch: str) -> None:
 
 def clear_taken(store: Store) -> None:
     """Let go of the inbox files whose commit is in the branch; the others return."""
-    git, taken = store.git, store.taken
-    commits = taken.commits()
-    if not commits or not os.access(git.dirs()[0], os.W_OK):
+    commits = store.taken.commits()
+    if not commits or not os.access(store.git.dirs()[0], os.W_OK):
         return
     branch = store.head().policy.branch
-    if git.pause_reason(branch):
+    if store.git.pause_reason(branch):
         return
-    tip = git.tip(branch)
+    tip = store.git.tip(branch)
     for commit in commits:
-        if tip and (commit == tip or git.history.is_ancestor(commit, tip)):
-            taken.forget(commit)
+        if tip and (commit == tip or store.git.history.is_ancestor(commit, tip)):
+            store.taken.forget(commit)
         else:
-            taken.put_back(commit)
+            store.taken.put_back(commit)
 
 
 _TRIES = 5

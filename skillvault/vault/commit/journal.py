@@ -312,7 +312,7 @@ def _commits_to_finish(git: Git, intent: Intent) -> list[str]:
 
     None of a merge: `sync` makes it anew.
     """
-    committed = git.entries(git.head(), sorted(intent.places))
+    committed = git.entries(git.tip(intent.branch), sorted(intent.places))
     places = intent.places.items()
     has_part = any(committed.get(path) == place.entry != place.staged for path, place in places)
     if intent.old is None or not has_part:

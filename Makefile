@@ -15,7 +15,7 @@ demo: export GIT_COMMITTER_NAME := $(GIT_AUTHOR_NAME)
 demo: export GIT_COMMITTER_EMAIL := $(GIT_AUTHOR_EMAIL)
 demo: .venv/installed
 	$(BIN)/skillvault init $(DEMO) --nested --domain perps --domain coding --domain dlmm
-	@echo; echo "== a week: an insight, more like it, a pattern from memory, a skill to apply"
+	@echo; echo "== a week: a guide from the first day on, facts, and a skill made of them"
 	@for day in 1 2 3 4 5 6 7; do \
 	date=2026-11-0$$((day + 1)); echo; echo "-- day $$day"; \
 	sed -n "$${day}p" $(EXAMPLES)/week.jsonl | $(SKILLVAULT) record - --now $${date}T20:05:00Z 2>/dev/null || exit 1; \
@@ -28,10 +28,12 @@ demo: .venv/installed
 	$(SKILLVAULT) run
 	@echo; echo "== the skills it learned"
 	$(SKILLVAULT) skill list
-	@echo; echo "== one of them stands for several that said the same"
-	@name=$$($(SKILLVAULT) skill list | grep '^evolved' | head -n 1 | cut -d ' ' -f 1); \
-	echo "skillvault skill show $$name"; $(SKILLVAULT) skill show $$name; \
-	echo; echo "skillvault why $$name"; $(SKILLVAULT) why $$name
+	@echo; echo "== a guide: what to do before an action and what to leave, from what was tried"
+	$(SKILLVAULT) skill show guide-perps-open-long
+	@echo; echo "-- the outcomes behind it"
+	$(SKILLVAULT) why guide-perps-open-long
+	@echo; echo "-- what an agent reads of it before its next task"
+	$(SKILLVAULT) recommend --domain perps --task "AVAX breaks out above 30 on strong momentum; funding is high"
 	@echo; echo "== a strategy: what separates the losses and the wins of a domain"
 	$(SKILLVAULT) skill show strategy-perps
 	@echo; echo "== where to look next"

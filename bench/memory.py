@@ -5,12 +5,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from skillvault.learning.promote.facts import FactCounts, fact_id
-from skillvault.learning.promote.support import CROWDED, Memory, Runs, Witness
-from skillvault.model.records import Evaluation, Link, Outcome, Status, Subject, moment_of
-from skillvault.model.sameness.forms import lookup_keys
-
-_ENDED: tuple[Status, ...] = ("success", "failure")  # a neutral run is no witness
+from skillvault.learning.promote.evaluated_runs import KeptRuns, RunBook
+from skillvault.learning.promote.facts import FactCounts
+from skillvault.model.records import Link, Outcome, Status, Subject, moment_of
 
 
 class FactRuns(FactCounts):
@@ -68,93 +65,15 @@ class FactRuns(FactCounts):
         return set[str]().union(*(self._sessions[fact] for fact in facts))
 
 
-class WitnessMemory(Memory):
-    """What the runs said; what they support is asked of `runs`."""
+def run_book(runs: FactRuns) -> RunBook:
+    """The runs of a made vault, all of them in memory."""
 
-    def __init__(self, runs: FactRuns) -> None:
-        self._runs = runs
-        self._witnesses: dict[str, Witness] = {}
-        self._first_of: dict[str, str] = {}
-        self._firsts: dict[tuple[str, str], set[str]] = defaultdict(set)  # by domain and key
-        self._same: dict[tuple[str, Status], list[Witness]] = defaultdict(list)  # by first
-        self._stating: dict[tuple[str, str], dict[str, Status]] = defaultdict(dict)  # by ground
-        self._makers: dict[str, dict[str, str]] = defaultdict(dict)  # first -> fact -> evaluation
-        self._grounds: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)  # likewise
-
-    def alike(self, witness: Witness) -> Sequence[Witness]:
-        """Of all words that may say the same or the opposite one run that says them."""
-        domain = witness.evaluation.domain
-        keys = lookup_keys(witness.form)
-        names = {name for key in keys for name in self._firsts.get((domain, key), ())}
-        return [self._witnesses[name] for name in sorted(names)]
-
-    def heard(self, evaluations: Iterable[str]) -> Mapping[str, Witness]:
-        """What these runs say."""
-        return {name: self._witnesses[name] for name in evaluations if name in self._witnesses}
-
-    def remembered(self, evaluations: Iterable[str]) -> Collection[str]:
-        """Those of these runs of which is kept what they say."""
-        return [name for name in evaluations if name in self._first_of]
-
-    def spread(self, firsts: Collection[str]) -> bool:
-        """Whether the runs that end alike and say these words are of more than one session."""
-        return any(len(self._sessions(firsts, status)) > 1 for status in _ENDED)
-
-    def speaking(self, firsts: Collection[str], status: Status) -> Runs:
-        """The runs that say these words and ended so."""
-        ids = (run.id for first in firsts for run in self._same.get((first, status), ()))
-        return Runs(frozenset(ids), self._sessions(firsts, status))
-
-    def _sessions(self, firsts: Iterable[str], status: Status) -> frozenset[str]:
-        runs = (run for first in firsts for run in self._same.get((first, status), ()))
-        return frozenset(run.session for run in runs)
-
-    def stating(self, domain: str, grounds: Collection[str]) -> Mapping[str, Status]:
-        """The runs whose reasoning states any of these grounds, and how they ended."""
-        runs: dict[str, Status] = {}
-        for ground in grounds:
-            runs |= self._stating.get((domain, ground), {})
-        return dict(sorted(runs.items()))
-
-    def facts_of(self, firsts: Collection[str]) -> Mapping[str, str]:
-        """Fact -> the evaluation that made it, with these words."""
-        makers: dict[str, str] = {}
-        for first in firsts:
-            makers |= self._makers.get(first, {})
-        return makers
-
-    def facts_on(self, domain: str, grounds: Collection[str]) -> Mapping[str, Mapping[str, str]]:
-        """Ground -> fact -> the evaluation that made it, the first few of each."""
-        made_by: dict[str, dict[str, str]] = {}
-        for ground in grounds:
-            makers = self._grounds.get((domain, ground), {})
-            ordered = sorted(makers.items(), key=lambda pair: (pair[1], pair[0]))
-            made_by[ground] = dict(ordered[:CROWDED])
-        return made_by
-
-    def tellers(self, fact: str, at: datetime) -> Iterable[str]:
-        """The runs that support a fact and ended at a time."""
+    def tellers(fact: str, at: datetime) -> list[str]:
         moment = moment_of(at)
-        return (name for name in self._runs.supporters([fact]) if name.startswith(moment))
+        return [name for name in runs.supporters([fact]) if name.startswith(moment)]
 
-    def supporting(self, fact: str) -> list[Evaluation]:
-        """The evaluations that made or repeat a fact, in the order of time."""
-        return [self._witnesses[name].evaluation for name in self._runs.supporters([fact])]
+    def nothing(*_: object) -> tuple[()]:
+        return ()
 
-    def remember(self, witness: Witness, first: str) -> None:
-        """Keep what a run says; `first` is the run by which its words are known."""
-        domain, status = witness.evaluation.domain, witness.outcome_status
-        self._witnesses[witness.id] = witness
-        self._first_of[witness.id] = first
-        self._same[first, status].append(witness)
-        for key in lookup_keys(witness.form) if first == witness.id else ():
-            self._firsts[domain, key].add(first)
-        for ground in witness.stated:
-            self._stating[domain, ground][witness.id] = status
-
-    def keep_grounds(self, witness: Witness) -> None:
-        """Keep on what the fact rests that a run made."""
-        fact = fact_id(witness.evaluation)
-        self._makers[self._first_of[witness.id]][fact] = witness.id
-        for ground in witness.grounds:
-            self._grounds[witness.evaluation.domain, ground][fact] = witness.id
+    questions = dict.fromkeys(("known", "claims", "sayings", "tallies", "makers"), nothing)
+    return RunBook(KeptRuns(load=lambda _: {}, tellers=tellers, **questions))

@@ -1,28 +1,24 @@
 """Promote's part of a made vault: the facts that results support, and the skills of them."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from drafts import draft_of, skill_of, unedited, whole
-from memory import FactRuns, WitnessMemory
+from memory import FactRuns, run_book
 from msgspec.structs import replace
 
 from skillvault.learning.promote import skills as recurrence
+from skillvault.learning.promote.evaluated_runs import evaluated_run
 from skillvault.learning.promote.facts import PromotionMaterial, statement_of
 from skillvault.learning.promote.skills import Pattern
-from skillvault.learning.promote.support import (
-    Retelling,
-    Support,
-    fact_changes,
-    weighing_changes,
-    witness_of,
-)
+from skillvault.learning.promote.support import Support
+from skillvault.learning.promote.weighing import Retelling, fact_changes, weighing_changes
 from skillvault.learning.rejection import Rejections
 from skillvault.loop.profiles import rules_of
 from skillvault.model.change import Change
 from skillvault.model.policy import Policy
-from skillvault.model.records import Evaluation, Fact, Link, Outcome, Skill, Subject
+from skillvault.model.records import Evaluation, Fact, Link, Outcome, Skill
 
 _HEADINGS = ("Consolidated Learning", "Application", "Origin")
 
@@ -30,32 +26,30 @@ _HEADINGS = ("Consolidated Learning", "Application", "Origin")
 class Promoter:
     """What was promoted so far, and the commits of one more cycle.
 
-    `names` are those of all skills of the vault; `warns` says whether a subject's own warning
-    tells how it failed.
+    `names` are those of all skills of the vault.
     """
 
-    def __init__(self, policy: Policy, names: set[str], warns: Callable[[Subject], bool]) -> None:
+    def __init__(self, policy: Policy, names: set[str]) -> None:
         self._policy = policy
         self._names = names
-        self._warns = warns
         self._outcomes: dict[str, Outcome] = {}
         self._clocks: dict[str, datetime] = {}
         self._facts: dict[str, dict[str, Fact]] = defaultdict(dict)  # domain -> id -> fact
         self._runs = FactRuns()
-        self._memory = WitnessMemory(self._runs)
+        self._book = run_book(self._runs)
         self._derived: dict[str, str] = {}  # fact -> skill
         self._skills: dict[str, Skill] = {}
         self._shelves: dict[str, str] = {}
 
     def facts(self, pairs: Sequence[tuple[Outcome, Evaluation]]) -> Iterator[Change]:
         """The first arrow, on what arrived; it comes in the order of time."""
-        witnesses = [witness_of(evaluation, outcome) for outcome, evaluation in pairs]
+        runs = [evaluated_run(evaluation, outcome) for outcome, evaluation in pairs]
         for outcome, _ in pairs:
             self._outcomes[outcome.id] = outcome
             self._clocks[outcome.domain] = outcome.occurred_at
         facts = {name: fact for of in self._facts.values() for name, fact in of.items()}
-        support = Support(self._memory, self._material(facts), self._policy)
-        plan = support.plan(filter(None, witnesses))
+        support = Support(self._book, self._material(facts), self._policy)
+        plan = support.plan(filter(None, runs))
         changes = list(fact_changes(plan.facts))
         if plan.links or plan.retellings:
             weighed = weighing_changes(plan.links, plan.retellings)
@@ -85,12 +79,16 @@ class Promoter:
             made_skills=self._derived,
             rejections=Rejections((), ()),
             taken_away=(),
-            support=self._memory.supporting,
+            support=self._supporting,
             sessions_of=self._runs.sessions,
             counts=self._runs,
             clock=self._clocks.get,
             rules=rules_of(self._policy),
         )
+
+    def _supporting(self, fact: str) -> list[Evaluation]:
+        """The evaluations that made or repeat a fact, in the order of time."""
+        return [self._book.new[name].evaluation for name in self._runs.supporters([fact])]
 
     def _keep(self, change: Change) -> None:
         for record in change.writes:
@@ -100,10 +98,11 @@ class Promoter:
                 self._runs.add(record, self._outcomes[record.source.id])
 
     def _is_told(self, pattern: Pattern) -> bool:
-        """Whether a warning of facts would say again what the warnings of their subjects say."""
+        """Whether a warning of facts would say again what the guide of their action says."""
         if pattern.kind != "warning" or pattern.skill:
             return False
-        return all(map(self._warns, self._runs.subjects(fact.id for fact in pattern.facts)))
+        subjects = self._runs.subjects(fact.id for fact in pattern.facts)
+        return len({action for _, action, _ in subjects}) == 1
 
     def _written(self, pattern: Pattern, at: datetime) -> Change:
         """The skill of a pattern, new or grown."""

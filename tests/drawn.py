@@ -6,20 +6,17 @@ from datetime import timedelta
 from typing import Any
 
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.learning.account.account import KINDS, calls_for_skill, findings_of
+from skillvault.learning.account.statements import KINDS, calls_for_skill, findings_of
 from skillvault.learning.generate import strategy, warning_pattern
 from skillvault.learning.generate.strategy import StrategyMaterial, period_of
-from skillvault.learning.generate.warning_pattern import Present
-from skillvault.learning.merge import evolved
-from skillvault.learning.merge.evolved import Merging
-from skillvault.learning.merge.groups import Voice, cause_keys, groups
-from skillvault.learning.naming import subject_key
+from skillvault.learning.seed import merged
+from skillvault.learning.seed.merged import Merging
 from skillvault.model.brief import Account, Agreement, Findings
 from skillvault.model.change import Change
 from skillvault.model.codec import encode
 from skillvault.model.conditions import Condition, Separation
 from skillvault.model.policy import Policy
-from skillvault.model.records import Outcome, Skill
+from skillvault.model.records import Outcome, Skill, Subject
 from tests import lints
 from tests.given import START, outcome, raw
 from tests.lints import Text
@@ -66,7 +63,7 @@ SENTENCES = (
     "Now I will write {c}:",
     "I'll run the {b} next.",
     "Now let me check the {a} of {c}",
-    "Waiting for the {a} to finish {n} of {m} jobs",
+    "Waiting for the {a} to finish {n} of {m} jobs.",
     # forms that are hard to cut
     "- {a}: {n}\n- {b}: {m}\n",
     "The {a} said “no {b} before {n}”, and then: nothing came…",
@@ -227,22 +224,21 @@ def _rules(outcomes: Sequence[Outcome], chance: random.Random) -> Iterator[Separ
 def _accounts(
     outcomes: Sequence[Outcome], rules: dict[str, tuple[Separation, ...]]
 ) -> Iterator[Change]:
-    """The warnings and patterns of the subjects, and what stands for several of them."""
-    by_subject: dict[str, list[Outcome]] = {}
-    for one in outcomes:
-        by_subject.setdefault(subject_key(one.subject), []).append(one)
+    """The guides of the actions, the warnings and patterns of the subjects, and what joins them."""
     for kind in KINDS:
-        every = {
-            key: findings_of(_account(members, rules), kind, POLICY)
-            for key, members in by_subject.items()
-        }
-        calling = {key: f for key, f in every.items() if calls_for_skill(f, POLICY)}
-        for findings in calling.values():
+        groups: dict[Subject, list[Outcome]] = {}
+        for one in outcomes:
+            subject = (*one.subject[:2], None) if kind == "guide" else one.subject
+            groups.setdefault(subject, []).append(one)
+        every = [findings_of(_account(members, rules), kind, POLICY) for members in groups.values()]
+        calling = [findings for findings in every if calls_for_skill(findings)]
+        for findings in calling:
             if draft := OfflineJudge().write(findings):
                 yield warning_pattern.skill_change(
                     findings, draft, taken=frozenset[str]().__contains__, policy=POLICY
                 )
-        yield from _evolved(calling, outcomes)
+        if kind != "guide" and len(calling) > 1:
+            yield _joined(calling)
 
 
 def _account(outcomes: Sequence[Outcome], rules: dict[str, tuple[Separation, ...]]) -> Account:
@@ -251,40 +247,34 @@ def _account(outcomes: Sequence[Outcome], rules: dict[str, tuple[Separation, ...
     return Account(outcomes=tuple(outcomes), evaluations={}, tasks=tasks, rules=of_action)
 
 
-def _evolved(calling: dict[str, Findings], outcomes: Sequence[Outcome]) -> Iterator[Change]:
-    voices = [
-        Voice(subject=key, first=findings.account.outcomes[0].id, causes=cause_keys(findings))
-        for key, findings in calling.items()
-    ]
-    kinds = {findings.kind for findings in calling.values()}
-    for kind in kinds:
-        for group in groups(outcomes[0].domain, kind, voices, POLICY.merge):
-            of = [o for o in outcomes if subject_key(o.subject) in group.subjects]
-            brief = Agreement(
-                together=findings_of(_account(of, {}), kind, POLICY),
-                apart=tuple(calling[voice.subject] for voice in group.voices),
-            )
-            draft = OfflineJudge().write(brief)
-            assert draft is not None
-            due = Merging(group=group, brief=brief, read="0" * 12, present=Present())
-            if calls_for_skill(brief.together, POLICY):
-                yield evolved.merge_change(
-                    due, draft, taken=frozenset[str]().__contains__, policy=POLICY
-                )
+def _joined(apart: Sequence[Findings]) -> Change:
+    """The evolved skill of several warnings or patterns."""
+    of = sorted((o for findings in apart for o in findings.account.outcomes), key=lambda o: o.order)
+    kind = apart[0].kind
+    brief = Agreement(together=findings_of(_account(of, {}), kind, POLICY), apart=tuple(apart))
+    draft = OfflineJudge().write(brief)
+    assert draft is not None
+    due = Merging(domain=of[0].domain, kind=kind, brief=brief, own=(), at=of[-1].occurred_at)
+    return merged.merge_change(due, draft, taken=frozenset[str]().__contains__, policy=POLICY)
 
 
 def _strategies(
     outcomes: Sequence[Outcome], rules: dict[str, tuple[Separation, ...]]
 ) -> Iterator[Change]:
     domain = outcomes[0].domain
-    period = period_of(domain, outcomes, {}, rules=rules, policy=POLICY)
+    material = StrategyMaterial(domain=domain, read=tuple(o.id for o in outcomes), unread=0)
+    told = {action: of_action for action, of_action in rules.items() if of_action}
+    period = period_of(material, outcomes, {}, rules=told, policy=POLICY)
     draft = OfflineJudge().write(period)
     if draft is not None and len(outcomes) >= POLICY.generate.strategy_every:
-        material = StrategyMaterial(domain=domain, read=tuple(o.id for o in outcomes), unread=0)
         yield strategy.first_change(material, period, draft, policy=POLICY)
 
 
 def _text(change: Change, sources: Sequence[str]) -> Text:
     skill = next(record for record in change.writes if isinstance(record, Skill))
-    files = {path.rpartition("/")[2]: text.decode() for path, text in change.files}
+    files = {
+        path.rpartition("/")[2]: text.decode()
+        for path, text in change.files
+        if path.endswith(".md")
+    }
     return lints.text_of(encode(skill).decode(), files, sources)

@@ -11,15 +11,17 @@ from typing import Any, NamedTuple
 from skills_ref.parser import parse_frontmatter  # type: ignore[import-untyped]
 from skills_ref.validator import validate_metadata  # type: ignore[import-untyped]
 
-from skillvault.model.text.text import OPEN_WORDS, tokens
+from skillvault.model.text.text import ARROW, OPEN_WORDS, tokens
 
-LEAST, MOST = 50, 400  # tokens of a SKILL.md's text
-ALONE = 35  # at least, if it has one statement beside its title and its header
+LEAST, MOST, MOST_OF_GUIDE = 50, 400, 700  # tokens of a SKILL.md's text
+ALONE = 28  # at least, if it has one statement beside its title and its header
 DESCRIPTION, USE = 1024, 100  # characters of a description, and of those that say when to use it
 SHORT = 15  # characters from which on a quotation is told from another
-LEDGER = "sources.md"  # what each subject says by itself, and what became of it
+LONG_WORD = 60  # characters from which on a word may be cut
+TRIED = "tried.md"  # every try in a line, those of the body again
 
 _QUOTE = re.compile(r"“([^”]*)”")
+_REFUSED = re.compile(r"^Refused as the answer to “[^”]*”")  # names the task, as tries do
 _PLAIN_QUOTE = re.compile(r'(?<!\w)"([^"]+)"')
 _WORD = re.compile(r"\w+")
 _STEP = re.compile(
@@ -31,13 +33,12 @@ _STEP = re.compile(
 _SENTENCE_ENDS = re.compile(r"[^\w\n.!?。！？]*(?:[.!?…。！？][^\w\s]*(?:\s|$)|[。！？]|\n|$)")
 _CLAUSE_ENDS = re.compile(r"[^\w\s]*[,;:](?:\s|$)|\s[-—–]\s|[^\w\s]*$")
 # A long message or task may end at a clause; what stands before such a quotation.
-_BY_CLAUSE = re.compile(r"(?:[Ee]nded (?:with|like this:)|Refused as answers to|  error:|->) $")
-_JOINED = re.compile(r"  lesson: $|  lesson: “.*-> $")  # of the parts of a lesson
+_BY_CLAUSE = re.compile(r"(?:[Ee]nded with|Refused as the answer to) $")
 _TO_DO = frozenset(
     {"Better Approach", "Checklist", "Entry Criteria", "Risk Management", "Key Principles",
-     "Entry Rules", "Position Sizing"}
+     "Entry Rules", "Position Sizing", "Do", "Why It Worked"}
 )  # fmt: skip
-_WRONG = frozenset({"Pattern to Recognize", "What Went Wrong", "What to Avoid"})
+_WRONG = frozenset({"Pattern to Recognize", "What Went Wrong", "What to Avoid", "Avoid"})
 
 
 class Text(NamedTuple):
@@ -68,8 +69,8 @@ class Text(NamedTuple):
 
     @property
     def bullets(self) -> list[tuple[str, str]]:
-        """(heading, statement) of the body and of its files but the ledger."""
-        files = [text for name, text in self.files.items() if name != LEDGER]
+        """(heading, statement) of the body and of its files but the list of tries."""
+        files = [text for name, text in self.files.items() if name != TRIED]
         return [pair for text in (self.body, *files) for pair in bullets(text)]
 
 
@@ -129,8 +130,9 @@ def cut_quotes(text: Text) -> Iterator[str]:
     """No quotation is cut in mid-sentence."""
     for line in _lines(text):
         for cut in re.findall(r"\S+ \S*…", line):
-            # A source may trail off by itself.
-            if not any(cut in source for source in text.sources or ()):
+            # A source may trail off by itself, and a very long word has to be cut.
+            is_long = len(cut.rpartition(" ")[2]) > LONG_WORD
+            if not is_long and not any(cut in source for source in text.sources or ()):
                 yield f"is cut: {line}"
     if text.sources is not None:
         ends = _Ends(text.sources)
@@ -139,7 +141,7 @@ def cut_quotes(text: Text) -> Iterator[str]:
                 before = line[: match.start()]
                 by_clause = _BY_CLAUSE.search(before) is not None
                 why = ends.why_cut(match[1], by_clause=by_clause)
-                if why and not _JOINED.search(before):
+                if why:
                     yield f"{why}: “{match[1]}”"
 
 
@@ -172,7 +174,7 @@ def twice(text: Text) -> Iterator[str]:
         if statement in statements[:number]:
             yield f"says twice: {statement}"
     for number, (_, statement) in enumerate(text.bullets):
-        for quote in _QUOTE.findall(statement):
+        for quote in _QUOTE.findall(_REFUSED.sub("", statement)):
             others = statements[:number] + statements[number + 1 :]
             if len(quote) >= SHORT and any(_folded(quote) in other for other in others):
                 yield f"quotes in two statements: {quote}"
@@ -188,9 +190,14 @@ def wrong_and_to_do(text: Text) -> Iterator[str]:
 
 
 def length(text: Text) -> Iterator[str]:
-    """A text has 50 to 400 tokens; of one statement alone, such as a heavy loss, it may be less."""
-    least = LEAST if len(bullets(text.body)) > 1 else ALONE
-    if not least <= tokens(text.body) <= MOST:
+    """A text has 50 to 400 tokens; a guide up to 700, and few where deeds have few words.
+
+    Of one statement alone it may be less.
+    """
+    is_guide = text.name.startswith("guide-")
+    least = LEAST if len(bullets(text.body)) > 1 and not is_guide else ALONE
+    most = MOST_OF_GUIDE if is_guide else MOST
+    if not least <= tokens(text.body) <= most:
         yield f"has {tokens(text.body)} tokens"
 
 
@@ -242,9 +249,10 @@ def told_in_both(texts: Iterable[Text]) -> Iterator[str]:
 
 
 def _told_in_both(warning: Text, pattern: Text) -> Iterator[str]:
-    wrong = {_folded(quote) for _, line in warning.bullets if not _is_remedy(line)
-             for quote in _QUOTE.findall(line)}  # fmt: skip
-    right = {_folded(quote) for _, line in pattern.bullets for quote in _QUOTE.findall(line)}
+    wrong, right = (
+        {part for heading, line in text.bullets if heading in names for part in _parts(line)}
+        for text, names in ((warning, _WRONG), (pattern, _TO_DO))
+    )
     yield from (f"{warning.name} and {pattern.name}: {quote}" for quote in wrong & right)
 
 
@@ -255,20 +263,15 @@ def _lines(text: Text) -> Iterator[str]:
 
 
 def _is_no_praise(line: str) -> bool:
-    """Whether it quotes a claim that was refused, a message, or what was assumed."""
-    return (
-        re.search(r"[Rr]eported, and refused|[Ee]nded (?:with|like this:) “|[Aa]ssumed, and", line)
-        is not None
-    )
-
-
-def _is_remedy(line: str) -> bool:
-    return line.startswith("What worked: ")
+    """Whether it quotes a claim that was refused, or a message."""
+    return re.search(r"it reported “|[Ee]nded with “", line) is not None
 
 
 def _parts(line: str) -> Iterator[str]:
-    """A statement, and what it quotes."""
+    """A statement, what it quotes, and the deed that it tells."""
     yield _folded(line)
+    deed, arrow, _ = line.partition(ARROW)
+    yield from [_folded(deed)] * bool(arrow)
     yield from (_folded(quote) for quote in _QUOTE.findall(line) if len(quote) >= SHORT)
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from skillvault.api import Vault
+from skillvault.inspect.lookup import both_sides
+from skillvault.model.records import Ref, Skill
 from skillvault.model.text.markdown import statements
 from tests.given import NOW
 
@@ -54,7 +56,33 @@ def served(root: Path) -> Served:
     found: Served = {}
     for name, skill in Vault.open(root).store.head().skills.items():
         about = f"{skill.kind}: {skill.subject or skill.domain or name}"
-        files = sorted((root / "skills" / name / "references").glob("*.md"))
-        texts = [skill.body, *(f"## \n{file.read_text()}" for file in files)]
-        found.setdefault(about, []).extend(line for text in texts for line in statements(text))
+        found.setdefault(about, []).extend(_skill_statements(root, name, skill))
     return found
+
+
+def live_contents(root: Path) -> Served:
+    """Return what a vault holds by name: texts and dates of its skills, its facts, their counts."""
+    vault = Vault.open(root)
+    head = vault.store.head()
+
+    def count_runs(ref: Ref) -> str:
+        sides = both_sides(head, ref)
+        return f"{len(sides.supporting)} runs for, {len(sides.against)} against"
+
+    contents: Served = {}
+    for name, skill in head.skills.items():
+        lines = [f"created: {skill.created}", f"description: {skill.description}"]
+        lines += [*_skill_statements(root, name, skill), count_runs(Ref("skill", name))]
+        for file in sorted((root / "skills" / name / "references").glob("*.yaml")):
+            lines += file.read_text().splitlines()
+        contents[f"skill {name}"] = lines
+    for fact in vault.memory.facts():
+        lines = [f"{fact.kind}, {fact.importance}", count_runs(Ref("fact", fact.id))]
+        contents.setdefault(f"fact in {fact.domain}: {fact.text}", []).extend(lines)
+    return contents
+
+
+def _skill_statements(root: Path, name: str, skill: Skill) -> list[str]:
+    files = sorted((root / "skills" / name / "references").glob("*.md"))
+    texts = [skill.body, *(f"## \n{file.read_text()}" for file in files)]
+    return [statement for text in texts for statement in statements(text)]

@@ -90,10 +90,22 @@ def losses() -> list[Raw]:
     ]
 
 
+def shortcuts() -> list[Raw]:
+    """One deed of four actions, all of which failed."""
+    parts = ("api", "table", "page", "job")
+    return [
+        raw(day, decision__action=f"change-{part}", event_id=f"shortcut-{day}",
+            decision__reasoning="I push to main without a review.",
+            result={"status": "failure", "evidence": text})
+        for day, (part, text) in enumerate(zip(parts, DEPLOYS, strict=True))
+    ]  # fmt: skip
+
+
 STREAMS: dict[str, Callable[[], list[Raw]]] = {
     "alike": alike,
     "deploys": deploys,
     "losses": losses,
+    "shortcuts": shortcuts,
     "separated": lambda: list(hurried(40)),
 }
 
@@ -121,13 +133,14 @@ def _drawn(number: int, chance: random.Random) -> Raw:
 
 
 def everything() -> list[Raw]:
-    """What makes skills of every kind that is learned, some of which leave on the way."""
+    """What makes skills of every kind that is learned."""
     return [
         *deploys(),
         *drawn(1252, 10),
         *({**one, "event_id": f"more-{number}"} for number, one in enumerate(drawn(2236161, 7))),
         *losses(),
         *hurried(20),
+        *shortcuts(),
     ]
 
 
@@ -139,8 +152,7 @@ def test_skills_of_every_kind_end_in_what_they_are_at_once(
     vault = in_a_way(empty, tmp_path / "way", everything(), way, seed=15)
     assert served(vault.root) == at_once
     kinds = {about.partition(":")[0] for about in at_once}
-    assert kinds == {"warning", "pattern", "evolved", "strategy"}
-    assert len(list((vault.root / "archive").iterdir())) > 3
+    assert kinds == {"guide", "warning", "pattern", "evolved", "strategy"}
     assert vault.run(now=NOW).done == []
     assert vault.check().problems == []
 
@@ -162,14 +174,15 @@ def test_a_stream_ends_in_what_it_ends_in_at_once(
 def test_thirty_alike_of_which_three_won_make_no_pattern(tmp_path: Path, empty: Path) -> None:
     said = served(in_a_way(empty, tmp_path / "v", alike(), "bulk").root)
     assert not [about for about in said if about.startswith("pattern")]
-    (warning,) = (lines for about, lines in said.items() if about.startswith("warning"))
-    assert any("27 of 27 that failed and 3 of 3 that succeeded" in line for line in warning)
+    guide = said["guide: coding / fix-flaky-test"]
+    assert any("27 of 30 runs failed" in line for line in guide)
+    assert not any("worked" in line for line in guide if "runs" in line)
 
 
-def test_four_causes_stand_in_one_warning(tmp_path: Path, empty: Path) -> None:
+def test_four_causes_stand_in_one_guide(tmp_path: Path, empty: Path) -> None:
     said = served(in_a_way(empty, tmp_path / "v", deploys(), "bulk").root)
-    (warning,) = (lines for about, lines in said.items() if about.startswith("warning"))
-    assert all(any(cause in line for line in warning) for cause in DEPLOYS)
+    guide = said["guide: coding / deploy"]
+    assert all(any(cause in line for line in guide) for cause in DEPLOYS)
 
 
 @pytest.mark.parametrize("way", OTHER_WAYS if THOROUGH else ["random order"])
@@ -180,8 +193,9 @@ def test_the_agent_runs_end_in_the_same_skills(
     stream = [json.loads(line) for line in lines]
     at_once = served(in_a_way(empty, tmp_path / "bulk", stream, "bulk").root)
     assert served(in_a_way(empty, tmp_path / "way", stream, way, seed=3).root) == at_once
-    warning = at_once["warning: office / financial-modeling-qa"]
-    assert "Refused as answers to this task: 24 (5 runs), -19 (1 run)." in warning
+    guide = at_once["guide: office / financial-modeling-qa"]
+    refused = "24 (5 runs), -19 (1 run)"
+    assert any(line.startswith("Refused as the answer") and refused in line for line in guide)
 
 
 @only_thorough
@@ -223,14 +237,12 @@ def test_any_stream_ends_in_the_same_skills(
         assert served(vault.root) == at_once
 
 
-def test_a_group_that_says_two_things_as_often_is_known_by_the_same_one(
-    empty: Path, tmp_path: Path
-) -> None:
-    stream = drawn(1252, 10)
+def test_what_several_actions_say_is_the_same_in_any_order(empty: Path, tmp_path: Path) -> None:
+    stream = [*shortcuts(), *drawn(1252, 10)]
     at_once = served(in_a_way(empty, tmp_path / "bulk", stream, "bulk").root)
     vault = in_a_way(empty, tmp_path / "way", stream, "random order", seed=15)
     assert served(vault.root) == at_once
-    assert any(about.startswith("evolved") for about in at_once)
+    assert "evolved: coding" in at_once
 
 
 def test_a_skill_leaves_when_its_facts_do_not_say_the_same_any_more(

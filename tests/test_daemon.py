@@ -613,8 +613,11 @@ def test_facts_become_skills_in_every_nth_cycle_alone(vault: Vault, person: Pers
         "decision__made_at": (ended - timedelta(hours=1)).isoformat(),
     }
     with watching(vault):
-        for number, target in enumerate(("SOL-PERP", "ARB-PERP", "DOGE-PERP")):
-            given = loss(0, target, source__session=f"s{number}", **times)
+        # Of one action its guide tells what they say.
+        for number, action in enumerate(("open_long", "add_long", "hold_long")):
+            given = loss(
+                0, "SOL-PERP", decision__action=action, source__session=f"s{number}", **times
+            )
             (vault.root / "inbox" / f"{number}.json").write_bytes(as_file(given))
         until(lambda: len(vault.store.head().evaluations) == 3)
         until(vault.memory.facts)

@@ -399,14 +399,14 @@ def _run(page: Path) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("taught")
 def test_the_python_of_the_readme_runs() -> None:
-    assert _run(README)["answer"].recommended[0].name.startswith("warning-coding-fix-flaky-test-")
+    assert _run(README)["answer"].recommended[0].name == "guide-coding-fix-flaky-test"
 
 
 @pytest.mark.usefixtures("taught")
 def test_the_python_for_agents_runs() -> None:
     names = _run(DOCS / "agents.md")
-    assert names["prompt"].startswith('<skills>\n<skill name="warning-coding-fix-flaky-test-')
-    assert [hit.kind for hit in names["hits"]] == ["skill"]
+    assert names["prompt"].startswith('<skills>\n<skill name="guide-coding-fix-flaky-test"')
+    assert [hit.id for hit in names["hits"]] == ["guide-coding-fix-flaky-test", "guide-coding-test"]
     assert len(names["review"]) == 2
 
 

@@ -17,8 +17,14 @@ NEVER = {
     "watchdog", "rich", "pygit2", "defusedxml", "anthropic", "markdown_it"
 } | MODEL  # fmt: skip
 
-# git is started only by what looks at the work tree: `status` tells what is edited there.
-ALSO = {"why": set[str](), "status": {"git", "gitdb", "smmap"}, "search": set(), "recommend": set()}
+# git is started only by what looks at the work tree: `status` tells what is edited there. `why`
+# reads the evidence beside a skill, which is no record of the index.
+ALSO = {
+    "why": {"pygit2", "yaml"},
+    "status": {"git", "gitdb", "smmap"},
+    "search": set(),
+    "recommend": set(),
+}
 OTHERS = {"click", "frontmatter", "git", "gitdb", "msgspec", "smmap", "yaml"} | NEVER
 
 CHILD = """

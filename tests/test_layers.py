@@ -23,7 +23,7 @@ ORDER = {
         "why_not", "seed", "sync", "curate", "retract", "install", "next_version", "lint", "stats",
         "assess", "capture", "recommend", "merge", "refresh", "promote", "answer", "distill",
         "generate", "gate", "evaluate", "record", "advise", "accuracy", "effect", "expire",
-        "account", "contrast", "rejection", "sections", "length", "naming", "rules",
+        "account", "tries", "contrast", "rejection", "sections", "length", "naming", "rules",
     ],
     "vault": [
         "check", "provenance", "setup", "export_folder", "commit", "index", "evidence",

@@ -36,7 +36,7 @@ def test_every_seed_says_whom_it_is_for(skill: Any) -> None:
     assert (skill.origin, skill.status, skill.kind, skill.domain) == (
         "seed",
         "testing",
-        "guide",
+        "manual",
         None,
     )
     assert skill.tags

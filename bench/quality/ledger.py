@@ -163,22 +163,6 @@ def folded(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.replace("**", "").casefold()))
 
 
-_NAME = re.compile(r"\"[^\"]{1,60}\"|'[^']{1,60}'|`[^`]{1,60}`")
-_VALUE = re.compile(
-    r"(?:[A-Za-z]:)?(?:[\w.~-]*[/\\])+[\w.~-]*|\b[\w-]+\.[a-z]{1,4}(?=:\d)"  # a path
-    r"|\b(?=[\w-]*\d)(?:0x)?[0-9a-fA-F-]{8,}\b|\b[A-Z]{2,}[-_]\d+\b"  # an id
-    r"|\d[\d.,:_]*"
-)
-_ALL_IT_SAYS = 3  # words beside which a quoted name is what a message tells
-
-
-def masked(message: str) -> str:
-    """A message by its words, but for its paths, numbers, ids and quoted names."""
-    line = message.translate(str.maketrans("“”", '""'))
-    unnamed = _NAME.sub(" ", line)
-    return folded(_VALUE.sub(" ", unnamed if len(unnamed.split()) > _ALL_IT_SAYS else line))
-
-
 def shown(name: str, limit: int = 60) -> str:
     """A name as a sentence has it."""
     line = re.sub(r"`{3,}|~{3,}|-{3,}|\*\*", " ", " ".join(name.split()))
@@ -265,6 +249,19 @@ def conditions(text: str) -> list[Holds] | None:
     return [whole] if whole else None
 
 
+def lead_condition(clause: str, of: Sequence[Entry]) -> list[Holds] | None:
+    """The condition of a lead, whose key stands as it was recorded: `with dry_run not true`."""
+    plain = clause.removeprefix("with ")
+    keys = {key for entry in of for key in entry.context} | {"target", "agent"}
+    for key in sorted(keys, key=len, reverse=True):
+        rest = plain.removeprefix(f"{shown(key)} ")
+        if rest != plain:
+            words = shown(key.replace("_", " "))
+            measured = rest.startswith(("of ", "below "))
+            return conditions(f"{words} {rest}" if measured else f"{words} is {rest}")
+    return None
+
+
 _INF = float("inf")
 _B = r"(-?[\d.e+-]+)"
 
@@ -297,6 +294,8 @@ def _in_window(low: int, high: int, wanted: bool) -> Holds:
 def _named(entry: Entry, key: str) -> Any:
     if key == "target":
         return entry.target
+    if key == "agent":
+        return entry.source.get("agent")
     for name, value in entry.context.items():
         if shown(name.replace("_", " ")) == key:
             return value

@@ -2,16 +2,16 @@
 
     python bench/quality/recount.py VAULT
 
-Reads the files of the outcomes, of a skill of facts also its links and facts, and the texts in
-skills/ alone, by nothing of the program's. Prints how many figures it counted, which are wrong,
-what it could not read, and the counts that rest on likeness: more than say it word for word. Ends
-with 1 if a figure is wrong or a sentence unread.
+Reads the files of the outcomes, of a skill of facts also its links and facts, and what stands in
+skills/, by nothing of the program's. A statement of an account is counted of the outcomes that
+references/evidence.yaml names. Prints how many figures it counted, which are wrong, and what it
+could not read. Ends with 1 if a figure is wrong or a sentence unread.
 """
 
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
@@ -26,30 +26,29 @@ from ledger import (
     entries,
     episodes,
     folded,
+    lead_condition,
     load,
-    masked,
+    moment,
     number,
     shown,
     support_of,
-    texts_in,
 )
 
 Check = tuple[bool, str]  # whether a figure is right, and what it is by the records
-LEDGER = "sources.md"
+Evidence = Mapping[str, Any]  # of one statement
 PEERS, MOST = 200, 200  # the latest outcomes that a rule, and a strategy, look at by default
 MINUTES = 10
 LOSS, GAIN = -0.1, 0.2
 _NAMED = 5  # subjects of the runs that stand behind facts
 _DAY = r"\d{4}-\d\d-\d\d"
-_SPAN = r"\d+ (?:seconds|minutes?|hours|days)"
-_OTHER = {"failed": "success", "succeeded": "failure"}
-_STATUS = {"failed": "failure", "succeeded": "success"}
+_ENDED = {"failed": "failure", "worked": "success"}
 
 
 class Skill(NamedTuple):
     """A served text: the front matter, the lines of its head, its statements, its facts.
 
-    `subjects` are those that an evolved skill stands for, `support` what a skill of facts rests on.
+    `evidence` is its file of that name, {} for a skill without one; `support` what a skill of facts
+    rests on.
     """
 
     name: str
@@ -57,14 +56,8 @@ class Skill(NamedTuple):
     head: list[str]
     lines: list[str]
     facts: list[str]
-    subjects: list[str]
+    evidence: dict[str, Any]
     support: Support
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        """The program's own keys."""
-        meta: dict[str, Any] = self.front["metadata"]
-        return meta
 
 
 class Scope(NamedTuple):
@@ -74,10 +67,16 @@ class Scope(NamedTuple):
     every: Sequence[Entry]
     policy: dict[str, float]
     support: Support
+    evidence: Evidence
 
     def ended(self, status: str) -> list[Entry]:
         """Those that ended so."""
         return [entry for entry in self.entries if entry.status == status]
+
+    def behind(self, *names: str) -> list[Entry]:
+        """Those of the lists of a statement's evidence, oldest first."""
+        ids = {name for key in names for name in self.evidence.get(key, ())}
+        return [entry for entry in self.every if entry.id in ids]
 
 
 class Report:
@@ -87,7 +86,6 @@ class Report:
         self.figures = 0
         self.wrong: list[str] = []
         self.unread: list[str] = []
-        self.alike: list[str] = []
 
     def add(self, skill: Skill, line: str, checks: Iterable[Check]) -> None:
         """Count what a sentence says."""
@@ -95,8 +93,6 @@ class Report:
             self.figures += 1
             if not is_right:
                 self.wrong.append(f"{skill.name}: {line}\n    by the records: {truth}")
-            elif truth.startswith("likeness"):
-                self.alike.append(f"{skill.name}: {line} ({truth})")
 
 
 # ── reading ──────────────────────────────────────────────────────────────────────────
@@ -107,20 +103,20 @@ def skills(vault: Path) -> Iterator[Skill]:
     for path in sorted(vault.glob("skills/*/SKILL.md")):
         _, front, body = path.read_text(encoding="utf-8").split("---\n", 2)
         keys = yaml.safe_load(front)
-        if keys.get("metadata", {}).get("origin") == "generated":
-            files = sorted(path.parent.glob("references/*.md"))
-            texts = [body, *(f.read_text(encoding="utf-8") for f in files if f.name != LEDGER)]
-            ledger = path.parent / "references" / LEDGER
-            names = ledger.read_text(encoding="utf-8") if ledger.exists() else ""
-            yield Skill(
-                path.parent.name,
-                keys,
-                re.findall(r"^\*(.+)\*$", body, re.MULTILINE),
-                [m[1] for text in texts for m in _ITEM.finditer(text)],
-                re.findall(r"^\d+\. (.+)$", body, re.MULTILINE),
-                re.findall(r"^## (.+)$", names, re.MULTILINE),
-                support_of(vault, path.parent.name),
-            )
+        if keys.get("metadata", {}).get("origin") != "generated":
+            continue
+        folder = path.parent / "references"
+        texts = [body, *(f.read_text(encoding="utf-8") for f in folder.glob("statements*.md"))]
+        evidence = folder / "evidence.yaml"
+        yield Skill(
+            path.parent.name,
+            keys,
+            re.findall(r"^\*(.+)\*$", body, re.MULTILINE),
+            [m[1] for text in texts for m in _ITEM.finditer(text)],
+            re.findall(r"^\d+\. (.+)$", body, re.MULTILINE),
+            load(evidence) if evidence.exists() else {},
+            support_of(vault, path.parent.name),
+        )
 
 
 _ITEM = re.compile(r"^- (?:\[ \] )?(.+)$", re.MULTILINE)
@@ -143,43 +139,49 @@ def recount(vault: Path) -> Report:
     """Count every figure of a vault's skills."""
     report, every, policy = Report(), entries(vault), policy_of(vault)
     for skill in skills(vault):
-        trust = skill.meta.get("trust", "local")
-        of_domain = [e for e in every if e.domain == skill.meta.get("domain")]
-        seen = [e for e in of_domain if e.source.get("trust", "local") == trust]
-        best = min((_read(skill, scope) for scope in _scopes(skill, seen, policy)),
-                   key=lambda r: len(r.wrong), default=None)  # fmt: skip
+        if skill.evidence:
+            _recount_account(report, skill, every, policy)
+            continue
+        of_domain = [e for e in every if e.domain == skill.front["metadata"].get("domain")]
+        trusted = [e for e in of_domain if e.source.get("trust", "local") == "local"]
+        scopes = _scopes(skill, trusted, policy)
+        best = min((_read(skill, s) for s in scopes), key=lambda r: len(r.wrong), default=None)
         if best is None:
             report.wrong.append(f"{skill.name}: {skill.head}\n    by the records: no such outcomes")
             continue
         report.figures += best.figures
         report.wrong += best.wrong
         report.unread += best.unread
-        report.alike += best.alike
     return report
+
+
+def _recount_account(
+    report: Report, skill: Skill, every: Sequence[Entry], policy: dict[str, float]
+) -> None:
+    """Count each statement of the outcomes that its evidence names."""
+    ids = set(skill.evidence["read"])
+    read = [entry for entry in every if entry.id in ids]
+    report.add(skill, "evidence", [(len(read) == len(ids), f"{len(read)} of them are there")])
+    scope = Scope(read, every, policy, skill.support, {})
+    for line in skill.head:
+        _tell(report, skill, scope, line, _HEAD)
+    stated = {one["statement"]: one for one in skill.evidence.get("statements") or ()}
+    for line in skill.lines:
+        if line not in stated:
+            report.unread.append(f"{skill.name}: without evidence: {line}")
+            continue
+        check = _STATEMENTS[stated[line]["kind"]]
+        report.add(skill, line, check(line, scope._replace(evidence=stated[line])))
 
 
 def _scopes(skill: Skill, every: Sequence[Entry], policy: dict[str, float]) -> Iterator[Scope]:
     """Of which outcomes a text may be: its head says how many, and when the last one ended."""
     head = " ".join(skill.head)
     if "memory fact" in head:
-        yield Scope(every, every, policy, skill.support)
-        return
-    if m := re.search(r"From (\d+) outcomes?(?: in \d+ episodes?)? of (\S+)(?: to (\S+))?", head):
+        yield Scope(every, every, policy, skill.support, {})
+    elif m := re.search(r"From (\d+) outcomes?(?: in \d+ episodes?)? of (\S+)(?: to (\S+))?", head):
         for last in (i for i, e in enumerate(every, 1) if e.day == (m[3] or m[2])):
-            yield Scope(every[max(0, last - int(m[1])) : last], every, policy, skill.support)
-        return
-    if m := re.search(r"[Aa]s of (\d+) outcomes?(?: in \d+ episodes?)?, (\d{4}-\d\d-\d\d)", head):
-        own = [e for e in every if _is_about(e, skill)][: int(m[1])]
-        if len(own) == int(m[1]) and own[-1].day == m[2]:
-            yield Scope(own, every, policy, skill.support)
-
-
-def _is_about(entry: Entry, skill: Skill) -> bool:
-    if skill.meta["kind"] == "evolved":
-        return entry.about in skill.subjects
-    parts = [p for p in (entry.domain, entry.action, entry.target) if p]
-    plain = " / ".join(" ".join(part.split()).replace("/", "//") for part in parts)
-    return bool(re.fullmatch(rf"{re.escape(plain)}(?: #[0-9a-f]+)?", skill.meta["subject"]))
+            yield Scope(every[max(0, last - int(m[1])) : last], every, policy, skill.support, {})
 
 
 def _read(skill: Skill, scope: Scope) -> Report:
@@ -192,11 +194,6 @@ def _read(skill: Skill, scope: Scope) -> Report:
         if match := _FACT.fullmatch(line):
             report.add(skill, line, _fact(match, scope))
     report.add(skill, "its facts", _sums(skill))
-    rest = skill.front["description"].replace("[ ] ", "")
-    for line in sorted(skill.lines, key=len, reverse=True):
-        rest = rest.replace(line.translate(str.maketrans("<>", "‹›")), "")
-    if re.search(r"\d of \d|\d %", re.sub(r"^Use [^.]*(?:\.\w[^.]*)*\.(?: |$)", "", rest)):
-        report.unread.append(f"{skill.name}: description: {rest.strip()}")
     return report
 
 
@@ -208,7 +205,152 @@ def _tell(report: Report, skill: Skill, scope: Scope, line: str, forms: "Forms")
     report.unread.append(f"{skill.name}: {line}")
 
 
-# ── heads ────────────────────────────────────────────────────────────────────────────
+# ── statements of accounts ───────────────────────────────────────────────────────────
+
+
+def _deed(line: str, scope: Scope) -> Iterator[Check]:
+    """A deed with how many of those that did the same ended so."""
+    runs = scope.behind("for", "against")
+    yield bool(runs), "no outcome"
+    if m := re.search(
+        r"\((\d+) of (\d+) runs (failed|worked)(?:, (\S+) % on average)?(?:; later [^)]*.*)?\)\S?$",
+        line,
+    ):
+        ended = [e for e in runs if e.status == _ENDED[m[3]]]
+        yield ended == scope.behind("for"), f"{[e.id for e in ended]} {m[3]}"
+        truth = (len(ended), len(runs))
+        yield (int(m[1]), int(m[2])) == truth, f"{truth[0]} of {truth[1]}"
+        scores = [e.score for e in runs if e.score is not None]
+        average = percent(mean(scores)) if len(scores) == len(runs) else None
+        yield m[4] == average, f"{average} % on average"
+
+
+def _advice(line: str, scope: Scope) -> Iterator[Check]:
+    runs = scope.behind("for")
+    yield bool(runs), "no outcome"
+    if m := re.search(r"lesson of (\d+) runs, (\d+) of which failed\)\.$", line):
+        truth = (len(runs), sum(e.status == "failure" for e in runs))
+        yield (int(m[1]), int(m[2])) == truth, f"{truth[0]} runs, {truth[1]} failed"
+
+
+def _shared_tools(line: str, scope: Scope) -> Iterator[Check]:
+    match = re.search(r"(\d+) of (\d+) that succeeded did, (\d+) of (\d+) that failed\.$", line)
+    stated = tuple(map(int, match.groups())) if match else ()
+    sides = (("for", "success"), ("against", "failure"))
+    truth = tuple(
+        count for side, status in sides
+        for count in (len(scope.behind(side)), len(scope.ended(status)))
+    )  # fmt: skip
+    yield stated == truth, str(truth)
+    for name in re.findall(r"`([^`]+)`", line):
+        users = scope.behind("for", "against")
+        yield all(_uses(entry, name) for entry in users), f"not all of them used {name}"
+
+
+def _claimed(line: str, scope: Scope) -> Iterator[Check]:
+    failed, claimed = scope.ended("failure"), scope.behind("for")
+    match = re.search(r"(?:(\d+) of (\d+)|the one) that failed w", line)
+    stated = (int(match[1] or 1), int(match[2] or 1)) if match else ()
+    yield stated == (len(claimed), len(failed)), f"{len(claimed)} of {len(failed)}"
+
+
+def _refused(line: str, scope: Scope) -> Iterator[Check]:
+    """Refused answers: so many of the failures behind it hold the value."""
+    behind = scope.behind("for")
+    yield all(e.status == "failure" for e in behind), "not all of them failed"
+    for value, runs in re.findall(r"(?::|,) (\S.*?) \((\d+) runs?\)", line):
+        holding = sum(_holds(entry, value) for entry in behind)
+        yield int(runs) <= holding, f"{value}: {holding}"
+
+
+def _greatest(line: str, scope: Scope) -> Iterator[Check]:
+    """The greatest of so many losses or gains beyond the bound."""
+    match = _EXTREME.match(line)
+    if match is None:
+        yield False, "in no known form"
+        return
+    sign = -1 if match["verb"] == "Lost" else 1
+    beyond = scope.behind("for")
+    bound = abs(scope.policy["loss" if sign < 0 else "gain"])
+    yield all(sign * (e.score or 0) > bound for e in beyond), "not all are beyond the bound"
+    yield int(match["such"] or 1) == len(beyond), f"{len(beyond)} such"
+    best = max(beyond, key=lambda e: (sign * (e.score or 0), e.id))
+    truth = f"{abs(best.score or 0) * 100:.1f} on {best.day}"
+    yield f"{match['score']} on {match['day']}" == truth, truth
+    unit = best.result.get("unit") or ""
+    money = f"{digits(abs(best.amount))} {unit}".strip() if best.amount is not None else None
+    yield match["money"] == money, f"{money}"
+
+
+_EXTREME = re.compile(
+    r"(?P<verb>Lost|Gained) (?P<score>[\d.]+) %(?: \((?P<money>-?[\d.].*?)\))?"
+    rf"(?: at most \((?P<such>\d+) such\),)? on (?P<day>{_DAY})"
+)
+
+
+def _at_entry(line: str, scope: Scope) -> Iterator[Check]:
+    (entry,) = scope.behind("for")
+    rest = line.removeprefix("At entry: ").removesuffix(".")
+    for key, value in entry.context.items():
+        rest = rest.replace(f"{shown(key.replace('_', ' '))} {_value(value)}", "", 1)
+    size = entry.result.get("entry_value")
+    if size is not None:
+        rest = rest.replace(
+            f"entry value {digits(size)} {entry.result.get('unit') or ''}".strip(), ""
+        )
+    yield not rest.strip("; "), f"not recorded: {rest}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return digits(value) if isinstance(value, int | float) else shown(str(value))
+
+
+def _dated(line: str, scope: Scope) -> Iterator[Check]:
+    entry = max(scope.behind("for"), key=lambda one: one.ended)  # the latest of one deed
+    ended = {"success": "worked", "failure": "failed", "neutral": "open"}[entry.status]
+    yield line.startswith(f"{entry.day} {ended}: "), f"{entry.day} {ended}"
+
+
+def _separates(line: str, scope: Scope) -> Iterator[Check]:
+    """A rule or a lead: its counts and its ids, of the outcomes that it was read of."""
+    rule = scope.evidence["rule"]
+    until = moment(rule["until"])
+    window = [e for e in scope.entries if e.ended <= until][-rule["read"] :]
+    match = _RULE.fullmatch(line) or _LEAD.fullmatch(line)
+    holds = _holding(match["clause"], window) if match else None
+    if match is None or holds is None:
+        yield False, "in no known form"
+        return
+    tally = _tally(window, holds, rule["result"], scope)
+    stated = tuple(int(match[name]) for name in ("k", "n", "ok", "on"))
+    yield stated[:2] == tally.met, f"met {tally.met}"
+    yield stated[2:] in tally.others, f"otherwise {tally.others}"
+    yield int(match["episodes"] or stated[0]) == tally.episodes, f"{tally.episodes} episodes"
+    ids = tuple(
+        len(scope.behind(name)) for name in ("for", "against", "others_for", "others_against")
+    )
+    met, others = (ids[0], ids[0] + ids[1]), (ids[2], ids[2] + ids[3])
+    yield (*met, *others) == stated, f"by the evidence {met} and {others}"
+
+
+def _far_out(line: str, scope: Scope) -> Iterator[Check]:
+    match = _OUTLIER.fullmatch(line)
+    if match is None:
+        yield False, "in no known form"
+    else:
+        yield from _outlier(match, scope)
+
+
+_STATEMENTS: Mapping[str, Callable[[str, Scope], Iterator[Check]]] = {
+    "rule": _separates, "lesson": _advice, "worked": _deed, "failed": _deed, "tools": _shared_tools,
+    "claimed": _claimed, "answers": _refused, "entry": _at_entry, "extreme": _greatest,
+    "outlier": _far_out, "tried": _dated,
+}  # fmt: skip
+
+
+# ── heads ──────────────────────────────────────────────────────────────────────────────
 
 
 def _no_figure(_match: re.Match[str], _scope: Scope) -> Iterator[Check]:
@@ -216,9 +358,8 @@ def _no_figure(_match: re.Match[str], _scope: Scope) -> Iterator[Check]:
 
 
 def _as_of(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    """Scopes are chosen by count and date: both are right here."""
-    yield True, "outcomes"
-    yield True, "date"
+    yield int(match["count"]) == len(scope.entries), f"{len(scope.entries)} outcomes"
+    yield match["day"] == scope.entries[-1].day, scope.entries[-1].day
     yield _same_episodes(match["episodes"], scope.entries, scope)
 
 
@@ -247,7 +388,7 @@ def percent(fraction: float) -> str:
     return f"{fraction * 100:+.1f}"
 
 
-# ── rules ────────────────────────────────────────────────────────────────────────────
+# ── rules ──────────────────────────────────────────────────────────────────────────────
 
 
 def _ended_so(result: str) -> Callable[[Entry], bool]:
@@ -281,6 +422,21 @@ def _rule(match: re.Match[str], scope: Scope) -> Iterator[Check]:
         if match["lk"]:
             late = (int(match["lk"]), int(match["ln"]))
             yield any(t.late == late for t in fits), f"later half {[t.late for t in fits]}"
+
+
+def _holding(clause: str, of: Sequence[Entry]) -> list[Holds] | None:
+    return lead_condition(clause, of) or conditions(clause)
+
+
+def _told_lead(match: re.Match[str], scope: Scope) -> Iterator[Check]:
+    """A lead of an action that a strategy tells, as of any day of its outcomes."""
+    of = _of_action(match["action"], scope)
+    holds = _holding(match["clause"], of)
+    stated = tuple(int(match[name]) for name in ("k", "n", "ok", "on"))
+    windows = (of[max(0, n - int(scope.policy["peers"])) : n] for n in range(len(of), 0, -1))
+    tallies = (_tally(window, holds or (), "failures", scope) for window in windows)
+    fits = any(t.met == stated[:2] and stated[2:] in t.others for t in tallies)
+    yield holds is not None and fits, "as of no outcome of its action"
 
 
 class _Tally(NamedTuple):
@@ -319,73 +475,6 @@ def _windows(of: Sequence[Entry], day: str, count: int | None, scope: Scope) -> 
     return [list(of[max(0, end - (count or int(scope.policy["peers"]))) : end]) for end in ends]
 
 
-def _own_rule(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    holds = conditions(match["clause"])
-    if holds is None:
-        yield False, f"the clause {match['clause']!r} is in no known form"
-        return
-    tallies = [
-        _tally(window, holds, match["result"], scope)
-        for window in _windows(_of_action(None, scope), match["until"], None, scope)
-    ]
-    met = (int(match["k"]), int(match["n"]))
-    yield any(t.met == met for t in tallies), f"of the action's {[t.met for t in tallies]}"
-    own = _tally(scope.entries, holds, match["result"], scope).met
-    yield own == (int(match["ok"]), int(match["on"])), f"here {own}"
-
-
-# ── losses, gains and what stood out ─────────────────────────────────────────────────
-
-
-def _extreme(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    sign = -1 if match["verb"] == "Lost" else 1
-    bound = abs(scope.policy["loss" if sign < 0 else "gain"])
-    beyond = [e for e in scope.entries if e.score is not None and sign * e.score > bound]
-    best = max((sign * e.score for e in beyond if e.score is not None), default=0.0)
-    yield match["score"] == f"{best * 100:.1f}", f"{best * 100:.1f} %"
-    yield int(match["such"] or 1) == len(beyond), f"{len(beyond)} such"
-    greatest = [e for e in beyond if e.score is not None and sign * e.score == best]
-    latest = greatest[-1:]  # of equal ones
-    yield any(_fits_extreme(e, match) for e in latest), str([_shape(e) for e in latest])
-    if match["all"]:
-        alike = sum(_ends_like(e, match["reason"]) for e in beyond)
-        yield alike == len(beyond), f"{alike} of {len(beyond)} ended so"
-
-
-def _fits_extreme(entry: Entry, match: re.Match[str]) -> bool:
-    money = (
-        f"{digits(abs(entry.amount))} {entry.result.get('unit') or ''}".strip()
-        if (entry.amount is not None)
-        else None
-    )
-    reason = folded(match["reason"] or "")
-    return (match["money"], match["day"], match["span"]) == (
-        money, entry.day, held(entry),
-    ) and reason in entry.words  # fmt: skip
-
-
-def _shape(entry: Entry) -> str:
-    return f"{entry.score} {entry.amount} {entry.day} {held(entry)}"
-
-
-def held(entry: Entry) -> str | None:
-    """How long it took, in words."""
-    seconds = (entry.ended - entry.made).total_seconds() if entry.made else 0.0
-    return span(seconds) if seconds >= 1 else None
-
-
-def span(seconds: float) -> str:
-    """A time in words."""
-    if seconds < 120:
-        return f"{seconds:.0f} seconds"
-    minutes = round(seconds / 60)
-    if minutes >= 2880:
-        return f"{round(minutes / 1440)} days"
-    if minutes >= 120:
-        return f"{round(minutes / 60)} hours"
-    return f"{minutes} minute{'s' * (minutes != 1)}"
-
-
 def _outlier(match: re.Match[str], scope: Scope) -> Iterator[Check]:
     """A value far from its peers': of some outcome of that day, among those of its action."""
     truths: list[str] = []
@@ -414,115 +503,6 @@ def _quantile(values: Sequence[float], part: float) -> float:
     return values[low] + (values[high] - values[low]) * (place - low)
 
 
-def _entry_values(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    (entry,) = scope.entries[:1]
-    values = {shown(k): v for k, v in entry.context.items() if v not in (None, "")}
-    size = entry.result.get("entry_value")
-    unit = entry.result.get("unit") or ""
-    true = {f"{key} {_value(value)}" for key, value in values.items()}
-    true |= {f"entry value {digits(size)} {unit}".strip()} if size is not None else set()
-    listed = "; ".join(sorted(true))
-    rest = match["values"]
-    for value in sorted(true, key=len, reverse=True):
-        rest = rest.replace(value, "", 1)
-    yield not rest.strip("; "), listed
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return digits(value) if isinstance(value, int | float) else shown(str(value))
-
-
-# ── causes ───────────────────────────────────────────────────────────────────────────
-
-
-def _cause(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    """A count of those that ended so: no fewer than say it word for word, no more than there are.
-
-    Of what outcomes have in common by its kind alone nothing is told word for word.
-    """
-    groups = match.groupdict()
-    quote = folded(groups.get("quote") or "")
-    verb = groups.get("verb")
-    if verb is None:
-        verb = "failed" if len(scope.ended("failure")) == 1 else "succeeded"
-        yield len(scope.ended(_STATUS[verb])) == 1, "told as of one outcome alone"
-    of = scope.ended(_STATUS[verb])
-    k, n = int(groups.get("k") or 1), int(groups.get("n") or 1)
-    yield n == len(of), f"of {len(of)} that {verb}"
-    yield from _between(k, [e for e in of if quote and _says(e, quote)], len(of))
-    if groups.get("m"):
-        others = scope.ended(_OTHER[verb])
-        yield int(groups["m"]) == len(others), f"of {len(others)} others"
-        said = [e for e in others if quote and _says(e, quote)]
-        yield from _between(int(groups.get("a") or 0), said, len(others))
-
-
-def _between(count: int, word_for_word: Sequence[Entry], most: int) -> Iterator[Check]:
-    least = len(word_for_word)
-    truth = f"{least} word for word, {most} in all"
-    yield least <= count <= most, truth if count == least else f"likeness: {truth}"
-
-
-def _says(entry: Entry, quote: str) -> bool:
-    return f" {quote} " in f" {entry.words} "
-
-
-def _ended_like(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    """A count of those that failed with a message, but for paths, numbers, ids and quoted names."""
-    failed = scope.ended("failure")
-    alike = [e for e in failed if _ends_like(e, match["quote"])]
-    stated = (int(match["k"] or 1), int(match["n"] or 1))
-    yield stated == (len(alike), len(failed)), f"{len(alike)} of {len(failed)} that failed"
-
-
-def _ends_like(entry: Entry, message: str) -> bool:
-    if _says(entry, folded(message)):
-        return True
-    words = masked(message)
-    lines = (line for text in texts_in(entry.data) for line in text.splitlines())
-    return bool(words) and any(f" {words} " in f" {masked(line)} " for line in lines)
-
-
-def _tellers(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    """How many of each end say it, in whatever words."""
-    quote = folded(match["quote"])
-    for verb, count in ((match["verb"], match["k"]), (_OTHER[match["verb"]], match["a"])):
-        of = scope.ended(_STATUS.get(verb, verb))
-        yield from _between(int(count or 0), [e for e in of if _says(e, quote)], len(of))
-
-
-def _claimed(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    """What was reported and refused stands in one that failed."""
-    quote = folded(match["quote"])
-    yield any(_says(e, quote) for e in scope.ended("failure")), "in none that failed"
-
-
-def _lesson(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    of = scope.ended(_STATUS[match["verb"]])
-    yield int(match["n"] or 1) == len(of), f"of {len(of)}"
-    words = folded(match["quote"])
-    same = [e for e in of if words.startswith(folded(_lesson_of(e))[: len(words)] or " ")]
-    yield from _between(int(match["k"] or 1), same, len(of))
-
-
-def _lesson_of(entry: Entry) -> str:
-    lesson = entry.data.get("lesson") or {}
-    parts = (("when ", "when"), ("", "do"), ("because ", "because"))
-    return ", ".join(lead + lesson[key] for lead, key in parts if lesson.get(key))
-
-
-def _tools(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    names = re.findall(r"`([^`]+)`", match["names"])
-    for name in names:
-        for status, k, n in (("success", "k", "n"), ("failure", "fk", "fn")):
-            of = scope.ended(status)
-            used = sum(_uses(entry, name) for entry in of)
-            truth = f"{used} of {len(of)} {status} used {name}"
-            yield (int(match[k]), int(match[n])) == (used, len(of)), truth
-
-
 def _uses(entry: Entry, name: str) -> bool:
     if name in (entry.data.get("applied") or ()):
         return True
@@ -533,37 +513,12 @@ def _uses(entry: Entry, name: str) -> bool:
     return (in_marks or is_bare) and name.casefold() not in task
 
 
-def _refused(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    """Refused answers: so many failures of the task hold the value, and none more gave it."""
-    failed = [e for e in scope.ended("failure") if _is_of_task(e, match["task"])]
-    for value, runs in re.findall(r"(?:^|, )(.+?) \((\d+) runs?\)", match["answers"]):
-        holding = sum(_holds(entry, value) for entry in failed)
-        given = sum(_answer(entry) == (number(value.rstrip("%")) or value) for entry in failed)
-        truth = f"{value}: between {given} and {holding}"
-        yield given <= int(runs) <= holding, truth
-        won = [e for e in scope.ended("success") if _is_of_task(e, match["task"])]
-        accepted = [e for e in won if _answer(e) == (number(value.rstrip("%")) or value)]
-        yield not accepted, f"{value} was accepted"
-
-
-def _is_of_task(entry: Entry, task: str) -> bool:
-    own = folded(entry.decision.get("task") or "")
-    if task.startswith("“"):
-        return own.startswith(folded(task))
-    return task == "this task" or not own
-
-
-def _answer(entry: Entry) -> str:
-    answer = str(entry.result.get("answer") or "").strip()
-    return number(answer.rstrip("%").strip()) or " ".join(answer.split())
-
-
 def _holds(entry: Entry, value: str) -> bool:
     figure = number(value.rstrip("%"))
     return figure in entry.figures if figure else folded(value) in entry.words
 
 
-# ── strategies and evolved skills ────────────────────────────────────────────────────
+# ── strategies ─────────────────────────────────────────────────────────────────────────
 
 
 def _came_to(match: re.Match[str], scope: Scope) -> Iterator[Check]:
@@ -590,30 +545,7 @@ def _succeeded(match: re.Match[str], scope: Scope) -> Iterator[Check]:
         yield (int(k), int(n)) == (won, len(of)), f"{action} {won} of {len(of)}"
 
 
-def _shared(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    failed = len(scope.ended("failure"))
-    yield int(match["n"]) == failed, f"of {failed} that failed"
-    yield int(match["k"]) <= failed, f"likeness: at most {failed}"
-
-
-def _stands_for(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    count = len({entry.about for entry in scope.entries})
-    yield int(match["count"]) == count, f"{count} subjects"
-
-
-def _applies(match: re.Match[str], scope: Scope) -> Iterator[Check]:
-    """Before which decisions an evolved skill speaks, and how many of them ended so."""
-    count = len(scope.ended("failure" if match["how"] == "failed or lost" else "success"))
-    truth = f"{count} of {len(scope.entries)}"
-    yield (int(match["k"]), int(match["n"])) == (count, len(scope.entries)), truth
-    for about in match["about"].split("; "):
-        if more := re.fullmatch(r"(?P<action>.+?) on (?P<names>.+) and (?P<more>\d+) more", about):
-            of = (e for e in scope.entries if shown(e.action) == more["action"])
-            left = len({e.target for e in of}) - more["names"].count(", ") - 1
-            yield int(more["more"]) == left, f"{left} more"
-
-
-# ── skills of facts ──────────────────────────────────────────────────────────────────
+# ── skills of facts ────────────────────────────────────────────────────────────────────
 
 
 def _origin(match: re.Match[str], scope: Scope) -> Iterator[Check]:
@@ -658,20 +590,21 @@ def _fact(match: re.Match[str], scope: Scope) -> Iterator[Check]:
 
 
 Forms = Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], Scope], Iterator[Check]]]]
-
-
-_C = (
-    r"(?:(?P<k>\d+) of (?P<n>\d+) that|[Tt]he one that) (?P<verb>failed|succeeded)"
-    r"(?: and (?P<a>\d+) of (?P<m>\d+) that (?:failed|succeeded))?"
-)
-_T = r"(?P<k>\d+) that (?P<verb>failed|succeeded)(?: and (?P<a>\d+) that (?:failed|succeeded))?"
-_R = r"(?:; report)?"
-_Q = r"“(?P<quote>[^”]*)”"
-_B = rf"(?: \({_C}{_R}\))?"
 _RISK = (
     r"then (?P<k>\d+) of (?P<n>\d+) were (?P<result>.+?)(?: \(in (?P<episodes>\d+) episodes?\))?"
     r"(?:, in the later half (?P<lk>\d+) of (?P<ln>\d+))?, otherwise (?P<ok>\d+) of (?P<on>\d+)"
     r"(?: \(of the (?P<read>\d+) outcomes to (?P<until>\S+)\))?\."
+)
+_OUTCOMES = r"(?P<count>\d+) outcomes?(?: in (?P<episodes>\d+) episodes?)?"
+_RULE = re.compile(rf"(?P<clause>(?:When|With) .+): {_RISK}")
+_LEADS = (
+    r"Lead: (?P<clause>with .+?),? (?P<k>\d+) of (?P<n>\d+) failed"
+    r"(?: \(in (?P<episodes>\d+) episodes?\))?, otherwise (?P<ok>\d+) of (?P<on>\d+)\."
+)
+_LEAD = re.compile(_LEADS)
+_OUTLIER = re.compile(
+    r"What stood out on (?P<day>\S+): (?P<key>.+) (?P<value>\S+), where the middle half "
+    r"of (?P<of>\d+) others had (?P<low>\S+) to (?P<high>\S+); it need not be the cause\."
 )
 
 
@@ -681,52 +614,22 @@ def _forms(table: Sequence[tuple[str, Any]]) -> Forms:
 
 _HEAD = _forms((
     (r"Domain: .+|More: references/.+", _no_figure),
-    (r"(?:.+, )?as of \d+ outcomes?(?: in (?P<episodes>\d+) episodes?)?, \S+", _as_of),
-    (r"From \d+ outcomes?(?: in (?P<episodes>\d+) episodes?)? of .+", _as_of),
+    (rf"(?:.+, )?as of {_OUTCOMES}, (?P<day>\S+)", _as_of),
+    (rf"From {_OUTCOMES} of (?:\S+ to )?(?P<day>\S+)", _as_of),
     ((r"(?:Win|Success) rate (?P<rate>\d+) % \((?P<won>\d+) of (?P<of>\d+)\)"
      r"(?:; average win (?P<win>\S+) %)?(?:; average loss (?P<loss>\S+) %)?"
      r"(?:; (?P<neutral>\d+) neutral)?"), _results),
-    (r"Stands for (?P<count>\d+) subjects: .+", _stands_for),
     (r"From \d+ memory facts?(?:, .+)?", _no_figure),
 ))  # fmt: skip
 # What was learned of one outcome, told by its score.
 _FACT = re.compile(r".+ ended at (?P<score>[+-][\d.]+) %(?: \(.+)?[:.)]?.*")
 _LINES = _forms((
     (rf"(?P<action>.*?)(?P<clause>\b(?:when|with) .+): {_RISK}", _rule),
-    ((r"(?P<clause>(?:when|with) .+): (?P<k>\d+) of (?P<n>\d+) of the action's were (?P<result>.+) "
-     r"as of (?P<until>\S+), here (?P<ok>\d+) of (?P<on>\d+)\."), _own_rule),
-    ((r"Refused as answers to (?P<task>“.+?”|this task|a task that was not recorded): "
-     r"(?P<answers>.+)\."), _refused),
-    ((r"(?P<verb>Lost|Gained) (?P<score>[\d.]+) %(?: \((?P<money>-?[\d.].*?)\))?"
-     rf"(?: at most \((?P<such>\d+) such\),)? on (?P<day>{_DAY})"
-     rf"(?: after (?P<span>{_SPAN}))?"
-     r"(?:: (?P<reason>.+?)(?P<all> \(as all of these\))?\.?|\.)"), _extreme),
-    ((r"What stood out on (?P<day>\S+): (?P<key>.+) (?P<value>\S+), where the middle half "
-     r"of (?P<of>\d+) others had (?P<low>\S+) to (?P<high>\S+); it need not be the cause\."),
-     _outlier),
-    (r"At entry: (?P<values>.+)\.", _entry_values),
-    ((r"(?P<k>\d+) of (?P<n>\d+) that succeeded used (?P<names>`.+`), (?P<fk>\d+) of (?P<fn>\d+) "
-     r"that failed\."), _tools),
-    (rf"(?:What worked: )?(?P<quote>.+) \((?:supposed by|the lesson of) {_C}\)\.", _lesson),
-    (rf"Ended (?:with|like this:) {_Q}{_B}\.?", _ended_like),
-    ((r"Do not end on an announced step or while something runs: carry it out, look at its result, "
-     rf"then report \({_C} ended so\)\."), _cause),
-    (rf"Check before going on; {_C} went on unchecked(?:: {_Q})?\.?", _cause),
-    (rf"Name a way out before acting; {_C} had none(?:: {_Q})?\.?", _cause),
-    (rf"Assumed, and settled by nobody: {_Q}{_B}\.?", _cause),
-    (rf"Reported, and refused: {_Q}\.?", _claimed),
-    (rf"The risk that was named: {_Q}{_B}\.?", _cause),
-    (rf"(?:What worked: )?Rested on {_Q}{_B}\.?", _cause),
-    (rf"(?:What worked: )?{_Q} \((?:told by|a check of) {_T}{_R}\)\.", _tellers),
+    (rf"(?:(?P<action>\S+): )?{_LEADS}", _told_lead),
+    (_OUTLIER.pattern, _outlier),
     ((r"(?P<action>.+): (?P<count>\d+) decisions?(?P<sums>(?:, \S+ ?.*? together(?: of \d+)?)*)"
      r"(?:, (?P<mean>[+-][\d.]+) % on average(?: of (?P<some>\d+))?)?\."), _came_to),
     (r"Succeeded: (?P<rates>.+)\.", _succeeded),
-    ((r"Do not end on an announced step or while something runs: (?P<k>\d+) of (?P<n>\d+) that "
-     r"failed did, without its result\."), _shared),
-    ((r"(?:Check before going on|Name a way out before acting): (?P<k>\d+) of (?P<n>\d+) that "
-     r"failed (?:did not|had none)\."), _shared),
-    ((r"Before (?P<about>.+) \((?P<k>\d+) of (?P<n>\d+) "
-     r"(?P<how>failed or lost|succeeded or gained)\)\."), _applies),
     ((r"(?:Carry out the announced step|Do not give|Find a way to check first|Name the way out"
      r"|Settle this|Test [\"“]|Supposed: ).+"), _no_figure),
     ((rf"(?=\d)(?:(?P<n>\d+) evaluations? \((?P<counts>[^)]+)\) from (?P<sessions>\d+) sessions?, "
@@ -742,8 +645,6 @@ def main(vault: Path) -> int:
     for title, lines in (("wrong", report.wrong), ("unread", report.unread)):
         for line in lines:
             print(f"{title}: {line}")
-    for line in report.alike:
-        print(f"by likeness: {line}")
     print(f"{report.figures} figures, {len(report.wrong)} wrong, {len(report.unread)} unread")
     return 1 if report.wrong or report.unread else 0
 

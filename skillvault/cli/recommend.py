@@ -26,8 +26,9 @@ from skillvault.cli.options import (
 )
 from skillvault.learning.capture.prompt import Told, framed
 from skillvault.learning.recommend import render
-from skillvault.learning.recommend.recommend import Selection, plain
+from skillvault.learning.recommend.recommend import Selection
 from skillvault.learning.recommend.relevance import value_of
+from skillvault.learning.recommend.render import plain
 from skillvault.learning.recommend.shelf import Strategy
 from skillvault.loop.learned import Learned
 from skillvault.model.errors import UsageError

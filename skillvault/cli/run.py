@@ -51,7 +51,7 @@ def _change_shape(done: Done) -> dict[str, Any]:
 
 def say_sides(vault: Vault, ref: Ref) -> None:
     """How many runs speak for a fact or a skill and how many against it, and which, on stderr."""
-    sides = lookup.both_sides(question(vault), ref)
+    sides = lookup.both_sides(question(vault).view, ref)
     for word, ids in (("for", sides.supporting), ("against", sides.against)):
         if ids:
             more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""

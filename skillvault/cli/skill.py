@@ -147,7 +147,7 @@ def _show(vault: Vault, name: str, *, as_data: bool) -> None:
     is_out = not is_own and record.name in vault.store.head().policy.shelf.hidden
     stats = next(iter(vault.stats(path.split("/")[1] if is_own else record.name)), None)
     if as_data:
-        sides = msgspec.to_builtins(lookup.both_sides(question(vault), ref_of(record)))
+        sides = msgspec.to_builtins(lookup.both_sides(question(vault).view, ref_of(record)))
         print_json(
             {**msgspec.to_builtins(record), "path": path, "hidden": is_out, "stats": stats, **sides}
         )

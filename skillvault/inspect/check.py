@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from skillvault.inspect import lookup
+from skillvault.inspect.recount import recount
 from skillvault.loop import learned
 from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import BadInputError
@@ -48,6 +49,7 @@ def check_vault(store: Store, shelf: "Shelf", index: str | None = None, *, stage
         # A folder without its file stands at no path of the index.
         ours = [p for p in problems if p.path in changed or p.path not in view.contents]
         return Checked(_in_order(ours), _in_order(notes))
+    problems += recount(head)
     notes += [*checks.uncommitted(committed, view), *checks.lost_notes(store.git, head)]
     with suppress(BadInputError):  # a policy that cannot be read is a problem already
         named = head.policy.shelf

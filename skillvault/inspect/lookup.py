@@ -3,7 +3,8 @@
 Where it came from, what came of it, and who removed one that is gone.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -13,10 +14,10 @@ from skillvault.inspect import status
 from skillvault.loop import learned
 from skillvault.loop.judging import questions
 from skillvault.loop.run import Run
-from skillvault.model.brief import Cause
-from skillvault.model.errors import SkillvaultError, UsageError
+from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
 from skillvault.model.link_lists import LinkList
 from skillvault.model.records import Commit, Link, Problem, Record, Ref, Shelved, Skill, kind_of
+from skillvault.model.skill_evidence import EVIDENCE, TriedLines, from_text
 from skillvault.vault import provenance
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
@@ -45,14 +46,14 @@ class ListedSkill(Struct, frozen=True):
     path: str
 
 
-def both_sides(run: Run, ref: Ref) -> Sides:
-    """What speaks for and against a fact or a skill; of a skill that of its facts too."""
-    sides = linked_sides(lambda one: run.view.links.by_target([one]), ref)
-    skill = run.view.skills.find(ref.id) if ref.kind == "skill" else None
-    if skill is None or skill.subject is None or not sides.supporting:
-        return sides
-    against = {*sides.against, *_against_account(run, skill, sides.supporting)}
-    return Sides(sides.supporting, tuple(sorted(against.difference(sides.supporting))))
+def both_sides(view: Topics, ref: Ref) -> Sides:
+    """Return the runs for and against a fact or a skill; of a skill those of its facts too.
+
+    A skill that says which outcomes stand behind its statements is taken at its word.
+    """
+    if ref.kind == "skill" and (stated := _stated_sides(view, ref)):
+        return stated
+    return linked_sides(lambda one: view.links.by_target([one]), ref)
 
 
 def linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) -> Sides:
@@ -68,15 +69,19 @@ def linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) ->
     return Sides(tuple(sorted(supporting)), tuple(sorted(against)))
 
 
-def _against_account(run: Run, skill: Skill, outcomes: Iterable[str]) -> Iterator[str]:
-    """The runs that shared a cause which a subject's skill tells, and ended otherwise."""
-    for history in run.accounts.histories(outcomes, set()):
-        account = run.accounts.account(run.accounts.read_part(history))
-        if account.outcomes:
-            for findings, _ in run.accounts.both(account):
-                for statement in findings.statements if findings.kind == skill.kind else ():
-                    if isinstance(statement, Cause):
-                        yield from statement.against
+def _stated_sides(view: Topics, ref: Ref) -> Sides | None:
+    """Return what the evidence beside a skill says; None where none can be read."""
+    path = view.records.path_of(ref)
+    place = f"{path.rpartition('/')[0]}/references/{EVIDENCE}" if path else ""
+    content = view.files.read([place]).get(place)
+    if content is None:
+        return None
+    with suppress(BadInputError):  # `check` tells of it
+        stated = from_text(content.decode(errors="replace")).statements
+        supporting = {name for one in stated for name in one.supporting}
+        against = {name for one in stated for name in one.against}
+        return Sides(tuple(sorted(supporting)), tuple(sorted(against - supporting)))
+    return None
 
 
 def resolve(store: Store, head: Topics, text: str, *, forward: bool = False) -> Ref:
@@ -103,7 +108,7 @@ def read(store: Store, name: str) -> tuple[Record, str]:
     record = head.records.at([path])[path]
     if isinstance(record, Problem):
         raise SkillvaultError(f"{path}: {record.message}")
-    if isinstance(record, LinkList):
+    if isinstance(record, LinkList | TriedLines):
         raise SkillvaultError(f"{path}: a list of links; name the record that they lead from")
     return record, path
 
@@ -127,7 +132,7 @@ def why(run: Run, text: str) -> dict[str, Any]:
         return {**tree, "sources": [], "against": [], "rules": []}
     ref = resolve(store, head, text)
     tree = {**with_commits(head, ref), "sources": provenance.sources(head, ref)}
-    against = list(both_sides(run, ref).against)
+    against = list(both_sides(run.view, ref).against)
     answers = questions.answers_behind(run, ref)
     shown = {"answers": answers} if answers else {}
     return {**tree, "against": against, "rules": status.tested(run, ref), **shown}

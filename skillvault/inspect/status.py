@@ -6,7 +6,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning.account.account import KINDS
 from skillvault.learning.accuracy import Accuracy
 from skillvault.learning.sync.table import undecided
 from skillvault.loop import evaluate, learned, record, strategy
@@ -14,7 +13,6 @@ from skillvault.loop.judging.judges import accuracy_of
 from skillvault.loop.learner import learner_elsewhere, silence
 from skillvault.loop.registry import Step
 from skillvault.loop.run import Run
-from skillvault.model.brief import Rule
 from skillvault.model.change import FORMAT
 from skillvault.model.conditions import Separation, clause, risk
 from skillvault.model.errors import UnavailableError
@@ -34,7 +32,7 @@ def tested(run: Run, ref: Ref) -> list[dict[str, Any]]:
     if skill is None:
         return []
     is_strategy = skill.kind == "strategy" and skill.domain
-    rules = _of_strategy(run, str(skill.domain)) if is_strategy else _of_subject(run, skill)
+    rules = _of_strategy(run, str(skill.domain)) if is_strategy else _of_guide(run, skill)
     return [_tested(action, rule) for action, rule in rules]
 
 
@@ -57,17 +55,12 @@ def _of_strategy(run: Run, domain: str) -> Iterator[tuple[str, Separation]]:
         yield from ((action, rule) for rule in rules)
 
 
-def _of_subject(run: Run, skill: Skill) -> Iterator[tuple[str, Separation]]:
+def _of_guide(run: Run, skill: Skill) -> Iterator[tuple[str, Separation]]:
+    """Yield (action, rule) of what a guide tells."""
     sources = (link.source for link in run.view.links.by_target([Ref("skill", skill.name)]))
     ids = [source.id for source in sources if source.kind == "evaluation"]
-    for history in run.accounts.histories(ids, set()) if skill.subject else ():
-        account = run.accounts.account(run.accounts.read_part(history))
-        for kind in KINDS if account.outcomes else ():
-            statements = (
-                run.accounts.findings(account, kind).statements if kind == skill.kind else ()
-            )
-            rules = [rule.separation for rule in statements if isinstance(rule, Rule)]
-            yield from ((account.outcomes[0].decision.action, rule) for rule in rules)
+    for domain, action in run.view.outcomes.actions_of(ids):
+        yield from ((action, rule) for rule in run.accounts.actions.rules(domain, action))
 
 
 class JudgeStatus(Struct, frozen=True):

@@ -53,7 +53,7 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
         why = f"{retraction.reason} ({retraction.by}, {retraction.at:%Y-%m-%d})"
         return [rules.StepAnswer("retract", "retracted", f"counts nowhere: {why}")]
     if ref.kind == "outcome" and (outcome := view.outcomes.get(ref.id)):
-        material = _accounts(run, view.subjects.history(ref.id))
+        material = _accounts(run, view.subjects.history(ref.id, "action"))
         memory = promoting.of_evaluations(run, [ref.id])
         letter = evaluate.set_aside(run).get(ref.id)
         aside = letter.reason if letter else None
@@ -77,7 +77,7 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
 
 
 def _accounts(run: Run, history: Sequence[Placed]) -> rules.AccountMaterial:
-    """What is known of the outcomes of one subject."""
+    """Return what is known of the outcomes of one action."""
     outcomes = run.view.outcomes.get_many(outcome.id for outcome in history)
     standings = run.rules.standings(run, history, outcomes)
     waiting = {
@@ -102,7 +102,7 @@ def reasons(run: Run) -> dict[str, list[str]]:
     kinds = {ref.kind for done in run.report.done for ref in done.change.targets}
     if kinds & {"skill", "fact"} or set(run.options.steps) == {CAPTURE}:
         return {}
-    histories = run.accounts.histories(run.view.outcomes, set())
+    histories = run.accounts.histories(run.view.outcomes, "action")
     materials = (_accounts(run, history) for history in histories)
     summaries = {"skill": rules.summary(materials, run.policy, len(run.view.sessions))}
     if len(run.view.evaluations):

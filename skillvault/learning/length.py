@@ -27,10 +27,10 @@ class References(NamedTuple):
 
     def free(self, name: str) -> str:
         """Under which name a file is written."""
-        stem, number, free = name.removesuffix(".md"), 1, name
+        (stem, _, suffix), number, free = name.rpartition("."), 1, name
         while free in self.edited:
             number += 1
-            free = f"{stem}-{number}.md"
+            free = f"{stem}-{number}.{suffix}"
         return free
 
 

@@ -82,7 +82,7 @@ class Rejections:
         self._versions = cache(versions)
         reasons = {f"skill:{refusal.skill}": refusal.reason for refusal in said}
         self._targets: dict[str, Rejection] = {}
-        self._sources: dict[tuple[str, str, str], Rejection] = {}
+        self._sources: dict[tuple[str, str, str], list[Rejection]] = {}
         self._sets: dict[tuple[str, Rejection], set[str]] = {}
         for commit in commits:
             for target in commit.targets if commit.step not in _DECIDED else ():
@@ -99,7 +99,7 @@ class Rejections:
         kind, _, name = rejection.target.partition(":")
         step = GENERAL if kind == "skill" and is_general(name) else commit.step
         for source in _made_of(commit, rejection.target):
-            self._sources.setdefault((step, source, kind), rejection)
+            self._sources.setdefault((step, source, kind), []).append(rejection)
             first = self._targets[rejection.target]
             self._sets.setdefault((step, first), set()).add(source.partition(":")[2])
 
@@ -113,9 +113,11 @@ class Rejections:
         """The rejection of this very record."""
         return self._targets.get(str(ref))
 
-    def of_source(self, step: str, ref: object, kind: str) -> Rejection | None:
-        """The rejection of what a step made of this record, under whatever name."""
-        return self._sources.get((step, str(ref), kind))
+    def of_source(self, step: str, ref: object, kind: str, named: str = "") -> Rejection | None:
+        """Return the rejection of what a step made of this record, of a name that begins so."""
+        lead = f"{kind}:{named}"
+        made = self._sources.get((step, str(ref), kind), ())
+        return next((why for why in made if why.target.startswith(lead)), None)
 
     def sets(self, step: str) -> list[tuple[frozenset[str], Rejection]]:
         """(the ids of all it was made of, the rejection) of everything a step made."""

@@ -23,6 +23,7 @@ from skillvault.model.written import (
 )
 
 _TOLD = 20  # statements that a message tells
+_LINE = 400  # characters of one
 _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n\Z")
 
 
@@ -153,10 +154,11 @@ def _joined(texts: Iterable[str], current: str) -> str:
 def statement_changes(before: str, after: str) -> list[str]:
     """What a message says of a rewritten body: how many statements came and went, and which."""
     old, new = markdown.statements(before), markdown.statements(after)
-    came = [f"  + {shorten(line, 200)}" for line in new if line not in old]
-    went = [f"  - {shorten(line, 200)}" for line in old if line not in new]
+    came = [f"  + {shorten(line, _LINE)}" for line in new if line not in old]
+    went = [f"  - {shorten(line, _LINE)}" for line in old if line not in new]
     lines = [*came, *went]
     more = [f"{len(lines) - _TOLD} more in the diff."] if len(lines) > _TOLD else []
     plural = "" if len(came) == 1 else "s"
     counts = f"{len(came)} statement{plural} came or changed, {len(went)} went or stood otherwise."
+    counts = counts if lines else "no statement changed."
     return [counts, *lines[:_TOLD], *more]

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from skillvault.learning.account.account import shown_by
+from skillvault.learning.account.statements import told_by
 from skillvault.learning.distill.excerpt import SessionState
 from skillvault.learning.distill.skill import STEP as DISTILL
 from skillvault.learning.generate.warning_pattern import STEP, Present, Standing, standing
@@ -14,7 +14,8 @@ from skillvault.learning.rules import Rules
 from skillvault.model.brief import Findings
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Session
-from skillvault.model.text.text import how_many, percent
+from skillvault.model.skill_evidence import TRIED
+from skillvault.model.text.text import how_many, listed, percent
 
 
 class StepAnswer(Struct, frozen=True):
@@ -26,10 +27,10 @@ class StepAnswer(Struct, frozen=True):
 
 
 class AccountMaterial(Struct, frozen=True, kw_only=True):
-    """What is known of the subjects of some outcomes.
+    """What is known of the outcomes of an action.
 
-    `evaluations` are the outcomes' own; `standings` says of each outcome where it stands with its
-    subject's skills: each kind that it is significant for, or what it would take.
+    `evaluations` are the outcomes' own; `standings` says of each outcome where it stands with the
+    skills of its action and its subject.
     """
 
     outcomes: Mapping[str, Outcome]
@@ -172,42 +173,45 @@ def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int =
 
 
 def outcome_standing(
-    outcome: Outcome,
-    read: Collection[str],
-    told: Sequence[tuple[Findings, Present]],
-    policy: Policy,
+    outcome: Outcome, told: Sequence[tuple[Findings, Present]], policy: Policy
 ) -> Standing:
-    """Where one outcome stands with its subject's skills.
+    """Return where one outcome stands with the skills of its action and of its subject.
 
-    `read` are the outcomes as far as its account is read, `told` what that says for each kind of
-    skill, and what there is of that skill.
+    `told` is what the accounts of its action say for each kind of skill, the guide's first, and
+    what there is of that skill.
     """
-    if outcome.id not in read:
-        return Standing("unread", "its subject is read again when a few more outcomes are there")
-    of = [pair for pair in told if outcome.id in {o.id for o in pair[0].significant}]
-    if not of:
-        return _insignificant(outcome, policy)
-    findings, present = of[0]
-    stands = standing(findings, present, policy)
-    name = present.group or (present.skill.name if present.skill else "")
-    if stands.state not in ("done", "merged"):
-        return stands
-    if outcome.id in shown_by(findings):
-        return Standing(stands.state, f"told by {name}")
+    pairs = [pair for pair in told if _is_among(outcome, pair[0].significant)]
+    if not pairs:
+        return _unread(outcome, [findings for findings, _ in told], policy)
+    stands = [standing(findings, present, policy) for findings, present in pairs]
+    names = [
+        present.skill.name
+        for (findings, present), stand in zip(pairs, stands, strict=True)
+        if stand.state == "done" and present.skill and outcome.id in told_by(findings)
+    ]
+    if names:
+        return Standing("done", f"told by {listed(names)}")
+    stand = next((stand for stand in stands if stand.state == "due"), stands[0])
+    if stand.state != "done":
+        return stand
+    findings, present = pairs[0]
+    name = present.skill.name if present.skill else ""
+    if findings.kind == "guide":
+        return Standing("counted", f"listed in references/{TRIED} of {name}, not in its text")
     return Standing("counted", f"counted in {name}; what it shows by itself is not told there")
 
 
-def _insignificant(outcome: Outcome, policy: Policy) -> Standing:
-    rules, score = policy.generate, outcome.result.score
-    if score is not None:
-        shown, low, high = (
-            f"{value * 100:+.6g} %" for value in (score, rules.warning_below, rules.pattern_above)
-        )
-        reason = f"score {shown} lies between {low} (warning) and {high} (pattern)"
-        return Standing("between", reason)
-    if outcome.result.status == "neutral":
-        return Standing("not new", "a neutral outcome without a score teaches no skill")
-    return Standing("not new", "a success counts once its subject has failed; it had not")
+def _is_among(outcome: Outcome, others: Iterable[Outcome]) -> bool:
+    return any(other.id == outcome.id for other in others)
+
+
+def _unread(outcome: Outcome, findings: Sequence[Findings], policy: Policy) -> Standing:
+    """Return where an outcome stands that its action's account was not read with."""
+    read = [o for one in findings if one.kind == "guide" for o in one.account.outcomes]
+    if any(o.order > outcome.order for o in read if o.trust == outcome.trust):
+        peers = policy.evaluate.peers
+        return Standing("older", f"its action's skills are of its latest {peers} outcomes")
+    return Standing("unread", "its action is read again when a few more outcomes are there")
 
 
 def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
@@ -219,15 +223,15 @@ def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
             f"a pattern more than {percent(policy.generate.pattern_above)}"
         )
     return {
-        "counted": "counted in what their subjects' skills say",
-        "done": "told by a skill of their subject",
+        "counted": "counted in a skill or listed beside it, not told in its text",
+        "done": "told by a skill",
         "rejected": "what was made of it was taken away by a person",
-        "merged": "a skill that stands for several subjects tells them",
-        "put away": "the skill of their subject was put away",
+        "put away": "the skill that told them was put away",
         "over": "too old by the clock of their domain",
-        "not new": "a success counts once its subject has failed; a neutral outcome teaches none",
+        "not new": "a success counts right after a failure; a neutral outcome teaches none",
         "silent": "nothing that they say would change a decision",
-        "unread": "waiting for the next reading of their subject's account",
+        "unread": "waiting until their action is read again",
+        "older": "older than the outcomes of their action that its skills are of",
         "waiting": "not evaluated",
         "retracted": "retracted, and counted nowhere",
         "due": "due",

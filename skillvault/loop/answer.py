@@ -7,13 +7,13 @@ from skillvault.judge.agent import AgentJudge
 from skillvault.judge.claude import prompts
 from skillvault.learning import answer as answers
 from skillvault.learning.answer import STEP, Reworded
-from skillvault.learning.promote.support import witness_of
+from skillvault.learning.promote.evaluated_runs import evaluated_run
 from skillvault.loop.evaluate import Judged, judged_by
 from skillvault.loop.judging.cases import case_of
 from skillvault.loop.judging.judge_replies import check_reply
 from skillvault.loop.judging.questions import text_question, verdict_question
 from skillvault.loop.judging.texts import general_texts, session_texts, texts_about
-from skillvault.loop.promote import memory
+from skillvault.loop.promote import run_book
 from skillvault.loop.run import Run
 from skillvault.model.brief import Draft
 from skillvault.model.change import Change
@@ -132,19 +132,19 @@ def _is_persons(run: Run, ref: Ref) -> bool:
 
 def _told_later(run: Run, evaluation: Evaluation, outcome: Outcome) -> list[str]:
     """The facts that a later run made of what this one says now: they are its own from then on."""
-    witness = witness_of(evaluation, outcome)
-    if witness is None:
+    judged = evaluated_run(evaluation, outcome)
+    if judged is None:
         return []
-    known = memory(run)
-    alike = [other.id for other in known.alike(witness) if same(other.form, witness.form)]
-    made_by = known.facts_of(alike)
-    sources = known.heard(made_by.values())
+    book = run_book(run.view)
+    alike = [words for words, claim in book.near(judged).items() if same(claim, judged.claim)]
+    made_by = book.facts_on(judged.domain, alike)
+    sources = book.load(made_by.values())
     return [
         fact
-        for fact, source in made_by.items()
-        if source in sources
-        and sources[source].outcome_status == witness.outcome_status
-        and sources[source].order > witness.order
+        for fact, name in made_by.items()
+        if name in sources
+        and sources[name].ending == judged.ending
+        and sources[name].order > judged.order
     ]
 
 

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from functools import cache, partial
 
-from skillvault.learning import assess
+from skillvault.learning import assess, sections
 from skillvault.loop.clock import clock
 from skillvault.loop.effects import assessed
 from skillvault.loop.run import Run
+from skillvault.model.brief import RULES
 from skillvault.model.change import Change
+from skillvault.model.written import sections_of
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -30,5 +32,14 @@ def due(run: Run) -> Iterator[Change]:
         at = clock_of(row.domain) or run.now
         skill = assessed(view, row, known[row.name], at)
         found = assess.status_change(skill, run.rules)
-        if found:
+        if found and not (found.moves and row.shelf == "skills" and _keeps_guide(run, row.name)):
             yield found
+
+
+def _keeps_guide(run: Run, name: str) -> bool:
+    """Return True for a guide that holds a rule or a person's words: it is not retired whole."""
+    skill = run.view.skills.find(name)
+    if skill is None or skill.kind != "guide":
+        return False
+    has_rule = any(heading == RULES for heading, _ in sections_of(skill.body))
+    return has_rule or bool(sections.theirs(run.versions(name).bodies, skill.body))

@@ -1,4 +1,4 @@
-"""generate: what a subject's outcomes say becomes its warning and its pattern."""
+"""generate: what an account says becomes a guide, a warning or a pattern."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -7,7 +7,6 @@ from skillvault.learning import why_not
 from skillvault.learning.generate import warning_pattern as generate
 from skillvault.learning.generate.warning_pattern import STEP, Present, Standing
 from skillvault.loop import strategy
-from skillvault.loop.accounts import DueAccount
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.next_versions import waiting_version
 from skillvault.loop.refusals import refused
@@ -18,53 +17,39 @@ from skillvault.model.records import Outcome, Placed
 
 
 def step(run: Run) -> Iterator[Change]:
-    """One change a new skill."""
-    yield from _subject_changes(run)
+    """Yield one change a new skill."""
+    changed: set[str] = set()
+    quiet: set[str] = set()
+    for findings, keys in list(due(run)):
+        name = f"{findings.kind}-{findings.account.outcomes[0].domain}"
+        changes = list(run.written(partial(new_skill, run, findings), name))
+        (changed if changes else quiet).update(keys)
+        yield from changes
+    # What says the same as something rejected is not written again at each run.
+    if not run.report.unavailable:
+        run.settle(STEP, quiet - changed)
     yield from strategy.due(run)
 
 
-def _subject_changes(run: Run) -> Iterator[Change]:
-    for reading, every in list(due_by_account(run)):
-        is_changed = False
-        for findings in every:
-            name = f"{findings.kind}-{findings.account.outcomes[0].domain}"
-            for change in run.written(partial(new_skill, run, findings), name):
-                is_changed = True
-                yield change
-        # What says the same as something rejected is not written again at each run.
-        if not is_changed and not run.report.unavailable:
-            run.settle(STEP, reading.keys)
-
-
 def waiting(run: Run) -> int:
-    """How many skills are made, strategies included."""
+    """Return how many skills are made, strategies included."""
     return len(list(due(run))) + strategy.waiting(run)
 
 
-def due(run: Run) -> Iterator[Findings]:
-    """What is to become a skill; settles what is not."""
-    for _, every in due_by_account(run):
-        yield from every
-
-
-def due_by_account(run: Run) -> Iterator[tuple[DueAccount, list[Findings]]]:
-    """The accounts of which something is to become a skill, with that; settles the others."""
+def due(run: Run) -> Iterator[tuple[Findings, frozenset[str]]]:
+    """Yield what is to become a skill, and the keys by which it is due; settle the others."""
     accounts, idle = run.accounts.due(STEP)
-    run.settle(STEP, idle)
-    for reading in accounts:
-        kept = False
-        wanted: list[Findings] = []
-        for findings, present in run.accounts.both(reading.account):
-            state = generate.standing(findings, present, run.policy).state
-            kept = kept or state == "due"
+    kept: set[str] = set()
+    keys = set(idle)
+    for account in accounts:
+        keys |= account.keys
+        for findings, present in run.accounts.of_kinds(account):
             if present.rejection and findings.significant:
                 run.report.rejected.append(present.rejection)
-            elif state == "due":
-                wanted.append(findings)
-        if wanted:
-            yield reading, wanted
-        elif not kept:
-            run.settle(STEP, reading.keys)
+            elif generate.standing(findings, present, run.policy).state == "due":
+                kept |= account.keys
+                yield findings, account.keys
+    run.settle(STEP, keys - kept)
 
 
 def new_skill(run: Run, findings: Findings) -> Change | None:
@@ -81,15 +66,13 @@ def new_skill(run: Run, findings: Findings) -> Change | None:
 def standings(
     run: Run, history: Sequence[Placed], outcomes: Mapping[str, Outcome]
 ) -> dict[str, Standing]:
-    """Where each evaluated outcome stands with its subject's skills."""
-    read = run.accounts.read_part(history)
-    kinds = list(run.accounts.both(run.accounts.account(read))) if read else []
-    ids = {outcome.id for outcome in read}
+    """Return where each evaluated outcome stands with the skills of its accounts."""
+    evaluated = [placed.id for placed in history if placed.evaluated and placed.id in outcomes]
+    accounts = list(run.accounts.accounts_of(evaluated))
+    kinds = [pair for one in accounts for pair in run.accounts.of_kinds(one)]
     rejection = _refused_standing(run, kinds)
     by_outcome = {
-        placed.id: why_not.outcome_standing(outcomes[placed.id], ids, kinds, run.policy)
-        for placed in history
-        if placed.evaluated and placed.id in outcomes
+        name: why_not.outcome_standing(outcomes[name], kinds, run.policy) for name in evaluated
     }
     note = _version_note(run, kinds)
     return {

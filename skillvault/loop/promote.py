@@ -1,7 +1,6 @@
 """promote: confirmed insights become facts, facts that recur become pattern skills."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import groupby, islice
 
@@ -10,105 +9,62 @@ import msgspec
 from skillvault.learning.promote import CONSOLIDATE
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
-from skillvault.learning.promote.support import (
+from skillvault.learning.promote.evaluated_runs import (
     CROWDED,
-    Memory,
-    Runs,
-    Support,
-    SupportPlan,
-    Witness,
-    fact_changes,
-    support_state,
-    weighing_changes,
-    witness_of,
+    EvaluatedRun,
+    KeptRuns,
+    RunBook,
+    evaluated_run,
 )
+from skillvault.learning.promote.support import Support, support_state
+from skillvault.learning.promote.weighing import SupportPlan, fact_changes, weighing_changes
 from skillvault.loop.clock import clock
 from skillvault.loop.derived_skills import derived_skills, may_leave, shelf_of
 from skillvault.loop.general import general_changes, general_plan
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.next_versions import approved_name, with_waiting_account, with_waiting_accounts
-from skillvault.loop.registry import RECOMPUTING
 from skillvault.loop.run import Run
 from skillvault.model.change import Change
-from skillvault.model.records import Evaluation, Fact, Link, Ref, Skill, Status, moment_of
+from skillvault.model.records import Evaluation, Fact, Link, Ref, Skill, moment_of
 from skillvault.model.sameness.forms import lookup_keys
-from skillvault.vault.index.insights import Insights, WitnessRow
+from skillvault.vault.index.insights import Insights
 from skillvault.vault.index.snapshot import Topics
 
 
-class InsightMemory(Memory):
-    """What the runs said; `insights` is where it is found, and where more is put."""
+def run_book(view: Topics) -> RunBook:
+    """The runs that the vault knows, to which more can be added."""
+    insights = view.insights
+    loaded: dict[str, EvaluatedRun | None] = {}
 
-    def __init__(self, view: Topics, insights: Insights) -> None:
-        self._view = view
-        self._insights = insights
-        self._witnesses: dict[str, Witness | None] = {}
-
-    def alike(self, witness: Witness) -> Sequence[Witness]:
-        """Of all words that may say the same or the opposite one run that says them."""
-        firsts = self._insights.firsts(witness.evaluation.domain, lookup_keys(witness.form))
-        return list(self.heard(firsts).values())
-
-    def heard(self, evaluations: Iterable[str]) -> dict[str, Witness]:
-        """What these runs say."""
-        names = list(evaluations)
-        new = [name for name in names if name not in self._witnesses]
-        records = self._view.evaluations.get_many(new)
-        outcomes = self._view.outcomes.get_many(records)
-        for name in new:
+    def load_runs(evaluations: Collection[str]) -> dict[str, EvaluatedRun]:
+        names = [name for name in evaluations if name not in loaded]
+        records = view.evaluations.get_many(names)
+        outcomes = view.outcomes.get_many(records)
+        for name in names:
             record = records.get(name)
-            self._witnesses[name] = witness_of(record, outcomes.get(name)) if record else None
-        return {name: witness for name in names if (witness := self._witnesses[name])}
+            loaded[name] = evaluated_run(record, outcomes.get(name)) if record else None
+        return {name: run for name in evaluations if (run := loaded[name])}
 
-    def remembered(self, evaluations: Iterable[str]) -> Collection[str]:
-        """Those of these runs of which is kept what they say."""
-        return self._insights.kept(evaluations)
-
-    def spread(self, firsts: Collection[str]) -> bool:
-        """Whether the runs that end alike and say these words are of more than one session."""
-        sessions: dict[Status, set[str]] = {}
-        for tally in self._insights.tallies(firsts):
-            sessions.setdefault(tally.status, set()).update(tally.sessions)
-        return any(len(of) > 1 for of in sessions.values())
-
-    def speaking(self, firsts: Collection[str], status: Status) -> Runs:
-        """The runs that say these words and ended so."""
-        witnesses = self._insights.witnesses(firsts)
-        ended = [witness for witness in witnesses if witness.status == status]
-        return Runs(
-            frozenset(witness.evaluation for witness in ended),
-            frozenset(witness.session for witness in ended),
+    return RunBook(
+        KeptRuns(
+            load=load_runs,
+            known=insights.known,
+            claims=insights.claims,
+            sayings=insights.sayings,
+            tallies=insights.tallies,
+            makers=lambda domain, words: insights.makers(domain, words, CROWDED),
+            tellers=lambda fact, at: view.facts.supporters_at(fact, moment_of(at)),
         )
+    )
 
-    def stating(self, domain: str, grounds: Collection[str]) -> Mapping[str, Status]:
-        """The runs whose reasoning states any of these grounds, and how they ended."""
-        return dict(self._insights.stating(domain, grounds))
 
-    def facts_of(self, firsts: Collection[str]) -> Mapping[str, str]:
-        """Fact -> the evaluation that made it, with these words."""
-        return self._insights.facts_of(firsts)
-
-    def facts_on(self, domain: str, grounds: Collection[str]) -> Mapping[str, Mapping[str, str]]:
-        """Ground -> fact -> the evaluation that made it, the first few of each."""
-        made_by: dict[str, dict[str, str]] = {}
-        for row in self._insights.facts_on(domain, grounds, CROWDED):
-            made_by.setdefault(row.wording, {})[row.fact] = row.evaluation
-        return made_by
-
-    def tellers(self, fact: str, at: datetime) -> Iterable[str]:
-        """The runs that support a fact and ended at a time."""
-        return self._view.facts.supporters_at(fact, moment_of(at))
-
-    def remember(self, witness: Witness, first: str) -> None:
-        """Keep what a run says; `first` is the run by which its words are known."""
-        self._witnesses[witness.id] = witness
-        row = WitnessRow(witness.id, first, witness.outcome_status, witness.session)
-        keys = lookup_keys(witness.form) if first == witness.id else ()
-        self._insights.keep_witness(witness.evaluation.domain, row, keys, witness.stated)
-
-    def keep_grounds(self, witness: Witness) -> None:
-        """Keep on what the fact rests that a run made."""
-        self._insights.keep_grounds(witness.evaluation.domain, witness.id, witness.grounds)
+def _keep_runs(insights: Insights, book: RunBook) -> None:
+    """Keep what the runs say that were not known yet, and who of them made a fact."""
+    for run in book.new.values():
+        insights.keep_run(run.domain, run.saying, [run.words, *run.states])
+        insights.keep_claim(run.domain, run.words, lookup_keys(run.claim))
+    for run in book.load(book.makers).values():
+        insights.keep_maker(run.domain, run.id, [run.words, *run.grounds])
 
 
 _PAGE = 1000  # evaluations that are looked at together
@@ -144,19 +100,15 @@ def waiting_skills(run: Run) -> int:
 def support_plan(run: Run, due: Iterable[str]) -> SupportPlan:
     """What these evaluations support and speak against."""
     material = of_evaluations(run, due)
-    heard = (
-        witness_of(evaluation, material.outcomes.get(evaluation.outcome))
+    evaluated = (
+        evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
         for evaluation in material.evaluations.values()
     )
-    return Support(memory(run), material, run.policy).plan(filter(None, heard))
-
-
-def memory(run: Run) -> InsightMemory:
-    """What the runs of the vault said so far."""
-    asks = run.options.asks
-    return InsightMemory(
-        run.view, run.view.insights.unkept() if asks else run.store.staged.insights
-    )
+    book = run_book(run.view)
+    plan = Support(book, material, run.policy).plan(filter(None, evaluated))
+    if not run.options.asks:
+        _keep_runs(run.store.staged.insights, book)
+    return plan
 
 
 def state(run: Run, evaluation_id: str) -> promote.PromotionState | None:
@@ -167,7 +119,7 @@ def state(run: Run, evaluation_id: str) -> promote.PromotionState | None:
         return None
     if not run.rules.weighs:
         return promote.insight_state(evaluation, material, run.policy)
-    return support_state(evaluation, memory(run), material, run.policy)
+    return support_state(evaluation, run_book(run.view), material, run.policy)
 
 
 def pages(run: Run, ids: Iterable[str]) -> Iterator[promote.PromotionMaterial]:
@@ -218,20 +170,7 @@ def _material(
         counts=view.facts,
         clock=lambda domain: clock(view, domain, run.now, run.rules),
         rules=run.rules,
-        by_arrival=partial(_by_arrival, view) if evaluations and _has_taken_back(run) else None,
     )
-
-
-def _has_taken_back(run: Run) -> bool:
-    """Whether something that others rested on was ever taken back, or is now."""
-    taking = any(done.change.step in RECOMPUTING for done in run.report.done)
-    return taking or run.view.history.has_steps(RECOMPUTING)
-
-
-def _by_arrival(view: Topics, evaluations: Iterable[str]) -> list[list[str]]:
-    """These evaluations, those of one commit together, in the order in which they came."""
-    refs = (Ref("evaluation", name) for name in evaluations)
-    return [[ref.id for ref in together] for together in view.history.by_arrival(refs)]
 
 
 def _leads_to_version(view: Topics, link: Link) -> bool:
@@ -276,12 +215,11 @@ def told_patterns(
 
 
 def _is_told(run: Run, material: promote.PromotionMaterial, pattern: recurrence.Pattern) -> bool:
-    """Whether a warning of facts would say again what the warnings of their subjects say."""
+    """Return True for a warning of facts about one action, whose guide says the same."""
     if pattern.kind != "warning" or pattern.skill:
         return False
     supporters = {e.id for fact in pattern.facts for e in material.support(fact.id)}
-    histories = run.accounts.histories(sorted(supporters), set())
-    return all(map(run.accounts.calls_for_warning, histories))
+    return len(run.view.outcomes.actions_of(supporters)) == 1
 
 
 def _facts(run: Run) -> Iterator[Change]:
@@ -305,7 +243,7 @@ def _made_due(run: Run, weighed: SupportPlan) -> set[str]:
     facts = (Ref("fact", retelling.fact.id) for retelling in weighed.retellings)
     links = [*weighed.links, *run.view.links.by_target(facts)]
     sources = {link.source.id for link in links if link.source.kind == "evaluation"}
-    return sources | {fact.source.id for fact in weighed.facts}
+    return sources | {fact.evaluation.id for fact in weighed.facts}
 
 
 def _skills(run: Run) -> Iterator[Change]:

@@ -6,7 +6,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from skillvault.learning import sections
-from skillvault.learning.account.account import KINDS
+from skillvault.learning.account.statements import KINDS
 from skillvault.learning.expire import is_cut_short
 from skillvault.learning.naming import subject_key
 from skillvault.learning.refresh import STEP, refreshing
@@ -15,45 +15,57 @@ from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.merge import is_brought_back, is_edited, references, unlinked
 from skillvault.loop.run import Run
 from skillvault.model.change import Change
+from skillvault.model.records import Skill
 
 
 def step(run: Run) -> Iterator[Change]:
-    """One change a skill."""
+    """Yield one change a skill."""
+    changed: set[str] = set()
+    quiet: set[str] = set()
     for one, keys in list(refreshes(run)):
         changes = list(run.written(partial(_composed, run, one), _name(one)))
-        if not changes and not run.report.unavailable:
-            run.settle(STEP, keys)
+        (changed if changes else quiet).update(keys)
         yield from changes
-    yield from _without_outcomes(run)
+    if not run.report.unavailable:
+        run.settle(STEP, quiet - changed)
+    yield from _baseless(run)
 
 
-def _without_outcomes(run: Run) -> Iterator[Change]:
-    """The skills of subjects of which no outcome is left leave."""
-    for place in run.view.skills.without_outcomes():
-        skill = run.view.skills.find(place.name)
-        if skill is None or skill.kind not in KINDS or skill.origin != "generated":
+def _baseless(run: Run) -> Iterator[Change]:
+    """Archive skills of whose outcomes none is left, and of actions that agree no more."""
+    skills = run.view.skills
+    for place in sorted({*skills.without_outcomes(), *skills.living("evolved")}):
+        skill = skills.find(place.name)
+        if skill is None or skill.kind not in _KINDS or skill.origin != "generated":
             continue
         ours = run.accounts.is_ours(skill) and not is_edited(run, f"{place.shelf}/{place.name}")
-        evaluated = run.view.subjects.evaluated(skill.domain or "", skill.trust)
-        if ours and not any(subject_key(subject) == skill.subject for subject in evaluated):
+        if ours and place.shelf != "archive" and not _has_outcomes(run, skill):
             yield refreshing.bare_change(skill, place.shelf)
 
 
+def _has_outcomes(run: Run, skill: Skill) -> bool:
+    """Return True if an evaluated outcome is left of what a skill is about, or actions agree."""
+    if skill.subject == subject_key((skill.domain or "", "", None)):
+        return bool(run.accounts.agreeing(skill.domain or "")[0])
+    subjects = run.view.subjects.evaluated(skill.domain or "", skill.trust)
+    keys = {subject_key(subject) for subject in subjects}
+    keys |= {subject_key((domain, action, None)) for domain, action, _ in subjects}
+    return skill.subject in keys
+
+
 def waiting(run: Run) -> int:
-    """How many skills are written anew, leave or come back."""
+    """Return how many skills are written anew, leave or come back."""
     return len(list(refreshes(run)))
 
 
 def refreshes(run: Run) -> Iterator[tuple[Refreshing, frozenset[str]]]:
-    """What is to be done about the skills of subjects, and by which keys it is due.
-
-    Settles where nothing is.
-    """
+    """Yield what is to be done about skills, and the keys by which it is due; settle the others."""
     accounts, idle = run.accounts.due(STEP)
-    run.settle(STEP, idle)
-    for reading in accounts:
-        kept = False
-        for findings, present in run.accounts.both(reading.account):
+    kept: set[str] = set()
+    keys = set(idle)
+    for account in accounts:
+        keys |= account.keys
+        for findings, present in run.accounts.of_kinds(account):
             name = present.skill.name if present.skill else ""
             older = tuple(place for place in present.more if not is_edited(run, place))
             one = refreshing.refreshing(
@@ -63,10 +75,12 @@ def refreshes(run: Run) -> Iterator[tuple[Refreshing, frozenset[str]]]:
                 run.policy,
             )
             if one is not None:
-                kept = True
-                yield one, reading.keys
-        if not kept:
-            run.settle(STEP, reading.keys)
+                kept |= account.keys
+                yield one, account.keys
+    run.settle(STEP, keys - kept)
+
+
+_KINDS = (*KINDS, "evolved")
 
 
 def _name(due: Refreshing) -> str:

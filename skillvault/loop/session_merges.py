@@ -8,8 +8,7 @@ from skillvault.learning.distill.skill import excerpt_of
 from skillvault.learning.length import References
 from skillvault.learning.merge import SESSIONS
 from skillvault.learning.merge import sessions as merging
-from skillvault.learning.merge.groups import STEP, rejected
-from skillvault.learning.merge.sessions import SessionMerging, sessions_digest
+from skillvault.learning.merge.sessions import STEP, SessionMerging, rejected, sessions_digest
 from skillvault.loop.distill import DomainSessions
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.next_versions import with_waiting_accounts

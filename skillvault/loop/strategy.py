@@ -7,11 +7,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from skillvault.learning import sections
 from skillvault.learning.expire import STEP as EXPIRE
+from skillvault.learning.gate import archive_change
 from skillvault.learning.generate import STRATEGY, strategy
 from skillvault.learning.generate.strategy import period_of
 from skillvault.learning.generate.warning_pattern import STEP
 from skillvault.learning.naming import strategy_name
+from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.loop.clock import clock
 from skillvault.loop.judging.cases import domain_facts
 from skillvault.loop.judging.judge_replies import draft_by, told_by
@@ -42,16 +45,24 @@ def due(run: Run) -> Iterator[Change]:
 def standings(run: Run) -> dict[str, strategy.StrategyState]:
     """Domain -> where it stands with its strategy, for every domain with trusted outcomes."""
     return {
-        domain: strategy.strategy_state(material(run, domain), _clock(run, domain), run.policy)
+        domain: _standing(run, material(run, domain))
         for domain in sorted(run.view.outcomes.evaluated_domains())
     }
+
+
+def _standing(run: Run, found: strategy.StrategyMaterial) -> strategy.StrategyState:
+    """Return where a domain stands; of a judge that costs nothing its text is asked for too."""
+    state = strategy.strategy_state(found, _clock(run, found.domain), run.policy)
+    is_free = run.judge.info.name == "offline"
+    if state.state == "due" and is_free and draft_by(run.judge, brief_of(run, found)) is None:
+        return strategy.StrategyState("waiting", "nothing that is recorded separates its outcomes")
+    return state
 
 
 def waiting(run: Run) -> int:
     """How many domains get a strategy now."""
     found = (material(run, domain) for domain in run.view.due.keys(STRATEGY))
-    states = (strategy.strategy_state(m, _clock(run, m.domain), run.policy) for m in found)
-    return sum(state.state == "due" for state in states)
+    return sum(_standing(run, one).state == "due" for one in found)
 
 
 def _clock(run: Run, domain: str) -> datetime:
@@ -63,6 +74,7 @@ def material(run: Run, domain: str) -> strategy.StrategyMaterial:
     target = Ref("skill", strategy_name(domain))
     skill = run.view.skills.find(target.id)
     is_recounted = target.id in run.options.recounts
+    last = run.view.history.last_step(target, {STEP, EXPIRE, REFRESH})
     return strategy.StrategyMaterial(
         domain=domain,
         **run.rules.strategy_window(run, domain)._asdict(),
@@ -70,18 +82,23 @@ def material(run: Run, domain: str) -> strategy.StrategyMaterial:
         made_at=run.rules.time(None, run.now),
         skill=with_waiting_account(run.view, skill) if skill else None,
         path=run.view.records.path_of(target),
-        expired=run.view.history.last_step(target, {STEP, EXPIRE}) == EXPIRE,
+        expired=last == EXPIRE,
+        left=last == REFRESH and skill is not None and run.accounts.put_away(skill) is None,
         rejection=run.rejections.of_target(target),
     )
 
 
 class Window(NamedTuple):
-    """Which outcomes a strategy looks at, and how many it does not, or not yet."""
+    """The outcomes that a strategy looks at, and how many it does not, or not yet.
+
+    `rates_alone`: base rates are told where there is nothing else.
+    """
 
     read: tuple[str, ...]
     unread: int
     linked: frozenset[str]
     waits: bool = False
+    rates_alone: bool = False
 
 
 def full_window(run: Run, domain: str) -> Window:
@@ -121,7 +138,7 @@ def brief_of(run: Run, material: strategy.StrategyMaterial) -> Period:
     outcomes = run.view.outcomes.get_many(material.read)
     read = [outcomes[name] for name in material.read if name in outcomes]
     brief = period_of(
-        material.domain,
+        material,
         read,
         run.view.evaluations.get_many(material.read),
         rules=rules(run, read),
@@ -139,10 +156,22 @@ def _written(run: Run, material: strategy.StrategyMaterial) -> Change | None:
     brief = brief_of(run, material)
     draft = draft_by(run.judge, brief)
     if draft is None:
-        return None
+        return _leave(run, material)
     if material.skill is None:
         made = strategy.first_change(material, brief, draft, policy=run.policy)
         return told_by(made, draft, run.view)
     written = run.versions(material.name)
     made = strategy.next_change(material, brief, draft, written, policy=run.policy)
     return told_by(made, draft, run.view)
+
+
+def _leave(run: Run, material: strategy.StrategyMaterial) -> Change | None:
+    """Return the commit that archives a strategy of which only base rates are left."""
+    skill = material.skill
+    if skill is None or material.path is None or material.path.startswith("archive/"):
+        return None
+    personal = sections.theirs(run.versions(skill.name).bodies, skill.body)
+    if personal or not run.accounts.is_ours(skill):
+        return None
+    reason = "Nothing that is recorded separates the outcomes of its domain any more."
+    return archive_change(REFRESH, skill, material.path.partition("/")[0], reason)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from skillvault.model import written
 from skillvault.model.conditions import Separation
 from skillvault.model.records import (
     Answer,
@@ -19,7 +20,6 @@ from skillvault.model.records import (
     Fraction,
     InsightType,
     JudgeInfo,
-    Observer,
     Outcome,
     Session,
     Skill,
@@ -28,6 +28,8 @@ from skillvault.model.records import (
 )
 from skillvault.model.text.text import flat, shorten
 
+RULES = "Rules and Leads"  # the section of a guide that has them
+AVOID = "Avoid"  # the one of what failed
 WARNING = 200  # characters of what is said before acting
 
 InsightKind = Literal[
@@ -73,52 +75,17 @@ class Case(Struct, frozen=True, kw_only=True):
     facts: tuple[tuple[str, str], ...] = ()
 
 
-class Cause(Struct, frozen=True, kw_only=True):
-    """Insights of one kind that say the same, or of which the kind alone agrees (not `alike`).
-
-    `quote` is the words of the one most like the others. `shown_by` are the outcomes that the skill
-    is about and that show it, of so many (`of`); `agreeing` is how many of all that ended so say
-    it, `against` which ended otherwise though they say the same. `stated_by` are those of either
-    that state the quote with its figures, none where that is all. Ids, oldest first. A lesson is
-    `supposed` if all that show it suppose it. What is a `report` may have been written when the
-    result was known: it is told, never advised.
-    """
-
-    kind: InsightKind
-    quote: str
-    shown_by: tuple[str, ...]
-    of: int
-    agreeing: int = 0
-    against: tuple[str, ...] = ()
-    stated_by: tuple[str, ...] = ()
-    alike: bool = True
-    supposed: bool = False
-    report: bool = False
-
-
 class RefusedAnswers(Struct, frozen=True, kw_only=True):
     """The answers that were refused for one task: (value, runs), the most frequent first.
 
     `task` is "" if none was recorded; `shown_by` are the outcomes that gave them, oldest first.
+    `accepted` are the answers that were accepted since.
     """
 
     task: str
-    refused: tuple[tuple[str, int], ...]
+    answers: tuple[tuple[str, int], ...]
     shown_by: tuple[str, ...]
-
-
-class Remedy(Struct, frozen=True, kw_only=True):
-    """What those show that ended well after a failure."""
-
-    cause: Cause
-
-
-class Extreme(Struct, frozen=True, kw_only=True):
-    """The greatest loss or gain of a subject, and all that are beyond the bound."""
-
-    score: float
-    outcome: str
-    shown_by: tuple[str, ...]
+    accepted: tuple[str, ...] = ()
 
 
 class Outlier(Struct, frozen=True, kw_only=True):
@@ -136,44 +103,42 @@ class Outlier(Struct, frozen=True, kw_only=True):
     of: int
 
 
-class Tools(Struct, frozen=True, kw_only=True):
-    """What most used that ended well and few that did not: (users, of so many) of each."""
+StatementKind = Literal[
+    "rule",  # what separates the outcomes of the action
+    "lesson",  # what should have been done, as a person, an agent or the judge says
+    "worked",  # what was done and succeeded
+    "failed",  # what was done and failed
+    "tools",  # what those used that succeeded, and few of the others
+    "claimed",  # success was claimed and refused
+    "answers",  # what was refused as the answer to a task
+    "entry",  # what was recorded before the greatest loss or gain
+    "extreme",  # the greatest loss or gain
+    "outlier",  # what stood out of it
+    "tried",  # one try that nothing else tells
+]
 
-    names: tuple[str, ...]
-    worked: tuple[int, int]
-    failed: tuple[int, int]
 
+class Statement(Struct, frozen=True, kw_only=True):
+    """One sentence of a skill, and the outcomes that it is counted of, oldest first.
 
-class Rule(Struct, frozen=True, kw_only=True):
-    """What separates the outcomes of a subject's action.
-
-    `own` counts the subject's outcomes that meet it: (with the result, of so many); None for the
-    subject that is the action itself, of whatever target.
+    `supporting` are those for it, `against` those against it. `others` are, of a rule, the failed
+    ones and the remaining ones of those that do not meet it; of what failed, () and what worked
+    instead. `rule` is what a statement of that kind counts.
     """
 
-    separation: Separation
-    own: tuple[int, int] | None = None
-
-
-class RefusedClaims(Struct, frozen=True, kw_only=True):
-    """How many failures their agents had claimed as successes, of so many that failed.
-
-    `by` are those who saw them fail and how often, the most frequent first.
-    """
-
-    by: tuple[tuple[Observer, int], ...]
-    of: int
-    shown_by: tuple[str, ...]
-
-
-Statement = Rule | RefusedAnswers | RefusedClaims | Extreme | Outlier | Tools | Remedy | Cause
+    kind: StatementKind
+    text: str
+    supporting: tuple[str, ...]
+    against: tuple[str, ...] = ()
+    others: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    rule: Separation | None = None
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """What is known of a subject, as of so many outcomes, oldest first.
+    """What is known of an action, or of a subject, as of so many outcomes, oldest first.
 
     `evaluations` are theirs by id. `tasks` says what was asked, of those of which it is known.
-    `rules` are what separates the outcomes of its action.
+    `rules` are what separates the outcomes of the action.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -243,7 +208,8 @@ class InsightText(Struct, frozen=True, kw_only=True):
     """What the outcome teaches, in a judge's words, said after the verdict.
 
     An empty `key_insight` teaches nothing. `repeats` or `contradicts` is the fact that it does so
-    to; `slug` says in a few words what a fact of it is called.
+    to, `unlike` are facts like it in words that say something else; `slug` says in a few words what
+    a fact of it is called.
     """
 
     key_insight: str
@@ -252,6 +218,7 @@ class InsightText(Struct, frozen=True, kw_only=True):
     better_approach: str | None = None
     repeats: str | None = None
     contradicts: str | None = None
+    unlike: tuple[str, ...] = ()
     slug: str | None = None
     spent: Spent | None = None
     answer: GivenAnswer | None = None
@@ -268,9 +235,16 @@ class Opinion(Struct, frozen=True, kw_only=True):
 
 
 def warnings_of(skills: Sequence[Skill]) -> tuple[str, ...]:
-    """What the warnings among skills say, a line each."""
-    warnings = (skill for skill in skills if skill.kind == "warning")
-    return tuple(shorten(f"{w.name}: {flat(w.description)}", WARNING) for w in warnings)
+    """Return what warnings say and what guides tell first to avoid, a line each."""
+    texts = ((skill.name, _warning_of(skill)) for skill in skills)
+    return tuple(shorten(f"{name}: {text}", WARNING) for name, text in texts if text)
+
+
+def _warning_of(skill: Skill) -> str:
+    if skill.kind == "warning":
+        return flat(skill.description)
+    avoided = written.sections_of(skill.body).get((AVOID, 1), "") if skill.kind == "guide" else ""
+    return next((flat(line) for line in avoided.splitlines() if line.startswith("- ")), "")
 
 
 class Draft(Struct, frozen=True):
@@ -293,7 +267,7 @@ class Draft(Struct, frozen=True):
 
 
 class Findings(Struct, frozen=True, kw_only=True):
-    """A subject's account, for its warning or its pattern.
+    """An account, for an action's guide or for a subject's warning or pattern.
 
     `statements` are what it says, the most useful first; `significant` the outcomes that it is
     about, oldest first.
@@ -326,11 +300,11 @@ class Period(Struct, frozen=True, kw_only=True):
     """The outcomes of a domain that a strategy is made of, oldest first.
 
     `rules` are what separates the outcomes of each action, as of its last reading point;
-    `episodes` says in how many they were decided, "" if each is one. `heading`
-    is the domain's word for its context; `graded` says whether the results have scores; `outliers`
-    are what stood out of the greatest loss and gain. `insights` are what each outcome shows by
-    itself, by its id. A model is told too which text the strategy has now (`current`), and what the
-    domain holds to be true (`facts`): by id, in a line each.
+    `episodes` says in how many they were decided, "" if each is one. `heading` is the domain's word
+    for its context; `graded` says whether the results have scores; `outliers` are what stood out of
+    the greatest loss and gain. A model is told too which text the strategy has now (`current`), and
+    what the domain holds to be true (`facts`): by id, in a line each. `rates_alone`: base rates
+    are told where there is nothing else.
     """
 
     domain: str
@@ -341,13 +315,13 @@ class Period(Struct, frozen=True, kw_only=True):
     rules: Mapping[str, tuple[Separation, ...]] = field(default_factory=dict)
     episodes: str = ""
     outliers: tuple[Outlier, ...] = ()
-    insights: Mapping[str, tuple[Insight, ...]] = field(default_factory=dict)
     current: str = ""
     facts: tuple[tuple[str, str], ...] = ()
+    rates_alone: bool = False
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """Subjects whose outcomes say the same, for one evolved skill.
+    """Actions or subjects whose outcomes say the same, for one evolved skill.
 
     `together` is what the outcomes of all of them say, `apart` what those of each do.
     """

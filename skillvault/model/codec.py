@@ -423,7 +423,7 @@ def _metadata(value: Any) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        message = "metadata: expected keys and values, such as `kind: guide`"
+        message = "metadata: expected keys and values, such as `kind: manual`"
         raise BadInputError(message, code="wrong-type", key="metadata")
     for key, value_of in value.items():
         if isinstance(value_of, dict | list):

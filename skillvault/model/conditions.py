@@ -12,6 +12,7 @@ from skillvault.model.text.text import count_of, figure, inert
 ConditionKind = Literal[
     "context",  # what was observed when it was decided
     "target",
+    "agent",
     "number",  # how large
     "window",  # hours of the day, UTC
     "day",  # of the week, UTC
@@ -42,7 +43,7 @@ class Separation(Struct, frozen=True, kw_only=True):
     half of the outcomes if too few of it meet the rule to test it there, else None. `p` is
     family-wise over all that was asked at once, `z` robust to episodes; `holds_for` are the ids of
     those that meet it; `held` are the rules that were held fixed. All of it is as of the `read`
-    latest outcomes of the action, the last of which ended at `until`.
+    latest outcomes of the action, the last of which ended at `until`. A `lead` is of few outcomes.
     """
 
     conditions: tuple[Condition, ...]
@@ -57,6 +58,7 @@ class Separation(Struct, frozen=True, kw_only=True):
     until: datetime
     lately: tuple[int, int] | None = None
     held: tuple[tuple[Condition, ...], ...] = ()
+    lead: bool = False
 
     @property
     def is_loss(self) -> bool:
@@ -113,6 +115,22 @@ def risk(rule: Separation) -> str:
     lately = f", in the later half {count_of(*rule.lately)}" if rule.lately else ""
     otherwise = count_of(*rule.other)
     return f"then {count_of(*rule.met)} were {rule.result}{fewer}{lately}, otherwise {otherwise}"
+
+
+def lead_line(lead: Separation) -> str:
+    """Return a lead as a line, `Lead: with dry_run false 6 of 6 failed, otherwise 0 of 4.`."""
+    failed, episodes = lead.met[0], lead.episodes[0]
+    fewer = f" (in {episodes} episode{'s' * (episodes > 1)})" if episodes != failed else ""
+    conditions = " and ".join(map(_as_recorded, lead.conditions))
+    comma = "," if conditions[-1].isdigit() else ""  # or its number would run into the count
+    counts = f"{count_of(*lead.met)} failed{fewer}, otherwise {count_of(*lead.other)}"
+    return f"Lead: with {conditions}{comma} {counts}."
+
+
+def _as_recorded(condition: Condition) -> str:
+    """A condition with its key as it was recorded: `dry_run false`, `dry_run not true`."""
+    key = inert(condition.key, 60)
+    return key + named(condition).removeprefix(key.replace("_", " ")).removeprefix(" is")
 
 
 def as_of(rule: Separation, outcomes: Sequence[Outcome]) -> str:

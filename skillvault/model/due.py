@@ -25,9 +25,13 @@ Event = Literal[
 
 
 class Source(Struct, frozen=True):
-    """From a link to the record of this kind that it comes from."""
+    """From a link to the record of this kind that it comes from.
+
+    `to`: only of links that point to a record of this kind.
+    """
 
     kind: Kind
+    to: Kind | None = None
 
 
 class Target(Struct, frozen=True):
@@ -50,12 +54,12 @@ class Through(Struct, frozen=True):
 
 
 class Same(Struct, frozen=True):
-    """From an outcome or a recommendation to the outcomes of its decision, or of its subject.
+    """From an outcome or a recommendation to the outcomes of its decision, or of its action.
 
     `clock`: to those of its domain, if none there ended later so that its clock goes back.
     """
 
-    of: Literal["decision", "subject", "clock"]
+    of: Literal["decision", "action", "clock"]
 
 
 class Uses(Struct, frozen=True):

@@ -28,6 +28,7 @@ from skillvault.model.records import (
 _REASONED = ("reasoning", "made_at", "reasoning_at", "confidence")
 _SUBJECT = ("action", "target")
 _SILENT = (None, "")
+NEXT_WORDS = "the person's next words: "  # how a summary begins that quotes them
 
 
 class Observed(Struct, frozen=True):

@@ -71,7 +71,7 @@ class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     peers: Annotated[
         int,
-        Meta(ge=20, description="The latest outcomes of an action in which a rule is looked for."),
+        Meta(ge=20, description="The latest outcomes that an account and its rules are read of."),
     ] = 200
     min_insight: Annotated[
         int, Meta(ge=1, description="Ignores an insight shorter than this, in characters.")
@@ -166,17 +166,24 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     strategy_max: Annotated[
         int, Meta(ge=1, description="The most outcomes a strategy looks at, the latest ones.")
     ] = 200
+    guide_tokens: Annotated[
+        int, Meta(ge=100, description="The longest text of a guide; the rest goes to references/.")
+    ] = 700
     max_tokens: Annotated[
         int,
         Meta(
             ge=100,
-            description="The longest text of a warning or pattern; the rest goes to references/.",
+            description="The longest text of another skill of outcomes; the rest goes there, too.",
         ),
     ] = 400
     context_headings: Annotated[
         dict[str, str],
         Meta(description="A domain's heading for its context, if not Market Context or Context."),
     ] = field(default_factory=dict)
+
+    def length(self, kind: str) -> int:
+        """Return the most tokens of a text."""
+        return self.guide_tokens if kind == "guide" else self.max_tokens
 
     def makes_warning(self, score: float) -> bool:
         """Whether a score is below its bound, by more than a computed one may be off."""
@@ -223,18 +230,19 @@ class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     similarity: Annotated[
         Share,
         Meta(
-            description="Subjects that share more than this part of the fewer causes say the same."
+            description="Sessions that share more than this part of the fewer statements say the "
+            "same; under seed, skills of outcomes too."
         ),
     ] = 0.5
     min_similar: Annotated[
         int,
-        Meta(ge=1, description="How many others must say the same as a subject to get one skill."),
+        Meta(ge=1, description="Under seed: how many others must say the same as a skill."),
     ] = 2
     max_tokens: Annotated[
         int,
         Meta(
             ge=100,
-            description="The longest text of an evolved skill; the rest goes to references/.",
+            description="The longest text of merged skills; the rest goes to references/.",
         ),
     ] = 400
 
@@ -686,9 +694,6 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def days(self, kind: str) -> int | None:
         """Days a skill of this kind lives; None for one that does not expire."""
-        return {
-            "warning": self.generate.warning_days,
-            "pattern": self.generate.pattern_days,
-            "strategy": self.generate.strategy_days,
-            "evolved": self.generate.evolved_days,
-        }.get(kind)
+        expiring = ("warning", "pattern", "strategy", "evolved")
+        days: int | None = getattr(self.generate, f"{kind}_days") if kind in expiring else None
+        return days

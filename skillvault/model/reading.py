@@ -177,11 +177,13 @@ _STEPS = 3  # announced ones, in what is no note but a transcript
 _TELLING_LINES = (
     (3, re.compile(
         r"\b[\w.]*[A-Z]\w*(?:Error|Exception|Violation|Available|Denied|Refused|Timeout)\w*: |错误"
+        r"|^[a-z_]\w*\.[\w.]*[A-Z]\w+: "
     )),
     (2, re.compile(r"==|!=|\bexpected\b|\bmismatch\b", _FLAGS)),
     (2, re.compile(r"error\b|exception|assert|refused|denied", _FLAGS)),
     (1, re.compile(r"fail|error|timeout|失败", _FLAGS)),
     (-2, re.compile(r"^FAILED \S+(?: \([^)]*\))?$")),
+    (-1, re.compile(r"^\W*\d+ failed\b")),
 )  # fmt: skip
 # A verifier's bare verdict is the status said again.
 _BARE = re.compile(
@@ -272,15 +274,26 @@ def evidence_lines(outcome: Outcome) -> list[str]:
 
 def how(outcome: Outcome) -> str | None:
     """What the result itself says of how it came, in a few words; None for a bare verdict."""
-    result = outcome.result
     lines = evidence_lines(outcome)
-    named = (result.extra.get(key) for key in _HOW)
     candidates = (
-        max(lines, key=_weight, default=None) if any(map(_weight, lines)) else None,
-        next((value for value in named if isinstance(value, str)), None),
-        *(text for text in (result.summary, *lines[:1]) if not _BARE.match(text.strip())),
+        fault_of(outcome),
+        *(text for text in (outcome.result.summary, *lines[:1]) if not is_bare(text)),
     )
     return next((text for text in candidates if text and text.strip()), None)
+
+
+def fault_of(outcome: Outcome) -> str | None:
+    """The line of evidence that says most of what went wrong, else the reason that is named."""
+    lines = evidence_lines(outcome)
+    if any(map(_weight, lines)):
+        return max(lines, key=_weight)
+    named = (outcome.result.extra.get(key) for key in _HOW)
+    return next((value for value in named if isinstance(value, str) and value.strip()), None)
+
+
+def is_bare(text: str) -> bool:
+    """Return True for a verdict that says no more than the status."""
+    return _BARE.match(text.strip()) is not None
 
 
 def _weight(line: str) -> int:

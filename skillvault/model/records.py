@@ -26,7 +26,7 @@ RecordKind = Literal[
     "outcome", "evaluation", "recommendation", "session", "fact", "skill", "link", "answer",
     "retraction", "pattern", "origin",
 ]  # fmt: skip
-SkillKind = Literal["warning", "pattern", "strategy", "evolved", "guide"]
+SkillKind = Literal["guide", "warning", "pattern", "strategy", "evolved", "manual"]
 SkillStatus = Literal["proposed", "testing", "proven", "pinned", "retired"]
 Origin = Literal["seed", "generated", "distilled", "manual", "installed"]
 Importance = Literal["high", "medium", "low"]
@@ -251,6 +251,9 @@ class Placed(NamedTuple):
     marks: tuple[str, ...] | None = None
 
 
+OFFLINE = "offline"  # the judge without a model: its insight only says deed and result again
+
+
 class JudgeInfo(Struct, frozen=True, kw_only=True):
     """Which judge spoke, and what it cost."""
 
@@ -265,8 +268,9 @@ class JudgeInfo(Struct, frozen=True, kw_only=True):
 class Evaluation(Struct, frozen=True, kw_only=True):
     """What the judge concluded of one outcome; its id is the outcome's.
 
-    `repeats` or `contradicts` is the fact that its insight does so to, in the judge's word; `slug`
-    is what a fact of it is called.
+    `repeats` or `contradicts` is the fact that its insight does so to, in the judge's word;
+    `unlike` are facts like it in words that the judge was shown and found to say something else.
+    `slug` is what a fact of it is called.
     """
 
     outcome: str
@@ -283,6 +287,7 @@ class Evaluation(Struct, frozen=True, kw_only=True):
     better_approach: str | None = None
     repeats: str | None = None
     contradicts: str | None = None
+    unlike: tuple[str, ...] = ()
     slug: str | None = None
     judge_was_right: bool | None = None
 
@@ -290,6 +295,11 @@ class Evaluation(Struct, frozen=True, kw_only=True):
     def id(self) -> str:
         """The outcome's id."""
         return self.outcome
+
+    @property
+    def is_told_by_model(self) -> bool:
+        """True if a model concluded its insight, whoever gave the verdict."""
+        return self.judge.name != OFFLINE or self.slug is not None
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -499,7 +509,7 @@ class Skill(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
-    kind: str = "guide"
+    kind: str = "manual"
     domain: str | None = None
     status: str = "testing"
     origin: str = "manual"

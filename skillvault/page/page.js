@@ -292,7 +292,8 @@
       for (const part of parts) part.hidden = false;
       document.title = title;
       if (from) {
-        const back = [...document.querySelectorAll("main a")].find((one) => one.getAttribute("href") === from);
+        const links = [...document.querySelectorAll("main a")];
+        const back = links.find((one) => one.getAttribute("href") === from && one.offsetParent);
         if (back) { back.focus({ preventScroll: true }); back.scrollIntoView({ block: "center" }); }
       }
       if (find(kind)) find(kind).scrollIntoView();

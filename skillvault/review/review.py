@@ -92,7 +92,7 @@ def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
     own = old.id if skill.origin in PROGRAMS_OWN and old in view.records else name
     refs = [Ref("skill", skill_name) for skill_name in dict.fromkeys([own, name])]
     pair = standing_for(run, name, skill)
-    sides = [both_sides(run, ref) for ref in refs]
+    sides = [both_sides(run.view, ref) for ref in refs]
     links = view.links.by_target(refs)
     stats = run.shelf.effects(own, now=run.now) if name in view.skills.proposed else []
     shown = next((one for one in stats if one.times_applied or one.shown), None)

@@ -5,10 +5,22 @@ Facts of other domains are those that are said to hold there too.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from skillvault.learning.naming import subject_key
+from skillvault.learning.promote.evidence import is_contested, told_text
 from skillvault.learning.recommend.disclosure import About
 from skillvault.learning.recommend.facts import Action, FactHit
+from skillvault.learning.recommend.lines import (
+    ANSWERS,
+    RELATED,
+    LineMatch,
+    excerpt_for,
+    match_lines,
+)
+from skillvault.learning.recommend.lines import NO_MATCH as NO_LINE
 from skillvault.learning.recommend.recommend import Background, Query
 from skillvault.learning.recommend.relevance import Match, folded, words_of
 from skillvault.learning.record import near_domain
@@ -150,6 +162,61 @@ def _words(text: str) -> list[str]:
     return [word for word in _WORD.findall(text.lower()) if word not in FUNCTION_WORDS]
 
 
+# ── guides ─────────────────────────────────────────────────────────────────────────
+
+
+class Guide(NamedTuple):
+    """A guide's action and text, and the lines of all its tries.
+
+    `action` names its target, too, where it has but one: then no line does.
+    """
+
+    action: str
+    body: str
+    tried: tuple[str, ...]
+
+    def best_match(self, task: str) -> LineMatch:
+        """Return how much of a task the one line says that says most."""
+        lines = [line for line in self.body.splitlines() if line.startswith("- ")]
+        matches = match_lines(task, [*lines, *self.tried], self.action)
+        return max(matches.values(), key=lambda match: match.strength, default=NO_LINE)
+
+    def excerpt_for(self, task: str) -> str:
+        """Return the text cut to the lines that fit a task."""
+        return excerpt_for(task, self.body, self.tried, self.action)
+
+
+def guide_lines(head: Topics, found: Iterable[str], query: Query) -> dict[str, Guide]:
+    """Return the guides among the best skills for a task, and those that are pinned."""
+    guides: dict[str, Guide] = {}
+    for name in [*found, *query.pins][:_ASKED]:
+        skill = head.skills.get(name)
+        if skill is not None and skill.kind == "guide" and skill.origin == "generated":
+            action = (skill.subject or "").partition(" / ")[2]
+            _, _, target = skill.description.partition(". ")[0].partition(" on ")
+            is_one = "," not in target and " and " not in target
+            words = [*words_of(action), target.rstrip(".") if is_one else ""]
+            guides[name] = Guide(" ".join(words).strip(), skill.body, head.records.tried(name))
+    return guides
+
+
+def with_line_shares(
+    task: str, matches: Mapping[str, Match], guides: Mapping[str, Guide], answers: float
+) -> dict[str, Match]:
+    """Return how well skills answer a task, a guide by the one of its lines that says most.
+
+    The words of many tries together say a little of any task: a guide without a related line
+    answers none, and one with a line that says enough answers it whatever the others say.
+    """
+    shares = dict(matches)
+    for name in guides.keys() & matches.keys():
+        best = guides[name].best_match(task)
+        share = matches[name].share if best.strength >= RELATED else 0.0
+        share = max(share, answers, best.share) if best.strength >= ANSWERS else share
+        shares[name] = matches[name]._replace(share=share)
+    return shares
+
+
 # ── facts ──────────────────────────────────────────────────────────────────────────
 
 
@@ -187,17 +254,18 @@ def holding_abroad(head: Topics, ids: Iterable[str], domain: str) -> set[str]:
 
 
 def _in_force(head: Topics, ids: Iterable[str]) -> dict[str, Fact]:
-    """The trusted ones of these facts that nothing supersedes and less speaks against than for."""
+    """The trusted ones of these facts that nothing supersedes or contests, with their counts."""
     facts = head.facts.get_many(ids)
     gone = head.facts.superseded(facts)
     against, runs = head.facts.against(facts), head.facts.runs(facts)
     made = head.facts.makers(facts)
-    # What a run made rests on those runs that still count.
-    support = {name: runs.get(name, 0 if name in made else 1) for name in facts}
     return {
-        name: fact
+        name: replace(fact, text=told_text(fact, runs.get(name, 0), against.get(name, 0)))
         for name, fact in facts.items()
-        if fact.trust == "local" and name not in gone and against.get(name, 0) <= support[name] > 0
+        if fact.trust == "local"
+        and name not in gone
+        and (name in runs or name not in made)  # what a run made rests on those that still count
+        and not is_contested(fact, runs.get(name, 0), against.get(name, 0))
     }
 
 

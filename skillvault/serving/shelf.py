@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -44,9 +44,11 @@ from skillvault.model.records import (
 from skillvault.model.text.text import shorten
 from skillvault.serving.background import (
     background_of,
+    guide_lines,
     holding_abroad,
     unknown_context,
     unknown_domain,
+    with_line_shares,
 )
 from skillvault.serving.folders import Folders
 from skillvault.vault.commit.store import Store
@@ -60,6 +62,7 @@ from skillvault.vault.search import vectors
 from skillvault.vault.search.ranking import Hit, Near
 
 KINDS = ("skill", "fact", "evaluation")
+_Answer = TypeVar("_Answer")
 _TASKS = 200  # skills of which is asked how well they answer a task
 _SHOWN = 200  # characters of a text that was found
 _PAGE = 500  # skills of which is asked at once by which tasks they are found
@@ -217,16 +220,24 @@ class Shelf:
 
         A domain that the vault does not know has none.
         """
-        head = self.ready()
+        return _ask(self, lambda head: self._recommended(head, query, task))
+
+    def _recommended(self, head: Topics, query: Query, task: str) -> Selection:
         if (near_domain := unknown_domain(head, query.domain)) is not None:
             return recommend.empty(query, near_domain)
         asked = bool(task.strip()) and query.strategy != "tag" and head.policy.recommend.task > 0
         domains = (query.domain, None)
         near = _near() if asked and query.strategy == "semantic" else None
         scores = _scores(head, task, domains, near) if asked else None
+        guides = guide_lines(head, scores or {}, query)
+        if scores:
+            scores = with_line_shares(task, scores, guides, head.policy.recommend.answers)
         candidates = self._candidates(head, query)
-        read = self._text(head)
+        read = _read_text(head)
         background = background_of(head, query, None if scores is None else (task, scores))
+        cuts = {name: one.excerpt_for(task) for name, one in guides.items()}
+        excerpts = {name: text for name, text in cuts.items() if text != guides[name].body}
+        background = msgspec.structs.replace(background, excerpts=excerpts)
         answer = recommend.recommend(
             candidates, query, rules_of(head.policy), read, scores=scores, background=background
         )
@@ -256,16 +267,6 @@ class Shelf:
         pinned = _rows(rows, known, rules_of(head.policy), query.domain)
         return [*found, *(one for one in pinned if one.name not in there)]
 
-    @staticmethod
-    def _text(head: Topics) -> Callable[[str], str]:
-        def read(name: str) -> str:
-            own = head.skills.get(name)
-            other = None if own else head.layers.of_name(name)
-            found = own or (other and other.skill)
-            return found.body if found else ""
-
-        return read
-
     # ── searching ────────────────────────────────────────────────────────────────────
 
     def search(
@@ -287,26 +288,18 @@ class Shelf:
         """
         if kind is not None and kind not in KINDS:
             raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
-        head = self.ready()
-        seeds = {f"skill:{name}" for name in head.skills.serving("seed")}
-        near = _near() if semantic else None
-        kinds = None if kind is None else (kind,)
-        domains = None if domain is None else (domain, None)  # a skill may be of none
-        hits = head.search(text, k + len(seeds), kinds=kinds, domains=domains, near=near)
-        if domain is not None and kind in (None, "fact"):
-            facts = head.search(text, k, kinds=("fact",), near=near)
-            ids = holding_abroad(head, (ref_from(hit.id).id for hit in facts), domain)
-            hits += [hit for hit in facts if ref_from(hit.id).id in ids]
-        hearsay = (
-            head.search(text, k, kinds=kinds, domains=domains, near=near, untrusted=True)
-            if untrusted
-            else []
+        return _ask(
+            self,
+            lambda head: _search(
+                head,
+                text,
+                kind=kind,
+                domain=domain,
+                k=k,
+                semantic=semantic,
+                untrusted=untrusted,
+            ),
         )
-        best = sorted({hit.id: hit for hit in (*hits, *hearsay)}.values(), key=_by_score)
-        first = [hit for hit in best if hit.id not in seeds][:k]
-        asked = seeds - _unasked(head, domain)
-        first += [hit for hit in best if hit.id in asked][: k - len(first)]
-        return list(_found(head, sorted(first, key=_by_score), {hit.id for hit in hearsay}))
 
     # ── usage ────────────────────────────────────────────────────────────────────────
 
@@ -413,6 +406,27 @@ class Shelf:
         return self._store.head()
 
 
+def _ask(shelf: Shelf, answer: Callable[[Snapshot], _Answer]) -> _Answer:
+    """Return what the vault answers, asked again if its index was built anew meanwhile.
+
+    An index built from git alone knows no uses and no other layers.
+    """
+    head = shelf.ready()
+    state = head.layers.state
+    found = answer(head)
+    return found if head.layers.state == state else answer(shelf.ready())
+
+
+def _read_text(head: Topics) -> Callable[[str], str]:
+    def read(name: str) -> str:
+        own = head.skills.get(name)
+        other = None if own else head.layers.of_name(name)
+        found = own or (other and other.skill)
+        return found.body if found else ""
+
+    return read
+
+
 def _follow_tasks(head: Staged) -> None:
     """Let skills be found by the tasks behind them now."""
     due = head.due.keys(TASK)
@@ -445,6 +459,37 @@ def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:
     head = shelf.ready()
     known = shelf.uses.evidence(head)
     return recommend.by_effect(_candidates_of(head, known, domain), rules_of(head.policy))
+
+
+def _search(
+    head: Topics,
+    text: str,
+    *,
+    kind: str | None,
+    domain: str | None,
+    k: int,
+    semantic: bool,
+    untrusted: bool,
+) -> list[Found]:
+    seeds = {f"skill:{name}" for name in head.skills.serving("seed")}
+    near = _near() if semantic else None
+    kinds = None if kind is None else (kind,)
+    domains = None if domain is None else (domain, None)  # a skill may be of none
+    hits = head.search(text, k + len(seeds), kinds=kinds, domains=domains, near=near)
+    if domain is not None and kind in (None, "fact"):
+        facts = head.search(text, k, kinds=("fact",), near=near)
+        ids = holding_abroad(head, (ref_from(hit.id).id for hit in facts), domain)
+        hits += [hit for hit in facts if ref_from(hit.id).id in ids]
+    hearsay = (
+        head.search(text, k, kinds=kinds, domains=domains, near=near, untrusted=True)
+        if untrusted
+        else []
+    )
+    best = sorted({hit.id: hit for hit in (*hits, *hearsay)}.values(), key=_by_score)
+    first = [hit for hit in best if hit.id not in seeds][:k]
+    asked = seeds - _unasked(head, domain)
+    first += [hit for hit in best if hit.id in asked][: k - len(first)]
+    return list(_found(head, sorted(first, key=_by_score), {hit.id for hit in hearsay}))
 
 
 def has_model() -> bool:

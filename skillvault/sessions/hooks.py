@@ -45,7 +45,7 @@ _LINE = 60  # tokens of a skill in a briefing
 _EDITS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"})
 _SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 _READS = frozenset({"Read", "Skill"})
-_BRIEFED = ("strategy", "warning", "evolved")
+_BRIEFED = ("strategy", "guide", "warning", "evolved")
 _CONTINUED = frozenset({"resume", "fork"})  # what the agent has read is before it again
 _CUT_OFF = BadInputError(
     "notes of an agent's session: handing them in was cut off; read them, then drop them",
@@ -139,7 +139,7 @@ class Hooks:
     def _briefing(
         self, domain: str, session: str, hidden: Collection[str]
     ) -> tuple[str, list[str]]:
-        """(the strategy and the warnings of a domain, a line each; their names).
+        """Return (the strategy, guides and warnings of a domain, a line each; their names).
 
         Nothing of it tells of a skill that is `hidden`.
         """

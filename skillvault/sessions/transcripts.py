@@ -17,6 +17,7 @@ from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, Pro
 from skillvault.exchange.transcripts.reader import client_of
 from skillvault.exchange.transcripts.signs import is_to_fail, words_say
 from skillvault.model.errors import BadInputError
+from skillvault.model.observed import NEXT_WORDS
 from skillvault.model.policy import TranscriptsPolicy
 from skillvault.model.reading import claims_success
 from skillvault.model.records import Observer, Status, Trust, stamp
@@ -135,6 +136,7 @@ def outcome_of_prompt(run: PromptRun, header: Header, request: Request) -> dict[
         "claim": run.claim,
         "claimed": claimed,
         "interrupted": run.is_interrupted or None,
+        "done": _changes(run, header.cwd),
     }
     return {
         "domain": request.domain or CODING,
@@ -151,6 +153,12 @@ def outcome_of_prompt(run: PromptRun, header: Header, request: Request) -> dict[
             }
         ),
     }
+
+
+def _changes(run: PromptRun, folder: str | None) -> str:
+    """The calls that changed something, each once, files below the folder by their names there."""
+    words = "; ".join(dict.fromkeys(run.changes))
+    return words.replace(f"{folder}/", "") if folder else words
 
 
 def filled(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,18 +181,20 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
     output = last.output if last else ""
     # What the person stopped was not at its end: that a check had failed till then says nothing.
     is_open = is_to_fail(run.text) or run.is_interrupted
-    if check is not None and (check.passed or not is_open):
+    words = words_say(run.next_words) if run.next_words else None
+    # Tests that pass do not know what the person wanted.
+    is_rejected = check is not None and check.passed and words == "failure"
+    if check is not None and not is_rejected and (check.passed or not is_open):
         how = "passed" if check.passed else "failed"
         code = "" if check.exit_code is None else f" with exit code {check.exit_code}"
         status: Status = "success" if check.passed else "failure"
         return Ending(status, "exit-code", f"{command} {how}{code}", output)
-    if cwd and (state := _of_commits(run, Path(cwd))):
+    if not is_rejected and cwd and (state := _of_commits(run, Path(cwd))):
         status = "success" if state == "kept" else "failure"
         return Ending(status, "commit", f"commit {run.commits[-1]} was {state}", output)
-    words = words_say(run.next_words) if run.next_words else None
     if words is not None:
         quote = redacted_text(run.next_words or "")[:_OPENING]
-        return Ending(words, "person", f"the person's next words: {quote}", output)
+        return Ending(words, "person", f"{NEXT_WORDS}{quote}", output)
     return Ending(
         "neutral", None, f"{command} ran, and what it says is open" if last else "", output
     )

@@ -25,7 +25,7 @@ def offered(*words: str, vault: Path | None = None) -> list[str]:
 
 @pytest.fixture
 def root(vault: Vault) -> Path:
-    """A vault with a warning and a decision."""
+    """A vault with a guide and a decision."""
     vault.record([("a.json", as_file(raw(decision__id="fix-311")))], now=NOW)
     vault.run(now=NOW)
     return vault.root
@@ -39,8 +39,8 @@ def test_commands_are_completed_those_for_programs_left_out() -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("skill", "show", "warn"), ["warning-coding-fix-flaky-test-checkout"]),
-        (("why", "wa"), ["warning-coding-fix-flaky-test-checkout"]),
+        (("skill", "show", "gui"), ["guide-coding-fix-flaky-test"]),
+        (("why", "gu"), ["guide-coding-fix-flaky-test"]),
         (("skill", "approve", "w"), []),
         (("recommend", "--domain", "c"), ["coding"]),
         (("stats", "--decision", "fix"), ["fix-311"]),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -39,8 +40,10 @@ def call(
 
 
 def log_of(vault: Vault) -> str:
+    """What went wrong; a busy machine may make any hook slow."""
     place = vault.root / ".git/skillvault/hook.log"
-    return place.read_text() if place.exists() else ""
+    lines = place.read_text().splitlines() if place.exists() else []
+    return "\n".join(line for line in lines if not re.search(r": took [\d.]+ s$", line))
 
 
 def test_it_prints_what_the_agent_is_to_read(learned: Vault) -> None:

@@ -26,7 +26,7 @@ def ask(vault: Vault, *args: str, exit_code: int = 0) -> Any:
 
 @pytest.fixture
 def learned(prepared: Callable[[Callable[[Vault], object]], Vault]) -> Vault:
-    """A vault with one failure, its repeat, the warning of both, and the fact that they support."""
+    """A vault with one failure, its repeat, the guide of both, and the fact that they support."""
     return prepared(_learn)
 
 
@@ -69,15 +69,15 @@ def test_skill_list_has_a_kind_for_every_skill(learned: Vault, person: Person) -
     person.write("skills/mine/SKILL.md", "---\nname: mine\ndescription: does\n---\n\nText.\n")
     person.git("add", "skills")
     person.git("commit", "-qm", "mine")
-    mine, theirs = ask(learned, "skill", "list")
+    theirs, mine = ask(learned, "skill", "list")
     keys = ["name", "kind", "domain", "status", "origin", "created", "expires", "path"]
     assert list(mine) == list(theirs) == keys
     assert (mine["kind"], mine["origin"], mine["path"]) == (
-        "guide",
+        "manual",
         "manual",
         "skills/mine/SKILL.md",
     )
-    assert (theirs["kind"], theirs["domain"]) == ("warning", "coding")
+    assert (theirs["kind"], theirs["domain"]) == ("guide", "coding")
 
 
 def test_skill_list_layers(vault: Vault, person: Person) -> None:

@@ -44,9 +44,10 @@ def subjects(text: str) -> list[str]:
 
 def test_the_log_shows_what_is_asked_for(learned: Vault) -> None:
     by_step = subjects(say(learned, "log", "--step", "generate"))
-    assert len(by_step) == 2
+    assert len(by_step) == 3
     assert {line.partition(":")[0] for line in by_step} == {"generate"}
-    (of_domain,) = subjects(say(learned, "log", "--step", "generate", "--domain", "perps"))
+    of_domain, guide = subjects(say(learned, "log", "--step", "generate", "--domain", "perps"))
+    assert guide == "generate: guide-perps-open-long"
     name = of_domain.partition(": ")[2]
     assert subjects(say(learned, "log", "--skill", name)) == [of_domain]
     assert say(learned, "log", "--since", "2026-11-21") == ""

@@ -109,7 +109,7 @@ def test_a_task_from_its_skills_to_its_end(learned: Vault) -> None:
     assert len(recorded["recorded"]) == len(closed["recorded"]) == 1
     assert noted["rule"].startswith("Wait for the event")
     assert skill["name"] in {hit["id"] for hit in hits["results"]}
-    assert skill["text"].startswith("# Warning")
+    assert skill["text"].startswith("# Guide")
     assert why["answer"]["ref"]["id"] == skill["name"]
     assert status["answer"]["outcomes"] == 4
     learned.run(now=NOW)
@@ -411,7 +411,10 @@ def test_live_skills_are_listed_with_the_digest_of_every_file_and_none_other(
     assert entry["frontmatter"]["name"] == live.name
     assert [file["uri"] for file in entry["resources"]] == [
         entry["uri"],
-        f"skill://{live.name}/references/more%20info.md",
+        *(
+            f"skill://{live.name}/references/{file}"
+            for file in ("evidence.yaml", "more%20info.md", "tried.md")
+        ),
     ]
     assert [file["digest"] for file in entry["resources"]] == [
         f"sha256:{hashlib.sha256(text.encode()).hexdigest()}" for text in texts

@@ -45,7 +45,7 @@ def test_the_prompt_has_badges_and_the_instruction(learned: Vault) -> None:
     (name,) = (one.name for one in learned.skills())
     out, err = serve(learned, "--context", "recent_loss_count=1")
     assert out.startswith(
-        f'<skills>\n<skill name="{name}" handle="[S1]" badge="🆕 New" relevance="65%">\n'
+        f'<skills>\n<skill name="{name}" handle="[S1]" badge="🆕 New" relevance="50%">\n'
     )
     assert out.endswith("</instruction>\n")
     assert err == ""
@@ -102,10 +102,7 @@ def test_explained_are_the_parts_of_each_score_and_each_reason(learned: Vault) -
     out, err = serve(learned, "--explain", "-k", "1", "--context", "recent_loss_count=2")
     assert (out, "") == serve(learned, "-k", "1", "--context", "recent_loss_count=2")
     first, *others = err.splitlines()
-    assert first == (
-        f"shown: {name}: score 0.65, relevance 0.65 (base +0.50, "
-        "warning above recent_loss_count 0 +0.15)"
-    )
+    assert first == f"shown: {name}: score 0.50, relevance 0.50 (base +0.50)"
     assert len(others) == 8
     assert all("a skill of the package; pin it" in line for line in others)
 

@@ -33,7 +33,7 @@ def waiting(vault: Vault, person: Person) -> Vault:
     files = [
         ("a.json", as_file(raw(0))),
         ("b.json", as_file(raw(1))),
-        ("c.json", as_file(trade(2))),
+        ("c.json", as_file(trade(2, -0.05))),  # within the bounds: a guide alone
     ]
     vault.record(files, now=NOW)
     vault.run(now=NOW)

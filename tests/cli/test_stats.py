@@ -24,7 +24,7 @@ def used(vault: Vault, person: Person) -> Vault:
 
 def test_a_skill_is_told_with_its_numbers_and_the_decision_they_lead_to(used: Vault) -> None:
     said, _ = call(used, "stats", "good")
-    assert said.startswith("good (guide): proven at the next run\n")
+    assert said.startswith("good (manual): proven at the next run\n")
     assert "applied 30 times: 28 succeeded (93%), 2 failed" in said
     assert "P(lift > 0) = 1.000, standard error 0." in said
     assert "shown to 30, held out from 0" in said

@@ -31,11 +31,11 @@ def test_a_batch_for_each_question_until_all_is_learned(claudes: Vault, api: Ser
     for _ in range(5):
         claudes.run(now=NOW, batch=True)
         api.ended = True
-    assert asked(api)[:3] == [["verdict"] * 3, ["insight"] * 3, ["text"]]
+    assert asked(api)[:3] == [["verdict"] * 3, ["insight"] * 3, ["text"] * 4]
     assert api.requests == []
     found = claudes.store.head().evaluations.values()
     assert [one.judge.cost_usd for one in found] == [pytest.approx(2 * ONE)] * 3
-    assert {skill.kind for skill in claudes.skills()} >= {"evolved"}
+    assert {skill.kind for skill in claudes.skills()} == {"guide", "warning"}
     assert claudes.run(now=NOW, batch=True).waiting == []
     count = sum(map(len, api.batches.values()))
     assert claudes.status().judge.usd == pytest.approx(count * ONE)

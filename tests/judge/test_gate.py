@@ -70,9 +70,8 @@ def test_offline_a_bad_one_may_not_and_is_recorded_as_held_back(vault: Vault) ->
 def test_a_warning_of_the_vault_is_told(vault: Vault) -> None:
     vault.record([("o.json", as_file(trade()))], now=NOW)
     vault.run(now=NOW)
-    (warning,) = vault.skills()
     said = json.loads(ask(vault, decision()).stdout)["warnings"]
-    assert said[0].startswith(f"{warning.name}: Use before ")
+    assert said[0].startswith("guide-perps-open-long: Funding is high at 0.08 %")
 
 
 @pytest.mark.parametrize(
@@ -134,7 +133,7 @@ def test_it_is_asked_with_the_skills_that_fit_and_without_secrets(
     api.requests.clear()
     password = "hunter2" + "hunter2"
     ask(claudes, decision(context={"note": f"password: {password}"}))
-    assert "warning-perps-open-long-sol-perp" in record(api.requests[0])["skills"]
+    assert "guide-perps-open-long" in record(api.requests[0])["skills"]
     assert password not in api.texts
 
 

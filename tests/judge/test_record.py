@@ -12,7 +12,9 @@ from msgspec.structs import replace
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
+from skillvault.learning.advise import withheld
 from skillvault.learning.recommend import render
+from skillvault.model.records import Skill
 from tests.conftest import NOW
 from tests.given import START, as_file, trade
 
@@ -49,7 +51,7 @@ def even(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 
 def test_agents_are_not_told_how_often_the_judge_was_right(even: Vault) -> None:
     skills = even.store.head().skills.values()
-    assert {skill.kind for skill in skills} >= {"strategy"}
+    assert {skill.kind for skill in skills} == {"guide", "warning"}
     answer = even.recommend("perps", "open a long", now=NOW)
     texts = [*(path.read_text() for path in (even.root / "skills").rglob("*.md"))]
     for text in (*texts, render.prompt(answer), json.dumps([s.description for s in skills])):
@@ -75,8 +77,20 @@ def test_a_judge_no_better_than_chance_does_not_advise(even: Vault) -> None:
     assert not re.search(r"\d", advice["reason"])
     numbers = ("quality", "confidence", "amount", "judge")
     assert [advice[key] for key in numbers] == [None] * len(numbers)
-    (warning,) = (skill.name for skill in even.skills() if skill.kind == "warning")
-    assert [text.partition(":")[0] for text in advice["warnings"]] == [warning]
+
+
+def test_what_warnings_say_and_guides_avoid_is_told_all_the_same() -> None:
+    guide = "# Guide: x\n\n## Do\n\n- Wait.\n\n## Avoid\n\n- Chase it.\n- Size up.\n"
+    skills = [
+        Skill("warning-a", "Use before x. It fell.", "# A\n\n## Avoid\n\n- z", kind="warning"),
+        Skill("guide-b", "Use before x.", guide, kind="guide"),
+        Skill("guide-c", "Use before x.", "# C\n\n## Do\n\n- Wait.\n", kind="guide"),
+        Skill("strategy-d", "Use before x.", guide, kind="strategy"),
+    ]
+    assert withheld(skills).warnings == (
+        "warning-a: Use before x. It fell.",
+        "guide-b: Chase it.",
+    )
 
 
 def test_with_too_few_results_it_advises(tmp_path: Path) -> None:

@@ -278,7 +278,7 @@ def test_what_cannot_be_judged_waits_and_nothing_else_does(claudes: Vault, api: 
     again = shell.invoke(cli, ["--vault", str(claudes.root), "run", "--retry"])
     assert again.exit_code == 0
     status = claudes.status().judge
-    assert (status.calls, status.closed) == (4, None)
+    assert (status.calls, status.closed) == (5, None)
 
 
 def test_without_its_ledger_an_agent_is_asked_and_its_answers_are_kept(
@@ -340,10 +340,11 @@ def test_a_skill_stands_at_once_and_says_later_what_an_agent_answers(
     given(vault, "funding is high, I chase it")
     vault.run(now=NOW)
     answer_all(api.script, vault.root)
-    (skill,) = vault.skills()
-    assert "Claude on" not in vault.skill(skill.name)[0].body
+    names = {skill.name for skill in vault.skills()}
+    assert {name.partition("-")[0] for name in names} == {"guide", "warning"}
+    assert not any("Claude on" in vault.skill(name)[0].body for name in names)
     answer_all(claude, vault.root)
-    assert "Claude on" in vault.skill(skill.name)[0].body
+    assert all("Claude on" in vault.skill(name)[0].body for name in names)
 
 
 def test_skills_wait_for_their_text(claudes: Vault, api: Server) -> None:
@@ -353,9 +354,9 @@ def test_skills_wait_for_their_text(claudes: Vault, api: Server) -> None:
     vault = wound(claudes, clock)
     given(vault, "funding is high, I chase it")
     report = vault.run(now=NOW)
-    assert [one.path for one in report.waiting] == ["skills/warning-perps"]
+    assert [one.path for one in report.waiting] == ["skills/guide-perps", "skills/warning-perps"]
     assert vault.skills() == []
     api.script = claude
     clock.sleep(HOUR)
-    assert len(vault.run(now=NOW).done) == 1
-    assert [skill.kind for skill in vault.skills()] == ["warning"]
+    assert len(vault.run(now=NOW).done) == 2
+    assert {skill.kind for skill in vault.skills()} == {"guide", "warning"}

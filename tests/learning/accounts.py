@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skillvault.learning.account import account as rules
+from skillvault.learning.account import statements
 from skillvault.model.brief import Account, Findings
 from skillvault.model.policy import Policy
-from skillvault.model.records import Outcome, SkillKind, Status, Trust
-from tests.given import evaluation, outcome, raw
+from skillvault.model.records import Evaluation, Outcome, SkillKind, Status, Trust
+from tests.given import evaluation, outcome, raw, trade
 
 TENANT = "I assume that the cache key needs no tenant."
 PRICES = "I assume prices as float are precise enough for invoices."
@@ -23,15 +23,34 @@ def ended(
     return outcome(raw(day, decision__reasoning=reasoning, result=result, **changes), trust)
 
 
-def account(outcomes: Sequence[Outcome], tasks: Mapping[str, str] | None = None) -> Account:
+def traded(day: int, reasoning: str, score: float, **changes: Any) -> Outcome:
+    """A graded outcome of a day that says no more than its reasoning, and what else is given."""
+    fields = {"result": {"score": score}, "context": {}, **changes}
+    return outcome(trade(day, decision__reasoning=reasoning, **fields))
+
+
+def judged(one: Outcome, **changes: Any) -> Evaluation:
+    """An evaluation by a model, of an outcome of which it concludes nothing else than is given."""
+    return evaluation(one, **{"key_insight": None, **changes})
+
+
+def account(
+    outcomes: Sequence[Outcome],
+    tasks: Mapping[str, str] | None = None,
+    evaluations: Sequence[Evaluation] = (),
+) -> Account:
     """The account of these outcomes, in whatever order they came."""
     ordered = tuple(sorted(outcomes, key=lambda o: o.order))
-    evaluations = {o.id: evaluation(o) for o in ordered}
-    return Account(outcomes=ordered, evaluations=evaluations, tasks=tasks or {})
+    every = {o.id: judged(o) for o in ordered} | {each.outcome: each for each in evaluations}
+    return Account(outcomes=ordered, evaluations=every, tasks=tasks or {})
 
 
 def findings_of(
-    outcomes: Sequence[Outcome], kind: SkillKind = "warning", policy: Policy | None = None
+    outcomes: Sequence[Outcome],
+    kind: SkillKind = "guide",
+    policy: Policy | None = None,
+    evaluations: Sequence[Evaluation] = (),
 ) -> Findings:
     """What these outcomes say for a kind of skill."""
-    return rules.findings_of(account(outcomes), kind, policy or Policy())
+    about = account(outcomes, evaluations=evaluations)
+    return statements.findings_of(about, kind, policy or Policy())

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skillvault.learning.account.insight import insights_of
 from skillvault.learning.evaluate import evaluate
+from skillvault.learning.tries.insight import insights_of
 from skillvault.model.brief import Case, InsightText, Verdict
 from skillvault.model.change import INTAKE
 from skillvault.model.policy import Policy

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from skillvault.learning.account.account import digest, shown_by
+from skillvault.learning.account.statements import digest, shown_by
 from skillvault.learning.generate.warning_pattern import (
     Present,
     expiry_of,
@@ -23,15 +23,16 @@ from skillvault.learning.sections import Version, Written, theirs
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change, Edit, Move
 from skillvault.model.policy import Policy
-from skillvault.model.records import Link, Ref, Skill, stamp
+from skillvault.model.records import Link, Ref, Skill, SkillKind, stamp
 from skillvault.model.written import sections_of
-from tests.learning.accounts import CHECKED, TENANT, ended, findings_of
+from tests.learning.accounts import TENANT, findings_of, traded
 
 POLICY = Policy()
 NO_FILES = References(set(), set())
-BEFORE = findings_of([ended(0, TENANT)])
-FOUND = findings_of([ended(0, TENANT), ended(3, TENANT)])
-SILENT = findings_of([ended(0, TENANT), ended(1, TENANT, "success")])
+LOST = traded(0, TENANT, -0.3)
+BEFORE = findings_of([LOST], "warning")
+FOUND = findings_of([LOST, traded(3, TENANT, -0.2)], "warning")
+SILENT = findings_of([traded(day, TENANT, -0.05) for day in range(2)], "warning")
 FIRST = Draft("Keys", "Warns of keys.", (("What Went Wrong", "- a"), ("Checklist", "- [ ] b?")))
 NEXT = Draft("Keys", "Warns more.", (("What Went Wrong", "- a\n- c"), ("Checklist", "- [ ] d?")))
 
@@ -95,11 +96,9 @@ def test_an_archived_one_comes_back_when_its_account_speaks_again() -> None:
         {"skill": replace(OWN, status="retired")},
         {"skill": replace(OWN, status="retired"), "shelf": "archive"},
         {"shelf": "archive", "put_away": "a person"},
-        {"group": "coding / warning / k"},
-        {"group": "coding / warning / k", "shelf": "archive"},
     ],
 )
-def test_what_is_pinned_retired_put_away_or_told_by_another_is_left(
+def test_what_is_pinned_retired_or_put_away_is_left(
     found: Findings, present: dict[str, Any]
 ) -> None:
     assert _due(found, **{"skill": OWN, **present}) is None
@@ -113,12 +112,12 @@ def test_one_whose_time_is_over_is_left_to_expire(shelf: str) -> None:
 
 
 def test_of_more_skills_of_a_subject_one_is_written_and_the_others_leave() -> None:
-    due = _due(BEFORE, more=("skills/warning-coding-older",))
+    due = _due(BEFORE, more=("skills/warning-perps-older",))
     assert due is not None
-    assert (due.what, due.merged) == ("refresh", ("skills/warning-coding-older",))
+    assert (due.what, due.merged) == ("refresh", ("skills/warning-perps-older",))
     change = _rewritten(due)
-    assert Move("skills/warning-coding-older", "archive/warning-coding-older") in change.moves
-    assert "warning-coding-older said it before and goes to archive/." in change.reason
+    assert Move("skills/warning-perps-older", "archive/warning-perps-older") in change.moves
+    assert "warning-perps-older said it before and goes to archive/." in change.reason
 
 
 def test_only_what_is_not_linked_and_was_not_unlinked_by_a_person_is_linked() -> None:
@@ -167,7 +166,8 @@ def test_its_text_and_its_keys_are_written_in_place() -> None:
         Edit(PATH, ("metadata", "created"), "2026-11-04T09:00:00Z"),
         Edit(PATH, ("metadata", "expires"), "2027-01-03T09:00:00Z"),
     )
-    assert (change.moves, change.files) == ((), ())
+    assert change.moves == ()
+    assert [path for path, _ in change.files] == [f"skills/{OWN.name}/references/evidence.yaml"]
 
 
 def test_each_new_outcome_is_linked_as_support() -> None:
@@ -184,7 +184,7 @@ def test_each_new_outcome_is_linked_as_support() -> None:
 def test_its_commit_says_which_statements_came_and_went() -> None:
     change = _rewritten(_refreshed())
     assert change.headline == f"refresh: {OWN.name}"
-    assert change.reason.startswith("fix-flaky-test on checkout, as of 2 outcomes, 2026-11-04: ")
+    assert change.reason.startswith("open_long on SOL-PERP, as of 2 outcomes, 2026-11-04: ")
     assert "\n  + c" in change.reason
     assert "\n  - [ ] b?" in change.reason
     assert "\n  + a" not in change.reason
@@ -206,7 +206,7 @@ def test_one_that_comes_back_moves_with_its_new_text() -> None:
 
 
 def test_an_untrusted_one_comes_back_to_where_it_is_only_proposed() -> None:
-    found = findings_of([ended(0, TENANT, trust="untrusted")])
+    found = findings_of([replace(LOST, source=replace(LOST.source, trust="untrusted"))], "warning")
     skill = _own(found)
     change = _rewritten(_refreshed(skill, found, "archive"))
     assert change.moves == (Move(f"archive/{skill.name}", f"proposed/{skill.name}"),)
@@ -264,25 +264,22 @@ def test_an_end_that_a_person_wrote_stays() -> None:
 
 def test_a_subject_that_a_skill_does_not_state_yet_is_written_to_it() -> None:
     change = _rewritten(_refreshed(replace(OWN, subject=None)))
-    subject = "coding / fix-flaky-test / checkout"
+    subject = "perps / open_long / SOL-PERP"
     assert Edit(PATH, ("metadata", "subject"), subject) in change.edits
 
 
 def test_a_file_that_has_nothing_more_to_hold_keeps_its_heading() -> None:
     change = _rewritten(_refreshed(), references=References({STATEMENTS}, set()))
-    assert change.files == (
-        (f"skills/{OWN.name}/references/{STATEMENTS}", f"{OVERFLOW}\n".encode()),
-    )
+    place = f"skills/{OWN.name}/references/{STATEMENTS}"
+    assert dict(change.files)[place] == f"{OVERFLOW}\n".encode()
 
 
 def test_what_has_no_room_goes_to_its_file() -> None:
     lines = "\n".join(f"- Statement {number} of a rather long list." for number in range(200))
     draft = replace(NEXT, sections=(("What Went Wrong", lines),))
-    ((path, data),) = _rewritten(
-        _refreshed(), draft, references=References({STATEMENTS}, set())
-    ).files
-    assert path == f"skills/{OWN.name}/references/{STATEMENTS}"
-    assert b"Statement 199 of" in data
+    change = _rewritten(_refreshed(), draft, references=References({STATEMENTS}, set()))
+    place = f"skills/{OWN.name}/references/{STATEMENTS}"
+    assert b"Statement 199 of" in dict(change.files)[place]
 
 
 def test_a_file_that_a_person_wrote_stays_and_what_has_no_room_gets_one_of_its_own() -> None:
@@ -290,11 +287,11 @@ def test_a_file_that_a_person_wrote_stays_and_what_has_no_room_gets_one_of_its_o
     draft = replace(NEXT, sections=(("What Went Wrong", lines),))
     edited = References(set(), {STATEMENTS, "mine.md"})
     change = _rewritten(_refreshed(), draft, references=edited)
-    ((path, data),) = change.files
-    assert path.endswith("/references/statements-2.md")
-    assert b"Statement 199 of" in data
+    place = f"skills/{OWN.name}/references/"
+    assert b"Statement 199 of" in dict(change.files)[f"{place}statements-2.md"]
     assert "*More: references/statements-2.md*" in change.rewrites[0].body
-    assert _rewritten(_refreshed(), references=edited).files == ()
+    short = _rewritten(_refreshed(), references=edited)
+    assert [path for path, _ in short.files] == [f"{place}evidence.yaml"]
 
 
 TEXTS = st.lists(
@@ -316,9 +313,18 @@ def test_a_persons_sections_keep_every_byte(edited: str) -> None:
             assert text.strip("\r\n") in after
 
 
-def test_a_pattern_is_refreshed_like_a_warning() -> None:
-    outcomes = [ended(0, TENANT), ended(1, CHECKED, "success")]
-    skill = _own(findings_of(outcomes, "pattern"))
-    found = findings_of([*outcomes, ended(2, CHECKED, "success")], "pattern")
-    assert _what(found, skill) == "refresh"
-    assert _what(findings_of(outcomes, "pattern"), skill) is None
+@pytest.mark.parametrize(("kind", "score"), [("pattern", 0.3), ("guide", 0.05)])
+def test_a_pattern_and_a_guide_are_refreshed_like_a_warning(kind: SkillKind, score: float) -> None:
+    trades = [traded(day, TENANT, score) for day in range(2)]
+    skill = _own(findings_of(trades[:1], kind))
+    assert _what(findings_of(trades, kind), skill) == "refresh"
+    assert _what(findings_of(trades[:1], kind), skill) is None
+
+
+def test_a_guide_is_told_with_every_try_each_time() -> None:
+    trades = [traded(day, TENANT, 0.05) for day in range(2)]
+    skill = _own(findings_of(trades[:1], "guide"))
+    change = _rewritten(_refreshed(skill, findings_of(trades, "guide")))
+    assert change.headline == "refresh: guide-perps-open-long"
+    tried = dict(change.files)[f"skills/{skill.name}/references/tried.md"].decode()
+    assert tried.count("\n- ") == 2

@@ -1,32 +1,36 @@
-"""why-not: where each outcome stands with its subject's skills, and why."""
+"""why-not: where each outcome stands with the skills of its action and its subject, and why."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
-from skillvault.learning.account.account import KINDS
+from skillvault.learning.account.statements import KINDS
 from skillvault.learning.generate.warning_pattern import Present, Standing
 from skillvault.learning.why_not import AccountMaterial, outcome_standing, summary
-from skillvault.model.brief import Findings
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Skill
 from tests.given import outcome, trade
-from tests.learning.accounts import CHECKED, PRICES, TENANT, ended, findings_of
+from tests.learning.accounts import CHECKED, TENANT, ended, findings_of, traded
 
-OWN = Skill("warning-coding-x", kind="warning", origin="generated")
+GUIDE = Skill("guide-perps-open-long", kind="guide", origin="generated")
+WARNING = Skill("warning-perps-open-long-sol-perp", kind="warning", origin="generated")
 
 
 def _stands(
-    one: Outcome, outcomes: Sequence[Outcome], read: int | None = None, **present: Any
+    one: Outcome,
+    outcomes: Sequence[Outcome],
+    read: int | None = None,
+    *,
+    first: int = 0,
+    **skills: Skill,
 ) -> Standing:
-    """Where one outcome stands, of a subject whose warning is as `present` says."""
-    ordered = sorted(outcomes, key=lambda o: o.order)[:read]
-    told: list[tuple[Findings, Present]] = [
-        (findings_of(ordered, kind), Present(**present) if kind == "warning" else Present())
+    """Where one outcome stands, with the skills that there are by kind."""
+    ordered = sorted(outcomes, key=lambda o: o.order)[first:read]
+    told = [
+        (findings_of(ordered, kind), Present(skill=skills.get(kind), shelf="skills"))
         for kind in KINDS
     ]
-    return outcome_standing(one, {o.id for o in ordered}, told, Policy())
+    return outcome_standing(one, told, Policy())
 
 
 def test_an_outcome_between_reading_points_waits_for_the_next() -> None:
@@ -35,56 +39,56 @@ def test_an_outcome_between_reading_points_waits_for_the_next() -> None:
     assert _stands(outcomes[5], outcomes, 6).state == "due"
 
 
+def test_an_outcome_before_those_that_are_read_waits_for_nothing() -> None:
+    outcomes = [ended(day, TENANT) for day in range(7)]
+    assert _stands(outcomes[0], outcomes, first=1).state == "older"
+
+
 def test_what_a_skill_tells_is_told_by_it() -> None:
-    told = ended(0, TENANT)
-    stands = _stands(told, [told], skill=OWN, shelf="skills")
-    assert (stands.state, stands.reason) == ("done", f"told by {OWN.name}")
+    one = ended(0, TENANT)
+    assert _stands(one, [one], guide=GUIDE) == Standing("done", f"told by {GUIDE.name}")
 
 
-def test_what_only_stands_in_a_count_is_counted() -> None:
-    contested, won = ended(0, PRICES), ended(1, PRICES, "success")
-    outcomes = [contested, won, ended(2, TENANT), ended(3, TENANT)]
-    stands = _stands(contested, outcomes, skill=OWN, shelf="skills")
-    assert stands.state == "counted"
-    assert stands.reason.startswith(f"counted in {OWN.name}")
+def test_what_worked_instead_is_told_by_the_guide() -> None:
+    failed, worked = ended(0, TENANT), ended(1, CHECKED, "success")
+    stands = _stands(worked, [failed, worked], guide=GUIDE)
+    assert stands == Standing("done", f"told by {GUIDE.name}")
 
 
-def test_what_is_told_with_other_subjects_names_what_tells_it() -> None:
-    told = ended(0, TENANT)
-    group = "coding / warning / k"
-    assert _stands(told, [told], group=group) == Standing("merged", f"told by {group}")
+def test_what_its_guide_and_its_warning_tell_is_told_by_both() -> None:
+    one = traded(0, TENANT, -0.3)
+    both = _stands(one, [one], guide=GUIDE, warning=WARNING)
+    assert both.reason == f"told by {GUIDE.name} and {WARNING.name}"
 
 
-def test_a_success_is_told_of_by_the_pattern_of_its_subject() -> None:
-    failed, won = ended(0, TENANT), ended(1, CHECKED, "success")
-    assert _stands(won, [failed, won], skill=OWN, shelf="skills").state == "due"
+def test_what_has_no_warning_yet_is_due_until_its_guide_tells_it() -> None:
+    one = traded(0, "", -0.3)
+    other = traded(1, TENANT, -0.05)
+    assert _stands(one, [one, other], guide=GUIDE).state == "due"
+
+
+def test_what_a_guide_does_not_tell_is_listed_beside_it() -> None:
+    silent = ended(1, "", "neutral")
+    stands = _stands(silent, [ended(0, TENANT), silent], guide=GUIDE)
+    reason = f"listed in references/tried.md of {GUIDE.name}, not in its text"
+    assert stands == Standing("counted", reason)
 
 
 @pytest.mark.parametrize(
-    ("one", "state", "says"),
-    [
-        (ended(0, TENANT, "neutral"), "not new", "a neutral outcome without a score"),
-        (ended(0, CHECKED, "success"), "not new", "a success counts once its subject has failed"),
-        (
-            outcome(trade(score=-0.1)),
-            "between",
-            "score -10 % lies between -10 % (warning) and +20 % (pattern)",
-        ),
-        (outcome(trade(score=-0.0999)), "between", "score -9.99 % lies between"),
-        (ended(0, "", result={"summary": "failed"}), "silent", "would change a decision"),
-    ],
+    "one", [ended(0, "", "neutral"), ended(0, "", result={"summary": "failed"})]
 )
-def test_what_is_not_told_says_by_which_rule(one: Outcome, state: str, says: str) -> None:
+def test_what_says_nothing_is_silent(one: Outcome) -> None:
     stands = _stands(one, [one])
-    assert stands.state == state
-    assert says in stands.reason
+    assert stands.state == "silent"
+    assert stands.reason.endswith("a guide needs two such")
 
 
 def test_of_all_outcomes_each_reason_is_told_once_with_its_count() -> None:
-    outcomes = [outcome(trade(day, score)) for day, score in enumerate((-0.05, 0.1))]
-    failed = ended(5, "", result={"summary": "failed"})
-    standings = {one.id: _stands(one, [one]) for one in [*outcomes, failed]}
-    everyone = {one.id: one for one in [*outcomes, failed]}
+    between = [outcome(trade(day, score)) for day, score in enumerate((-0.05, 0.1))]
+    silent = ended(5, "", "neutral")
+    standings = {one.id: Standing("between", "") for one in between}
+    standings[silent.id] = _stands(silent, [silent])
+    everyone = {one.id: one for one in [*between, silent]}
     material = AccountMaterial(outcomes=everyone, evaluations={}, standings=standings)
     assert summary([material], Policy()) == [
         (

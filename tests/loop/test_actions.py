@@ -1,13 +1,16 @@
-"""actions: what separates their outcomes is told by the strategy and by their targets' skills."""
+"""actions: what separates their outcomes is told by their guides and by the strategy."""
 
 import random
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from skillvault.api import Vault
 from tests.given import START, raw
 from tests.loop.test_merge import learn
 
+GUIDE = "guide-coding-fix-flaky-test"
 ERRORS = {"one": "Error: tenant missing", "two": "Error: disk full", "three": "Error: no token"}
 
 
@@ -36,36 +39,26 @@ def _outcome(number: int, chance: random.Random, *, targets: bool) -> dict[str, 
     return raw(0, **fields)
 
 
-def rule_of(vault: Vault, ending: str) -> str:
-    """What the warning whose name ends so says of being hurried."""
-    (name,) = [s.name for s in vault.skills() if s.kind == "warning" and s.name.endswith(ending)]
-    lines = vault.skill(name)[0].body.splitlines()
-    (rule,) = [line for line in lines if line.startswith("- When mood is hurried: ")]
-    return rule.removeprefix("- When mood is hurried: ")
-
-
-def test_a_targets_warning_tells_in_half_a_line_what_its_own_outcomes_met(vault: Vault) -> None:
-    learn(vault, *hurried())
-    assert rule_of(vault, "-one") == (
-        "28 of 28 of the action's were failures as of 2026-10-23, here 8 of 8."
-    )
-
-
-def test_the_action_itself_tells_its_rule_whole(vault: Vault) -> None:
-    learn(vault, *hurried(targets=False))
-    assert rule_of(vault, "test") == "then 28 of 28 were failures, otherwise 0 of 32."
-
-
-def test_a_rule_that_comes_late_reaches_the_skills_of_targets_that_are_silent(
-    vault: Vault,
+@pytest.mark.parametrize("targets", [True, False])
+def test_the_guide_of_an_action_tells_the_rule_of_all_its_targets(
+    vault: Vault, targets: bool
 ) -> None:
+    learn(vault, *hurried(targets=targets))
+    assert "\n- When mood is hurried: then 28 of 28 were failures, otherwise 0 of 32.\n" in (
+        vault.skill(GUIDE)[0].body + "\n"
+    )
+    assert vault.check().problems == []
+
+
+def test_a_rule_that_one_target_does_not_show_alone_comes_with_the_others(vault: Vault) -> None:
     stream = hurried()
     silent = [one for one in stream[:20] if one["decision"]["target"] == "one"]
-    others = [one for one in stream if one["decision"]["target"] != "one"]
     learn(vault, *silent)
-    for one in others:
-        learn(vault, one)
-    assert " as of 2026-10-23, here " in rule_of(vault, "-one")
+    assert not any(
+        "mood is hurried" in skill.description for skill in vault.store.head().skills.values()
+    )
+    learn(vault, *(one for one in stream if one["decision"]["target"] != "one"))
+    assert "When mood is hurried: then" in vault.skill(GUIDE)[0].body
     assert vault.run().done == []
 
 

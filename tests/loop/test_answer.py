@@ -134,8 +134,14 @@ def rebuilt(vault: Vault, place: Path) -> Vault:
 
 def test_offline_words_stand_at_once_and_the_best_question_comes_first(agents: Vault) -> None:
     assert {e.judge.name for e in agents.store.head().evaluations.values()} == {"offline"}
-    assert len(agents.skills()) == 2
-    assert kinds(every(agents)) == ["contrast", "insight", "insight", "account"]
+    assert len(agents.skills()) == 3
+    assert kinds(every(agents)) == ["contrast", "insight", "insight"]
+
+
+def test_a_text_is_asked_for_after_what_its_outcomes_teach(agents: Vault) -> None:
+    agents.queue.answer([answered(q) for q in every(agents)], now=NOW)
+    agents.run(now=NOW)
+    assert kinds(every(agents)) == [*["account"] * 3, *["verdict"] * 3]
 
 
 def test_answers_change_evaluations_facts_and_skills_and_are_committed_with_them(
@@ -144,9 +150,12 @@ def test_answers_change_evaluations_facts_and_skills_and_are_committed_with_them
     report = agents.queue.answer([answered(q) for q in every(agents)], session="s-9", now=NOW)
     assert report is not None
     steps = [one.step for one in agents.log()]
-    assert steps.count("answer") == 4
+    assert steps.count("answer") == 3
     assert {e.key_insight for e in agents.store.head().evaluations.values()} == {INSIGHT}
-    assert "Agent on Checklist" in agents.skill("warning-perps-open-long-sol-perp")[0].body
+    accounts = [question for question in every(agents) if question.kind == "account"]
+    agents.queue.answer([answered(q) for q in accounts], session="s-9", now=NOW)
+    for name in ("warning-perps-open-long-sol-perp", "guide-perps-open-long"):
+        assert "- Agent on " in agents.skill(name)[0].body
     assert [fact.text.partition("\n")[0] for fact in agents.memory.facts()] == [INSIGHT]
     for shown in ("warning-perps-open-long-sol-perp", agents.memory.facts()[0].id):
         (answer, *_) = agents.why(shown)["answers"]
@@ -462,6 +471,7 @@ def test_untrusted_material_is_asked_about_only_on_request(agents: Vault) -> Non
 
 def test_what_a_person_wrote_stays_and_the_answer_is_kept(agents: Vault) -> None:
     person = Person(agents.root)
+    agents.queue.answer([answered(q) for q in every(agents)], now=NOW)
     question = next(q for q in every(agents) if q.about.startswith("warning-"))
     path = f"skills/{question.about}/SKILL.md"
     person.write(path, (agents.root / path).read_text(encoding="utf-8") + "\nMy own line.\n")
@@ -528,8 +538,7 @@ def test_answers_that_contradict_a_fact_take_it_out_of_service(agents: Vault) ->
     agents.queue.answer([answered(q) for q in asked], now=NOW)
     agents.run(now=NOW)
     (fact,) = agents.memory.facts()
-    task = "open a long with a stop before the entry"
-    assert [one.id for one in agents.recommend("perps", task).facts] == [fact.id]
+    assert agents.why_not(fact.id)[1][-1].state != "contested"
     record(agents, *(trade(n, -0.2, **reasoned(n)) for n in range(3, 6)))
     fresh = [q for q in every(agents) if q.kind in ("insight", "contrast")]
     assert all(fact.id in question.record for question in fresh)
@@ -538,6 +547,7 @@ def test_answers_that_contradict_a_fact_take_it_out_of_service(agents: Vault) ->
     links = agents.store.head().links.by_target([Ref("fact", fact.id)])
     against = {link.source.id for link in links if link.type == "contradicted"}
     assert against.issuperset(question.about for question in fresh)
+    task = "open a long with a stop before the entry"
     assert fact.id not in [one.id for one in agents.recommend("perps", task).facts]
     assert agents.why_not(fact.id)[1][-1].state == "contested"
     assert agents.check().problems == []

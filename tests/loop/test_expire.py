@@ -7,19 +7,20 @@ import pytest
 from skillvault.api import Vault
 from skillvault.loop.run import Report
 from tests.conftest import NOW, Person
-from tests.given import as_file, passing, raw, trade
+from tests.given import as_file, passing, trade
 
 LATER = NOW + timedelta(days=61)
 
 
 def learned(vault: Vault) -> str:
     """The name of the one warning of a vault."""
-    vault.record([("a.json", as_file(raw()))], now=NOW)
+    vault.record([("a.json", as_file(trade()))], now=NOW)
     vault.run(now=NOW)
-    return vault.skills()[0].name
+    (name,) = (skill.name for skill in vault.skills() if skill.kind == "warning")
+    return name
 
 
-def aged(vault: Vault, now: datetime = LATER, domain: str = "coding") -> Report:
+def aged(vault: Vault, now: datetime = LATER, domain: str = "perps") -> Report:
     """What a run does once something happened in a domain."""
     vault.record([("late.json", as_file(passing(domain, now)))], now=now)
     vault.run(["evaluate"], now=now)
@@ -29,13 +30,13 @@ def aged(vault: Vault, now: datetime = LATER, domain: str = "coding") -> Report:
 def test_a_silent_domain_does_not_age(vault: Vault) -> None:
     name = learned(vault)
     assert vault.run(now=LATER).done == []
-    aged(vault, domain="perps")
+    aged(vault, domain="coding")
     assert vault.skill(name)[1] == f"skills/{name}/SKILL.md"
 
 
 def test_untrusted_outcomes_are_no_clock(vault: Vault) -> None:
     name = learned(vault)
-    late = passing("coding", LATER, source__trust="untrusted")
+    late = passing("perps", LATER, source__trust="untrusted")
     vault.record([("late.json", as_file(late))], now=LATER)
     vault.run(now=LATER)
     assert vault.skill(name)[1] == f"skills/{name}/SKILL.md"
@@ -128,7 +129,7 @@ def test_a_skill_a_person_is_editing_waits(vault: Vault, person: Person) -> None
 def test_the_failure_that_an_expired_warning_tells_of_brings_it_back(vault: Vault) -> None:
     name = learned(vault)
     aged(vault)
-    again = raw(occurred_at=LATER.isoformat())
+    again = trade(occurred_at=LATER.isoformat())
     vault.record([("b.json", as_file(again))], now=LATER)
     report = vault.run(now=LATER)
     assert f"restore {name}" in [done.change.subject for done in report.done]
@@ -139,9 +140,17 @@ def test_the_failure_that_an_expired_warning_tells_of_brings_it_back(vault: Vaul
     assert vault.check().problems == []
 
 
+def test_a_guide_has_no_end(vault: Vault) -> None:
+    learned(vault)
+    (name,) = (skill.name for skill in vault.skills() if skill.kind == "guide")
+    assert vault.skill(name)[0].expires is None
+    aged(vault, NOW + timedelta(days=2000))
+    assert vault.skill(name)[1] == f"skills/{name}/SKILL.md"
+
+
 def test_a_retired_warning_stays_away_when_its_failure_returns(vault: Vault) -> None:
     name = learned(vault)
     vault.curate.retire(name, now=NOW)
-    vault.record([("b.json", as_file(raw(7)))], now=LATER)
+    vault.record([("b.json", as_file(trade(7)))], now=LATER)
     vault.run(now=LATER)
     assert vault.skill(name)[1] == f"archive/{name}/SKILL.md"

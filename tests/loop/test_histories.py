@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from skillvault.api import Vault, retract, undo
+from skillvault.learning.promote.evidence import is_contested
 from skillvault.model.errors import EditedError, UsageError
 from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, raw, trade
@@ -87,7 +88,12 @@ class World:
             for shelf, those in shelves.items()
             for name, skill in those.items()
         }
-        facts = {name: fact.text for name, fact in head.facts.items()}
+        runs, against = head.facts.runs(head.facts), head.facts.against(head.facts)
+        facts = {
+            name: fact.text
+            for name, fact in head.facts.items()
+            if not is_contested(fact, runs.get(name, 0), against.get(name, 0))
+        }
         found |= {("fact", text): (text,) for text in facts.values()}
         rests: dict[str, set[tuple[bool, str]]] = {}
         for end in head.links.ends().values():

@@ -1,4 +1,4 @@
-"""merge end to end: subjects that say the same, and what a person does about them."""
+"""Evolved skills end to end: what three actions of a domain say, and what a person does."""
 
 import itertools
 from pathlib import Path
@@ -7,21 +7,16 @@ from typing import Any
 import pytest
 
 from skillvault.api import Vault
-from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.loop.run import Report
-from skillvault.model.brief import Agreement, Brief, Draft
 from skillvault.model.text.text import tokens
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
 
 TARGETS = ["SOL-PERP", "ARB-PERP", "DOGE-PERP", "ETH-PERP", "SUI-PERP", "OP-PERP"]
-CAUSES = [
-    ("I retry at once on every error, the quota is large.", "HTTP 429, and the key was blocked"),
-    ("I switch the record now, its time to live is short.", "half of the users met the old host"),
-    ("The certificate renews by itself, so I leave the reminder out.", "it expired at midnight"),
-    ("Logs are small, so they need no rotation.", "the disk was full after nine days"),
-    ("Ids are unique, so the tenant is not part of the key.", "tenants saw foreign invoices"),
-]
+NAME = "evolved-coding"
+ACTIONS = ("fix-flaky-test", "add-endpoint", "migrate-table", "bump-library", "rename-field")
+ERRORS = ("KeyError: tenant", "504 == 200", "the disk was full", "TypeError", "blocked by a lock")
+DEED = "I push to main without a review."
 
 
 def loss(number: int, day: int | None = None, **changes: Any) -> dict[str, Any]:
@@ -34,17 +29,21 @@ def loss(number: int, day: int | None = None, **changes: Any) -> dict[str, Any]:
     return trade(at, score=-0.11 - number / 100, **{**fields, **changes})
 
 
+def like(number: int, day: int | None = None, **changes: Any) -> dict[str, Any]:
+    """A failure of one of several actions, of the same deed."""
+    fields = {
+        "decision__action": ACTIONS[number],
+        "decision__target": f"service-{number}",
+        "decision__reasoning": DEED,
+        "result": {"status": "failure", "evidence": ERRORS[number]},
+    }
+    return raw(number if day is None else day, **{**fields, **changes})
+
+
 def learn(vault: Vault, *given: dict[str, Any], **options: Any) -> Report:
     """Record outcomes and run the loop."""
     vault.record([(f"o{n}.json", as_file(one)) for n, one in enumerate(given)], now=NOW)
     return vault.run(now=NOW, **options)
-
-
-def three(vault: Vault) -> str:
-    """Three subjects that say the same; the name of what stands for them."""
-    learn(vault, *map(loss, range(3)))
-    (name,) = evolved(vault)
-    return name
 
 
 def evolved(vault: Vault) -> list[str]:
@@ -52,347 +51,202 @@ def evolved(vault: Vault) -> list[str]:
     return [s.name for s in vault.skills() if s.kind == "evolved"]
 
 
-def warnings(vault: Vault, shelf: str = "skills") -> list[str]:
-    """The warnings in a folder."""
-    return [s.name for s in vault.skills(shelf) if s.kind == "warning"]
+def guides(vault: Vault) -> list[str]:
+    """The live guides."""
+    return [s.name for s in vault.skills() if s.kind == "guide"]
 
 
-def merges(report: Report) -> list[str]:
-    """What was merged in a run."""
-    return [d.change.subject for d in report.done if d.change.step == "merge"]
+def remove(vault: Vault, person: Person, number: int, folder: str = "outcomes") -> None:
+    """A person takes the outcomes of an action away, or their evaluations."""
+    outcomes = vault.store.head().outcomes.values()
+    names = [one.id for one in outcomes if one.decision.action == ACTIONS[number]]
+    person.git("rm", "-q", *(f"{folder}/*{name}.yaml" for name in names))
+    person.git("commit", "-qm", "away with it")
 
 
-# ── what merges ──────────────────────────────────────────────────────────────────────
+def is_settled(vault: Vault) -> bool:
+    """Return True if another run does nothing and the records give every count."""
+    return vault.run(now=NOW).done == [] and vault.check().problems == []
 
 
-def test_three_subjects_that_say_the_same_get_one_skill_and_none_of_their_own(
-    vault: Vault,
-) -> None:
-    report = learn(vault, *map(loss, range(3)))
-    (name,) = evolved(vault)
-    assert merges(report) == [name]
-    assert (warnings(vault), vault.skills("archive")) == ([], [])
-    skill, path = vault.skill(name)
+# ── what three actions say ───────────────────────────────────────────────────────────
+
+
+def test_what_three_actions_say_is_one_skill_beside_their_guides(vault: Vault) -> None:
+    learn(vault, *map(like, range(3)))
+    assert evolved(vault) == [NAME]
+    assert guides(vault) == sorted(f"guide-coding-{action}" for action in ACTIONS[:3])
+    skill, path = vault.skill(NAME)
     assert (skill.kind, skill.status, skill.origin, skill.trust) == (
         "evolved", "testing", "generated", "local"
     )  # fmt: skip
-    assert path == f"skills/{name}/SKILL.md"
+    assert path == f"skills/{NAME}/SKILL.md"
     assert skill.created == "2026-11-03T09:00:00Z"
-    assert "*Stands for 3 subjects: open_long on ARB-PERP" in skill.body
+    assert "(3 of 3 runs failed" in skill.body
     assert tokens(skill.body) <= 400
-    told = str(vault.why(name))
+    told = str(vault.why(NAME))
     assert all(outcome in told for outcome in vault.store.head().outcomes)
-    assert vault.check().problems == []
+    assert is_settled(vault)
 
 
-def test_the_own_skills_of_two_go_to_the_archive_when_a_third_says_the_same(vault: Vault) -> None:
-    learn(vault, loss(0), loss(1))
-    own = warnings(vault)
-    assert len(own) == 2
-    report = learn(vault, loss(2))
-    (name,) = evolved(vault)
-    assert merges(report) == [name]
-    assert (warnings(vault), warnings(vault, "archive")) == ([], own)
-    merged = [link for link in vault.store.head().links.values() if link.type == "merged"]
-    assert sorted((link.source.id, link.target.id) for link in merged) == [
-        (source, name) for source in own
-    ]
-    assert vault.check().problems == []
-
-
-def test_the_message_lists_twenty_statements_and_names_the_file_of_the_rest(
-    vault: Vault, person: Person
-) -> None:
-    for number in range(6):
-        errors = (f"the {word} order was refused" for word in ("first", "second", "third", "last"))
-        more = [loss(number, day, result__summary=text) for day, text in enumerate(errors)]
-        vault.record([(f"{number}-{n}.json", as_file(m)) for n, m in enumerate(more)], now=NOW)
-    vault.run(now=NOW)
-    (name,) = evolved(vault)
-    message = person.git("log", "-1", "--format=%B", "--grep=^merge:")
-    table = [line for line in message.splitlines() if line.startswith("  open_long on ")]
-    assert len(table) == 20
-    assert "more in references/sources.md." in message
-    told = (vault.root / "skills" / name / "references/sources.md").read_text()
-    assert told.count("\n- ") > 20
-    assert all(f"## open_long on {target}\n" in told for target in TARGETS)
-
-
-def test_a_second_run_merges_nothing(vault: Vault) -> None:
-    three(vault)
-    assert vault.run(now=NOW).done == []
-
-
-def test_different_causes_of_one_action_stay_apart(vault: Vault) -> None:
-    given = [
-        raw(n, decision__target=f"service-{n}", decision__reasoning=why, result__evidence=what)
-        for n, (why, what) in enumerate(CAUSES)
-    ]
-    assert merges(learn(vault, *given)) == []
-    assert len(warnings(vault)) == 5
-
-
-def test_two_are_not_enough(vault: Vault) -> None:
-    learn(vault, loss(0), loss(1))
+def test_two_actions_are_not_enough_however_often_each_says_it(vault: Vault) -> None:
+    learn(vault, like(0), like(1), like(0, 5), like(1, 6))
     assert evolved(vault) == []
 
 
-def test_patterns_do_not_merge_with_warnings(vault: Vault) -> None:
-    result = {"score": 0.3, "amount": 300, "unit": "USD", "entry_value": 1000}
-    won = loss(2, result={**result, "summary": "stopped out during the cascade"})
-    learn(vault, loss(0), loss(1), won)
+def test_different_deeds_of_several_actions_stay_apart(vault: Vault) -> None:
+    deeds = ("I mock the gateway.", "I sort the rows before.", "I pin the clock to a date.")
+    learn(vault, *(like(n, decision__reasoning=deed) for n, deed in enumerate(deeds)))
     assert evolved(vault) == []
 
 
-def test_untrusted_material_never_merges(vault: Vault) -> None:
+def test_a_deed_that_worked_says_not_what_one_that_failed_does(vault: Vault) -> None:
+    learn(vault, like(0), like(1), like(2, result={"status": "success"}))
+    assert evolved(vault) == []
+
+
+def test_what_ended_otherwise_is_counted_against_it(vault: Vault) -> None:
+    won = [like(n, 5 + n, result={"status": "success"}) for n in range(3)]
+    learn(vault, *map(like, range(3)))
+    assert evolved(vault) == [NAME]
+    learn(vault, *won)
+    assert evolved(vault) == []
+    assert is_settled(vault)
+    more = [like(n % 3, 8 + n, event_id=f"again-{n}") for n in range(17)]
+    learn(vault, *more)
+    assert "(15 of 18 runs failed" in vault.skill(NAME)[0].body
+    assert is_settled(vault)
+
+
+def test_what_one_action_alone_says_stands_in_its_guide_alone(vault: Vault) -> None:
+    lesson = {"when": "a release waits", "do": "ask for a review first", "because": "it failed"}
+    deeds = ("I mock the gateway.", "I sort the rows before.", "I pin the clock to a date.")
+    given = (like(n, decision__reasoning=deed, lesson=lesson) for n, deed in enumerate(deeds))
+    learn(vault, *given)
+    body = vault.skill(NAME)[0].body
+    assert "ask for a review first" in body
+    assert not any(deed.rstrip(".") in body for deed in deeds)
+    assert is_settled(vault)
+
+
+def test_untrusted_outcomes_say_nothing_for_all(vault: Vault) -> None:
     for number in range(3):
         place = vault.root / "inbox" / "untrusted" / f"{number}.json"
-        place.write_bytes(as_file(loss(number)))
-    learn(vault, loss(3), loss(4))
+        place.write_bytes(as_file(like(number)))
+    learn(vault, like(3), like(4))
     assert evolved(vault) == []
-    assert len(vault.skills("proposed")) == 3
-
-
-@pytest.mark.parametrize("held", ["pin", "edited-origin", "edited"])
-def test_what_a_person_holds_stays_beside_what_is_merged(
-    vault: Vault, person: Person, held: str
-) -> None:
-    learn(vault, loss(0), loss(1))
-    mine = warnings(vault)[0]
-    path = vault.root / "skills" / mine / "SKILL.md"
-    if held == "pin":
-        vault.curate.pin(mine, now=NOW)
-    else:
-        old, new = ("origin: generated", "origin: manual") if held != "edited" else ("- ", "- Ah: ")
-        path.write_text(path.read_text().replace(old, new))
-        person.git("commit", "-qam", "mine now")
-    kept = path.read_bytes()
-    learn(vault, loss(2))
-    assert len(evolved(vault)) == 1
-    assert warnings(vault) == [mine]
-    assert path.read_bytes() == kept
+    kinds = [skill.kind for skill in vault.skills("proposed")]
+    assert kinds.count("guide") == 3
 
 
 def test_the_order_of_arrival_within_a_run_changes_nothing(tmp_path: Path) -> None:
     trees = set()
     for number, order in enumerate(itertools.islice(itertools.permutations(range(4)), 0, 24, 7)):
-        made, _ = Vault.init(tmp_path / str(number), ["perps"], now=NOW)
-        learn(made, *map(loss, order))
+        made, _ = Vault.init(tmp_path / str(number), ["coding"], now=NOW)
+        learn(made, *map(like, order))
         trees.add(made.store.git.text("rev-parse", "HEAD^{tree}"))
     assert len(trees) == 1
-
-
-def test_a_dry_run_shows_what_a_run_does(vault: Vault) -> None:
-    vault.record([(f"o{n}.json", as_file(loss(n))) for n in range(3)], now=NOW)
-    dry = [d.change.headline for d in vault.run(now=NOW, dry=True).done]
-    assert dry == [d.change.headline for d in vault.run(now=NOW).done]
-    assert dry[-1].startswith("merge: evolved-perps-")
-
-
-def test_six_real_losses_of_one_cause_become_one_skill(tmp_path: Path, shared: Path) -> None:
-    made, _ = Vault.init(tmp_path / "v", now=NOW)
-    made.import_files("freqtrade", [shared / "data/freqtrade/backtest-result.json"], now=NOW)
-    made.run(now=NOW)
-    told = "".join(str(made.why(skill.name)) for skill in made.skills() if skill.kind != "strategy")
-    outcomes = made.store.head().outcomes.values()
-    heavy = [o.id for o in outcomes if o.result.score is not None and o.result.score < -0.1]
-    assert len(heavy) == 6
-    assert all(outcome_id in told for outcome_id in heavy)
-    small = [o.id for o in outcomes if o.result.score is not None and -0.1 <= o.result.score <= 0.2]
-    assert not any(outcome_id in told for outcome_id in small)
-
-
-# ── what is not made ─────────────────────────────────────────────────────────────────
-
-
-class Silent(OfflineJudge):
-    """Writes nothing for several subjects."""
-
-    def write(self, brief: Brief) -> Draft | None:
-        return None if isinstance(brief, Agreement) else super().write(brief)
-
-
-def test_without_a_text_nothing_is_archived(vault: Vault) -> None:
-    judged = Vault(vault.root, Silent())
-    learn(judged, loss(0), loss(1))
-    report = learn(judged, loss(2))
-    assert merges(report) == []
-    assert len(warnings(judged)) == 2
-    assert judged.skills("archive") == []
-
-
-def test_an_own_skill_in_a_persons_hand_makes_only_its_merge_wait(
-    vault: Vault, person: Person
-) -> None:
-    learn(vault, loss(0), loss(1))
-    mine = vault.root / "skills" / warnings(vault)[0] / "SKILL.md"
-    mine.write_text(mine.read_text() + "- [ ] Is the stop placed?\n")
-    given = [
-        raw(n, decision__target=target, decision__reasoning="I raise the timeout of the test.")
-        for n, target in enumerate(["checkout", "billing", "orders"])
-    ]
-    report = learn(vault, loss(2), *given)
-    assert str(mine.relative_to(vault.root)) in [w.path for w in report.waiting]
-    assert [name.split("-")[1] for name in evolved(vault)] == ["coding"]
-    assert "Is the stop placed?" in mine.read_text()
-    person.git("commit", "-qam", "one question more")
-    assert len(merges(vault.run(now=NOW))) == 1
-    assert "Is the stop placed?" in mine.read_text()
-
-
-# ── what a person takes away ─────────────────────────────────────────────────────────
-
-
-def test_a_reverted_merge_is_not_redone(vault: Vault, person: Person) -> None:
-    learn(vault, loss(0), loss(1))
-    learn(vault, loss(2))
-    (name,) = evolved(vault)
-    person.git("revert", "--no-edit", "HEAD")
-    report = vault.run(now=NOW)
-    assert {r.target for r in report.rejected} >= {f"skill:{name}"}
-    assert evolved(vault) == []
-    assert len(warnings(vault)) == 3
-    # Nor with one more: two of the rejected ones would be in it.
-    assert merges(learn(vault, loss(3))) == []
-    assert len(warnings(vault)) == 4
-    assert vault.run(now=NOW).done == []
-    assert vault.check().problems == []
-
-
-def test_a_reverted_revert_lets_it_grow_again(vault: Vault, person: Person) -> None:
-    name = three(vault)
-    person.git("revert", "--no-edit", "HEAD")
-    person.git("revert", "--no-edit", "HEAD")
-    assert merges(learn(vault, loss(3))) == [f"grow {name}"]
-
-
-def test_a_retired_evolved_skill_takes_nothing_in(vault: Vault) -> None:
-    name = three(vault)
-    vault.curate.retire(name, now=NOW)
-    assert merges(learn(vault, loss(3))) == []
-    assert vault.skill(name)[1] == f"archive/{name}/SKILL.md"
-
-
-# ── growing and leaving ──────────────────────────────────────────────────────────────
-
-
-def test_an_evolved_skill_takes_a_like_subject_in_where_it_stands(vault: Vault) -> None:
-    name = three(vault)
-    assert merges(learn(vault, loss(3))) == [f"grow {name}"]
-    assert evolved(vault) == [name]
-    skill = vault.skill(name)[0]
-    assert "*Stands for 4 subjects" in skill.body
-    assert "ETH-PERP" in skill.body
-    assert vault.run(now=NOW).done == []
-    assert vault.check().problems == []
 
 
 def test_growing_makes_the_text_of_all_at_once(tmp_path: Path) -> None:
     bodies = set()
     ways: list[list[list[int]]] = [[[0, 1, 2, 3]], [[0, 1, 2], [3]], [[n] for n in range(4)]]
     for number, steps in enumerate(ways):
-        made, _ = Vault.init(tmp_path / str(number), ["perps"], now=NOW)
+        made, _ = Vault.init(tmp_path / str(number), ["coding"], now=NOW)
         for numbers in steps:
-            learn(made, *map(loss, numbers))
-        bodies.add(made.skill(evolved(made)[0])[0].body)
-    assert len(bodies) == 1
+            learn(made, *map(like, numbers))
+        bodies.add(made.skill(NAME)[0].body)
+        assert is_settled(made)
+    (body,) = bodies
+    assert "(4 of 4 runs failed" in body
 
 
-def test_a_subject_that_says_something_else_leaves_and_its_own_skill_returns(
-    vault: Vault,
+# ── fewer than three ─────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("folder", ["outcomes", "evaluations"])
+def test_when_fewer_than_three_agree_it_leaves_and_comes_back_with_a_third(
+    vault: Vault, person: Person, folder: str
 ) -> None:
-    learn(vault, loss(0), loss(1))
-    own = warnings(vault)
-    learn(vault, loss(2))
-    others = [
-        loss(0, 5 + day, decision__reasoning=text, result__summary=text)
-        for day, text in enumerate(
-            (
-                "The exchange is under maintenance, orders hang.",
-                "A rate limit blocks the second leg of the pair.",
-                "The hedge was sold a day too early.",
-                "An oracle price of yesterday was read.",
-            )
-        )
-    ]
-    report = learn(vault, *others)
-    (name,) = (n for n in own if "sol" in n)
-    assert warnings(vault) != []
-    assert name in warnings(vault)
+    learn(vault, *map(like, range(3)))
+    assert is_settled(vault)
+    remove(vault, person, 1, folder)
+    vault.run(now=NOW)
+    assert vault.skill(NAME)[1] == f"archive/{NAME}/SKILL.md"
+    assert guides(vault) == [f"guide-coding-{ACTIONS[n]}" for n in (0, 2)]
+    learn(vault, like(3))
+    assert evolved(vault) == [NAME]
+    assert is_settled(vault)
+
+
+def test_an_action_that_is_gone_is_counted_no_more(vault: Vault, person: Person) -> None:
+    learn(vault, *map(like, range(4)))
+    assert is_settled(vault)
+    remove(vault, person, 1)
+    vault.run(now=NOW)
+    assert "(3 of 3 runs failed" in vault.skill(NAME)[0].body
+    assert is_settled(vault)
+
+
+# ── what a person does ───────────────────────────────────────────────────────────────
+
+
+def test_one_that_a_person_took_away_is_not_made_again(vault: Vault, person: Person) -> None:
+    learn(vault, *map(like, range(3)))
+    person.git("rm", "-rq", f"skills/{NAME}")
+    person.git("commit", "-qm", "away with it")
+    report = learn(vault, like(3))
+    assert f"skill:{NAME}" in [r.target for r in report.rejected]
     assert evolved(vault) == []
-    assert any(subject.startswith("archive evolved-") for subject in merges(report))
-    assert len(warnings(vault)) == 3
+    assert is_settled(vault)
+
+
+def test_a_retired_one_stays_away(vault: Vault) -> None:
+    learn(vault, *map(like, range(3)))
+    vault.curate.retire(NAME, now=NOW)
+    learn(vault, like(3))
+    assert vault.skill(NAME)[1] == f"archive/{NAME}/SKILL.md"
+    assert is_settled(vault)
+
+
+def test_one_in_which_a_person_wrote_stays_though_fewer_agree(vault: Vault, person: Person) -> None:
+    learn(vault, *map(like, range(3)))
+    place = vault.root / "skills" / NAME / "SKILL.md"
+    place.write_text(place.read_text() + "\n## Ask first\n\nMara knows.\n")
+    person.git("commit", "-qam", "in my words")
+    remove(vault, person, 1)
+    vault.run(now=NOW)
+    assert "Mara knows." in place.read_text()
     assert vault.run(now=NOW).done == []
-    assert vault.check().problems == []
 
 
 def test_what_a_person_wrote_into_it_stays_byte_for_byte(vault: Vault, person: Person) -> None:
-    name = three(vault)
-    place = vault.root / "skills" / name / "SKILL.md"
-    head, _, _ = place.read_text().partition("## When This Applies")
-    mine = "## When This Applies\n\n1.  Never *chase*;\n    wait.\n\n"
-    edited = head.replace("Use before", "My word on") + mine
-    place.write_text(edited)
+    learn(vault, *map(like, range(3)))
+    place = vault.root / "skills" / NAME / "SKILL.md"
+    mine = "## When This Applies\n\n1.  Never *chase*;\n    wait.\n"
+    place.write_text(place.read_text().replace("Use before", "My word on") + "\n" + mine)
     person.git("commit", "-qam", "in my words")
-    learn(vault, loss(3))
+    learn(vault, like(3))
     text = place.read_text()
     assert mine in text
     assert "My word on" in text
-    assert "Stands for 4 subjects" in text
-    assert vault.check().problems == []
+    assert "(4 of 4 runs failed" in text
+    assert is_settled(vault)
 
 
-def test_an_edited_reference_file_is_not_written_over(vault: Vault, person: Person) -> None:
-    name = three(vault)
-    folder = vault.root / "skills" / name / "references"
-    mine = folder / "sources.md"
-    mine.write_text("# Mine\n\nNothing of that.\n")
-    person.git("commit", "-qam", "mine")
-    learn(vault, loss(3))
-    assert mine.read_text() == "# Mine\n\nNothing of that.\n"
-    assert "ETH-PERP" in (folder / "sources-2.md").read_text()
-    learn(vault, loss(4))
-    assert sorted(p.name for p in folder.iterdir()) == ["sources-2.md", "sources.md"]
-    assert mine.read_text() == "# Mine\n\nNothing of that.\n"
-    assert "SUI-PERP" in (folder / "sources-2.md").read_text()
-
-
-def test_a_reverted_growth_is_not_redone(vault: Vault, person: Person) -> None:
-    name = three(vault)
-    learn(vault, loss(3))
-    person.git("revert", "--no-edit", "HEAD")
-    kept = vault.skill(name)[0].body
-    vault.run(now=NOW)  # notes what was read
-    assert vault.skill(name)[0].body == kept
-    assert "Stands for 3 subjects" in kept
-    assert vault.run(now=NOW).done == []
-
-
-def test_what_a_merged_skill_stood_for_comes_back_in_the_run_in_which_that_leaves(
+def test_one_that_a_person_is_editing_is_written_once_that_is_committed(
     vault: Vault, person: Person
 ) -> None:
-    name = three(vault)
-    assert vault.run(now=NOW).done == []  # nothing is left to be looked at
-    paths = sorted((vault.root / "evaluations").rglob("*[0-9a-f].yaml"))
-    person.git("rm", "-q", *(str(path.relative_to(vault.root)) for path in paths[:2]))
-    person.git("commit", "-qm", "away with two")
-    report = vault.run(now=NOW)
-    assert f"archive {name}" in merges(report)
-    assert len(warnings(vault)) == 1
-    assert vault.run(now=NOW).done == []
-
-
-def test_a_skill_that_a_person_brought_back_and_wrote_in_stays_beside_what_it_merged_into(
-    vault: Vault, person: Person
-) -> None:
-    learn(vault, loss(0))
-    (own,) = warnings(vault)
-    learn(vault, loss(1), loss(2))
-    (name,) = evolved(vault)
-    person.git("mv", f"archive/{own}", f"skills/{own}")
-    text = (vault.root / f"skills/{own}/SKILL.md").read_text(encoding="utf-8")
-    person.write(f"skills/{own}/SKILL.md", f"{text}\n## Ask first\n\nMara knows.\n")
-    person.git("commit", "-qam", "Bring it back")
-    assert merges(learn(vault, loss(3))) == [f"grow {name}"]
-    assert warnings(vault) == [own]
-    assert "Mara" not in vault.skill(name)[0].body
+    learn(vault, *map(like, range(3)))
+    assert is_settled(vault)
+    place = vault.root / "skills" / NAME / "SKILL.md"
+    place.write_text(place.read_text() + "\nMara knows.\n")
+    report = learn(vault, like(3))
+    assert f"skills/{NAME}/SKILL.md" in [waiting.path for waiting in report.waiting]
+    vault.run(now=NOW)
+    person.git("commit", "-qam", "in my words")
+    vault.run(now=NOW)
+    text = place.read_text()
+    assert "Mara knows." in text
+    assert "(4 of 4 runs failed" in text
+    assert is_settled(vault)

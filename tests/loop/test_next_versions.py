@@ -3,6 +3,7 @@
 import os
 import random
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -14,11 +15,22 @@ from skillvault.review.review import text_pair
 from tests.conftest import NOW, Person
 from tests.given import raw, trade
 from tests.loop.test_histories import MINE, History, World
+from tests.loop.test_strategy import NAME, tasks
 from tests.review.test_review import recorded, with_gate
 from tests.thorough import THOROUGH
 
 LATER = NOW + timedelta(days=1)
 REFUSED = "ERROR: connection refused"
+DEEDS = {
+    REFUSED: "I restart the proxy before the suite.",
+    "disk full": "I delete the old builds of the machine.",
+    "no route": "I pin the address of the gateway.",
+}
+
+
+def met(day: int, evidence: str) -> dict[str, Any]:
+    """A try of another deed, which met something else."""
+    return raw(day, result__evidence=evidence, decision__reasoning=DEEDS[evidence])
 
 
 def body(vault: Vault, name: str, shelf: str = "skills") -> str:
@@ -28,7 +40,7 @@ def body(vault: Vault, name: str, shelf: str = "skills") -> str:
 
 @pytest.fixture
 def approved(vault: Vault, person: Person) -> Vault:
-    """A vault in which every new skill waits, and a warning was let in."""
+    """A vault in which every new skill waits, and a guide was let in."""
     with_gate(vault, person, "always")
     recorded(vault, raw(0), raw(1))
     (name,) = (proposal.name for proposal in proposals(vault))
@@ -46,7 +58,7 @@ def served(approved: Vault) -> str:
 @pytest.fixture
 def following(approved: Vault, served: str) -> str:
     """The version that waits to take its place, as more became known."""
-    recorded(approved, raw(2, result__evidence=REFUSED), raw(3), raw(4))
+    recorded(approved, met(2, REFUSED), raw(3), raw(4))
     (proposal,) = proposals(approved)
     assert proposal.replaces == (served,)
     return proposal.name
@@ -56,7 +68,7 @@ def test_what_a_person_let_in_stays_and_its_next_version_waits(
     approved: Vault, served: str, person: Person
 ) -> None:
     before = body(approved, served)
-    recorded(approved, raw(2, result__evidence=REFUSED), raw(3), raw(4))
+    recorded(approved, met(2, REFUSED), raw(3), raw(4))
     assert body(approved, served) == before
     (proposal,) = proposals(approved)
     assert (proposal.name, proposal.replaces) == (f"{served}-next", (served,))
@@ -72,7 +84,7 @@ def test_the_waiting_version_goes_on_with_its_subject(
     approved: Vault, served: str, following: str
 ) -> None:
     before = body(approved, served), body(approved, following, "proposed")
-    recorded(approved, *(raw(day, result__evidence="disk full") for day in range(5, 9)))
+    recorded(approved, *(met(day, "disk full") for day in range(5, 9)))
     assert [proposal.name for proposal in proposals(approved)] == [following]
     assert body(approved, served) == before[0]
     assert "disk full" in body(approved, following, "proposed")
@@ -113,7 +125,7 @@ def test_what_says_more_than_the_rejected_one_is_proposed(
     approved: Vault, served: str, following: str
 ) -> None:
     approved.curate.reject(following, "one bad machine", now=LATER)
-    recorded(approved, *(raw(day, result__evidence="disk full") for day in range(5, 9)))
+    recorded(approved, *(met(day, "disk full") for day in range(5, 9)))
     (proposal,) = proposals(approved)
     assert (proposal.name, "disk full" in proposal.body) == (following, True)
     assert proposal.rejected is not None
@@ -135,7 +147,7 @@ def test_a_version_that_would_say_what_was_rejected_is_withdrawn(
     before = body(approved, served)
     approved.curate.reject(following, "one bad machine", now=LATER)
     earlier = set(approved.store.head().outcomes)
-    recorded(approved, *(raw(day, result__evidence="disk full") for day in range(5, 9)))
+    recorded(approved, *(met(day, "disk full") for day in range(5, 9)))
     assert len(proposals(approved)) == 1
     for outcome in sorted(set(approved.store.head().outcomes) - earlier):
         retract(approved, outcome, "a wrong label", now=LATER)
@@ -164,14 +176,14 @@ def test_what_a_person_writes_in_either_stays(
         path = approved.root / shelf / name / "SKILL.md"
         path.write_text(path.read_text() + words)
         person.git("commit", "-qam", f"Write in {name}")
-    recorded(approved, *(raw(day, result__evidence="disk full") for day in range(5, 9)))
+    recorded(approved, *(met(day, "disk full") for day in range(5, 9)))
     assert "Ask the reviewer." in body(approved, following, "proposed")
     changed = [line for line in text_pair(question(approved), following).diff if line[0] in "+-"]
     assert not [line for line in changed if "Ask the owner" in line]
     approved.curate.approve(following, now=LATER)
     text = body(approved, served)
     assert all(words in text for words in ("Ask the reviewer.", "Ask the owner.", "disk full"))
-    recorded(approved, *(raw(day, result__evidence="no route") for day in range(9, 14)))
+    recorded(approved, *(met(day, "no route") for day in range(9, 14)))
     text = body(approved, following, "proposed")
     assert all(words in text for words in ("Ask the reviewer.", "Ask the owner.", "no route"))
 
@@ -215,40 +227,35 @@ def test_a_served_skill_of_which_nothing_is_left_leaves_at_once(
 
 
 def test_the_files_beside_a_text_are_a_persons_once_they_wrote_in_them(
-    vault: Vault, person: Person
+    approved: Vault, served: str, following: str, person: Person
 ) -> None:
-    with_gate(vault, person, "always")
-    targets = ("api", "queue", "search")
-    recorded(vault, *(raw(day, decision__target=name) for day, name in enumerate(targets * 2)))
-    (name,) = (p.name for p in proposals(vault) if p.kind == "evolved")
-    vault.curate.approve(name, now=NOW)
-    recorded(vault, *(raw(day, decision__target=name) for day, name in enumerate(targets * 2, 6)))
-    waiting = f"{name}-next"
-    assert waiting in {p.name for p in proposals(vault)}
-    own = vault.root / "skills" / name / "references"
-    new = vault.root / "proposed" / waiting / "references"
+    own = approved.root / "skills" / served / "references"
+    new = approved.root / "proposed" / following / "references"
+    assert {path.name for path in new.iterdir()} == {"evidence.yaml", "tried.md"}
     (new / "notes.md").write_text("Seen on Monday.\n")
-    (own / "sources.md").write_text("Ours, by hand.\n")
+    (own / "tried.md").write_text("Ours, by hand.\n")
     person.git("add", "-A")
     person.git("commit", "-qm", "Notes")
-    vault.curate.approve(waiting, now=NOW)
+    approved.curate.approve(following, now=LATER)
     texts = {path.name: path.read_text() for path in own.iterdir()}
-    assert texts == {"notes.md": "Seen on Monday.\n", "sources.md": "Ours, by hand.\n"}
-    assert not vault.run(now=NOW).done
-    assert vault.check().problems == []
+    assert texts.keys() == {"notes.md", "tried.md", "evidence.yaml"}
+    assert (texts["notes.md"], texts["tried.md"]) == ("Seen on Monday.\n", "Ours, by hand.\n")
+    assert REFUSED in texts["evidence.yaml"]
+    assert not approved.run(now=LATER).done
+    assert approved.check().problems == []
 
 
 def test_a_strategy_waits_for_a_person_each_time(vault: Vault, person: Person) -> None:
     with_gate(vault, person, "always")
-    recorded(vault, *(trade(day % 18, event_id=f"a{day}") for day in range(12)))
-    vault.curate.approve("strategy-perps", now=NOW)
-    before = body(vault, "strategy-perps")
-    recorded(vault, *(trade(day % 18, score=0.3, event_id=f"b{day}") for day in range(10)))
-    assert body(vault, "strategy-perps") == before
-    waiting = [one for one in proposals(vault) if one.replaces == ("strategy-perps",)]
-    assert [one.name for one in waiting] == ["strategy-perps-next"]
-    vault.curate.approve("strategy-perps-next", now=NOW)
-    assert body(vault, "strategy-perps") != before
+    recorded(vault, *tasks(0, 12))
+    vault.curate.approve(NAME, now=NOW)
+    before = body(vault, NAME)
+    recorded(vault, *tasks(12, 10))
+    assert body(vault, NAME) == before
+    waiting = [one for one in proposals(vault) if one.replaces == (NAME,)]
+    assert [one.name for one in waiting] == [f"{NAME}-next"]
+    vault.curate.approve(f"{NAME}-next", now=NOW)
+    assert body(vault, NAME) != before
     assert not vault.run(now=NOW).done
     assert vault.check().problems == []
 
@@ -257,7 +264,7 @@ def test_by_another_gate_the_program_writes_in_what_is_served(vault: Vault, pers
     with_gate(vault, person, "unproven")
     recorded(vault, raw(0), raw(1))
     (skill,) = vault.skills()
-    recorded(vault, raw(2, result__evidence=REFUSED), raw(3), raw(4))
+    recorded(vault, met(2, REFUSED), raw(3), raw(4))
     assert "connection refused" in body(vault, skill.name)
     assert proposals(vault) == []
 
@@ -266,7 +273,7 @@ def test_once_the_gate_is_open_what_waits_is_served_and_goes(
     approved: Vault, served: str, following: str, person: Person
 ) -> None:
     with_gate(approved, person, "unproven")
-    recorded(approved, *(raw(day, result__evidence="disk full") for day in range(5, 9)))
+    recorded(approved, *(met(day, "disk full") for day in range(5, 9)))
     assert "disk full" in body(approved, served)
     assert proposals(approved) == []
     assert not approved.run(now=LATER).done
@@ -370,22 +377,27 @@ def test_of_a_skill_without_marks_a_persons_words_stay(
     text = "".join(line for line in path.open() if "  written: " not in line)
     path.write_text(text + MINE)
     person.git("commit", "-qam", "Mine")
-    recorded(approved, raw(2, result__evidence=REFUSED), raw(3), raw(4))
+    recorded(approved, met(2, REFUSED), raw(3), raw(4))
     approved.curate.approve(f"{served}-next", now=LATER)
-    recorded(approved, *(raw(day, result__evidence="disk full") for day in range(5, 9)))
+    recorded(approved, *(met(day, "disk full") for day in range(5, 9)))
     for shelf, name in (("skills", served), ("proposed", f"{served}-next")):
         assert body(approved, name, shelf).count(MINE.strip()) == 1
     assert "disk full" in body(approved, f"{served}-next", "proposed")
 
 
 def test_an_approved_version_lives_as_long_as_its_outcomes_say(
-    approved: Vault, served: str, following: str
+    vault: Vault, person: Person
 ) -> None:
     """The end that it brought is the program's, and goes on with the next one."""
-    approved.curate.approve(following, now=LATER)
-    recorded(approved, *(raw(day, result__evidence="disk full") for day in range(5, 9)))
-    head = approved.store.head()
-    assert str(head.skills[served].expires) < str(head.skills.proposed[following].expires)
+    with_gate(vault, person, "always")
+    recorded(vault, trade(0))
+    (name,) = (proposal.name for proposal in proposals(vault) if proposal.kind == "warning")
+    vault.curate.approve(name, now=NOW)
+    for day in (1, 2):
+        recorded(vault, trade(day))
+        head = vault.store.head()
+        assert str(head.skills[name].expires) < str(head.skills.proposed[f"{name}-next"].expires)
+        vault.curate.approve(f"{name}-next", now=LATER)
 
 
 def test_versions_of_long_names_that_begin_alike_are_told_apart(
@@ -393,15 +405,17 @@ def test_versions_of_long_names_that_begin_alike_are_told_apart(
 ) -> None:
     """Both would be called the same while they wait: one gets a name with hex."""
     with_gate(vault, person, "always")
-    targets = [f"{'very-' * 5}long{end}" for end in "ab"]
-    days = [(day, name) for name in targets for day in range(2)]
-    recorded(vault, *(raw(day, decision__target=name) for day, name in days))
-    names = [proposal.name for proposal in proposals(vault)]
+    actions = [f"{'very-' * 9}long{end}" for end in "ab"]
+    days = [(day, name) for name in actions for day in range(2)]
+    recorded(vault, *(raw(day, decision__action=name) for day, name in days))
+    names = [proposal.name for proposal in proposals(vault) if proposal.kind == "guide"]
+    assert len(names) == 2
     for name in names:
         vault.curate.approve(name, now=NOW)
-    more = [(day, name) for name in targets for day in range(2, 5)]
-    causes = (raw(day, decision__target=name, result__evidence=REFUSED) for day, name in more)
-    recorded(vault, *causes)
+    more = [(day, name) for name in actions for day in range(2, 5)]
+    recorded(
+        vault, *(raw(day, decision__action=name, result__evidence=REFUSED) for day, name in more)
+    )
     waiting = waiting_versions(vault.store.head(), names)
     assert sorted(waiting) == sorted(names)
     assert len({skill.name for skill in waiting.values()}) == 2

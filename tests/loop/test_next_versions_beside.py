@@ -4,14 +4,14 @@ from datetime import timedelta
 
 import pytest
 
-from skillvault.api import Vault, proposals, question
+from skillvault.api import Vault, proposals, question, retract
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Ref
 from skillvault.review.review import text_pair
 from tests.conftest import NOW, Person
-from tests.given import as_file, passing, raw
-from tests.loop.test_next_versions import LATER, approved, body, following, served
-from tests.review.test_review import recorded
+from tests.given import as_file, passing, trade
+from tests.loop.test_next_versions import LATER, approved, body, following, met, served
+from tests.review.test_review import recorded, with_gate
 
 __all__ = ["approved", "following", "served"]
 
@@ -41,19 +41,20 @@ def test_a_version_of_a_skill_that_a_person_removed_is_shown_and_can_be_rejected
     assert_settled(approved, person)
 
 
-def test_expired_with_it_goes_what_would_replace_it(
-    approved: Vault, served: str, following: str
-) -> None:
+def test_expired_with_it_goes_what_would_replace_it(vault: Vault, person: Person) -> None:
+    with_gate(vault, person, "always")
+    recorded(vault, trade(0))
+    (name,) = (proposal.name for proposal in proposals(vault) if proposal.kind == "warning")
+    vault.curate.approve(name, now=NOW)
+    recorded(vault, trade(1))
+    assert [one.name for one in proposals(vault) if one.replaces == (name,)] == [f"{name}-next"]
     late = NOW + timedelta(days=100)
-    expired = passing("coding", late - timedelta(days=1))
-    approved.record([("late.json", as_file(expired))], now=late)
-    report = approved.run(now=late)
-    assert [done.subject for done in report.done if done.change.step == "expire"] == [
-        f"expire: {served}"
-    ]
-    assert [skill.name for skill in approved.skills("archive")] == [served]
-    assert proposals(approved) == []
-    assert approved.check().problems == []
+    vault.record([("late.json", as_file(passing("perps", late - timedelta(days=1))))], now=late)
+    report = vault.run(now=late)
+    assert f"expire: {name}" in [done.subject for done in report.done]
+    assert [skill.name for skill in vault.skills("archive")] == [name]
+    assert [one for one in proposals(vault) if one.replaces == (name,)] == []
+    assert vault.check().problems == []
 
 
 def test_a_version_is_rejected_and_not_retired(
@@ -70,7 +71,7 @@ def test_a_skill_whose_approval_is_reverted_goes_on_alone(
 ) -> None:
     (approval,) = [commit.sha for commit in approved.log() if commit.step == "approve"]
     person.git("revert", "--no-edit", approval)
-    recorded(approved, *(raw(day, result__evidence="disk full") for day in range(5, 9)))
+    recorded(approved, *(met(day, "disk full") for day in range(5, 9)))
     (proposal,) = proposals(approved)
     assert (proposal.name, "disk full" in proposal.body) == (served, True)
     assert_settled(approved, person)
@@ -83,7 +84,7 @@ def test_a_reverted_approval_lets_the_version_wait_again(
     approved.curate.approve(following, now=LATER)
     person.git("revert", "--no-edit", "HEAD")
     assert_settled(approved, person)
-    recorded(approved, *(raw(day, result__evidence="disk full") for day in range(5, 9)))
+    recorded(approved, *(met(day, "disk full") for day in range(5, 9)))
     assert body(approved, served) == before
     assert "disk full" in body(approved, following, "proposed")
     approved.curate.approve(following, now=LATER)
@@ -117,7 +118,7 @@ def test_what_a_person_wrote_stays_if_the_version_was_rejected_in_between(
 
 
 def test_a_version_without_links_of_its_own_misses_none(approved: Vault, served: str) -> None:
-    recorded(approved, raw(2, result={"status": "success", "evidence": "12 passed"}))
+    retract(approved, min(approved.store.head().outcomes), "a wrong label", now=LATER)
     (proposal,) = proposals(approved)
     assert proposal.replaces == (served,)
     assert approved.store.head().links.by_target([Ref("skill", proposal.name)]) == []

@@ -19,9 +19,15 @@ LESSON = (
 )
 
 
+def action_of(day: int) -> str:
+    """One of two actions."""
+    return "add_long" if day % 4 == 1 else "open_long"
+
+
 def loss(day: int, target: str, score: float = -0.05, **changes: Any) -> dict[str, Any]:
-    """One of several losses that teach the same; a small one makes its subject no warning."""
+    """One of several losses of two actions that teach the same; no guide tells them all."""
     fields = {
+        "decision__action": action_of(day),
         "decision__target": target,
         "decision__reasoning": LESSON,
         "decision__confidence": 0.95,

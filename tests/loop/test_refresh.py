@@ -12,11 +12,13 @@ from skillvault.model.change import Change, Edit
 from skillvault.model.records import Ref, link_of, stamp
 from skillvault.review.curate import decide
 from tests.conftest import NOW, Person
-from tests.given import as_file, passing, raw
-from tests.learning.accounts import PRICES, TENANT
+from tests.given import as_file, passing, raw, trade
+from tests.loop.test_guides import DEEDS
 from tests.loop.test_merge import learn
 
-NAME = "warning-coding-fix-flaky-test-checkout"
+TENANT = "I assume that the cache key needs no tenant."
+GUIDE = "guide-coding-fix-flaky-test"
+NAME = "warning-perps-open-long-sol-perp"
 LATER = NOW + timedelta(days=61)
 
 
@@ -38,22 +40,29 @@ def written(report: Report) -> list[str]:
     return [line for line in headlines(report) if line.startswith(steps)]
 
 
-def shelf(vault: Vault, name: str = NAME) -> str:
+def shelf(vault: Vault, name: str) -> str:
     """Where a skill stands."""
     return vault.skill(name)[1].partition("/")[0]
 
 
-def remove(vault: Vault, person: Person, path: str) -> None:
+def remove(_vault: Vault, person: Person, *paths: str) -> None:
     """A person takes files of the vault away."""
-    person.git("rm", "-rq", path)
+    person.git("rm", "-rq", *paths)
     person.git("commit", "-qm", "away with it")
 
 
-def silenced(vault: Vault) -> None:
-    """A skill that was archived, for which as much speaks as against it."""
-    learn(vault, ended(0))
-    learn(vault, ended(1, status="success"))
-    assert shelf(vault) == "archive"
+def without_oldest(vault: Vault, person: Person) -> None:
+    """A person takes the oldest outcome away."""
+    oldest = min(vault.store.head().outcomes.values(), key=lambda o: o.order)
+    remove(vault, person, f"outcomes/*{oldest.id}.yaml")
+    vault.run(now=NOW)
+
+
+def silenced(vault: Vault, person: Person) -> None:
+    """A warning that was archived, as of its subject no great loss is left."""
+    learn(vault, trade(0), trade(1, -0.02))
+    without_oldest(vault, person)
+    assert shelf(vault, NAME) == "archive"
 
 
 def settled(vault: Vault) -> bool:
@@ -65,57 +74,59 @@ def settled(vault: Vault) -> bool:
 
 
 def test_what_comes_back_has_every_file_of_its_folder(vault: Vault, person: Person) -> None:
-    learn(vault, ended(0))
+    learn(vault, trade(0), trade(1, -0.02))
     mine = {"references/mine.md": "# Mine\n", "scripts/look.sh": "echo look\n"}
     for path, text in mine.items():
         person.write(f"skills/{NAME}/{path}", text)
     person.git("add", "-A")
     person.git("commit", "-qm", "what I know")
-    learn(vault, ended(1, status="success"))
-    assert shelf(vault) == "archive"
-    learn(vault, ended(2))
+    without_oldest(vault, person)
+    assert shelf(vault, NAME) == "archive"
+    learn(vault, trade(2))
     folder = vault.root / "skills" / NAME
     assert {path: (folder / path).read_text() for path in mine} == mine
     assert not (vault.root / "archive" / NAME).exists()
     assert settled(vault)
 
 
-def test_a_file_that_comes_back_says_what_has_no_room_now(vault: Vault, person: Person) -> None:
-    person.write("vault.yaml", "format: 1\ngenerate: {max_tokens: 100}\n")
+def test_a_file_of_what_has_no_room_is_a_persons_once_they_wrote_in_it(
+    vault: Vault, person: Person
+) -> None:
+    person.write("vault.yaml", "format: 1\ngenerate: {guide_tokens: 100}\n")
     person.git("commit", "-qam", "short")
-    reasons = [TENANT, PRICES] * 2
-    learn(vault, *(ended(day, text) for day, text in enumerate(reasons)))
-    file = vault.root / "skills" / NAME / "references/statements.md"
-    before = file.read_text()
-    learn(vault, *(ended(4 + day, text, "success") for day, text in enumerate(reasons)))
-    assert shelf(vault) == "archive"
-    learn(vault, *(ended(8 + day, text) for day, text in enumerate(reasons[:2])))
-    assert shelf(vault) == "skills"
-    assert (
-        "3 of 6 that failed and 2 of 4 that succeeded"
-        in file.read_text() + vault.skill(NAME)[0].body
-    )
-    assert file.read_text() != before
+    learn(vault, *(ended(day, deed) for day, deed in enumerate(DEEDS[:8])))
+    folder = vault.root / "skills" / GUIDE / "references"
+    (folder / "statements.md").write_text("# Mine\n\nNothing of that.\n")
+    person.git("commit", "-qam", "mine")
+    learn(vault, *(ended(day, DEEDS[day]) for day in (8, 9)))
+    first = (folder / "statements-2.md").read_text()
+    learn(vault, *(ended(day, DEEDS[day]) for day in (10, 11)))
+    assert (folder / "statements.md").read_text() == "# Mine\n\nNothing of that.\n"
+    assert (folder / "statements-2.md").read_text() != first
+    names = {"evidence.yaml", "statements-2.md", "statements.md", "tried.md"}
+    assert {path.name for path in folder.iterdir()} == names
     assert settled(vault)
 
 
 # ── what a person decides ────────────────────────────────────────────────────────────
 
 
-def test_what_a_person_brings_back_stays_though_nothing_speaks_for_it(vault: Vault) -> None:
-    silenced(vault)
+def test_what_a_person_brings_back_stays_though_nothing_speaks_for_it(
+    vault: Vault, person: Person
+) -> None:
+    silenced(vault, person)
     vault.curate.restore(NAME, now=NOW)
     assert written(vault.run(now=NOW)) == []
-    assert shelf(vault) == "skills"
+    assert shelf(vault, NAME) == "skills"
     assert settled(vault)
 
 
 def test_what_a_person_retires_stays_away(vault: Vault) -> None:
     learn(vault, ended(0))
-    vault.curate.retire(NAME, now=NOW)
+    vault.curate.retire(GUIDE, now=NOW)
     assert written(vault.run(now=NOW)) == []
     assert written(learn(vault, ended(1))) == []
-    assert shelf(vault) == "archive"
+    assert shelf(vault, GUIDE) == "archive"
     assert settled(vault)
 
 
@@ -126,10 +137,10 @@ def test_a_link_that_a_person_removed_is_not_written_again(
     learn(vault, ended(0))
     learn(vault, ended(1))
     links = vault.store.head().links.values()
-    (link,) = (one for one in links if (one.target.id, one.type) == (NAME, kind))
-    person.remove_links(f"{{type: {kind}, to: skill/{NAME}")
-    assert written(learn(vault, ended(2))) == [f"refresh: {NAME}"]
-    sources = [one.source.id for one in vault.store.head().links.values() if one.target.id == NAME]
+    (link,) = (one for one in links if (one.target.id, one.type) == (GUIDE, kind))
+    person.remove_links(f"{{type: {kind}, to: skill/{GUIDE}")
+    assert written(learn(vault, ended(2))) == [f"refresh: {GUIDE}"]
+    sources = [one.source.id for one in vault.store.head().links.values() if one.target.id == GUIDE]
     assert len(sources) == 2
     assert link.source.id not in sources
     assert settled(vault)
@@ -143,9 +154,9 @@ def test_without_its_only_outcome_a_skill_leaves(vault: Vault, person: Person, f
     learn(vault, ended(0))
     remove(vault, person, f"{folder}/*[0-9a-f].yaml")
     report = vault.run(now=NOW)
-    assert written(report) == [f"refresh: archive {NAME}"]
+    assert written(report) == [f"refresh: archive {GUIDE}"]
     assert report.done[-1].change.reason == "No evaluated outcome of its subject is left."
-    assert shelf(vault) == "archive"
+    assert shelf(vault, GUIDE) == "archive"
     assert vault.run(now=NOW).done == []
 
 
@@ -158,9 +169,18 @@ def test_without_one_of_its_outcomes_a_skill_is_written_anew(
     at = sorted(vault.store.head().outcomes.values(), key=lambda o: o.order)[day]
     (path,) = person.git("ls-files", f"{folder}/*{at.id}.yaml").splitlines()
     remove(vault, person, path)
-    assert written(vault.run(now=NOW)) == [f"refresh: {NAME}"]
-    assert "as of 1 outcome, " in vault.skill(NAME)[0].body
+    assert written(vault.run(now=NOW)) == [f"refresh: {GUIDE}"]
+    assert "as of 1 outcome, " in vault.skill(GUIDE)[0].body
     assert vault.run(now=NOW).done == []
+
+
+def test_a_pinned_guide_stays_as_it_is_and_is_no_problem(vault: Vault, person: Person) -> None:
+    learn(vault, ended(0), ended(1))
+    vault.curate.pin(GUIDE, now=NOW)
+    before = vault.skill(GUIDE)[0].body
+    without_oldest(vault, person)
+    assert vault.skill(GUIDE)[0].body == before
+    assert settled(vault)
 
 
 # ── when it ends ─────────────────────────────────────────────────────────────────────
@@ -176,15 +196,15 @@ def dated(vault: Vault, person: Person, name: str, ends: str) -> None:
     person.git("commit", "-qam", "until then")
 
 
-def ends(vault: Vault, name: str = NAME) -> str:
-    """When a skill ends."""
-    return (vault.skill(name)[0].expires or "")[:10]
+def ends(vault: Vault) -> str:
+    """When the warning ends."""
+    return (vault.skill(NAME)[0].expires or "")[:10]
 
 
 def test_an_earlier_end_that_a_person_wrote_is_not_lengthened(vault: Vault, person: Person) -> None:
-    learn(vault, ended(0))
+    learn(vault, trade(0))
     dated(vault, person, NAME, "2026-11-30T00:00:00Z")
-    assert written(learn(vault, ended(5))) == [f"refresh: {NAME}"]
+    assert f"refresh: {NAME}" in written(learn(vault, trade(5)))
     assert ends(vault) == "2026-11-30"
     assert settled(vault)
 
@@ -192,34 +212,34 @@ def test_an_earlier_end_that_a_person_wrote_is_not_lengthened(vault: Vault, pers
 def test_after_the_end_that_a_person_wrote_nothing_brings_it_back(
     vault: Vault, person: Person
 ) -> None:
-    learn(vault, ended(0))
+    learn(vault, trade(0))
     dated(vault, person, NAME, "2026-11-10T00:00:00Z")
-    learn(vault, ended(14))
-    assert shelf(vault) == "archive"
-    assert written(learn(vault, ended(15))) == []
-    assert shelf(vault) == "archive"
+    learn(vault, trade(14))
+    assert shelf(vault, NAME) == "archive"
+    assert f"refresh: restore {NAME}" not in written(learn(vault, trade(15)))
+    assert shelf(vault, NAME) == "archive"
     assert settled(vault)
 
 
 def test_a_skill_that_a_person_lets_live_longer_is_written_anew_as_long_as_it_lives(
     vault: Vault, person: Person
 ) -> None:
-    learn(vault, ended(0))
+    learn(vault, trade(0))
     dated(vault, person, NAME, "2030-01-01T00:00:00Z")
-    vault.record([("late.json", as_file(passing("coding", LATER)))], now=LATER)
+    vault.record([("late.json", as_file(passing("perps", LATER)))], now=LATER)
     vault.run(now=LATER)
-    vault.record([("one.json", as_file(ended(1)))], now=LATER)
+    vault.record([("one.json", as_file(trade(1)))], now=LATER)
     assert f"refresh: {NAME}" in headlines(vault.run(now=LATER))
     assert ends(vault) == "2030-01-01"
     assert vault.run(now=LATER).done == []
 
 
 def test_an_end_that_was_renewed_is_renewed_by_outcomes_too(vault: Vault, person: Person) -> None:
-    silenced(vault)
+    silenced(vault, person)
     vault.curate.restore(NAME, now=NOW)
     later = NOW + timedelta(days=20)
     assert ends(vault) < "2027-02-01"
-    late = [ended(39 - n, f"{TENANT} I assume it again.") for n in range(3)]
+    late = [trade(39 - n, event_id=f"late-{n}") for n in range(3)]
     vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(late)], now=later)
     assert f"refresh: {NAME}" in headlines(vault.run(now=later))
     assert ends(vault) == "2027-02-08"
@@ -228,11 +248,11 @@ def test_an_end_that_was_renewed_is_renewed_by_outcomes_too(vault: Vault, person
 def test_another_time_to_live_in_the_policy_is_no_end_that_a_person_wrote(
     vault: Vault, person: Person
 ) -> None:
-    learn(vault, ended(0))
+    learn(vault, trade(0))
     person.write("vault.yaml", "format: 1\ngenerate: {warning_days: 90}\n")
     person.git("commit", "-qam", "longer")
     vault.run(now=NOW)
-    learn(vault, ended(5))
+    learn(vault, trade(5))
     assert ends(vault) == "2027-02-04"
 
 
@@ -244,20 +264,22 @@ def test_a_skill_that_a_person_took_away_silences_its_own_subject_alone(
     vault: Vault, person: Person, first: str
 ) -> None:
     other = {"web_v2": "web-v2", "web-v2": "web_v2"}[first]
-    learn(vault, ended(0, decision__target=first))
-    (own,) = (skill.name for skill in vault.skills())
+    learn(vault, trade(0, decision__target=first))
+    (own,) = (skill.name for skill in vault.skills() if skill.kind == "warning")
     remove(vault, person, f"skills/{own}")
-    learn(vault, ended(1, decision__target=first), ended(2, decision__target=other))
+    learn(vault, trade(1, decision__target=first), trade(2, decision__target=other))
     (name,) = (listed.name for listed in vault.skills() if listed.kind == "warning")
-    assert vault.skill(name)[0].subject == f"coding / fix-flaky-test / {other}"
+    assert vault.skill(name)[0].subject == f"perps / open_long / {other}"
     assert settled(vault)
 
 
 def test_what_a_person_took_away_does_not_wait(vault: Vault, person: Person) -> None:
-    learn(vault, ended(0))
-    remove(vault, person, f"skills/{NAME}")
+    learn(vault, trade(0))
+    names = [NAME, "guide-perps-open-long"]
+    remove(vault, person, *(f"skills/{name}" for name in names))
     report = vault.run(now=NOW)
-    assert [r.target for r in report.rejected] == [f"skill:{NAME}"]
+    assert {r.target for r in report.rejected} == {f"skill:{name}" for name in names}
+    assert report.done == []
     assert not any(vault.status().waiting.values())
     assert vault.run(now=NOW).done == []
     assert not list(vault.store.head().due.keys("generate"))
@@ -280,24 +302,24 @@ def older(vault: Vault, name: str) -> None:
 def test_of_more_skills_of_a_subject_those_that_a_person_edited_stay(
     vault: Vault, person: Person, then: str | None
 ) -> None:
-    learn(vault, ended(0), ended(1))
-    older(vault, "warning-coding-mine")
-    older(vault, "warning-coding-older")
-    mine = vault.root / "skills/warning-coding-mine/SKILL.md"
+    learn(vault, trade(0), trade(1))
+    older(vault, "warning-perps-mine")
+    older(vault, "warning-perps-older")
+    mine = vault.root / "skills/warning-perps-mine/SKILL.md"
     mine.write_text(mine.read_text() + "- Ask me.\n")
     person.git("commit", "-qam", "mine")
     if then:
         proven = Edit(str(mine.relative_to(vault.root)), ("metadata", "status"), "proven")
-        targets = (Ref("skill", "warning-coding-mine"),)
+        targets = (Ref("skill", "warning-perps-mine"),)
         decide(
             vault.store,
             Change(step=then, subject="mine", edits=(proven,), targets=targets),
             NOW,
             dry=False,
         )
-    learn(vault, ended(2))
-    assert shelf(vault, "warning-coding-mine") == "skills"
-    assert shelf(vault, "warning-coding-older") == "archive"
+    learn(vault, trade(2))
+    assert shelf(vault, "warning-perps-mine") == "skills"
+    assert shelf(vault, "warning-perps-older") == "archive"
     assert settled(vault)
 
 
@@ -305,14 +327,14 @@ def test_of_more_skills_of_a_subject_those_that_a_person_edited_stay(
 
 
 def many(day: int) -> list[dict[str, Any]]:
-    """An outcome of each of five subjects, in which nothing but its name is like the others'."""
+    """An outcome of each of five actions, in which nothing but its name is like the others'."""
     causes = ("tenant missing", "disk full", "token expired", "clock skewed", "port taken")
     return [
         ended(
             day,
-            f"The evidence shows: {cause}.",
+            f"I mend the {cause} by hand.",
             event_id=f"{number}-{day}",
-            decision__target=f"part-{number}",
+            decision__action=f"part-{number}",
             source__session=f"s{day}",
         )
         for number, cause in enumerate(causes)
@@ -344,29 +366,29 @@ def test_a_skill_that_cannot_be_read_is_not_made_a_second_time(
     vault: Vault, person: Person
 ) -> None:
     learn(vault, ended(0))
-    place = vault.root / "skills" / NAME / "SKILL.md"
+    place = vault.root / "skills" / GUIDE / "SKILL.md"
     place.unlink()
     place.symlink_to("elsewhere")
     person.git("add", "-A")
     person.git("commit", "-qm", "a link")
     learn(vault, ended(1))
     assert vault.status().waiting["generate"] == 0
-    assert [path.name for path in (vault.root / "skills").iterdir()] == [NAME]
+    assert [path.name for path in (vault.root / "skills").iterdir()] == [GUIDE]
 
 
 def test_a_domain_whose_latest_outcome_is_taken_away_is_as_young_as_before(
     vault: Vault, person: Person
 ) -> None:
-    learn(vault, ended(0))
+    learn(vault, trade(0))
     late = NOW + timedelta(days=200)
-    file = raw(1, decision__action="release", occurred_at=stamp(late - timedelta(days=2)))
+    file = trade(1, 0.01, decision__action="release", occurred_at=stamp(late - timedelta(days=2)))
     file["decision"]["made_at"] = file["occurred_at"]
     vault.record([("late.json", as_file(file))], now=late)
     vault.run(now=late)
     assert vault.run(now=late).done == []  # nothing is left to be looked at
-    assert shelf(vault) == "archive"
-    (path,) = (vault.root / "outcomes/coding/2027").rglob("*.yaml")
+    assert shelf(vault, NAME) == "archive"
+    (path,) = (vault.root / "outcomes/perps/2027").rglob("*.yaml")
     remove(vault, person, str(path.relative_to(vault.root)))
     vault.run(now=late)
-    assert shelf(vault) == "skills"
+    assert shelf(vault, NAME) == "skills"
     assert vault.run(now=late).done == []

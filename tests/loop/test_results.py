@@ -85,10 +85,10 @@ def test_all_six_orders_end_in_the_same_vault(new_vault: Any) -> None:
     assert [(row["skill"], row["applied"]) for row in decision["skills"]] == [
         ("guide-timeouts", True)
     ]
-    (text,) = (body for name, body in skills.items() if name.startswith("warning-coding"))
+    (text,) = (body for name, body in skills.items() if name.startswith("guide-coding"))
     assert (
-        "- Have it seen by the CI before claiming success: the one that failed was claimed as a "
-        "success, and refused." in text
+        "- Have it seen by the CI before you claim success: the one that failed was claimed as a "
+        "success." in text
     )
 
 

@@ -122,22 +122,34 @@ def test_untrusted_outcomes_neither_count_nor_are_looked_at(vault: Vault) -> Non
 
 
 def test_each_domain_has_its_own(vault: Vault) -> None:
-    trades = [trade(day - 20, 0.01 * (day - 6)) for day in range(12)]
-    said = learn(vault, *tasks(0, 10), *trades)
+    said = learn(vault, *tasks(0, 10), *tasks(20, 10, domain="perps"))
     assert said == [f"generate: {NAME}", "generate: strategy-perps"]
-    assert "open_long: 10 decisions" in vault.skill("strategy-perps")[0].body
-    assert "Succeeded: fix-flaky-test" in skill(vault).body
+    assert "*From 10 outcomes of 2026-11-02" in vault.skill("strategy-perps")[0].body
+    assert "*From 10 outcomes of 2026-11-01" in skill(vault).body
 
 
-def test_what_it_is_made_of_still_makes_its_warning(vault: Vault, person: Person) -> None:
+def test_what_it_is_made_of_still_makes_its_guide(vault: Vault, person: Person) -> None:
     learn(vault, *tasks(0, 40))
-    warnings = [s.name for s in vault.skills() if s.kind == "warning"]
-    assert len(warnings) == 1
+    guides = [s.name for s in vault.skills() if s.kind == "guide"]
+    assert len(guides) == 1
     person.git("rm", "-rq", f"skills/{NAME}")
     person.remove_links(f"skill/{NAME},")
     late = task(40, decision__action="deploy", result={"status": "failure"})
     learn(vault, late, hour=1)
-    assert len([s.name for s in vault.skills() if s.kind == "warning"]) == 2
+    assert len([s.name for s in vault.skills() if s.kind == "guide"]) == 2
+
+
+def test_of_base_rates_alone_none_is_made_and_one_that_has_no_more_leaves(vault: Vault) -> None:
+    alike = {"context": {"mood": "calm"}}
+    results = [{"status": "failure" if n % 3 else "success"} for n in range(60)]
+    assert learn(vault, *(task(n, **alike, result=results[n]) for n in range(10))) == []
+    assert standing(vault) == ("waiting", "nothing that is recorded separates its outcomes")
+    learn(vault, *tasks(10, 20), hour=1)
+    assert skill(vault).status == "testing"
+    later = (task(n, result=results[n - 30]) for n in range(30, 90))
+    assert learn(vault, *later, hour=2) == [f"refresh: archive {NAME}"]
+    assert vault.run(STEPS, now=NOW + timedelta(hours=3)).done == []
+    assert learn(vault, *tasks(90, 100), hour=4) == [f"generate: restore {NAME}"]
 
 
 def test_a_dry_run_publishes_nothing(vault: Vault) -> None:
@@ -318,23 +330,15 @@ def stream(seed: int, *, planted: bool) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("planted", [True, False])
 def test_a_stream_names_the_planted_condition_or_none(vault: Vault, planted: bool) -> None:
     learn(vault, *stream(7, planted=planted))
-    body = vault.skill("strategy-perps")[0].body
-    rules = section(body, "What to Avoid") + section(body, "Entry Rules")
+    names = [one.name for one in vault.skills()]
+    assert ("strategy-perps" in names) == planted
+    bodies = [vault.skill(name)[0].body for name in names if not name.startswith("warning-")]
+    rules = "".join(section(body, "What to Avoid") for body in bodies)
+    rules += "".join(section(body, "Rules and Leads") for body in bodies)
     assert ("regime is storm" in rules) == planted
+    assert planted or not rules
     assert "signal_" not in rules
     assert "volume" not in rules
-    assert planted or not rules
-
-
-def test_the_backtest_names_no_hours_for_what_was_one_evening(shared: Path, tmp_path: Path) -> None:
-    vault, _ = Vault.init(tmp_path / "v", now=NOW)
-    file = shared / "data/freqtrade/backtest-result.json"
-    vault.import_files("freqtrade", [file], now=NOW)
-    vault.run(STEPS, now=NOW)
-    (name,) = [s.name for s in vault.skills() if s.kind == "strategy"]
-    body = vault.skill(name)[0].body
-    assert "From 170 outcomes" in body
-    assert not re.search("decided|What to Avoid", body)
 
 
 def test_who_asks_for_an_action_gets_no_strategy_of_all_actions(vault: Vault) -> None:

@@ -44,27 +44,34 @@ def test_a_skill_of_facts_leaves_when_they_are_contested_and_comes_back(vault: V
     (left,) = (c for c in vault.log() if c.subject == f"promote: archive {name}")
     assert vault.run(now=NOW).done == []
     assert vault.store.head().due.keys(CONSOLIDATE) == []
-    learned(vault, [runs(range(8, 12), "success")], NOW)
+    learned(vault, [runs(range(8, 16), "success")], NOW)
     assert name in vault.store.head().skills
     assert left.step == "promote"
 
 
-def four_failures(score: float | None) -> list[Raw]:
-    """The same lesson of four targets."""
+def four_failures(*actions: str) -> list[Raw]:
+    """The same lesson of four targets, of these actions in turn."""
     targets = ("checkout", "search", "login", "cart")
     return [
-        run_of(day, HALF, "failure", decision__target=target, result__score=score)
+        run_of(
+            day,
+            HALF,
+            "failure",
+            decision__target=target,
+            decision__action=actions[day % len(actions)],
+        )
         for day, target in enumerate(targets)
     ]
 
 
-def test_what_small_losses_taught_on_several_subjects_is_a_warning(vault: Vault) -> None:
-    learned(vault, [four_failures(-0.04)], NOW)
-    assert [skill.kind for skill in vault.store.head().skills.values()] == ["warning"]
+def test_what_failures_of_two_actions_taught_is_a_warning(vault: Vault) -> None:
+    learned(vault, [four_failures("fix-flaky-test", "speed-up-test")], NOW)
+    kinds = sorted(skill.kind for skill in vault.store.head().skills.values())
+    assert kinds == ["guide", "guide", "warning"]
 
 
-def test_what_the_warnings_of_the_subjects_tell_is_not_told_again(vault: Vault) -> None:
-    learned(vault, [four_failures(None)], NOW)
+def test_what_the_guide_of_the_action_tells_is_not_told_again(vault: Vault) -> None:
+    learned(vault, [four_failures("fix-flaky-test")], NOW)
     assert the_fact(vault)
     links = vault.store.head().links.values()
     assert not any(link.type == "derived" for link in links)
@@ -87,8 +94,8 @@ def test_a_fact_that_a_person_reworded_is_met_by_its_own_words(
     path.write_text(path.read_text().replace(fact.text, "Name the owner of every queue."))
     person.git("commit", "-qam", "reworded")
     learned(vault, [[run_of(5, HALF)]], NOW)
-    links = vault.store.head().links.values()
-    reinforced = [link for link in links if link.type == "reinforced"]
+    links = vault.store.head().links.of_type("reinforced")
+    reinforced = [link for link in links if link.target.kind == "fact"]
     assert {(link.source.id[6:8], link.target.id) for link in reinforced} == {("02", fact.id)}
 
 

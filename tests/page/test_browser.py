@@ -142,7 +142,7 @@ def test_a_surprise_leads_to_its_outcome(browser: Browser, file: Path) -> None:
 
 def test_the_graph_leads_from_a_skill_back_to_its_outcomes(browser: Browser, file: Path) -> None:
     tab = opened(browser, file.as_uri()).page
-    follow(tab, "#skills a[href^='#skill/warning-coding']")
+    follow(tab, "#skills a[href^='#skill/guide-coding']")
     tab.locator(".graph a[href^='#outcome/']").first.focus()
     tab.keyboard.press("Enter")
     until(tab, "location.hash.startsWith('#outcome/')")
@@ -150,9 +150,10 @@ def test_the_graph_leads_from_a_skill_back_to_its_outcomes(browser: Browser, fil
 
 def test_words_find_skills(browser: Browser, file: Path) -> None:
     tab = opened(browser, file.as_uri()).page
-    tab.get_by_label("Show only skills with these words").fill("strategy perps")
+    tab.get_by_label("Show only skills with these words").fill("guide perps")
     rows = tab.locator("#all tbody tr:visible")
-    assert [row.inner_text().split("\t")[0] for row in rows.all()] == ["Strategy: perps"]
+    (row,) = rows.all()
+    assert row.inner_text().startswith("Guide: open_long")
 
 
 @pytest.mark.parametrize("look", LOOKS)

@@ -142,7 +142,7 @@ def test_an_empty_vault_has_a_page_that_says_how_to_begin(vault: Vault) -> None:
     assert "0 outcomes, 0 evaluated" in words
 
 
-def test_a_vault_with_one_outcome_tells_its_one_warning(vault: Vault) -> None:
+def test_a_vault_with_one_outcome_tells_its_one_guide(vault: Vault) -> None:
     vault.record([("a.json", as_file(raw()))], now=NOW)
     vault.run(now=NOW)
     (name,) = (one.name for one in vault.skills())

@@ -51,7 +51,7 @@ def test_the_week_tells_what_to_stop_what_was_learned_and_why(vault: Vault) -> N
     assert "Outcomes: 1 recorded (1 failure), 1 evaluated. Skills and facts: 1 learned." in text
     commit = vault.log(1)[0].sha[:10]
     learned = next(line for line in text.splitlines() if line.endswith(f"({commit})"))
-    assert "1 of 1 outcomes are failures or losses that teach" in learned
+    assert "fix-flaky-test: 1 outcome, 2026-11-01." in learned
     assert "Not known: no decision applied a skill yet. Without: 0% (0 of 1)." in text
 
 

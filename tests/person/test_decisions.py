@@ -20,7 +20,7 @@ from tests.person.given import git
 from tests.person.publication import MINE
 from tests.thorough import pairs
 
-LIVE, WAITING = "warning-coding-fix-flaky-test-btc", "warning-coding-fix-flaky-test-eth"
+LIVE, WAITING = "guide-coding-fix-btc", "guide-coding-fix-eth"
 DECISIONS: dict[str, Callable[[Vault], object]] = {
     "approve": lambda vault: vault.curate.approve(WAITING, now=NOW),
     "reject": lambda vault: vault.curate.reject(WAITING, reason="no", now=NOW),
@@ -42,8 +42,8 @@ REMOVING = ("approve", "reject", "retire", "restore", "undo")
 CASES = sorted({*pairs(POINTS, list(DECISIONS)), *(("file-removed", name) for name in REMOVING)})
 
 
-def _failure(target: str) -> dict[str, object]:
-    return raw(event_id=f"event-{target}", decision__target=target)
+def _failure(name: str) -> dict[str, object]:
+    return raw(event_id=f"event-{name}", decision__action=f"fix-{name.lower()}")
 
 
 def _outcome(vault: Vault) -> str:

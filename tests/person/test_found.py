@@ -140,12 +140,12 @@ def test_a_clash_with_a_committed_path_waits(
 
 # ── a skill's folder that a person renamed ───────────────────────────────────────────
 
-TARGETS = ("SOL-PERP", "ARB-PERP", "DOGE-PERP", "ETH-PERP")
+ACTIONS = ("open_long", "add_to_long", "buy_spot", "buy_calls")
 
 
 def _loss(number: int) -> tuple[str, bytes]:
     reasoning = "Funding is high and I chase the breakout at market."
-    more = {"decision__target": TARGETS[number], "decision__reasoning": reasoning}
+    more = {"decision__action": ACTIONS[number], "decision__reasoning": reasoning}
     return f"{number}.json", as_file(trade(number, -0.11 - number / 100, **more))
 
 

@@ -165,12 +165,14 @@ def test_a_move_that_a_lost_commit_left_staged_is_ours(root: Path) -> None:
     assert git(root, "status", "--porcelain").stdout == ""
 
 
-def test_a_merge_is_brought_back_as_a_whole(vault: Vault, person: Person) -> None:
+def test_what_a_run_did_to_several_skills_is_brought_back_as_a_whole(
+    vault: Vault, person: Person
+) -> None:
     for number in range(4):
-        failure = raw(number, decision__target=f"queue-{number}", result__status="failure")
+        failure = raw(number, decision__action=f"drain-{number}", result__status="failure")
         vault.record([("a.json", as_file(failure))], now=NOW + timedelta(minutes=number))
         vault.run(now=NOW + timedelta(minutes=number))
-    assert vault.log(1)[0].step == "merge"
+    assert vault.log(1)[0].subject == "refresh: evolved-coding"
     before = dict(vault.store.head().files.items())
     person.git("reset", "-q", "--hard", "HEAD~1")
     pick(vault.root)

@@ -34,7 +34,7 @@ def mine(**changes: Any) -> Skill:
         ),
         ({"body": "a\0b", "description": 3}, "Expected `str`, got `int` - at `$.description`"),
         ({"body": None}, "Expected `str`, got `null` - at `$.body`"),
-        ({"kind": "advice"}, "metadata.kind: 'advice' is not one of warning"),
+        ({"kind": "advice"}, "metadata.kind: 'advice' is not one of guide"),
         ({"status": "live"}, "metadata.status: 'live' is not one of proposed"),
         ({"origin": "me"}, "metadata.origin: 'me' is not one of seed"),
         ({"trust": "full"}, "metadata.trust: 'full' is not one of local"),

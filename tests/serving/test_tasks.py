@@ -5,7 +5,7 @@ from typing import Any
 from skillvault.api import Vault
 from tests.conftest import NOW
 from tests.given import as_file, passing, raw
-from tests.loop.test_merge import evolved, loss
+from tests.loop.test_merge import loss
 
 RECONCILE, ARCHIVE = "reconcile the quarterly ledger", "archive the zeppelin blueprints"
 KEPT = "select id, task from ranked_task order by id"
@@ -62,12 +62,10 @@ def test_a_skill_is_found_by_the_task_of_an_outcome_that_applied_it(vault: Vault
     assert found(vault, "zeppelin") == [skill]
 
 
-def test_an_evolved_skill_has_the_tasks_of_those_that_it_stands_for(vault: Vault) -> None:
+def test_a_guide_has_the_tasks_of_all_targets_of_its_action(vault: Vault) -> None:
     asked = [RECONCILE, ARCHIVE, "tow the barge"]
     learn(vault, *(loss(n, decision__task=task) for n, task in enumerate(asked)))
-    (name,) = evolved(vault)
-    assert [found(vault, task)[0] for task in asked] == [name, name, name]
-    assert anew(vault) == [(f"skill:{name}", "\n".join(reversed(asked)))]
+    assert dict(anew(vault))["skill:guide-perps-open-long"] == "\n".join(reversed(asked))
 
 
 def test_an_index_that_went_on_keeps_what_one_made_anew_does(vault: Vault) -> None:
@@ -75,7 +73,7 @@ def test_an_index_that_went_on_keeps_what_one_made_anew_does(vault: Vault) -> No
     (skill,) = [one.name for one in vault.skills()]
     used = passing("coding", NOW, applied=[skill])
     used["decision"] |= {"id": "d-9", "task": ARCHIVE}
-    learn(vault, used, raw(1, decision__task="balance the ledger", decision__target="billing"))
+    learn(vault, used, raw(1, decision__task="balance the ledger", decision__action="balance"))
     before = kept(vault)
     assert len(before) == 2
     assert anew(vault) == before

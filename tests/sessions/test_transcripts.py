@@ -196,6 +196,8 @@ PROMPTS: list[tuple[str, list[Step], str, str]] = [
     ("no, that is not what I meant", [EDIT], "Done.", "success"),
     ("thanks, that works. now the docs", [EDIT], "Done.", "neutral"),
     ("great, but the sum is wrong", [EDIT], "Done.", "neutral"),
+    ("round the sum", [EDIT, bash("pytest -q", OK)], "Done.", "failure"),  # refused although green
+    ("no, undo that", [EDIT], "Done.", "neutral"),
     ("go on", [EDIT, bash("make test", OK)], "Done.", "success"),
 ]  # fmt: skip
 

@@ -12,10 +12,10 @@ from tests.conftest import NOW, unguarded
 from tests.given import as_file, raw, trade
 
 FIVE = [raw(0), raw(1), raw(2), trade(3), trade(4, decision__target="ETH-PERP")]
-# A fact that had more for it than against it until the last came.
+# A fact that one speaks against, and more for it.
 CONTESTED = [
     raw(day, source__session=f"s{day}", result={"status": status})
-    for day, status in enumerate(("success", "failure", "success", "success", "failure"))
+    for day, status in enumerate(("success", "success", "failure", "success", "success"))
 ]
 
 
@@ -80,7 +80,7 @@ def test_a_rejection_taken_back_is_so_in_every_clone(
     ada, ben = pair(tmp_path, new_root)
     name = next(one.name for one in ada.vault.skills() if one.domain == "coding")
     undo(ada.vault, name, "not ours", now=LATER)
-    like = raw(5, decision__target="basket")  # says the same of another target
+    like = raw(5, decision__action="mend-basket")  # says the same of another action
     ada.vault.record([("5.json", as_file(like))], now=LATER)
     assert "not ours" in [one.reason for one in ada.run().rejected]
     exchange(ada, ben)
@@ -93,7 +93,7 @@ def test_a_rejection_taken_back_is_so_in_every_clone(
     ada.run()
     exchange(ada, ben)
     names = {one.name for one in ben.vault.skills()}
-    assert {name, "warning-coding-fix-flaky-test-basket"} <= names
+    assert {name, "guide-coding-mend-basket"} <= names
     assert not ada.run().rejected
 
 
@@ -107,7 +107,7 @@ def test_what_a_rejection_kept_away_is_due_where_its_end_is_pulled(
     ada, ben = pair(tmp_path, new_root, [raw(0), raw(1)], rules)
     (name,) = (one.name for one in proposals(ada.vault))
     ada.vault.curate.reject(name, "known", now=LATER)
-    like = [raw(2, decision__target="till"), raw(3, decision__target="till")]
+    like = [raw(2, decision__action="mend-till"), raw(3, decision__action="mend-till")]
     ada.vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(like)], now=LATER)
     assert "known" in [one.reason for one in ada.run().rejected]
     exchange(ada, ben)
@@ -123,8 +123,8 @@ def test_what_a_rejection_kept_away_is_due_where_its_end_is_pulled(
     ada.person.git("pull", "-q", "--no-rebase")
     ada.run()
     standing = [] if way == "forget and remove" else [name]
-    both = [*standing, name.replace("checkout", "till")]
-    assert [one.name for one in proposals(ada.vault)] == both
+    guides = [one.name for one in proposals(ada.vault) if one.kind == "guide"]
+    assert guides == [*standing, "guide-coding-mend-till"]
     exchange(ada, ben)
     assert ada.tree() == ben.tree()
 
@@ -138,10 +138,11 @@ def test_what_two_clones_made_at_once_is_undone_by_the_commit_of_either(
     for clone, now in zip(clones, (NOW, LATER), strict=True):
         clone.vault.record(same, now=now)
         clone.run(now)
-    commits = [clone.person.git("rev-parse", "HEAD^{/^generate: }") for clone in clones]
+    commits = [clone.person.git("rev-parse", "HEAD^{/^generate: guide-perps}") for clone in clones]
     assert len(set(commits)) == len(clones)
     exchange(*clones)
     ada, _ = clones
-    name = next(one.name for one in ada.vault.skills() if one.domain == "perps")
+    name = "guide-perps-open-long"
+    assert name in {one.name for one in ada.vault.skills()}
     undo(ada.vault, commits[number], now=LATER)
     assert name not in {one.name for one in ada.vault.skills()}

@@ -265,7 +265,7 @@ def _skill(name: str, meta: Mapping[str, Any], body: str) -> Skill:
         tags=tags,
         roles=roles,
         stages=stages,
-        kind=str(metadata.get("kind", "guide")),
+        kind=str(metadata.get("kind", "manual")),
         domain=metadata.get("domain"),
         status="proposed",
         origin="installed",

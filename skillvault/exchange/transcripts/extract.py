@@ -85,13 +85,7 @@ class _Extract:
     def call(self, call: ToolCall) -> None:
         """A tool is called."""
         self._number += 1
-        old, new = (call.arguments.get(key) for key in ("old_string", "new_string"))
-        edit = (
-            (_first_part(old), _first_part(new))
-            if isinstance(old, str) and isinstance(new, str)
-            else None
-        )
-        deed = _Deed(_first_part(call.tool), _first_part(command_in(call.arguments)), edit)
+        deed = _deed_of_call(call)
         _remember(self._open, call.id, (self._number, deed))
         if call.tool not in _LOOKS:
             self._recent.append((self._number, deed))
@@ -129,16 +123,10 @@ class _Extract:
         return shorten("; ".join(map(self._in_words, deeds)), _TEXT)
 
     def _lemma(self, deed: "_Deed") -> str:
-        """Tool and command; of a shell the command alone."""
-        about, tool = (shorten(self._clean(text), _LEMMA) for text in (deed.command, deed.tool))
-        return about if about and deed.tool in SHELLS else f"{tool} {about}".strip()
+        return _lemma(deed, self._clean)
 
     def _in_words(self, deed: "_Deed") -> str:
-        """A call in a few words; of an edit what it replaced by what."""
-        if deed.replaced is None:
-            return f"`{shorten(self._clean(deed.command or deed.tool), _CALL)}`"
-        texts = (shorten(self._clean(text), _CALL // 2) for text in deed.replaced)
-        return f"{self._lemma(deed)}: replace {' by '.join(f'`{text}`' for text in texts)}"
+        return _deed_in_words(deed, self._clean)
 
     def _clean(self, text: str) -> str:
         """A text without secrets and control characters."""
@@ -151,6 +139,34 @@ class _Deed(NamedTuple):
     tool: str
     command: str
     replaced: tuple[str, str] | None = None
+
+
+def call_in_words(call: ToolCall, clean: Clean) -> str:
+    """A call in a few words; of an edit what it replaced by what."""
+    return _deed_in_words(_deed_of_call(call), clean)
+
+
+def _deed_of_call(call: ToolCall) -> _Deed:
+    old, new = (call.arguments.get(key) for key in ("old_string", "new_string"))
+    edit = (
+        (_first_part(old), _first_part(new))
+        if isinstance(old, str) and isinstance(new, str)
+        else None
+    )
+    return _Deed(_first_part(call.tool), _first_part(command_in(call.arguments)), edit)
+
+
+def _deed_in_words(deed: _Deed, clean: Clean) -> str:
+    if deed.replaced is None:
+        return f"`{shorten(clean(deed.command or deed.tool), _CALL)}`"
+    texts = (shorten(clean(text), _CALL // 2) for text in deed.replaced)
+    return f"{_lemma(deed, clean)}: replace {' by '.join(f'`{text}`' for text in texts)}"
+
+
+def _lemma(deed: _Deed, clean: Clean) -> str:
+    """Tool and command; of a shell the command alone."""
+    about, tool = (shorten(clean(text), _LEMMA) for text in (deed.command, deed.tool))
+    return about if about and deed.tool in SHELLS else f"{tool} {about}".strip()
 
 
 def _remember(of: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:

@@ -21,12 +21,19 @@ from skillvault.exchange.transcripts.events import (
     ToolCall,
     ToolResult,
 )
-from skillvault.exchange.transcripts.extract import SHELLS, Clean, command_in, tail_of
+from skillvault.exchange.transcripts.extract import (
+    SHELLS,
+    Clean,
+    call_in_words,
+    command_in,
+    tail_of,
+)
 from skillvault.exchange.transcripts.reader import Transcript
 from skillvault.exchange.transcripts.signs import Check, check_of, deciding, tool_of
 from skillvault.model.text.text import shorten
 
 _TASK, _REASONING, _CLAIM, _OUTPUT = 8000, 8000, 4000, 4000  # characters
+_CHANGED = 5  # calls that are told of a prompt
 _OPEN, _MOST = 500, 50  # calls that are waited for; skills, checks, commits of a prompt
 _EDITS = frozenset("Edit MultiEdit NotebookEdit Write apply_patch create_file str_replace".split())
 # A shell command that changes files.
@@ -45,7 +52,8 @@ class PromptRun(Struct, kw_only=True):
     """A prompt and what the agent did for it.
 
     `reasoning` is what it said before its first change, `claim` its last message. `skills` are
-    those that it read, `commits` the short ids of what it committed. `next_words` are the person's
+    those that it read, `commits` the short ids of what it committed, `changes` its calls that
+    changed something, in a few words each. `next_words` are the person's
     next prompt, None as long as there is none. `is_stale`: something was changed after the last
     check.
     """
@@ -62,6 +70,7 @@ class PromptRun(Struct, kw_only=True):
     skills: list[str] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     commits: list[str] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
     next_words: str | None = None
 
     @property
@@ -118,6 +127,8 @@ class PromptTally:
         if call.tool in _EDITS or (call.tool in SHELLS and _CHANGES.search(command)):
             run.has_changed = True
             run.is_stale = bool(run.checks)
+            if len(run.changes) < _CHANGED:
+                run.changes.append(call_in_words(call, self._clean))
         skill = _skill_in(call, command)
         if skill and skill not in run.skills and len(run.skills) < _MOST:
             run.skills.append(skill)

@@ -13,10 +13,10 @@ from skillvault.inspect.page.skills import SkillPage, Stop, origins_of, skill_pa
 from skillvault.inspect.page.week import Week, week_of
 from skillvault.inspect.status import Status
 from skillvault.learning.contrast.episodes import episodes_of
-from skillvault.learning.naming import strategy_name
+from skillvault.learning.naming import strategy_name, subject_key
 from skillvault.learning.stats import SkillStats
 from skillvault.loop.run import Run
-from skillvault.model.conditions import Separation, clause, risk
+from skillvault.model.conditions import Separation, as_of, clause, risk
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref
 
@@ -130,17 +130,18 @@ def _action(
     lines = [_figures(of, episode_of, target) for target, of in by_target.items()]
     lines.sort(key=lambda line: (-line.count, line.target or ""))
     rules = vault.run.accounts.actions.rules(domain, action) if action else ()
-    causes = sorted((_cause(action, rule) for rule in rules), key=lambda cause: not cause.is_loss)
+    causes = [_cause(action, rule, outcomes) for rule in rules]
     return ActionFigures(
         whole=_figures(outcomes, episode_of),
         targets=lines[:MOST],
         more=max(0, len(lines) - MOST),
-        causes=causes,
+        causes=sorted(causes, key=lambda cause: not cause.is_loss),
     )
 
 
-def _cause(action: str, rule: Separation) -> TestedCause:
-    return TestedCause(action, clause(rule.conditions), risk(rule), rule.is_loss, rule.p)
+def _cause(action: str, rule: Separation, outcomes: Sequence[Outcome]) -> TestedCause:
+    counts = f"{risk(rule)}{as_of(rule, outcomes)}"
+    return TestedCause(action, clause(rule.conditions), counts, rule.is_loss, rule.p)
 
 
 def _figures(
@@ -262,6 +263,11 @@ def _stops(
     benefit: Benefit, domains: Sequence[DomainFigures], skills: Sequence[SkillPage]
 ) -> list[Stop]:
     """Skills that hurt, rules under which it goes wrong, then what most failed of."""
+    guides = {
+        page.skill.subject: page.name
+        for page in skills
+        if page.skill.kind == "guide" and page.shelf == "skills"
+    }
     hurting = [
         Stop(
             what=f"Following {skill.skill}",
@@ -279,7 +285,7 @@ def _stops(
             what=f"{cause.action} {cause.clause}",
             why=cause.risk,
             domain=domain.name,
-            skill=domain.strategy,
+            skill=guides.get(subject_key((domain.name, cause.action, None)), domain.strategy),
             failures=0,
             count=0,
         )

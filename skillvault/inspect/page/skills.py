@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from skillvault.inspect.lookup import Sides, linked_sides
+from skillvault.inspect.lookup import Sides, both_sides
 from skillvault.inspect.page.contents import Contents
 from skillvault.inspect.page.week import title_of
 from skillvault.learning.naming import subject_key
 from skillvault.model.records import Outcome, Ref, Skill, Status
+from skillvault.model.text import markdown
 from skillvault.model.text.text import flat, lead
 
 _OTHERWISE: Mapping[str, Status] = {"warning": "success", "pattern": "failure"}
@@ -28,7 +29,8 @@ class Touch(Struct, frozen=True):
 class SkillPage(Struct, frozen=True, kw_only=True):
     """A skill, on whatever shelf, and what is known of it.
 
-    `sides` are those of its links, `ended` counts how the outcomes that speak for it ended.
+    `sides` are those of its links, `ended` counts how the outcomes that speak for it ended,
+    `failed` are those that failed.
     `otherwise` are outcomes of the subject of a warning that succeeded, of a pattern that failed;
     which of them share its causes, `why` tells. `origins` are what its links lead
     from, as (type, kind, id).
@@ -40,6 +42,7 @@ class SkillPage(Struct, frozen=True, kw_only=True):
     title: str
     sides: Sides
     ended: Counter[str]
+    failed: frozenset[str]
     otherwise: Sequence[str]
     origins: Sequence[tuple[str, str, str]]
     history: Sequence[Touch]
@@ -47,6 +50,8 @@ class SkillPage(Struct, frozen=True, kw_only=True):
     @property
     def warns(self) -> bool:
         """Whether it says what to stop: most of what it was made of failed."""
+        if self.skill.kind == "guide":
+            return bool(_to_avoid(self.skill))
         return self.skill.kind == "warning" or (
             self.skill.kind == "evolved" and self.ended["failure"] > self.ended["success"]
         )
@@ -88,7 +93,7 @@ def _page(
 ) -> SkillPage:
     shelf, name = place
     skill, ref = vault.shelves[shelf][name], Ref("skill", name)
-    sides = linked_sides(lambda end: vault.links.get(end, ()), ref)
+    sides = both_sides(vault.view, ref)
     other = _OTHERWISE.get(skill.kind)
     return SkillPage(
         name=name,
@@ -97,6 +102,7 @@ def _page(
         title=title_of(skill),
         sides=sides,
         ended=Counter(outcome.result.status for outcome in _outcomes(vault, sides)),
+        failed=frozenset(o.id for o in _outcomes(vault, sides) if o.result.status == "failure"),
         otherwise=[outcome.id for outcome in subject if outcome.result.status == other],
         origins=origins_of(vault, ref),
         history=touches,
@@ -114,7 +120,16 @@ def _outcomes(vault: Contents, sides: Sides) -> Iterator[Outcome]:
 
 
 def warnings_of(pages: Sequence[SkillPage]) -> list[Stop]:
-    """What served skills warn of, most failures first."""
+    """What served skills warn of, most failures first.
+
+    A guide does so if it has failures that no warning tells.
+    """
+    warned = {
+        name
+        for page in pages
+        if page.shelf == "skills" and page.skill.kind == "warning"
+        for name in page.sides.supporting
+    }
     stops = [
         Stop(
             what=_warning_words(page.skill),
@@ -125,12 +140,24 @@ def warnings_of(pages: Sequence[SkillPage]) -> list[Stop]:
             count=sum(page.ended.values()),
         )
         for page in pages
-        if page.shelf == "skills" and page.warns
+        if page.shelf == "skills"
+        and page.warns
+        and (page.skill.kind != "guide" or not warned.issuperset(page.failed))
     ]
     return sorted(stops, key=lambda stop: (-stop.failures, stop.skill or ""))
 
 
+def _to_avoid(skill: Skill) -> list[str]:
+    """Return what a guide says to avoid."""
+    sections = markdown.sections(skill.body)
+    return [
+        line for part in sections if part.heading == "Avoid" for line in markdown.bullets(part.text)
+    ]
+
+
 def _warning_words(skill: Skill) -> str:
-    """What a warning says first, without when it is to be used."""
+    """Return what a warning says first, without when it is to be used, or a guide to avoid."""
+    if skill.kind == "guide":
+        return lead(flat(_to_avoid(skill)[0]), _WORDS)
     opening, _, rest = flat(skill.description).partition(". ")
     return lead(rest if opening.startswith("Use ") and rest else flat(skill.description), _WORDS)

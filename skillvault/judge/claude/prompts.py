@@ -11,26 +11,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
+from skillvault.learning.account.sentences import labels_of, tried_sentence
+from skillvault.learning.account.statements import tries_of
 from skillvault.model.brief import (
     Agreement,
     Brief,
-    Cause,
     Draft,
-    Extreme,
     Findings,
     Insight,
-    Outlier,
     Period,
     Recurrence,
-    RefusedAnswers,
-    RefusedClaims,
-    Remedy,
-    Rule,
     SessionExcerpt,
     Statement,
-    Tools,
     Verdict,
 )
 from skillvault.model.conditions import Separation, clause
@@ -45,6 +40,7 @@ _FOLDER = Path(__file__).parent / "prompt_texts"
 _CAPS = (6000, 1500, 400)  # characters of one text; the next where the whole is too long
 _WHOLE = 60_000  # characters of all data, far below 100,000 tokens
 _ITEMS = 200  # of a list or a mapping
+_TRIES = 60  # lines of deeds and results
 _SHOWN = 12  # outcomes of an account that are told, sessions, evaluations behind facts
 _LINE = 240  # characters of an outcome in a line
 _END = "\n}\n</record>"  # of data, which are a mapping
@@ -52,6 +48,8 @@ _IMITATION = re.compile(r"[<\uff1c\ufe64\u2039](?=[\W_]*record)", re.IGNORECASE)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 
 _ACCOUNTS = {
+    "guide": ("Do", "Avoid"),  # rules and leads stand as they were counted
+    "evolved": ("Do", "Avoid"),
     "warning": ("Pattern to Recognize", "What Went Wrong", "Better Approach", "Checklist"),
     "pattern": ("Pattern Conditions", "Why It Worked", "Entry Criteria", "Risk Management"),
 }
@@ -172,7 +170,7 @@ def shown(insights: Sequence[Insight]) -> list[dict[str, Any]]:
     ]
 
 
-def _supposed(lesson: Insight | Cause) -> dict[str, bool]:
+def _supposed(lesson: Insight) -> dict[str, bool]:
     return {"supposed": True} if lesson.supposed else {}
 
 
@@ -228,6 +226,9 @@ def surroundings(brief: Brief, plain: Draft, limit: int) -> dict[str, Any]:
     findings = brief.together if isinstance(brief, Agreement) else brief
     if isinstance(findings, Findings):
         evaluations = findings.account.evaluations
+        tries = tries_of(findings.account)
+        labels = labels_of(tries, findings.account.tasks)
+        shown["tries"] = [tried_sentence(attempt, labels) for attempt in tries[-_TRIES:]]
         latest = findings.significant[-_SHOWN:]
         names = {outcome.id for outcome in findings.significant}
         others = [o for o in findings.account.outcomes if o.id not in names][-_SHOWN:]
@@ -245,21 +246,10 @@ def surroundings(brief: Brief, plain: Draft, limit: int) -> dict[str, Any]:
 
 
 def says_too_little(brief: Brief) -> bool:
-    """Whether nothing could come of a model's words: the text by rule says all there is.
-
-    That is an account of reports alone, which are told and never advised, or of one statement and
-    at most one report; and a strategy where nothing separates, stood out or is known.
-    """
+    """Return True if nothing could come of a model's words: only tries, or base rates, are told."""
     if isinstance(brief, Findings):
-        reports = sum(map(_is_report, brief.statements))
-        others = len(brief.statements) - reports
-        return others == 0 or (others == 1 and reports <= 1)
+        return all(statement.kind in ("tried", "entry") for statement in brief.statements)
     return isinstance(brief, Period) and not (brief.rules or brief.outliers or brief.facts)
-
-
-def _is_report(statement: Statement) -> bool:
-    cause = statement.cause if isinstance(statement, Remedy) else statement
-    return isinstance(cause, Cause) and cause.report
 
 
 def subject_of(brief: Brief) -> str:
@@ -267,6 +257,8 @@ def subject_of(brief: Brief) -> str:
     match brief:
         case Findings():
             outcome = brief.account.outcomes[0]
+            if brief.kind == "guide":
+                return f"guide {outcome.domain} / {outcome.decision.action}"
             return f"{brief.kind} {about(outcome.domain, outcome.decision)}"
         case Recurrence():
             return f"{brief.kind} {brief.domain} / {brief.theme}"
@@ -291,47 +283,15 @@ def _findings(brief: Findings) -> dict[str, Any]:
     return {
         "kind": brief.kind,
         "outcomes_in_all": len(account.outcomes),
-        "statements": [_statement(statement, brief.kind) for statement in brief.statements],
+        "statements": list(map(_statement, brief.statements)),
         "last": account.outcomes[-1].id,
     }
 
 
-def _statement(statement: Statement, kind: str) -> dict[str, Any]:  # noqa: PLR0911 (one a kind)
-    match statement:
-        case Rule(separation=rule, own=own):
-            here = {"of_this_subject": f"{rule.result}: {count_of(*own)}"} if own else {}
-            return {"separates": separating(rule), **here}
-        case RefusedAnswers(refused=refused, task=task):
-            return {"refused_answers": dict(refused), "task": task}
-        case RefusedClaims(by=by, of=of):
-            return {"claimed_success_refused_by": dict(by), "of_failed": of}
-        case Extreme(score=score):
-            return {"greatest": percent(score)}
-        case Outlier(key=key, value=value, low=low, high=high, of=of):
-            others = {"middle_half_of_others": [low, high], "others": of}
-            return {"stood_out": key, "value": value, **others}
-        case Tools(names=names, worked=worked, failed=failed):
-            counts = f"successes: {count_of(*worked)}, failures: {count_of(*failed)}"
-            return {"used": list(names), "used_by": counts}
-        case Remedy(cause=cause):
-            return {"worked_instead": _cause(cause, "successes", "failures")}
-        case Cause():
-            groups = ("failures", "successes") if kind == "warning" else ("successes", "failures")
-            return _cause(statement, *groups)
-
-
-def _cause(cause: Cause, group: str, others: str) -> dict[str, Any]:
-    """A cause, with who shows it of which group, and how many of the others say it too."""
-    stating = len(set(cause.stated_by).difference(cause.against))
-    return {
-        "kind": cause.kind,
-        "quote": cause.quote,
-        "shown_by": f"{group}: {count_of(len(cause.shown_by), cause.of)}",
-        **({"quote_stated_by": stating} if 0 < stating < len(cause.shown_by) else {}),
-        "said_too_by": f"{others}: {len(cause.against)}",
-        **_supposed(cause),
-        **({"report": True} if cause.report else {}),
-    }
+def _statement(statement: Statement) -> dict[str, Any]:
+    """Return a statement with how many outcomes stand for it and against it."""
+    counts = {"for": len(statement.supporting), "against": len(statement.against)}
+    return {"kind": statement.kind, "text": statement.text, **counts}
 
 
 def _recurrence(brief: Recurrence) -> dict[str, Any]:
@@ -350,7 +310,7 @@ def _period(brief: Period) -> dict[str, Any]:
             action: [separating(rule) for rule in rules] for action, rules in brief.rules.items()
         },
         "last": brief.outcomes[-1].id,
-        "stood_out": [_statement(outlier, "warning") for outlier in brief.outliers],
+        "stood_out": [msgspec.to_builtins(outlier) for outlier in brief.outliers],
     }
 
 
@@ -395,7 +355,7 @@ def _agreement(brief: Agreement) -> dict[str, Any]:
         "kind": together.kind,
         "subjects": subjects,
         "outcomes_in_all": len(together.account.outcomes),
-        "statements": [_statement(statement, together.kind) for statement in together.statements],
+        "statements": list(map(_statement, together.statements)),
     }
 
 

@@ -181,7 +181,7 @@ class Questions:
         received = [outcome.received for outcome in (case.outcome, *case.failures)]
         kind = "contrast" if failures else "insight"
         matter = Matter(kind, case.outcome.id, asking.digest(*received, size=16))
-        reader = InsightReader(case.outcome, frozenset(name for name, _ in case.facts))
+        reader = InsightReader(case.outcome, dict(case.facts))
         reading = (InsightReply, reader.check_figures, reader.insight_text)
         return self._question(matter, material, reading)
 

@@ -25,6 +25,8 @@ from skillvault.model.brief import (
     Verdict,
 )
 from skillvault.model.records import Applicability, InsightType, Outcome
+from skillvault.model.sameness.comparison import likeness
+from skillvault.model.sameness.form import normal_form
 from skillvault.model.text.hidden_characters import cleaned
 from skillvault.model.text.text import flat, sentences, shorten, slug
 
@@ -33,6 +35,7 @@ _USE = re.compile(r"use\b", re.IGNORECASE)
 _SENTENCE, _INSIGHT, _MOST = 300, 500, 4
 SUPPOSED = "Supposed: "
 _SLUG = 4  # words of a fact's name
+_NEAR = 0.3  # likeness from which an insight might be taken for a fact
 _LABEL, _LABELS = 40, 8  # characters of a tag, a role or a stage, and how many
 _Shape = TypeVar("_Shape", bound=Struct)
 
@@ -62,6 +65,8 @@ class InsightReply(Struct, frozen=True, forbid_unknown_fields=True):
     """An insight as the model gives it; of earlier versions it has the first four alone.
 
     `fact` is the id of the one that it repeats or contradicts; `evidence` are words of the record.
+    `unlike` is no part of a reply, but kept with it: facts that were shown with words like those of
+    an insight that is new.
     """
 
     key_insight: str
@@ -73,6 +78,7 @@ class InsightReply(Struct, frozen=True, forbid_unknown_fields=True):
     observed: bool = True
     evidence: str | None = None
     slug: str = ""
+    unlike: list[str] = msgspec.field(default_factory=list)
 
 
 class OpinionReply(Struct, frozen=True, forbid_unknown_fields=True):
@@ -96,6 +102,7 @@ def schema(shape: type[Struct]) -> dict[str, Any]:
 def _plain(part: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in part.items() if key not in ("title", "description")}
     properties = {name: _without_default(of) for name, of in part["properties"].items()}
+    properties.pop("unlike", None)
     every = {"properties": properties, "required": list(properties)}
     return {**kept, **every, "additionalProperties": False}
 
@@ -134,10 +141,10 @@ def verdict_of(reply: VerdictReply) -> Verdict:
 
 
 class InsightReader(NamedTuple):
-    """Makes an insight of a reply about an outcome; `facts` are those that were shown, by id."""
+    """Makes an insight of a reply about an outcome; `facts` are those that were shown: id, line."""
 
     outcome: Outcome
-    facts: frozenset[str]
+    facts: Mapping[str, str]
 
     def check_figures(self, reply: InsightReply, shown: Shown, *, last: bool) -> InsightReply:
         """The reply; UnusableError with every reason.
@@ -152,15 +159,18 @@ class InsightReader(NamedTuple):
             approach = _without_claims(reply.better_approach, shown, advice=True)
             if insight or not figures:
                 kept_reply = replace(reply, key_insight=insight, better_approach=approach)
-                return replace(kept_reply, relation="new", fact="") if unknown else kept_reply
+                if unknown:
+                    kept_reply = replace(kept_reply, relation="new", fact="")
+                return replace(kept_reply, unlike=[] if unknown else self._denied(reply))
         _require(figures, f"{reply.fact!r} is no fact of the record" if unknown else "")
-        return reply
+        return replace(reply, unlike=self._denied(reply))
 
     def insight_text(self, reply: InsightReply) -> InsightText:
         """The insight that a reply gives; what no words of the outcome bear out is supposed."""
         quoted = reply.evidence is None or self.outcome.holds(reply.evidence)
         supposed = "" if (reply.observed and quoted) or not reply.key_insight.strip() else SUPPOSED
         words = "-".join(slug(reply.slug).split("-")[:_SLUG])
+        about = words or slug(reply.key_insight, limit=48) or slug(self.outcome.domain)
         return InsightText(
             key_insight=shorten(supposed + flat(reply.key_insight), _INSIGHT),
             insight_type=reply.insight_type,
@@ -168,8 +178,19 @@ class InsightReader(NamedTuple):
             better_approach=shorten(flat(reply.better_approach), _INSIGHT) or None,
             repeats=reply.fact or None if reply.relation == "repeats" else None,
             contradicts=reply.fact or None if reply.relation == "contradicts" else None,
-            slug=words or None,
+            unlike=tuple(reply.unlike),
+            slug=about or None,
         )
+
+    def _denied(self, reply: InsightReply) -> list[str]:
+        """The shown facts with words like those of an insight that is new."""
+        if reply.relation != "new":
+            return []
+        insight = normal_form(reply.key_insight)
+        alike = (
+            f for f, line in self.facts.items() if likeness(insight, normal_form(line)) > _NEAR
+        )
+        return sorted(alike)
 
 
 def check_opinion(reply: OpinionReply, shown: Shown, *, last: bool) -> OpinionReply:

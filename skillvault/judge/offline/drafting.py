@@ -4,38 +4,25 @@ Each statement stands in the section it belongs to; a section without statements
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
-from skillvault.judge.offline.lines import HEADINGS, ranked_lines, sections_of
-from skillvault.judge.offline.speech import (
-    amount_in,
-    fitting,
-    plain,
-    sentence,
-    subject,
-)
 from skillvault.model.brief import (
+    AVOID,
+    RULES,
     Agreement,
-    Cause,
     Draft,
-    Extreme,
     Findings,
-    InsightKind,
     Recurrence,
-    RefusedAnswers,
-    RefusedClaims,
-    Rule,
     SessionExcerpt,
     Statement,
-    Tools,
 )
-from skillvault.model.conditions import Condition, named
+from skillvault.model.conditions import Separation, named
+from skillvault.model.reading import how
 from skillvault.model.records import (
     Fact,
     Outcome,
-    Scalar,
     Session,
     SessionFailure,
     SessionSuccess,
@@ -43,41 +30,70 @@ from skillvault.model.records import (
 )
 from skillvault.model.sameness.comparison import same
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.text.text import count_of, figure, listed, percent, slug, tokens, whole
+from skillvault.model.speech import fitting, plain, sentence, subject
+from skillvault.model.text.text import count_of, listed, percent, slug, tokens, whole
 
 TITLE = 70
 DESCRIPTION = 400
 USE = 95  # characters that say when to use it: a host may show no more than a hundred
-_MAX_CONTEXT = 8
-_ERROR = 40  # characters of an error in a title
-# What a cause is called if nothing that can be counted says more.
-CAUSES: dict[InsightKind, str] = {
-    "lesson": "a lesson of its agent's",
-    "stopped": "stopped at an announced step",
-    "unchecked": "went on unchecked",
-    "exposed": "went without a way out",
-    "guess": "rested on an assumption",
-    "claim": "reported success and was refused",
-    "risk": "the risk that was named came",
-    "ground": "a ground that did not hold",
-    "found": "what its runs told",
+_REASON_SHOWN = 40  # characters of a result in a title
+_TARGETS = 8  # that a description names
+_NAMES = 60  # characters of the names
+_CHECKS = ("check", "verify", "test", "confirm", "make sure", "look", "compare", "measure", "wait")
+_PLANS = ("stop", "size", "exit", "limit", "rollback", "hedge", "leverage")
+
+GUIDE = (RULES, "Do", AVOID, "Refused", "Tried")
+WARNING = ("Pattern to Recognize", "What Went Wrong", "Better Approach", "Checklist")
+PATTERN = ("Pattern Conditions", "Why It Worked", "Entry Criteria", "Risk Management")
+_GUIDE_SECTIONS: Mapping[str, str] = {
+    "lesson": "Do", "worked": "Do", "tools": "Do", "failed": AVOID, "claimed": AVOID,
+    "rule": RULES, "answers": "Refused", "tried": "Tried",
+}  # fmt: skip
+_GRADED_SECTIONS: Mapping[str, tuple[str, str]] = {  # of a warning, of a pattern
+    "entry": (WARNING[0], PATTERN[0]),
+    "outlier": (WARNING[0], PATTERN[0]),
+    "rule": (WARNING[0], PATTERN[0]),
+    "extreme": (WARNING[1], PATTERN[1]),
+    "failed": (WARNING[1], PATTERN[1]),
+    "worked": (WARNING[2], PATTERN[1]),
+    "answers": (WARNING[1], PATTERN[1]),
+    "claimed": (WARNING[3], PATTERN[3]),
+    "lesson": (WARNING[2], PATTERN[2]),
 }
 
 
 def drafted(brief: Findings) -> Draft | None:
-    """A draft of a warning or a pattern; None for a kind that is neither."""
-    if brief.kind not in HEADINGS:
-        return None
+    """Return the draft of a guide, a warning or a pattern; None if nothing is to be said."""
     lines = sections_of(brief)
-    outcomes = brief.account.outcomes
-    if len(outcomes) == 1 and not any(isinstance(s, Cause) for s in brief.statements):
-        first = HEADINGS[brief.kind][0]
-        lines = {first: [*lines.pop(first, []), *_entry(outcomes[0])], **lines}
-    sections = tuple((name, bulleted(texts)) for name, texts in lines.items() if texts)
-    about = subject(outcomes[0])
-    ranked = (line for _, line in ranked_lines(brief))
-    description = described(f"before {about}", ranked)
-    return Draft(titled(about, brief.statements, brief.kind), description, sections)
+    if not lines:
+        return None
+    sections = tuple((name, bulleted(texts)) for name, texts in lines.items())
+    texts = (statement.text for statement in brief.statements if statement.kind != "tried")
+    return Draft(_title(brief), described(_use_of(brief), texts), sections)
+
+
+def sections_of(brief: Findings) -> dict[str, list[str]]:
+    """Return heading -> its sentences, each statement in one section, in the order of headings."""
+    headings = {"warning": WARNING, "pattern": PATTERN}.get(brief.kind, GUIDE)
+    lines: dict[str, list[str]] = {heading: [] for heading in headings}
+    for statement in brief.statements:
+        heading = _heading(statement, brief.kind)
+        box = "[ ] " if heading == "Checklist" else ""
+        lines[heading].append(f"{box}{statement.text}")
+    return {heading: texts for heading, texts in lines.items() if texts}
+
+
+def _heading(statement: Statement, kind: SkillKind) -> str:
+    """Return the section where a statement is acted on."""
+    if kind not in ("warning", "pattern"):
+        return _GUIDE_SECTIONS[statement.kind]
+    text = statement.text.casefold()
+    if kind == "warning" and statement.kind == "lesson" and text.startswith(_CHECKS):
+        return "Checklist"
+    is_plan = any(word in text for word in _PLANS)
+    if kind == "pattern" and statement.kind in ("worked", "lesson") and is_plan:
+        return "Risk Management"
+    return _GRADED_SECTIONS[statement.kind][kind == "pattern"]
 
 
 def bulleted(lines: Iterable[str]) -> str:
@@ -85,104 +101,97 @@ def bulleted(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in dict.fromkeys(lines) if line)
 
 
-def _entry(outcome: Outcome) -> Iterator[str]:
-    """The context at entry, in one line: of an outcome of which nothing more is known."""
-    context = {key: value for key, value in outcome.context.items() if value not in (None, "")}
-    values = [f"{plain(key)} {_value(value)}" for key, value in context.items()]
-    del values[_MAX_CONTEXT:]
-    if outcome.result.entry_value is not None:
-        values.append(f"entry value {amount_in(outcome.result.entry_value, outcome)}")
-    if values:
-        yield f"At entry: {'; '.join(values)}."
-
-
-def _value(value: Scalar) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return figure(value) if isinstance(value, int | float) else plain(str(value))
-
-
 # ── title and description ────────────────────────────────────────────────────────────
 
 
-def titled(about: str, statements: Sequence[Statement], kind: SkillKind) -> str:
-    """The subject and the first rule or cause, without quotes; the subject alone if none fits."""
-    gists = (_gist(statement, kind) for statement in statements)
-    for gist in filter(None, gists):
-        title = f"{about}: {gist}"
-        if fitting(title, TITLE) == title:
-            return title
-    return fitting(about, TITLE)
+def _title(brief: Findings) -> str:
+    """Return the action of a guide; of a warning or a pattern its subject and what it came to."""
+    outcomes = brief.account.outcomes
+    if brief.kind == "guide":
+        action = plain(outcomes[-1].decision.action)
+        rules = (one.rule for one in brief.statements if one.rule)
+        gist = next((f"{action}: {_rule_in_brief(rule)}" for rule in rules), action)
+        return gist if gist != action and len(gist) <= TITLE else fitting(action, TITLE)
+    if brief.kind == "evolved":
+        return fitting(f"{plain(outcomes[-1].domain)}: what several actions have in common", TITLE)
+    about = subject(outcomes[0])
+    titles = (f"{about}: {gist}" for gist in _gists(brief))
+    return next(
+        (title for title in titles if fitting(title, TITLE) == title), fitting(about, TITLE)
+    )
 
 
-def described(use: str, ranked: Iterable[str]) -> str:
-    """When to use it, then the first of what it tells, as far as whole sentences fit."""
-    fits = use if len(use) <= USE else fitting(use, USE)
+def _rule_in_brief(rule: Separation) -> str:
+    return f"{' and '.join(map(named, rule.conditions))}: {count_of(*rule.met)} {rule.result}"
+
+
+def _gists(brief: Findings) -> Iterator[str]:
+    """Yield what a title may say beside the subject: the greatest score, or the result."""
+    scores = [o.result.score for o in brief.significant if o.result.score is not None]
+    if scores:
+        greatest = max(scores, key=abs)
+        verb = "lost" if greatest < 0 else "gained"
+        yield f"{verb} {percent(abs(greatest)).lstrip('+')}"
+    elif reason := how(brief.significant[-1]):
+        yield fitting(whole(reason, _REASON_SHOWN), _REASON_SHOWN)
+
+
+def _use_of(brief: Findings) -> str:
+    """Return when to use a skill, in the words by which people ask for it."""
+    outcomes = brief.account.outcomes
+    if brief.kind == "evolved":
+        actions = dict.fromkeys(plain(outcome.decision.action) for outcome in outcomes)
+        return f"before {_some(list(actions), 'action', last='or')}"
+    if brief.kind != "guide":
+        return f"before {subject(outcomes[0])}"
+    targets = list(dict.fromkeys(plain(o.decision.target or "") for o in reversed(outcomes)))
+    named = [target for target in targets if target]
+    use = f"before {plain(outcomes[-1].decision.action)}"
+    room = min(_NAMES, USE - len(f"{use} on  and 10 other targets"))
+    return f"{use} on {_some(named, 'target', room=room)}" if named else use
+
+
+def _some(names: Sequence[str], noun: str, *, last: str = "and", room: int = _NAMES) -> str:
+    """Return names as a list, the first of many."""
+    shown = list(names[:_TARGETS])
+    while len(shown) > 1 and len(", ".join(shown)) > room:
+        shown.pop()
+    count = len(names) - len(shown)
+    more = [f"{count} other {noun}{'s' * (count > 1)}"] if count else []
+    return listed([*shown, *more], last=last)
+
+
+def described(use: str, ranked: Iterable[str], most: int = DESCRIPTION) -> str:
+    """When to use it, then of what it tells the first whole sentences that fit."""
+    fits = use if len(use) <= most // 2 else fitting(use, most // 2)
     description = f"Use {fits}.".translate(_UNTAGGED)
     for text in ranked:
         longer = f"{description} {text.removeprefix('[ ] ')}".translate(_UNTAGGED)
-        if len(longer) > DESCRIPTION:
-            break
-        description = longer
+        description = longer if len(longer) <= most else description
     return description
 
 
 _UNTAGGED = str.maketrans("<>", "‹›")  # a host may take the first for a tag; a sign stays one
 
 
-def _gist(statement: Statement, kind: SkillKind) -> str:  # noqa: PLR0911 (one a kind)
-    """A statement as part of a title: `mentions breakout`, `decided 18-24 UTC`."""
-    match statement:
-        case Rule():
-            return " and ".join(map(_condition_briefly, statement.separation.conditions))
-        case RefusedAnswers():
-            return f"refused {listed(plain(value, 20) for value, _ in statement.refused[:3])}"
-        case Extreme():
-            verb = "lost" if statement.score < 0 else "gained"
-            return f"{verb} {percent(abs(statement.score)).lstrip('+')}"
-        case Cause(kind="error", quote=quote):
-            return fitting(whole(quote, _ERROR), _ERROR)
-        case Cause():
-            return CAUSES.get(statement.kind, "") if kind == "warning" else "what worked"
-        case RefusedClaims():
-            return "success was claimed and refused"
-        case Tools():
-            return f"used {listed(plain(name, 20) for name in statement.names)}"
-    return ""
-
-
-def _condition_briefly(condition: Condition) -> str:
-    if condition.kind == "word":
-        verb = "mentions" if condition.op == "mentions" else "no mention of"
-        return f"{verb} {plain(str(condition.value))}"
-    if condition.kind == "window" and isinstance(condition.value, tuple):
-        low, high = condition.value
-        no = "not " if condition.op == "outside" else ""
-        return f"{no}decided {low:02.0f}-{high:02.0f} UTC"
-    return named(condition)
-
-
-_NAMED = 8  # targets
-_ACTIONS = 3
 _ENDED: dict[SkillKind, str] = {"warning": "failed or lost", "pattern": "succeeded or gained"}
 
 
 def joined(brief: Agreement) -> Draft:
-    """Synthesized Insight, When This Applies with its counts, Key Principles."""
+    """Return Synthesized Insight, When This Applies with its counts, Key Principles."""
     together = brief.together
-    lines = sections_of(together)
-    first, second, *others = HEADINGS[together.kind]
+    lines = list(sections_of(together).items())
     sections = (
-        ("Synthesized Insight", [*lines.get(first, []), *lines.get(second, [])]),
+        ("Synthesized Insight", [text for _, texts in lines[:2] for text in texts]),
         ("When This Applies", [_when(brief)]),
-        ("Key Principles", [line for heading in others for line in lines.get(heading, [])]),
+        ("Key Principles", [text for _, texts in lines[2:] for text in texts]),
     )
     counts = Counter(plain(f.account.outcomes[0].decision.action) for f in brief.apart)
-    about = listed(sorted(counts, key=lambda a: (-counts[a], a))[:_ACTIONS], last="or")
-    ranked = (line for _, line in ranked_lines(together))
+    about = _some(sorted(counts, key=lambda a: (-counts[a], a)), "action", last="or")
+    texts = (statement.text for statement in together.statements)
     return Draft(
-        titled(about, together.statements, together.kind),
-        described(f"before {about}", ranked),
+        next((f"{about}: {gist}" for gist in _gists(together)), about)[:TITLE],
+        described(f"before {about}", texts),
         tuple((heading, bulleted(texts)) for heading, texts in sections if texts),
     )
 
@@ -193,18 +202,13 @@ def _when(brief: Agreement) -> str:
         decision = findings.account.outcomes[0].decision
         names = targets.setdefault(plain(decision.action), [])
         names += [plain(decision.target)] if decision.target else []
-    about = (f"{action} on {_some(on)}" if on else action for action, on in targets.items())
+    about = (f"{a} on {_some(on, 'target')}" if on else a for a, on in targets.items())
     ended = f"{_count(brief.together)} {_ENDED[brief.together.kind]}"
     return sentence(f"before {'; '.join(about)} ({ended})")
 
 
-def _some(names: list[str]) -> str:
-    more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
-    return listed([*names[:_NAMED], *more])
-
-
 def _count(findings: Findings) -> str:
-    """How many ended so, the small losses and gains with the others."""
+    """Return how many ended so, the small losses and gains with the others."""
     status = "failure" if findings.kind == "warning" else "success"
     outcomes = findings.account.outcomes
     return count_of(sum(o.result.status == status for o in outcomes), len(outcomes))
@@ -286,7 +290,8 @@ def _description(brief: Recurrence) -> str:
     names = [plain(a, 40) for a, _ in sorted(actions.items(), key=lambda p: (-p[1], p[0]))[:3]]
     when = f"before {listed(names, last='or')}" if names else f"for decisions in {brief.domain}"
     about = brief.theme.replace("-", " ")
-    return described(when, [f"Generated from {count} related memory {noun}: {about}."])
+    origin = f"Generated from {count} related memory {noun}: {about}."
+    return described(when, [origin, *(fact.text for fact in brief.facts)])
 
 
 FAILED, WORKED = "What Failed and Why", "What Then Worked"

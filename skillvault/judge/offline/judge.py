@@ -21,9 +21,9 @@ from skillvault.model.brief import (
     SessionExcerpt,
     Verdict,
 )
-from skillvault.model.records import Decision, JudgeInfo, Outcome, Scalar, Skill
+from skillvault.model.records import OFFLINE, Decision, JudgeInfo, Outcome, Scalar, Skill
 
-_INFO = JudgeInfo(name="offline", version="2")
+_INFO = JudgeInfo(name=OFFLINE, version="2")
 
 
 @dataclass(frozen=True)

@@ -7,29 +7,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from skillvault.judge.offline.drafting import USE, bulleted, described
-from skillvault.judge.offline.lines import outlier_line
-from skillvault.judge.offline.speech import fitting, plain, sentence
-from skillvault.model.brief import Draft, InsightKind, Period
-from skillvault.model.conditions import Condition, Separation, as_of, clause, risk
+from skillvault.learning.account.sentences import outlier_sentence
+from skillvault.model.brief import Draft, Period
+from skillvault.model.conditions import Condition, Separation, as_of, clause, lead_line, risk
 from skillvault.model.records import Outcome, Status
+from skillvault.model.speech import fitting, plain, sentence
 from skillvault.model.text.text import count_of, figure, listed, percent
 
 RULES = 3  # of one section
 _ACTIONS = 4
-_SHARE = 1 / 3  # of the failures that show a cause of a whole domain
-# What failures of a domain have in common, and what to do about it.
-_SHARED: dict[InsightKind, str] = {
-    "stopped": (
-        "do not end on an announced step or while something runs: {} did, without its result"
-    ),
-    "unchecked": "check before going on: {} did not",
-    "exposed": "name a way out before acting: {} had none",
-}
 
 
 def planned(brief: Period) -> Draft | None:
-    """The draft of a strategy; None without anything to say."""
-    if not brief.outcomes:
+    """Return the draft of a strategy; None where only base rates could be told."""
+    if not brief.outcomes or not (brief.rules or brief.outliers or brief.rates_alone):
         return None
     writers: tuple[tuple[str, Callable[[Period], Iterator[str]]], ...] = (
         (brief.heading, _context),
@@ -81,7 +72,6 @@ def _entry(period: Period) -> Iterator[str]:
 
 def _avoid(period: Period) -> Iterator[str]:
     yield from _rules(period, avoid=True)
-    yield from _causes(period)
 
 
 def _sizing(period: Period) -> Iterator[str]:
@@ -111,6 +101,8 @@ def _rule(action: str, rule: Separation, period: Period) -> str:
     """A rule with its counts, of which action if there are several."""
     actions = by_action(period.outcomes)
     about = f"{plain(action, 40)} " if len(actions) > 1 else ""
+    if rule.lead:
+        return f"{about.rstrip()}: {lead_line(rule)}" if about else lead_line(rule)
     counts = f"{risk(rule)}{as_of(rule, actions[action])}"
     return sentence(f"{about}{clause(rule.conditions)}: {counts}")
 
@@ -125,24 +117,12 @@ def _is_size(condition: Condition) -> bool:
     return key == "entry_value" or any(word in key for word in ("leverage", "size", "stake"))
 
 
-# ── what failures have in common ─────────────────────────────────────────────────────
-
-
-def _causes(period: Period) -> Iterator[str]:
-    """Causes by kind alone, where several subjects show them."""
-    failed = _ended(period.outcomes, "failure")
-    for kind, text in _SHARED.items():
-        shown = [o for o in failed if any(i.kind == kind for i in period.insights.get(o.id, ()))]
-        if len(shown) >= _SHARE * len(failed) and len({outcome.subject for outcome in shown}) > 1:
-            yield sentence(text.format(f"{count_of(len(shown), len(failed))} that failed"))
-
-
 # ── figures ──────────────────────────────────────────────────────────────────────────
 
 
 def _context(period: Period) -> Iterator[str]:
     """What stood out of the greatest loss and the greatest gain."""
-    yield from map(outlier_line, period.outliers)
+    yield from map(outlier_sentence, period.outliers)
 
 
 def _notes(period: Period) -> Iterator[str]:

@@ -6,10 +6,11 @@ what was said or reported stands in it verbatim, so that different causes never 
 
 import re
 
-from skillvault.judge.offline.speech import ended, plain, quoted, sentence, subject
+from skillvault.learning.contrast.recorded import STRATA
 from skillvault.model.brief import Case, Insight, InsightKind, InsightText
 from skillvault.model.reading import how, is_concrete
 from skillvault.model.records import InsightType, Outcome
+from skillvault.model.speech import ended, plain, quoted, sentence, subject
 from skillvault.model.text.text import listed, whole
 
 _QUOTE = 220
@@ -102,7 +103,7 @@ def _when(outcome: Outcome) -> str:
     words = {
         key: value
         for key, value in outcome.context.items()
-        if isinstance(value, str) and _A_WORD.search(value)
+        if isinstance(value, str) and key not in STRATA and _A_WORD.search(value)
     }
     weighed = {key: value for key, value in words.items() if value.lower() in reasoning}
     chosen = [f"{plain(k)} is {plain(v, 40)}" for k, v in (weighed or words).items()][:3]

@@ -1,22 +1,24 @@
-"""account: what is known of a subject, computed from its records whenever it is asked."""
+"""account: what is known of an action or a subject, computed from its records when it is due."""
 
-from skillvault.model.due import InDomain, LinkedFrom, Same, Source, Through, When
+from skillvault.model.due import InDomain, LinkedFrom, Reached, Same, Through, When
 
-# After these a subject's account may say something else.
+# The outcomes of the skills that a thing stands behind, of whatever action.
+_BESIDE = (Reached("skill"), LinkedFrom("evaluation"))
+
+# After these an account may say something else.
 CHANGES = (
     When("outcome"),
     When("evaluation"),
-    When("outcome", "gone", along=(Same("subject"),)),
+    When("outcome", "gone", along=(Same("action"),)),
+    When("outcome", "gone", along=_BESIDE),
+    When("evaluation", "gone", along=_BESIDE),
     When("outcome", "went", along=(Same("clock"),)),  # what had expired may not have
     When("recommendation", along=(Same("decision"),)),
 )
 # What was not made, as it says the same as a rejected skill.
 READMITTED = When("skill", "readmitted", along=(InDomain("outcome"),))
-# The skills that were merged into one, and the outcomes that all of them were made of.
-_ORIGINS = (Through("merged"), LinkedFrom("evaluation", "generated"))
-# After these, too, a subject's own skill may be another, or told as part of one.
+# After these, too, a skill of an account may be another.
 SKILL_CHANGES = (
     *CHANGES,
-    When("skill", "moved", along=_ORIGINS),
-    When("link", types=("merged",), along=(Source("skill"), *_ORIGINS)),
+    When("skill", "moved", along=(Through("merged"), LinkedFrom("evaluation", "generated"))),
 )

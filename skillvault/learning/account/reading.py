@@ -8,16 +8,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from itertools import takewhile
 
-from skillvault.learning.account.causes import form_of
-from skillvault.learning.account.insight import insights_of
 from skillvault.learning.account.significance import beyond
+from skillvault.learning.tries.answers import answer_of
+from skillvault.learning.tries.causes import signature
 from skillvault.model.policy import Policy
+from skillvault.model.reading import how
 from skillvault.model.records import Outcome
 
 _QUARTER = 1.25
-_NEW = 12  # so many causes are read at once; who has more has read enough of them to wait
-# Of these each wording is new; of others the kind, for their words differ from run to run.
-_BY_WORDING = frozenset({"error", "answer"})
 _BEYOND = frozenset({"loss", "gain"})  # counted by themselves: none waits long
 
 
@@ -35,32 +33,37 @@ def last_point(count: int) -> int:
 
 
 def marks_of(outcome: Outcome, policy: Policy) -> tuple[str, ...]:
-    """What of an outcome decides when its account is read: how it ended, and its causes."""
+    """Return what of an outcome decides when its account is read.
+
+    That is a score beyond a bound, a success, a lesson of its own, an error and a refused answer.
+    """
     marks = list(filter(None, [beyond(outcome, policy)]))
+    if outcome.lesson is not None:
+        marks.append(f"lesson {outcome.id}")
     if outcome.result.status == "success":
         marks.append("success")
     elif outcome.result.status == "failure":
-        for insight in insights_of(outcome):
-            form = form_of(outcome, insight) if insight.kind in _BY_WORDING else ""
-            marks.append(f"{insight.kind} {form}".strip())
-        marks += ["claimed"] if outcome.is_claim_refused else []
+        reason, answer = how(outcome), answer_of(outcome)
+        marks += [f"error {signature(reason)}"] if reason else []
+        marks += [f"answer {answer}"] if answer else []
     return tuple(marks)
 
 
 def read_until(marks: Iterable[Collection[str]]) -> int:
-    """How many outcomes of a subject are read, of these marks in the order of time."""
+    """Return how many outcomes of an account are read, of these marks in the order of time."""
     until = count = 0
     seen: set[str] = set()
     counts: Counter[str] = Counter()
     upcoming = points()
     point = next(upcoming)
     for count, of in enumerate(marks, 1):
-        counts.update(_BEYOND.intersection(of))
+        beyond_bound = _BEYOND.intersection(of)
+        counts.update(beyond_bound)
         if count == point:
             point = next(upcoming)
             until = count
-        elif (not seen.issuperset(of) and len(seen) < _NEW) or any(
-            last_point(counts[mark]) == counts[mark] for mark in _BEYOND.intersection(of)
+        elif not seen.issuperset(of) or any(
+            last_point(counts[mark]) == counts[mark] for mark in beyond_bound
         ):
             until = count
         seen.update(of)

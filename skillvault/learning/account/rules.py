@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import quantiles
 
+from skillvault.learning.account.reading import last_point
 from skillvault.learning.account.significance import beyond, is_graded, words_beyond
-from skillvault.learning.contrast import separations as contrast
-from skillvault.learning.contrast.recorded import is_met, is_number
-from skillvault.model.brief import Outlier, Rule
+from skillvault.learning.contrast import leads as contrast
+from skillvault.learning.contrast.recorded import is_number
+from skillvault.model.brief import Outlier
 from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
-from skillvault.model.records import Outcome, SkillKind, Status
+from skillvault.model.records import Outcome, Status
 
 _FEWEST = 8  # others that make a middle half
 _FAR = 3.0  # times the middle half from its ends: Tukey's far out (Exploratory Data Analysis, 1977)
@@ -50,8 +51,11 @@ _STATUS: Mapping[str, Status] = {
 
 
 def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separation, ...]:
-    """The rules of one action of a domain, from its outcomes in any order."""
-    return contrast.separations(outcomes, _results(outcomes, policy), policy.evaluate)
+    """Return the rules and leads of one action of a domain, from its outcomes in any order."""
+    before = last_point(len(outcomes) - 1)
+    return contrast.rules_and_leads(
+        outcomes, _results(outcomes, policy), policy.evaluate, previous_point=before
+    )
 
 
 def _results(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, frozenset[str]]:
@@ -59,7 +63,7 @@ def _results(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, frozenset
     losses, wins = ("losses", "wins") if is_graded(outcomes) else ("failures", "successes")
     heavy, great = words_beyond("loss", policy), words_beyond("gain", policy)
     ids = {
-        result: frozenset(o.id for o in outcomes if _ended_so(o, result, policy))
+        result: frozenset(o.id for o in outcomes if ended_so(o, result, policy))
         for result in (losses, wins, heavy, great)
     }
     every = len(ids[losses]) + len(ids[wins]) == len(outcomes)
@@ -68,40 +72,9 @@ def _results(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, frozenset
     return {result: names for result, names in ids.items() if result not in same}
 
 
-def _ended_so(outcome: Outcome, result: str, policy: Policy) -> bool:
+def ended_so(outcome: Outcome, result: str, policy: Policy) -> bool:
+    """Return True if an outcome ended as a rule says in words."""
     if result in _STATUS:
         return outcome.result.status == _STATUS[result]
     bound = beyond(outcome, policy)
     return bound is not None and words_beyond(bound, policy) == result
-
-
-def subject_rules(
-    rules: Sequence[Separation],
-    account: Sequence[Outcome],
-    members: Sequence[Outcome],
-    policy: Policy,
-) -> list[Rule]:
-    """Those that a subject's warning tells, or its pattern, which is about these members.
-
-    The action itself tells them whole; a target only what its own outcomes met.
-    """
-    is_action = account[0].decision.target is None
-    own_rules: list[Rule] = []
-    for rule in rules:
-        met = [outcome for outcome in account if meets(rule, outcome)]
-        with_result = sum(_ended_so(outcome, rule.result, policy) for outcome in met)
-        if is_action:
-            own_rules.append(Rule(separation=rule))
-        elif any(meets(rule, member) for member in members):
-            own_rules.append(Rule(separation=rule, own=(with_result, len(met))))
-    return own_rules
-
-
-def meets(rule: Separation, outcome: Outcome) -> bool:
-    """Whether an outcome meets all conditions of a rule, whenever it came."""
-    return all(is_met(condition, outcome) for condition in rule.conditions)
-
-
-def rules_for(rules: Sequence[Separation], kind: SkillKind) -> list[Separation]:
-    """The rules about losses for a warning, about wins for a pattern."""
-    return [rule for rule in rules if rule.is_loss == (kind == "warning")]

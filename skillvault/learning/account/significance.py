@@ -30,17 +30,9 @@ def words_beyond(of: Literal["loss", "gain"], policy: Policy) -> str:
 
 
 def significant(outcomes: Sequence[Outcome], kind: SkillKind, policy: Policy) -> list[Outcome]:
-    """The outcomes of a subject that its warning or its pattern is about, oldest first.
+    """Return the losses that a subject's warning is about, or the gains of its pattern.
 
-    Graded ones count by their score; a failure without one always, a success without one if the
-    subject failed at all.
+    Oldest first: those whose score is beyond the bound.
     """
-    if kind == "warning":
-        return [o for o in outcomes if o.ungraded_failure or beyond(o, policy) == "loss"]
-    failed = any(o.result.status == "failure" for o in outcomes)
-    return [
-        o
-        for o in outcomes
-        if beyond(o, policy) == "gain"
-        or (failed and o.result.score is None and o.result.status == "success")
-    ]
+    bound = "loss" if kind == "warning" else "gain"
+    return [outcome for outcome in outcomes if beyond(outcome, policy) == bound]

@@ -8,7 +8,7 @@ report, and no condition.
 import math
 import re
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC
 from itertools import combinations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skillvault.learning.contrast.recorded import DAYS, is_number, is_report, spelled
+from skillvault.learning.contrast.recorded import DAYS, STRATA, is_number, is_report, spelled
 from skillvault.model.conditions import Condition, ConditionKind
 from skillvault.model.records import Outcome, Result, Scalar
 from skillvault.model.text.text import terms
@@ -31,10 +31,14 @@ LEAST = 3  # outcomes that meet a condition, and that do not: fewer are an anecd
 LEAST_OF_PAIR = 5
 _FEW_VALUES = 10  # a number with no more distinct values is cut between all of them
 _TENTHS = 10  # parts that a number is cut into
+LEAD_CUTS = 16  # the same, and the cuts of one with more, for leads
+_USUALLY = 0.8  # of the tries in which a key of a lead is recorded
 _NARROWEST = 2  # of them in a band
 _QUARTERS = 4  # parts of a number in a pair
 _PAIRED = 120  # conditions that are paired, those nearest to one half first
-_KINDS: tuple[ConditionKind, ...] = ("context", "target", "number", "window", "day", "word")
+_KINDS: tuple[ConditionKind, ...] = (
+    "context", "target", "agent", "number", "window", "day", "word",
+)  # fmt: skip
 # What an agent may copy from the result; how large it is (`entry_value`) is known before.
 _OF_THE_RESULT = frozenset(Result.__struct_fields__) - {"entry_value", "unit"} | {
     "result",
@@ -45,6 +49,19 @@ _RESULT_WORD = re.compile(
     r"(?:un)?succe(?:ss|ed).*|fail.*|(?:un)?solved?|pass(?:ed|es|ing)?|complet(?:ed?|es|ing|ion)"
     r"|w[io]n|win(?:s|ner|ners|ning)|los[te]|los(?:es|er|ers|ing)|(?:in)?correct(?:ly)?"
     r"|wrong(?:ly)?|accomplish.*|achiev.*|finished|profitabl[ey]|unprofitable"
+)
+
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_NAMES_RESULT = frozenset(
+    "pnl profit profits error errors exception exceptions duration elapsed realized realised roi"
+    " drawdown outcome outcomes result results holding held".split()
+)
+_ENDED = frozenset({"exit", "exited", "closed", "ended"})  # at the head of a key
+# A key with such a word is about a plan, a bound or what was before: `stop_loss`, `max_duration`.
+_PLANNED = frozenset(
+    "stop take max min maximum minimum limit target plan planned expected threshold budget"
+    " previous prior last recent on".split()
 )
 
 
@@ -61,7 +78,7 @@ class Antecedents(NamedTuple):
     recorded: Truth
 
 
-class _Column(NamedTuple):
+class Column(NamedTuple):
     """A single condition; `recorded` is of whom it is known."""
 
     rule: Rule
@@ -80,9 +97,48 @@ def antecedents(outcomes: Sequence[Outcome]) -> Antecedents:
     return _distinct(_concatenated(singles, pairs))
 
 
+def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
+    """Return the values or cuts of each key that most outcomes recorded, those with few first.
+
+    A value is compared with the others, where any is recorded. Target and agent are keys, too.
+    """
+    enough = _USUALLY * len(outcomes)
+    groups: dict[tuple[ConditionKind, str], list[Column]] = defaultdict(list)
+    agents: list[Scalar] = [outcome.source.agent for outcome in outcomes]
+    for kind, key, values in [*_names(outcomes), ("agent", "agent", agents)]:
+        names = [spelled(value) for value in values]
+        recorded = np.array([name is not None for name in names])
+        for name, count in Counter(names).items():
+            if name is not None and LEAST <= count <= len(names) - LEAST:
+                rule, opposite = (Condition(kind, key, op, name) for op in ("is", "is not"))
+                holds = np.array([other == name for other in names])
+                groups[kind, key].append(Column((rule,), (opposite,), holds, recorded))
+    for kind, key, numbers in _numbers(outcomes):
+        if kind == "context":
+            groups[kind, key] += _cuts(_Number(kind, key, *numbers), LEAD_CUTS + 1, LEAD_CUTS)
+    usual = [
+        sorted(columns, key=lambda column: generality(column.rule))
+        for columns in groups.values()
+        if columns and np.any([column.recorded for column in columns], axis=0).sum() >= enough
+    ]
+    return sorted(usual, key=lambda columns: (len(columns), generality(columns[0].rule)))
+
+
 def is_result_word(term: str) -> bool:
     """Whether a word speaks of success or failure, and so can be no cause of it."""
     return _RESULT_WORD.fullmatch(term) is not None
+
+
+def names_result(key: str) -> bool:
+    """Return True for a key that says how it ended: `pnl_pct`, `exitReason`, not `stop_loss`."""
+    words = [word.lower() for word in _WORD.findall(key)]
+    if key.lower() in _OF_THE_RESULT or not words:
+        return True
+    if _PLANNED.intersection(words):
+        return False
+    return words[0] in _ENDED or any(
+        word in _NAMES_RESULT or is_result_word(word) for word in words
+    )
 
 
 def generality(rule: Rule | None) -> tuple[Any, ...]:
@@ -95,7 +151,7 @@ def generality(rule: Rule | None) -> tuple[Any, ...]:
 # ── single conditions ────────────────────────────────────────────────────────────────
 
 
-def _singles(outcomes: Sequence[Outcome]) -> Iterator[_Column]:
+def _singles(outcomes: Sequence[Outcome]) -> Iterator[Column]:
     for kind, key, names in _names(outcomes):
         yield from _values(kind, key, names)
     for kind, key, numbers in _numbers(outcomes):
@@ -114,17 +170,31 @@ def _names(outcomes: Sequence[Outcome]) -> Iterator[tuple[ConditionKind, str, li
 
 
 def _context_keys(outcomes: Sequence[Outcome]) -> list[str]:
-    return sorted({key for outcome in outcomes for key in outcome.context} - _OF_THE_RESULT)
+    values: dict[str, set[Scalar]] = defaultdict(set)
+    for outcome in outcomes:
+        for key, value in outcome.context.items():
+            values[key].add(value)
+    return sorted(
+        key
+        for key in values.keys() - STRATA
+        if not names_result(key) and not any(map(_is_result, values[key]))
+    )
 
 
-def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator[_Column]:
+def _is_result(value: Scalar) -> bool:
+    """Return True for a value that says how it ended; `win` alone may be an operating system."""
+    word = value.strip().lower() if isinstance(value, str) else ""
+    return word in ("loss", "losses") or (is_result_word(word) and word != "win")
+
+
+def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator[Column]:
     """One condition a value; where it is absent it is not that value, though nobody says so."""
     names = [spelled(value) for value in values]
     everyone = np.ones(len(values), dtype=bool)
     for value in sorted({v for v in names if v is not None}, key=repr):
         opposite = None if None in names else (Condition(kind, key, "is not", value),)
         holds = np.array([v == value for v in names])
-        yield _Column((Condition(kind, key, "is", value),), opposite, holds, everyone)
+        yield Column((Condition(kind, key, "is", value),), opposite, holds, everyone)
 
 
 class _Number(NamedTuple):
@@ -135,11 +205,11 @@ class _Number(NamedTuple):
     values: Figures
     recorded: Truth
 
-    def bounds(self, parts: int) -> dict[int, float]:
+    def bounds(self, parts: int, few: int = _FEW_VALUES) -> dict[int, float]:
         """Where it is cut, by place: at its quantiles, or between all values if they are few."""
         ascending = sorted(self.values[self.recorded].tolist())
         steps = sorted(set(ascending))
-        if len(steps) <= _FEW_VALUES:
+        if len(steps) <= few:
             return {i: _round_between(*steps[i - 1 : i + 1]) for i in range(1, len(steps))}
         bounds: dict[int, float] = {}
         for part in range(1, parts):
@@ -167,15 +237,15 @@ def _numbers(
             yield kind, key, (np.where(recorded, numbers, 0.0), recorded)
 
 
-def _cuts(number: _Number, parts: int) -> Iterator[_Column]:
-    for bound in number.bounds(parts).values():
+def _cuts(number: _Number, parts: int, few: int = _FEW_VALUES) -> Iterator[Column]:
+    for bound in number.bounds(parts, few).values():
         upper = (Condition(number.kind, number.key, "at least", bound),)
         lower = (Condition(number.kind, number.key, "below", bound),)
         holds = (number.values >= bound) & number.recorded
-        yield _Column(upper, lower, holds, number.recorded)
+        yield Column(upper, lower, holds, number.recorded)
 
 
-def _bands(number: _Number) -> Iterator[_Column]:
+def _bands(number: _Number) -> Iterator[Column]:
     bounds = number.bounds(_TENTHS)
     few = len(bounds) < _FEW_VALUES - 1
     for (place, low), (next_place, high) in combinations(bounds.items(), 2):
@@ -183,7 +253,7 @@ def _bands(number: _Number) -> Iterator[_Column]:
             within = (Condition(number.kind, number.key, "between", (low, high)),)
             outside = (Condition(number.kind, number.key, "outside", (low, high)),)
             holds = (number.values >= low) & (number.values < high) & number.recorded
-            yield _Column(within, outside, holds, number.recorded)
+            yield Column(within, outside, holds, number.recorded)
 
 
 def _round_between(low: float, high: float) -> float:
@@ -195,7 +265,7 @@ def _round_between(low: float, high: float) -> float:
     return high
 
 
-def _times(outcomes: Sequence[Outcome]) -> Iterator[_Column]:
+def _times(outcomes: Sequence[Outcome]) -> Iterator[Column]:
     times = [o.decision.made_at and o.decision.made_at.astimezone(UTC) for o in outcomes]
     timed = np.array([time is not None for time in times])
     hours = np.array([time.hour if time else -1 for time in times])
@@ -203,14 +273,14 @@ def _times(outcomes: Sequence[Outcome]) -> Iterator[_Column]:
         span = (float(start), start + 6.0)
         within = (Condition("window", "made_at", "between", span),)
         outside = (Condition("window", "made_at", "outside", span),)
-        yield _Column(within, outside, hours // 6 * 6 == start, timed)
+        yield Column(within, outside, hours // 6 * 6 == start, timed)
     days = np.array([time.weekday() if time else -1 for time in times])
     for number, day in enumerate(DAYS):
         others = (Condition("day", "made_at", "is not", day),)
-        yield _Column((Condition("day", "made_at", "is", day),), others, days == number, timed)
+        yield Column((Condition("day", "made_at", "is", day),), others, days == number, timed)
 
 
-def _words(outcomes: Sequence[Outcome]) -> Iterator[_Column]:
+def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
     """Words of the reasoning, among the outcomes that have one from before the result."""
     texts = ["" if is_report(o) else o.decision.reasoning.strip() for o in outcomes]
     reasoned = np.array([bool(text) for text in texts])
@@ -223,7 +293,7 @@ def _words(outcomes: Sequence[Outcome]) -> Iterator[_Column]:
             holds = np.zeros(len(outcomes), dtype=bool)
             holds[places[term]] = True
             absent = (Condition("word", "reasoning", "does not mention", term),)
-            yield _Column(
+            yield Column(
                 (Condition("word", "reasoning", "mentions", term),), absent, holds, reasoned
             )
 
@@ -242,7 +312,7 @@ def _pairs(outcomes: Sequence[Outcome]) -> Antecedents:
     return Antecedents(rules, [None] * len(rules), holds, parts.recorded[a] & parts.recorded[b])
 
 
-def _pairable(outcomes: Sequence[Outcome]) -> list[_Column]:
+def _pairable(outcomes: Sequence[Outcome]) -> list[Column]:
     """Values, and numbers cut in quarters; of too many those that divide the outcomes best."""
     columns = [c for kind, key, names in _names(outcomes) for c in _values(kind, key, names)]
     for kind, key, numbers in _numbers(outcomes):
@@ -258,7 +328,7 @@ def _pairable(outcomes: Sequence[Outcome]) -> list[_Column]:
 # ── columns that say the same ────────────────────────────────────────────────────────
 
 
-def _stacked(columns: Sequence[_Column], count: int) -> Antecedents:
+def _stacked(columns: Sequence[Column], count: int) -> Antecedents:
     shape = (len(columns), count)
     return Antecedents(
         [column.rule for column in columns],

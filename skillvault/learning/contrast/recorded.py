@@ -6,6 +6,7 @@ from skillvault.model.conditions import Condition
 from skillvault.model.records import Outcome, Scalar
 from skillvault.model.text.text import terms
 
+STRATA = ("client", "model", "branch")  # compared within, never a condition
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -43,8 +44,8 @@ def _recorded(condition: Condition, outcome: Outcome) -> Scalar | frozenset[str]
         value = spelled(outcome.context.get(condition.key))
         named = condition.op in ("is", "is not")
         return None if value is None or is_number(value) == named else value
-    if condition.kind == "target":
-        return spelled(decision.target)
+    if condition.kind in ("target", "agent"):
+        return spelled(decision.target if condition.kind == "target" else outcome.source.agent)
     if condition.kind == "number":
         return outcome.result.entry_value
     if condition.kind == "word":

@@ -4,7 +4,8 @@ A value of the set of outcomes alone. Nothing here speaks: a rule is conditions 
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from hashlib import sha256, shake_256
 from itertools import chain
@@ -20,10 +21,10 @@ from skillvault.learning.contrast.antecedents import (
     generality,
 )
 from skillvault.learning.contrast.episodes import episodes_of
-from skillvault.learning.contrast.recorded import is_met
+from skillvault.learning.contrast.recorded import STRATA, is_met
 from skillvault.model.conditions import Condition, Separation
 from skillvault.model.policy import EvaluatePolicy
-from skillvault.model.records import Outcome
+from skillvault.model.records import Outcome, Scalar
 
 Truth = NDArray[np.bool_]
 Figures = NDArray[np.floating[Any]]
@@ -104,7 +105,7 @@ def ring_shifts(strata: Places, seed: bytes) -> Places:
 
 def centred_within(holds: Truth, recorded: Truth, strata: Places) -> Figures:
     """(columns x outcomes) less the share of each stratum that meets it; 0 where not recorded."""
-    member = _membership(strata)
+    member = membership(strata)
     met, of = (values.astype(np.float32) @ member for values in (holds, recorded))
     shares = met / np.maximum(of, 1)
     return np.where(recorded, holds - shares[:, strata_places(strata)], 0).astype(np.float32)
@@ -115,8 +116,20 @@ def strata_places(strata: Places) -> Places:
     return np.unique(strata, return_inverse=True)[1].ravel()
 
 
-def _membership(strata: Places) -> Figures:
+def strata_of(names: Sequence[tuple[Scalar, ...]]) -> Places:
+    """Return the stratum of each that is named so; what is rare is one stratum with all such."""
+    counts = Counter(names)
+    return enumerated([name if counts[name] >= _FEWEST_OF_STRATUM else () for name in names])
 
+
+def enumerated(names: Sequence[Hashable]) -> Places:
+    """Return names as numbers, from 0 in the order in which they come first."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], dtype=np.intp)
+
+
+def membership(strata: Places) -> Figures:
+    """Return (outcomes x strata) 1 where an outcome is of a stratum, else 0."""
     places = strata_places(strata)
     member: Figures = (places[:, None] == np.arange(places.max() + 1)).astype(np.float32)
     return member
@@ -124,7 +137,7 @@ def _membership(strata: Places) -> Figures:
 
 def _statistics(centred: Figures, results: Truth, strata: Places) -> Figures:
     """(shifts x columns) standard errors that a column's share in the results is from chance."""
-    member = _membership(strata)
+    member = membership(strata)
     sizes = member.sum(axis=0)
     share = (results[0] @ member) / sizes
     spread = sizes * share * (1 - share) / np.maximum(sizes - 1, 1)
@@ -144,6 +157,7 @@ BESIDE_CAUSE = 3.29  # of a pair's part beside one that separates by itself: it 
 DIFFERS = 1.28  # standard errors between the halves of the time
 FEWEST_LATELY = 3
 _ROUNDING = 1e-9
+_FEWEST_OF_STRATUM = 3
 _MOSTLY = 0.5  # of a condition's variance, from which on it is the sessions' and not the decisions'
 _CUTS = ("at least", "below", "between", "outside")
 
@@ -159,7 +173,7 @@ class _Effect(NamedTuple):
 _NO_EFFECT = _Effect(0.0, math.inf, 0.0)
 
 
-class _Unexplained(NamedTuple):
+class Unexplained(NamedTuple):
     """A rule that chance does not explain."""
 
     rule: Rule
@@ -176,7 +190,7 @@ class _Unexplained(NamedTuple):
         return (self.rule[0].kind == "word", -round(self.statistic, 4), generality(self.rule))
 
 
-class _Decisions(NamedTuple):
+class Decisions(NamedTuple):
     """The outcomes that are compared, in the order of time."""
 
     outcomes: Sequence[Outcome]
@@ -209,13 +223,12 @@ def separations(
 
 def _decisions_of(
     outcomes: Sequence[Outcome], results: Mapping[str, frozenset[str]], rules: EvaluatePolicy
-) -> _Decisions:
+) -> Decisions:
     """The latest outcomes, and the results that enough of them have, or have not."""
     by_id = {outcome.id: outcome for outcome in outcomes}
     latest = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
     episodes = np.array(episodes_of(latest, rules.episode_minutes), dtype=np.intp)
-    agents = sorted({outcome.source.agent or "" for outcome in latest})
-    strata = np.array([agents.index(o.source.agent or "") for o in latest], dtype=np.intp)
+    strata = strata_of([(o.source.agent, *map(o.context.get, STRATA)) for o in latest])
     truths = {name: np.array([o.id in ids for o in latest]) for name, ids in results.items()}
     enough = len(latest) >= FEWEST_OUTCOMES and len(set(episodes.tolist())) >= FEWEST_EPISODES
     testable = {
@@ -223,19 +236,18 @@ def _decisions_of(
         for name, truth in truths.items()
         if enough and FEWEST_RESULTS <= truth.sum() <= len(truth) - FEWEST_RESULTS
     }
-    names = sorted({o.session for o in latest})
-    sessions = np.array([names.index(o.session) for o in latest], dtype=np.intp)
-    return _Decisions(latest, testable, strata, episodes, sessions)
+    sessions = enumerated([o.session for o in latest])
+    return Decisions(latest, testable, strata, episodes, sessions)
 
 
-def _candidate(separating: Separating, conditions: Antecedents, field: _Decisions) -> _Unexplained:
+def _candidate(separating: Separating, conditions: Antecedents, field: Decisions) -> Unexplained:
     column = separating.column
     rule, opposite = conditions.rules[column], conditions.opposites[column]
     holds, recorded = conditions.holds[column], conditions.recorded[column]
     if separating.is_opposite:
         rule, holds = opposite or (), recorded & ~holds
-    z = _effect(holds, recorded, separating.result, field).z
-    return _Unexplained(
+    z = effect_of(holds, recorded, separating.result, field).z
+    return Unexplained(
         rule, holds, recorded, separating.result, separating.statistic, separating.p, z
     )
 
@@ -243,15 +255,15 @@ def _candidate(separating: Separating, conditions: Antecedents, field: _Decision
 # ── which of them are worth telling ──────────────────────────────────────────────────
 
 
-def _independent(candidates: Sequence[_Unexplained], field: _Decisions) -> Iterator[Separation]:
+def _independent(candidates: Sequence[Unexplained], field: Decisions) -> Iterator[Separation]:
     """Those that still separate while the ones before are held fixed."""
-    held: list[_Unexplained] = []
+    held: list[Unexplained] = []
     alone = {_source(c.rule[0]) for c in candidates if len(c.rule) == 1}
     for candidate in sorted(candidates, key=lambda candidate: candidate.order):
         if any(_recuts(candidate.rule, rule.rule) for rule in held):
             continue
         if _adds(candidate, held, field) and _is_whole(candidate, alone, field):
-            yield _separation(candidate, held, field)
+            yield separation_of(candidate, held, field)
             held.append(candidate)
 
 
@@ -266,7 +278,7 @@ def _source(condition: Condition) -> tuple[str, str]:
     return condition.kind, condition.key
 
 
-def _adds(candidate: _Unexplained, held: Sequence[_Unexplained], field: _Decisions) -> bool:
+def _adds(candidate: Unexplained, held: Sequence[Unexplained], field: Decisions) -> bool:
     """Whether a rule separates beside those before it, and whatever a session's results share."""
     strata = field.agents
     for rule in held:
@@ -275,12 +287,12 @@ def _adds(candidate: _Unexplained, held: Sequence[_Unexplained], field: _Decisio
     by_session = field._replace(episodes=field.sessions)
     return (
         candidate.z > ADDS
-        and _effect(holds, recorded, result, by_session).z > _beyond_sessions(candidate, field)
-        and (not held or _effect(holds, recorded, result, field, strata=strata).z > ADDS)
+        and effect_of(holds, recorded, result, by_session).z > _beyond_sessions(candidate, field)
+        and (not held or effect_of(holds, recorded, result, field, strata=strata).z > ADDS)
     )
 
 
-def _beyond_sessions(candidate: _Unexplained, field: _Decisions) -> float:
+def _beyond_sessions(candidate: Unexplained, field: Decisions) -> float:
     """The standard errors to reach: of what sessions have as a whole, as of so few as these.
 
     Student's quantile for the normal one, in its first term (Abramowitz and Stegun 26.7.5).
@@ -295,7 +307,7 @@ def _beyond_sessions(candidate: _Unexplained, field: _Decisions) -> float:
 
 
 def _is_whole(
-    candidate: _Unexplained, alone: AbstractSet[tuple[str, str]], field: _Decisions
+    candidate: Unexplained, alone: AbstractSet[tuple[str, str]], field: Decisions
 ) -> bool:
     """Whether a rule still holds, and of a pair each part, adding to the other.
 
@@ -304,22 +316,22 @@ def _is_whole(
     """
     result = candidate.result
     if len(candidate.rule) == 1:
-        return _still_holds(candidate.holds, candidate.recorded, result, field)
+        return still_holds(candidate.holds, candidate.recorded, result, field)
     for other in candidate.rule:
         among = _truth(other, field) & candidate.recorded
-        adds = _effect(candidate.holds, among, result, field).z
+        adds = effect_of(candidate.holds, among, result, field).z
         if adds < (BESIDE_CAUSE if _source(other) in alone else ADDS):
             return False
-        if not _still_holds(candidate.holds, among, result, field):
+        if not still_holds(candidate.holds, among, result, field):
             return False
     return True
 
 
-def _truth(condition: Condition, field: _Decisions) -> Truth:
+def _truth(condition: Condition, field: Decisions) -> Truth:
     return np.array([is_met(condition, outcome) is True for outcome in field.outcomes])
 
 
-def _still_holds(holds: Truth, recorded: Truth, result: str, field: _Decisions) -> bool:
+def still_holds(holds: Truth, recorded: Truth, result: str, field: Decisions) -> bool:
     """False if the halves of the time differ in a rule, and the later alone does not show it.
 
     Of few cases lately nothing is said.
@@ -327,20 +339,21 @@ def _still_holds(holds: Truth, recorded: Truth, result: str, field: _Decisions) 
     late = _late(field)
     if (holds & late).sum() < FEWEST_LATELY or (recorded & ~holds & late).sum() < FEWEST_LATELY:
         return True
-    earlier = _effect(holds, recorded & ~late, result, field)
-    later = _effect(holds, recorded & late, result, field)
+    earlier = effect_of(holds, recorded & ~late, result, field)
+    later = effect_of(holds, recorded & late, result, field)
     apart = math.hypot(earlier.error, later.error) * DIFFERS
     differs = abs(earlier.difference - later.difference) > apart
     return later.difference > 0 and not (differs and later.z < ADDS)
 
 
-def _late(field: _Decisions) -> Truth:
+def _late(field: Decisions) -> Truth:
     return np.arange(len(field.outcomes)) >= len(field.outcomes) // 2
 
 
-def _separation(
-    candidate: _Unexplained, held: Sequence[_Unexplained], field: _Decisions
+def separation_of(
+    candidate: Unexplained, held: Sequence[Unexplained], field: Decisions
 ) -> Separation:
+    """Return a rule with its counts."""
     result, late = field.results[candidate.result], _late(field)
     met, other = candidate.holds, candidate.recorded & ~candidate.holds
     lately = _tally(met & late, result)
@@ -364,11 +377,11 @@ def _tally(holds: Truth, result: Truth) -> tuple[int, int]:
     return int((holds & result).sum()), int(holds.sum())
 
 
-def _effect(
+def effect_of(
     holds: Truth,
     among: Truth,
     result: str,
-    field: _Decisions,
+    field: Decisions,
     *,
     strata: Places | None = None,
 ) -> _Effect:

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from msgspec.structs import replace
 
-from skillvault.learning.account.insight import insights_of
+from skillvault.learning.tries.insight import insights_of
 from skillvault.model.brief import Case, InsightText, Spent, Verdict, billed
 from skillvault.model.change import INTAKE, Change
 from skillvault.model.policy import Policy
@@ -76,6 +76,7 @@ def evaluation_of(
         better_approach=insight.better_approach if insight else None,
         repeats=insight.repeats if insight else None,
         contradicts=insight.contradicts if insight else None,
+        unlike=insight.unlike if insight else (),
         slug=insight.slug if insight else None,
         judge_was_right=was_right(verdict, outcome),
     )

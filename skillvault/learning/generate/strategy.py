@@ -15,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import sections
-from skillvault.learning.account.insight import insights_of
 from skillvault.learning.account.rules import outliers
 from skillvault.learning.account.significance import is_graded
 from skillvault.learning.contrast.episodes import in_words
@@ -43,9 +42,10 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
     many as a strategy looks at: of each so many (`strategy_every`) none is read before all are
     there, and `unread` are the later ones. `linked` are the evaluations that a strategy was made of
     already; `skill` is what has the strategy's name, `path` where it stands (None for both: nothing
-    has it). `expired`: the step expire was the last to touch it. `waits`: too few are new to look
-    at them again. `is_recounted`: one of those it was made of counts no more. `made_at` is when it
-    is made, if that is not the time of its latest outcome.
+    has it). `expired`: the step expire was the last to touch it; `left`: the program archived it as
+    nothing was left to say. `waits`: too few are new to look at them again. `rates_alone`: base
+    rates are told where there is nothing else. `is_recounted`: one of those it was made of counts
+    no more. `made_at` is when it is made, if that is not the time of its latest outcome.
     """
 
     domain: str
@@ -55,8 +55,10 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
     skill: Skill | None = None
     path: str | None = None
     expired: bool = False
+    left: bool = False
     rejection: Rejection | None = None
     waits: bool = False
+    rates_alone: bool = False
     is_recounted: bool = False
     made_at: datetime | None = None
 
@@ -120,7 +122,8 @@ def _why_kept(material: StrategyMaterial, clock: datetime, policy: Policy) -> st
         return f"{path} is not the program's own (origin {skill.origin}, kind {skill.kind})"
     if skill.status == "pinned":
         return f"{path} is pinned: it stays as it is"
-    if path.startswith("archive/") and not (material.expired and _is_over(skill, clock, policy)):
+    is_ours = material.left or (material.expired and _is_over(skill, clock, policy))
+    if path.startswith("archive/") and not is_ours:
         return f"{path} was put away; `skillvault skill restore {material.name}` brings it back"
     return None
 
@@ -134,7 +137,7 @@ def _is_over(skill: Skill, clock: datetime, policy: Policy) -> bool:
 
 
 def period_of(
-    domain: str,
+    material: StrategyMaterial,
     outcomes: Sequence[Outcome],
     evaluations: Mapping[str, Evaluation],
     *,
@@ -142,7 +145,7 @@ def period_of(
     policy: Policy,
 ) -> Period:
     """The brief of a strategy from these outcomes, oldest first, and the rules of their actions."""
-    graded = is_graded(outcomes)
+    graded, domain = is_graded(outcomes), material.domain
     heading = policy.generate.context_headings.get(domain, GRADED if graded else UNGRADED)
     return Period(
         domain=domain,
@@ -153,7 +156,7 @@ def period_of(
         rules=rules,
         episodes=in_words(outcomes, policy.evaluate.episode_minutes),
         outliers=tuple(_outliers(outcomes)),
-        insights={o.id: insights_of(o) for o in outcomes},
+        rates_alone=material.rates_alone,
     )
 
 

@@ -1,6 +1,6 @@
-"""generate: a subject's warning and its pattern, one of each at most, made of its account.
+"""generate: the guide of an action, the warning and the pattern of a subject, of their accounts.
 
-Who has one already is `refresh`'s to see to.
+Where one is there already, `refresh` writes it anew.
 """
 
 from collections.abc import Callable, Iterable
@@ -10,7 +10,9 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning.account.account import calls_for_skill, digest, shown_by
+from skillvault.learning.account.evidence import to_text
+from skillvault.learning.account.sentences import labels_of, tried_line
+from skillvault.learning.account.statements import calls_for_skill, digest, shown_by, tries_of
 from skillvault.learning.contrast.episodes import in_words
 from skillvault.learning.length import STATEMENTS, References, part_of, within
 from skillvault.learning.naming import is_strategy, subject_key, subject_names
@@ -18,13 +20,24 @@ from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change, skill_series
 from skillvault.model.policy import Policy
-from skillvault.model.records import Evaluation, Link, Outcome, Ref, Skill, link_of, stamp
-from skillvault.model.text.text import count_of, inert, listed, shorten, slug, trimmed
+from skillvault.model.records import (
+    Evaluation,
+    Link,
+    Outcome,
+    Ref,
+    Skill,
+    Subject,
+    link_of,
+    stamp,
+)
+from skillvault.model.skill_evidence import EVIDENCE, TRIED
+from skillvault.model.text.text import count_of, how_many, inert, listed, shorten, slug, trimmed
 
 STEP = "generate"
+_TAGS = 16
 
 State = Literal[
-    "due", "waiting", "done", "counted", "unread", "silent", "between", "not new", "merged",
+    "due", "waiting", "done", "counted", "unread", "older", "silent", "between", "not new",
     "put away", "over", "rejected", "retracted",
 ]  # fmt: skip
 
@@ -32,16 +45,14 @@ State = Literal[
 class Present(Struct, frozen=True, kw_only=True):
     """What there is of a subject's skill of one kind.
 
-    `skill` stands on `shelf`. `group`: it is told as part of this one, with other subjects. `more`
-    are living ones of the same subject and kind from before there was but one. `linked` are the
-    evaluations that it rests on. `put_away`: who archived it, if that is
-    not undone by itself. `rejection`: one was made and taken away. `unreadable`: where one stands
-    that cannot be read. `clock`: the domain's time.
+    `skill` stands on `shelf`. `more` are living ones of the same subject and kind that single
+    outcomes made. `linked` are the evaluations that it rests on. `put_away`: who archived it, if
+    that is not undone by itself. `rejection`: one was made and taken away. `unreadable`: where one
+    stands that cannot be read. `clock`: the domain's time.
     """
 
     skill: Skill | None = None
     shelf: str = ""
-    group: str | None = None
     more: tuple[str, ...] = ()
     linked: frozenset[str] = frozenset()
     put_away: str | None = None
@@ -51,14 +62,14 @@ class Present(Struct, frozen=True, kw_only=True):
 
 
 class Standing(Struct, frozen=True):
-    """Where a subject stands with its warning or pattern, and why."""
+    """Where an account stands with its skill of one kind, and why."""
 
     state: State
     reason: str
 
 
 def standing(findings: Findings, present: Present, policy: Policy) -> Standing:
-    """Whether a skill is due for a subject; else why not."""
+    """Return whether a skill of an account is due, or why not."""
     if (there := _there(present)) is not None:
         return there
     if present.unreadable:
@@ -67,8 +78,10 @@ def standing(findings: Findings, present: Present, policy: Policy) -> Standing:
         )
     if not findings.significant:
         return Standing("between", _not_significant(findings, policy))
-    if not calls_for_skill(findings, policy):
-        return Standing("silent", "nothing that its outcomes say would change a decision")
+    if not calls_for_skill(findings):
+        alone = "it says neither what was done nor what to do; a guide needs two such"
+        several = "nothing that its outcomes say would change a decision"
+        return Standing("silent", alone if findings.kind == "guide" else several)
     if is_over(findings, present, policy):
         return Standing(
             "over", f"its time would have ended on {(expiry_of(findings, policy) or '')[:10]}"
@@ -80,8 +93,6 @@ def _there(present: Present) -> Standing | None:
     """What there is or was of a subject's skill; None for nothing."""
     if present.rejection:
         return Standing("rejected", present.rejection.sentence)
-    if present.group:
-        return Standing("merged", f"other subjects say the same, told as {present.group}")
     if present.skill is None:
         return None
     if present.put_away:
@@ -96,8 +107,7 @@ def _not_significant(findings: Findings, policy: Policy) -> str:
     rules = policy.generate
     bound = rules.warning_below if findings.kind == "warning" else rules.pattern_above
     beyond = "below" if findings.kind == "warning" else "above"
-    ungraded = "a failure" if findings.kind == "warning" else "a success after a failure"
-    return f"a {findings.kind} needs {ungraded}, or a score {beyond} {bound * 100:+.6g} %"
+    return f"a {findings.kind} needs a score {beyond} {bound * 100:+.6g} %"
 
 
 def makes_skill(link: Link) -> bool:
@@ -107,8 +117,21 @@ def makes_skill(link: Link) -> bool:
 
 def _counted(findings: Findings) -> str:
     outcomes = findings.account.outcomes
-    noun = {"warning": "failures or losses", "pattern": "successes or gains"}[findings.kind]
-    return f"{count_of(len(findings.significant), len(outcomes))} outcomes are {noun} that teach"
+    if findings.kind not in _NOUNS:
+        return how_many(len(outcomes), "outcome")
+    noun = _NOUNS[findings.kind]
+    return f"{count_of(len(findings.significant), len(outcomes))} outcomes are {noun}"
+
+
+_NOUNS = {"warning": "failures or losses", "pattern": "successes or gains"}
+
+
+def skill_subject(findings: Findings) -> Subject:
+    """Return what a skill is about: a guide its action, an evolved skill its domain."""
+    first = findings.account.outcomes[0]
+    if findings.kind == "evolved":
+        return first.domain, "", None
+    return first.subject if findings.kind != "guide" else (*first.subject[:2], None)
 
 
 # ── the change ───────────────────────────────────────────────────────────────────────
@@ -119,13 +142,14 @@ def skill_change(
 ) -> Change:
     """The commit that adds a subject's skill, with its links."""
     first = findings.account.outcomes[0]
-    names = subject_names(findings.kind, first.subject, first.trust)
+    subject = skill_subject(findings)
+    names = subject_names(findings.kind, subject, first.trust)
     name = next(name for name in names if not taken(name))
     at = made_at(findings)
     text = skill_text(findings, draft, policy)
     skill = replace(
         new_skill(findings, draft, text, name=name, at=at, policy=policy),
-        subject=subject_key(first.subject),
+        subject=subject_key(subject),
         account=digest(findings),
     )
     return addition(findings, skill, text, sources=shown_by(findings), at=at)
@@ -146,7 +170,7 @@ def new_skill(
         name=name,
         description=shorten(draft.description, 1024),
         body=text.body,
-        tags=outcome_tags(first),
+        tags=skill_tags(findings),
         kind=findings.kind,
         domain=first.domain,
         status="testing" if first.trust == "local" else "proposed",
@@ -210,9 +234,11 @@ def expiry_after(at: datetime, days: int) -> str:
     return stamp(at + timedelta(days=days))
 
 
-def outcome_tags(outcome: Outcome) -> tuple[str, ...]:
-    """The slugs of what an outcome is about."""
-    return tuple(dict.fromkeys(filter(None, map(slug, filter(None, outcome.subject)))))
+def skill_tags(findings: Findings) -> tuple[str, ...]:
+    """Return the slugs of the domain, the actions and the targets of a skill."""
+    subjects = [outcome.subject for outcome in findings.account.outcomes]
+    parts = [part for place in range(3) for subject in subjects if (part := subject[place])]
+    return tuple(dict.fromkeys(filter(None, map(slug, parts))))[:_TAGS]
 
 
 class ComposedText(Struct, frozen=True):
@@ -225,20 +251,42 @@ class ComposedText(Struct, frozen=True):
 def skill_text(
     findings: Findings, draft: Draft, policy: Policy, references: References | None = None
 ) -> ComposedText:
-    """The text within its length; the rest goes to a file, beside those that are there."""
-    account = findings.account
+    """Return the text within its length and the files beside it, next to those that are there.
+
+    What has no room goes to a file; another says which outcomes stand behind each statement, and
+    of a guide one has every try in a line.
+    """
+    account, files = findings.account, references or References()
     last, count = account.outcomes[-1], len(account.outcomes)
-    of = f"{count} outcome{'s' * (count > 1)}"
+    of = how_many(count, "outcome")
     of += in_words(account.outcomes, policy.evaluate.episode_minutes)
-    limit = policy.generate.max_tokens
-    most, file = part_of(limit), (references or References()).free(STATEMENTS)
+    limit = policy.generate.length(findings.kind)
+    most, file = part_of(limit), files.free(STATEMENTS)
     header = [
-        f"*{trimmed(subject_words(last), most)}, as of {of}, {last.occurred_at:%Y-%m-%d}*",
+        f"*{trimmed(about_words(findings), most)}, as of {of}, {last.occurred_at:%Y-%m-%d}*",
         f"*Domain: {last.domain}*",
     ]
     title = f"# {findings.kind.capitalize()}: {trimmed(draft.title, most)}"
     body, rest = within([title, "\n".join(header)], draft.sections, limit, file)
-    return ComposedText(body, {file: rest} if rest else {})
+    texts = {EVIDENCE: to_text(findings), **({file: rest} if rest else {})}
+    if findings.kind == "guide":
+        texts[TRIED] = tried_text(findings)
+    return ComposedText(body, texts)
+
+
+def about_words(findings: Findings) -> str:
+    """Return what a skill is about, in words: `open_long on SOL-PERP`."""
+    domain, action, target = skill_subject(findings)
+    names = [inert(name, 60) for name in (action, target) if name]
+    return listed(names, last="on") or domain
+
+
+def tried_text(findings: Findings) -> str:
+    """Return every try of a guide in a line, the latest first."""
+    tries = tries_of(findings.account)
+    labels = labels_of(tries, findings.account.tasks)
+    lines = [f"- {tried_line(attempt, labels)}" for attempt in reversed(tries)]
+    return "\n".join(["# Tried", "", *lines]) + "\n"
 
 
 def placed(name: str, shelf: str, files: dict[str, str]) -> tuple[tuple[str, bytes], ...]:
@@ -252,7 +300,7 @@ def skill_reason(findings: Findings) -> str:
     """Of what a skill is made."""
     outcomes = findings.account.outcomes
     days = dict.fromkeys(f"{o.occurred_at:%Y-%m-%d}" for o in (outcomes[0], outcomes[-1]))
-    lines = [f"{subject_words(outcomes[0])}: {_counted(findings)}, {' to '.join(days)}."]
+    lines = [f"{about_words(findings)}: {_counted(findings)}, {' to '.join(days)}."]
     evaluations = [account_evaluation(findings, outcome) for outcome in findings.significant]
     return "\n".join([*lines, *(e.key_insight or "" for e in evaluations[-1:] if e)])
 
@@ -270,6 +318,6 @@ def judges_of(findings: Findings) -> str | None:
 
 
 def subject_words(outcome: Outcome) -> str:
-    """What an outcome is about: `open_long on SOL-PERP`."""
+    """Return what an outcome is about: `open_long on SOL-PERP`."""
     names = [outcome.decision.action, outcome.decision.target]
     return listed([inert(name, 60) for name in names if name], last="on")

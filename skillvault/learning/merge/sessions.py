@@ -4,7 +4,7 @@ What stood for one session alone goes to archive/. Nothing that a person changed
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
 
@@ -16,13 +16,22 @@ from skillvault.learning.distill.skill import composed, excerpt_of, tags_of
 from skillvault.learning.expire import key_edits
 from skillvault.learning.generate.warning_pattern import expiry_after, placed
 from skillvault.learning.length import References
-from skillvault.learning.merge.groups import STEP
 from skillvault.learning.naming import free_name
+from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft
 from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.model.policy import Policy
 from skillvault.model.records import Link, Ref, Session, Skill, link_of, stamp
 from skillvault.model.text.text import shorten, slug
+
+STEP = "merge"
+
+
+def rejected(
+    sources: Collection[str], sets: Iterable[tuple[frozenset[str], Rejection]]
+) -> Rejection | None:
+    """Return the rejection of a merge that two of these sources were part of."""
+    return next((why for members, why in sets if len(members.intersection(sources)) > 1), None)
 
 
 class SessionMerging(Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ DEPENDS_ON = (
         when=(
             When("outcome"),
             When("evaluation"),
-            When("link", types=_WEIGHED, along=(Source("evaluation"),)),
+            When("link", types=_WEIGHED, along=(Source("evaluation", to="fact"),)),
             When("fact", along=(LinkedFrom("evaluation"),)),
             *_SAID_OTHERWISE,
         ),

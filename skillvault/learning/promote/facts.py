@@ -14,6 +14,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from skillvault.learning.naming import is_general
+from skillvault.learning.promote.evidence import is_contested
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.rules import Rules
 from skillvault.model.change import Change
@@ -154,8 +155,6 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     `taken_away` are the evaluations whose fact a person took away. `support` gives the
     evaluations that made or repeat a fact, in the order of their ids, `sessions_of` the sessions
     of the outcomes behind some facts, or enough of them to decide. `clock` is a domain's time.
-    `by_arrival` puts evaluations into the order in which they came, those that came together in
-    one; it is there if something was taken back, and decides what stands without it.
     """
 
     outcomes: Mapping[str, Outcome]
@@ -170,7 +169,6 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     counts: FactCounts
     clock: Callable[[str], datetime | None]
     rules: Rules
-    by_arrival: Callable[[Collection[str]], Sequence[Collection[str]]] | None = None
 
     @cached_property
     def texts_by_domain(self) -> "dict[str, DomainTexts]":
@@ -185,10 +183,13 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
         return {link.source.id: link for link in supports if link.target.kind == "fact"}
 
     @cached_property
-    def promoted(self) -> frozenset[str]:
-        """The evaluations that made a fact."""
-        links = (link for link in self.links.values() if link.type == "promoted")
-        return frozenset(link.source.id for link in links if link.target.kind == "fact")
+    def promoted(self) -> dict[str, list[str]]:
+        """The evaluations that made a fact -> what they made."""
+        makers: dict[str, list[str]] = defaultdict(list)
+        for link in self.links.values():
+            if link.type == "promoted" and link.target.kind == "fact":
+                makers[link.source.id].append(link.target.id)
+        return makers
 
     @cached_property
     def superseded(self) -> dict[str, str]:
@@ -203,7 +204,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def contested(self) -> frozenset[str]:
-        """The facts that have as much against them as for them; a person's word is one for."""
+        """The facts that are not told, as the runs against them weigh too much."""
         if not self.rules.weighs:
             return frozenset()
         facts = {fact.id: fact for fact in self.current_facts}
@@ -212,7 +213,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
         return frozenset(
             name
             for name, count in against.items()
-            if count >= runs.get(name, 0) + (facts[name].kind == "human")
+            if is_contested(facts[name], runs.get(name, 0), count)
         )
 
     @cached_property
@@ -264,15 +265,6 @@ def strength(evaluation: Evaluation, rules: PromotePolicy) -> float:
     quality = evaluation.quality_score
     as_it_is = evaluation.was_good_decision or rules.gate == "quality"
     return quality if as_it_is else 1 - quality
-
-
-def fact_id(evaluation: Evaluation) -> str:
-    """The id of the fact that an evaluation makes: its slug or first words, and its source."""
-    tail = sha256(str(Ref("evaluation", evaluation.id)).encode()).hexdigest()[:6]
-    # A text in another script has no slug; the domain still says what it is about.
-    words_of = evaluation.slug or evaluation.key_insight or ""
-    about = slug(words_of, limit=48) or slug(evaluation.domain, limit=48)
-    return f"{about}-{tail}"
 
 
 def insight_state(

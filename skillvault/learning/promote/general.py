@@ -12,14 +12,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import sections
-from skillvault.learning.account.causes import own_values
-from skillvault.learning.account.insight import insights_of
 from skillvault.learning.account.reading import last_point
 from skillvault.learning.expire import key_edits
 from skillvault.learning.gate import home_of
 from skillvault.learning.naming import general_name
 from skillvault.learning.promote.facts import STEP, PromotionMaterial, PromotionState, statement_of
 from skillvault.learning.rejection import GENERAL, Rejection
+from skillvault.learning.tries.causes import own_values
+from skillvault.learning.tries.insight import insights_of
 from skillvault.model.brief import Draft, Recurrence
 from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.model.policy import Policy, PromotePolicy

@@ -18,6 +18,7 @@ from skillvault.learning import sections
 from skillvault.learning.account.reading import last_point
 from skillvault.learning.expire import key_edits
 from skillvault.learning.gate import archive_change, home_of
+from skillvault.learning.promote.evidence import told_text
 from skillvault.learning.promote.facts import (
     STEP,
     PromotionMaterial,
@@ -185,12 +186,7 @@ def _says_otherwise(skill: Skill, digest: str | None) -> bool:
 
 def _reading(facts: Sequence[Fact], material: PromotionMaterial) -> "_Reading":
     """What a skill of these facts tells of; of what persons wrote, when they did."""
-    names = [fact.id for fact in facts]
-    supporters = material.counts.supporters(names)
-    opponents = set(material.counts.opponents(names)).difference(supporters)
-    runs = sorted({*supporters, *opponents})
-    runs = runs[: last_point(len(runs))]
-    read = tuple(run for run in runs if run not in opponents)
+    read, runs = _counted_runs([fact.id for fact in facts], material)
     against = len(runs) - len(read)
     last = read[-1] if read else ""
     outcome = material.outcomes.get(last)
@@ -202,6 +198,16 @@ def _reading(facts: Sequence[Fact], material: PromotionMaterial) -> "_Reading":
         ended=outcome.occurred_at if outcome else max(written, default=None),
         digest=sha256("\n".join(lines).encode()).hexdigest()[:12],
     )
+
+
+def _counted_runs(
+    facts: Sequence[str], material: PromotionMaterial
+) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The runs for facts up to a reading point, in the order of time, and all runs up to it."""
+    supporters = set(material.counts.supporters(facts))
+    runs = sorted(supporters.union(material.counts.opponents(facts)))
+    runs = runs[: last_point(len(runs))]
+    return tuple(run for run in runs if run in supporters), frozenset(runs)
 
 
 class _Reading(NamedTuple):
@@ -335,11 +341,25 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
         kind=pattern.kind,
         domain=pattern.facts[0].domain,
         theme=_plain(theme(texts)),
-        facts=pattern.facts,
+        facts=_told_facts(pattern, material),
         evaluations=tuple(unique[key] for key in sorted(unique)),
         outcomes={key: material.outcomes[key] for key in unique if key in material.outcomes},
         against=pattern.against,
     )
+
+
+def _told_facts(pattern: Pattern, material: PromotionMaterial) -> tuple[Fact, ...]:
+    """The facts with their counts, as of what the skill tells of."""
+    if pattern.digest is None:
+        return pattern.facts
+    _, runs = _counted_runs([fact.id for fact in pattern.facts], material)
+    facts: list[Fact] = []
+    for fact in pattern.facts:
+        sides = (material.counts.supporters([fact.id]), material.counts.opponents([fact.id]))
+        supporters, opponents = (len(runs.intersection(side)) for side in sides)
+        text = told_text(fact, supporters, opponents, is_counted=len(pattern.facts) > 1)
+        facts.append(replace(fact, text=text))
+    return tuple(facts)
 
 
 def _plain(shared_theme: str) -> str:

@@ -54,7 +54,8 @@ class About(NamedTuple):
 class Slot(Struct, frozen=True):
     """A skill that has a place in an answer; a pinned one is given whole whatever its length.
 
-    `actions` are what it is about, None for all actions of its domain.
+    `actions` are what it is about, None for all actions of its domain. `is_cut`: the body is what
+    of the text fits the task. `by_lines`: each of its lines says something by itself.
     """
 
     name: str
@@ -62,6 +63,8 @@ class Slot(Struct, frozen=True):
     about: About
     actions: frozenset[Action] | None = None
     pinned: bool = False
+    is_cut: bool = False
+    by_lines: bool = False
 
 
 class Given(Struct, frozen=True):
@@ -151,9 +154,11 @@ def given(
             continue
         texts_left -= 1
         rest = room - tokens(part) - _around(slot)
-        how: How = "whole" if part == slot.body else "part"
+        how: How = "whole" if part == slot.body and not slot.is_cut else "part"
         if how == "part":
-            rest, texts_left = rest - _REST, 0
+            rest -= _REST
+        if part != slot.body:
+            texts_left = 0
         disclosed.append(Given(how, description, part, slot.about.path))
     return disclosed
 
@@ -192,12 +197,11 @@ def without_names(text: str, names: Iterable[str]) -> str:
 
 def first_sections(body: str, room: float) -> str:
     """As many sections of a text, from the first, as fit; of the first itself its first blocks."""
-    whole = _while_fitting([section.text for section in markdown.sections(body)], room)
-    blocks = whole or _while_fitting(markdown.blocks(body), room)
-    # A title alone tells nothing of what the skill says.
-    if len(markdown.statements(blocks)) == 0:
-        return trimmed(body, int(room))
-    return blocks.rstrip()
+    for parts in ([section.text for section in markdown.sections(body)], markdown.blocks(body)):
+        text = _while_fitting(parts, room)
+        if markdown.statements(text):  # a title alone tells nothing of what the skill says
+            return text.rstrip()
+    return trimmed(body, int(room))
 
 
 def _part(slot: Slot, room: float, *, is_first: bool) -> str | None:
@@ -206,8 +210,16 @@ def _part(slot: Slot, room: float, *, is_first: bool) -> str | None:
     if slot.pinned or tokens(slot.body) <= room:
         return slot.body
     if is_first and room - _REST >= _LEAST:
-        return first_sections(slot.body, room - _REST)
+        return (_first_lines if slot.by_lines else first_sections)(slot.body, room - _REST)
     return None
+
+
+def _first_lines(excerpt: str, room: float) -> str:
+    """Return as many lines of a guide as fit, and no heading at its end."""
+    lines = _while_fitting(excerpt.splitlines(keepends=True), room).splitlines()
+    while lines and not lines[-1].startswith("- "):
+        lines.pop()
+    return "\n".join(lines) or first_sections(excerpt, room)
 
 
 def _while_fitting(parts: Sequence[str], room: float) -> str:

@@ -11,9 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from heapq import heapify, heappop
 from itertools import chain, islice
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-import msgspec
 from msgspec import Struct, field
 
 from skillvault.learning.effect.verdict import (
@@ -27,6 +26,7 @@ from skillvault.learning.recommend import disclosure, shelf
 from skillvault.learning.recommend.disclosure import About, Given, How
 from skillvault.learning.recommend.duplicates import says_same
 from skillvault.learning.recommend.facts import Action, FactHit, ServedFact
+from skillvault.learning.recommend.lines import omits_lines
 from skillvault.learning.recommend.relevance import Match, Weighing
 from skillvault.learning.recommend.relevance import relevance as relevance  # noqa: PLC0414 (named here by the rules)
 from skillvault.learning.rules import Rules
@@ -154,12 +154,14 @@ class Background(Struct, frozen=True):
     """What else is known of the skills and of the task.
 
     `about` gives description and path by name; `actions` what skills that answer the task are
-    about; `leads` the place of those about the very action that is asked for, 0 first.
+    about; `leads` the place of those about the very action that is asked for, 0 first. `excerpts`
+    are what of guides fits the task.
     """
 
     about: Callable[[str], About] = lambda _: About()
     actions: Mapping[str, frozenset[Action]] = field(default_factory=dict)
     leads: Mapping[str, int] = field(default_factory=dict)
+    excerpts: Mapping[str, str] = field(default_factory=dict)
     facts: Sequence[FactHit] = ()
 
 
@@ -272,18 +274,6 @@ def by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candidate]:
 def empty(query: Query, near_domain: str) -> Selection:
     """The answer for a domain that the vault does not know; `near_domain` is one like it, or ""."""
     return Selection(query.domain, query.decision, [], [], 0, 0, 0, 0, near_domain=near_domain)
-
-
-def plain(answer: Selection) -> dict[str, Any]:
-    """The answer as its JSON."""
-    plain_answer: dict[str, Any] = msgspec.to_builtins(answer)
-    del plain_answer["over_budget"]
-    for key in ("near_domain", "unknown_context"):
-        if not plain_answer[key] and plain_answer[key] != "":
-            del plain_answer[key]
-    for withheld in plain_answer["withheld"]:
-        del withheld["blob"]
-    return plain_answer
 
 
 # ── who is asked, who is left ────────────────────────────────────────────────────────
@@ -423,6 +413,8 @@ class _Chosen(NamedTuple):
 def _chosen(order: Iterator[_Weighed], pins: Mapping[str, int], asking: _Asking) -> _Chosen:
     """The best of the order within limit and budget; takes no more of the order than that."""
     places, repeated = _without_repeats(order, pins, asking)
+    places, guided = _without_guided(places, pins, asking.background)
+    repeated += guided
     shown: list[_Weighed] = []
     held_out: list[Candidate] = []
     withheld: list[Withheld] = []
@@ -451,17 +443,39 @@ def _without_repeats(
     repeated: list[Withheld] = []
     while len(places) < limit and (weighed := next(order, None)) is not None:
         name = weighed.name
-        is_same = (says_same(read(name), read(other.name)) for other in places[:_COMPARED])
-        twin = next((place for place, is_twin in enumerate(is_same) if is_twin), None)
-        if twin is None or name in pins:
+        is_guide = weighed.candidate.kind == "guide"  # which `_without_guided` compares
+        others = [one for one in places[:_COMPARED] if is_guide == (one.candidate.kind == "guide")]
+        is_same = (says_same(read(name), read(other.name)) for other in others)
+        other = next((o for o, is_twin in zip(others, is_same, strict=True) if is_twin), None)
+        if other is None or name in pins:
             places.append(weighed)
             continue
-        other = places[twin]
         if other.name not in pins and _uses(weighed) > _uses(other):
-            places[twin], weighed = weighed, other
-        detail = f"same as {places[twin].name}"
+            places[places.index(other)], weighed, other = weighed, other, weighed
+        detail = f"same as {other.name}"
         repeated.append(Withheld(weighed.name, "same", detail, weighed.candidate.blob))
     return places, repeated
+
+
+def _without_guided(
+    places: Sequence[_Weighed], pins: Mapping[str, int], background: Background
+) -> tuple[list[_Weighed], list[Withheld]]:
+    """Return (the places, those of warnings and patterns whose action a guide there tells)."""
+    about = {w.name: _actions(background, w.candidate) or frozenset() for w in places}
+    guides = {
+        action: w.name for w in places if w.candidate.kind == "guide" for action in about[w.name]
+    }
+
+    def is_told(weighed: _Weighed) -> bool:
+        is_graded = weighed.candidate.kind in ("warning", "pattern") and weighed.name not in pins
+        return is_graded and bool(about[weighed.name]) and about[weighed.name] <= guides.keys()
+
+    told = [
+        Withheld(w.name, "same", f"told by {guides[min(about[w.name])]}", w.candidate.blob)
+        for w in places
+        if is_told(w)
+    ]
+    return [w for w in places if not is_told(w)], told
 
 
 def _uses(weighed: _Weighed) -> float:
@@ -479,15 +493,26 @@ def _disclosed(
     slots = [
         disclosure.Slot(
             w.name,
-            asking.read(w.name),
+            background.excerpts.get(w.name) or asking.read(w.name),
             background.about(w.name),
             _actions(background, w.candidate),
             w.name in pins,
+            is_cut=w.name in background.excerpts
+            and omits_lines(background.excerpts[w.name], asking.read(w.name)),
+            by_lines=w.candidate.kind == "guide",
         )
         for w in shown
     ]
     hidden = {c.name: _actions(background, c) or frozenset() for c in held_out}
     hits = background.facts if asking.weighing.has_task else ()
+    # A guide tells what the facts of its action were made of.
+    guided = {
+        action
+        for w in shown
+        if w.candidate.kind == "guide"
+        for action in _actions(background, w.candidate) or ()
+    }
+    hits = [hit for hit in hits if not hit.actions or not hit.actions <= guided]
     disclosed = disclosure.disclose(slots, hidden, hits, rules, budget=_budget(asking))
     served = [
         _served(weighed, given, asking, handle=f"S{number}")

@@ -11,6 +11,8 @@ from datetime import datetime
 from html import escape
 from typing import Any
 
+import msgspec
+
 from skillvault.learning.recommend.disclosure import INSTRUCTION as INSTRUCTION  # noqa: PLC0414 (of the prompt)
 from skillvault.learning.recommend.disclosure import paths_of
 from skillvault.learning.recommend.recommend import NEXT, Query, Selection, Served
@@ -109,6 +111,18 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
         "next": [{"skill": skill.name, "reason": skill.reason} for skill in passed_over[:NEXT]],
         "counts": counts,
     }
+
+
+def plain(answer: Selection) -> dict[str, Any]:
+    """The answer as its JSON."""
+    plain_answer: dict[str, Any] = msgspec.to_builtins(answer)
+    del plain_answer["over_budget"]
+    for key in ("near_domain", "unknown_context"):
+        if not plain_answer[key] and plain_answer[key] != "":
+            del plain_answer[key]
+    for withheld in plain_answer["withheld"]:
+        del withheld["blob"]
+    return plain_answer
 
 
 def _text(skill: Served | Skill) -> str:

@@ -11,19 +11,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import sections
-from skillvault.learning.account.account import calls_for_skill, digest, shown_by
+from skillvault.learning.account.statements import calls_for_skill, digest, shown_by
 from skillvault.learning.expire import key_edits, lifetime
 from skillvault.learning.gate import archive_change, home_of
 from skillvault.learning.generate.warning_pattern import (
     Present,
+    about_words,
     expiry_of,
     is_over,
     judges_of,
     made_at,
     placed,
     skill_shelf,
+    skill_subject,
     skill_text,
-    subject_words,
 )
 from skillvault.learning.length import References
 from skillvault.learning.naming import subject_key
@@ -32,7 +33,7 @@ from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.model.policy import Policy
 from skillvault.model.records import Link, Ref, Skill, link_of, stamp
-from skillvault.model.text.text import shorten
+from skillvault.model.text.text import how_many, shorten
 
 
 class Refreshing(Struct, frozen=True, kw_only=True):
@@ -57,11 +58,11 @@ def refreshing(
     `unlinked` are the evaluations whose link to it a person took away.
     """
     skill = present.skill
-    if skill is None or present.put_away or present.group:
+    if skill is None or present.put_away:
         return None
     if skill.status in ("pinned", "retired"):
         return None
-    calls = calls_for_skill(findings, policy)
+    calls = calls_for_skill(findings)
     if calls and is_over(findings, present, policy) and not _lives(skill, present, policy):
         return None  # the step expire sees to it
     what = _what(skill, present, calls=calls, said=digest(findings) if calls else "")
@@ -98,15 +99,17 @@ def leave_change(due: Refreshing) -> Change:
     assert skill is not None
     outcomes = due.findings.account.outcomes
     reason = (
-        f"As of {len(outcomes)} outcomes, {outcomes[-1].occurred_at:%Y-%m-%d}, nothing that "
-        "its subject's outcomes say would change a decision."
+        f"As of {how_many(len(outcomes), 'outcome')}, {outcomes[-1].occurred_at:%Y-%m-%d}, "
+        "nothing that they say would change a decision."
     )
     return archive_change(STEP, skill, shelf, reason)
 
 
 def bare_change(skill: Skill, shelf: str) -> Change:
     """The commit that archives a skill of whose subject no outcome is left."""
-    return archive_change(STEP, skill, shelf, "No evaluated outcome of its subject is left.")
+    reasons = {"evolved": "Fewer than three actions of its domain say the same."}
+    reason = reasons.get(skill.kind, "No evaluated outcome of its subject is left.")
+    return archive_change(STEP, skill, shelf, reason)
 
 
 def rewrite_change(
@@ -166,7 +169,7 @@ def _edits(
     new = replace(
         skill,
         description=shorten(draft.description, 1024),
-        subject=subject_key(findings.account.outcomes[0].subject),
+        subject=subject_key(skill_subject(findings)),
         account=digest(findings),
         created=stamp(made_at(findings)),
         expires=expiry_of(findings, policy),
@@ -178,10 +181,10 @@ def _edits(
 def _reason(due: Refreshing, before: str, after: str) -> str:
     """Which statements came, went or changed, and why."""
     outcomes = due.findings.account.outcomes
-    last = outcomes[-1]
     counts, *changes = sections.statement_changes(before, after)
-    kept = "its text stays as it is, which a person wrote or took back."
-    about = f"{subject_words(last)}, as of {len(outcomes)} outcomes, {last.occurred_at:%Y-%m-%d}"
+    kept = "its text stays as it is."
+    of, day = how_many(len(outcomes), "outcome"), f"{outcomes[-1].occurred_at:%Y-%m-%d}"
+    about = f"{about_words(due.findings)}, as of {of}, {day}"
     lead = f"{about}: {kept if before == after else counts}"
     merged = [
         f"{place.partition('/')[2]} said it before and goes to archive/." for place in due.merged

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from skillvault.learning.account.account import calls_for_skill, findings_about
 from skillvault.learning.account.significance import beyond
+from skillvault.learning.account.statements import calls_for_skill, findings_about
 from skillvault.learning.generate.warning_pattern import (
     STEP,
     Standing,
@@ -145,8 +145,8 @@ def standing_alone(material: OutcomeMaterial, policy: Policy) -> tuple[Standing,
         return Standing("rejected", material.rejection.sentence), None
     if outcome.ungraded_failure and material.warning:
         return Standing("counted", f"a repeat of the failure that {material.warning} tells"), None
-    findings = findings_about(_alone(material), kind, [outcome], policy)
-    if not calls_for_skill(findings, policy):
+    findings = findings_about(_alone(material), kind, [outcome])
+    if not calls_for_skill(findings):
         return Standing("silent", "nothing that it says would change a decision"), None
     return Standing("due", f"{reason}; `skillvault run`"), findings
 

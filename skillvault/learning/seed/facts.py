@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from hashlib import sha256
 
 from msgspec import Struct
 
@@ -11,7 +12,6 @@ from skillvault.learning.promote.facts import (
     STEP,
     DomainTexts,
     PromotionMaterial,
-    fact_id,
     strength,
     taken_away,
     unmet,
@@ -20,6 +20,7 @@ from skillvault.learning.rejection import Rejection
 from skillvault.model.change import Change
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Importance, Ref, SkillKind, link_of
+from skillvault.model.text.text import slug
 
 
 class Promotion(Struct, frozen=True):
@@ -75,6 +76,15 @@ def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
         tuple(Repetition(fact, tuple(repeating)) for fact, repeating in repeats.items()),
         tuple(sorted(set(rejected))),
     )
+
+
+def fact_id(evaluation: Evaluation) -> str:
+    """The id of the fact that an evaluation makes: its slug or first words, and its source."""
+    tail = sha256(str(Ref("evaluation", evaluation.id)).encode()).hexdigest()[:6]
+    # A text in another script has no slug; the domain still says what it is about.
+    words_of = evaluation.slug or evaluation.key_insight or ""
+    about = slug(words_of, limit=48) or slug(evaluation.domain, limit=48)
+    return f"{about}-{tail}"
 
 
 def may_be_due(evaluation: Evaluation, material: PromotionMaterial, policy: Policy) -> bool:

@@ -364,6 +364,7 @@ RULES: Mapping[str, Rule] = {
     "answer": merged_judgement,
     "fact": merged_fact,
     "skill": merged_skill,
+    "reference": lambda versions: versions.sides[1],  # it is written anew with its skill
     LINKS: merged_links,
     POLICY: merged_settings,
     LEARNINGS: merged_learnings,

@@ -82,6 +82,8 @@ class QuestionQueue:
             is_decider = session is not None and session in question.sessions
             if question.matter_key in dropped or is_decider or question.about in seen:
                 continue  # the end of a decision would tell what its verdict must not know
+            if not question.told.isdisjoint(seen):
+                continue  # another answer of this batch would change what the text is written from
             chosen.append(question)
             seen.add(question.about)
         return [_as_asked(question) for question in chosen[: max(limit, 0)]]
@@ -157,7 +159,9 @@ class QuestionQueue:
         """The answer to be kept; None for one that the vault has, BadInputError for a bad one."""
         old_answer = run.view.answers.get(reply.key)
         if old_answer is not None:
-            if _reply_value(reply.text) == old_answer.reply:
+            # `unlike` is kept beside what was answered.
+            given = {k: v for k, v in old_answer.reply.items() if k != "unlike"}
+            if _reply_value(reply.text) == given:
                 return None
             raise _refusal("answered already; `skillvault why` shows what, nothing is to be done")
         if question is None:

@@ -18,7 +18,17 @@ from skillvault.loop.judging.cases import case_of
 from skillvault.loop.judging.judge_replies import AnswerPlace, place_of, place_of_brief
 from skillvault.loop.judging.texts import RewritableText, general_texts, session_texts, texts_about
 from skillvault.loop.run import Run
-from skillvault.model.brief import Brief, Case, InsightText, Recurrence, Verdict
+from skillvault.model.brief import (
+    Agreement,
+    Brief,
+    Case,
+    Findings,
+    InsightText,
+    Period,
+    Recurrence,
+    SessionExcerpt,
+    Verdict,
+)
 from skillvault.model.records import Answer, Evaluation, Outcome, Ref, stamp
 
 # What is asked first; of equals the latest.
@@ -30,7 +40,8 @@ class OpenQuestion(NamedTuple):
     """A question that nobody answered: what is asked, about what, and for whom it is not.
 
     `about` names a skill or an outcome. `sessions` made the decision that is judged, and may not
-    answer. `text` is the skill's text that an answer rewrites, None for an evaluation.
+    answer. `text` is the skill's text that an answer rewrites, None for an evaluation. `told`
+    names the outcomes that the text is written from.
     """
 
     asked: Question[Any]
@@ -39,6 +50,7 @@ class OpenQuestion(NamedTuple):
     place: AnswerPlace
     sessions: frozenset[str] = frozenset()
     text: RewritableText | None = None
+    told: frozenset[str] = frozenset()
 
     @property
     def matter_key(self) -> str:
@@ -89,7 +101,7 @@ def _is_about(brief: Brief, outcomes: Sequence[str]) -> bool:
     """Whether a text tells of any of these, as far as it may tell of others alone."""
     if not isinstance(brief, Recurrence):
         return True
-    return not {evaluation.id for evaluation in brief.evaluations}.isdisjoint(outcomes)
+    return not set(_outcomes_of(brief)).isdisjoint(outcomes)
 
 
 def _recent(run: Run, domain: str, *, untrusted: bool) -> list[str]:
@@ -143,7 +155,22 @@ def _of_text(judge: AgentJudge, text: RewritableText) -> Iterator[OpenQuestion]:
     asked = None if prompts.says_too_little(text.brief) else text_question(judge, text)
     if asked is not None:
         rank = _RANKS.get(asked.matter.kind, _TEXT)
-        yield OpenQuestion(asked, text.skill, rank, place_of_brief(text.brief), text=text)
+        place, told = place_of_brief(text.brief), frozenset(_outcomes_of(text.brief))
+        yield OpenQuestion(asked, text.skill, rank, place, text=text, told=told)
+
+
+def _outcomes_of(brief: Brief) -> list[str]:
+    match brief:
+        case Findings():
+            return [outcome.id for outcome in brief.account.outcomes]
+        case Recurrence():
+            return [evaluation.id for evaluation in brief.evaluations]
+        case Period():
+            return [outcome.id for outcome in brief.outcomes]
+        case Agreement():
+            return [outcome.id for outcome in brief.together.account.outcomes]
+        case SessionExcerpt():
+            return []
 
 
 def text_question(judge: AgentJudge, text: RewritableText) -> Question[Any] | None:

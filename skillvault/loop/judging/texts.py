@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from skillvault.learning.account.account import KINDS, calls_for_skill, digest
+from skillvault.learning.account.statements import calls_for_skill, digest
 from skillvault.learning.distill.skill import excerpt_of, reworded_change
 from skillvault.learning.generate import strategy as strategies
 from skillvault.learning.generate.warning_pattern import Present
-from skillvault.learning.merge import evolved
-from skillvault.learning.merge.evolved import Merging
 from skillvault.learning.merge.sessions import sessions_digest
 from skillvault.learning.promote import general
 from skillvault.learning.promote import skills as recurrence
@@ -24,7 +22,7 @@ from skillvault.loop import strategy
 from skillvault.loop.derived_skills import shelf_of
 from skillvault.loop.distill import DomainSessions
 from skillvault.loop.general import told_everywhere
-from skillvault.loop.merge import merging, references
+from skillvault.loop.merge import references
 from skillvault.loop.next_versions import with_waiting_account
 from skillvault.loop.promote import of_some, told_patterns
 from skillvault.loop.run import Run
@@ -50,14 +48,13 @@ def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[Rewr
         yield RewritableText(skill.name, brief, partial(_recurring_text, run, pattern, skill))
 
 
-def account_texts(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[RewritableText]:
-    """The texts of the accounts that tell these outcomes, and of the subjects that agree."""
-    yield from _accounts(run, outcomes)
-    for group in (group for kind in KINDS for group in run.accounts.groups(domain, kind)):
-        current = merging(run, group, current=True)
-        skill = current.present.skill if current else None
-        if current is not None and skill is not None:
-            yield RewritableText(skill.name, current.brief, partial(_agreed_text, run, current))
+def account_texts(run: Run, _domain: str, outcomes: Sequence[str]) -> Iterator[RewritableText]:
+    """Yield the texts of the accounts that tell these outcomes."""
+    for account in run.accounts.accounts_of(outcomes):
+        for findings, present in run.accounts.of_kinds(account):
+            if _is_as_counted(findings, present) and present.skill is not None:
+                rewritten = partial(_account_text, run, findings, present)
+                yield RewritableText(present.skill.name, findings, rewritten)
 
 
 def general_texts(run: Run) -> Iterator[RewritableText]:
@@ -115,24 +112,13 @@ def _recurring_text(run: Run, pattern: Pattern, skill: Skill, draft: Draft) -> C
     )
 
 
-def _accounts(run: Run, outcomes: Sequence[str]) -> Iterator[RewritableText]:
-    for history in run.accounts.histories(outcomes, set()):
-        read = run.accounts.read_part(history)
-        if not read:
-            continue
-        for findings, present in run.accounts.both(run.accounts.account(read)):
-            if _is_as_counted(run, findings, present) and present.skill is not None:
-                rewritten = partial(_account_text, run, findings, present)
-                yield RewritableText(present.skill.name, findings, rewritten)
-
-
-def _is_as_counted(run: Run, findings: Findings, present: Present) -> bool:
-    """Whether a subject's skill lives, is the program's to write, and says what is counted now."""
+def _is_as_counted(findings: Findings, present: Present) -> bool:
+    """Return True if a skill lives, is the program's to write, and says what is counted now."""
     skill = present.skill
-    if skill is None or present.shelf == "archive" or present.group or present.put_away:
+    if skill is None or present.shelf == "archive" or present.put_away:
         return False
     is_ours = skill.status not in ("pinned", "retired") and skill.origin == "generated"
-    return is_ours and calls_for_skill(findings, run.policy) and skill.account == digest(findings)
+    return is_ours and calls_for_skill(findings) and skill.account == digest(findings)
 
 
 def _account_text(run: Run, findings: Findings, present: Present, draft: Draft) -> Change | None:
@@ -145,14 +131,6 @@ def _account_text(run: Run, findings: Findings, present: Present, draft: Draft) 
         references=references(run, present.shelf, present.skill),
         policy=run.policy,
     )
-
-
-def _agreed_text(run: Run, merging: Merging, draft: Draft) -> Change | None:
-    skill = merging.present.skill
-    assert skill is not None
-    files = references(run, merging.present.shelf, skill)
-    written = run.versions(skill.name)
-    return evolved.growth_change(merging, draft, written, references=files, policy=run.policy)
 
 
 def _strategy(run: Run, domain: str) -> Iterator[RewritableText]:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from skillvault.learning.account.rules import action_rules
 from skillvault.learning.generate.warning_pattern import STEP, Standing
-from skillvault.learning.merge.groups import STEP as MERGE
+from skillvault.learning.merge.sessions import STEP as MERGE
 from skillvault.learning.naming import is_strategy
 from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.learning.rejection import Rejection
@@ -39,9 +39,14 @@ def waiting(run: Run) -> int:
 def standings(
     run: Run, history: Sequence[Placed], _outcomes: Mapping[str, Outcome]
 ) -> dict[str, Standing]:
-    """Where each evaluated outcome stands with a skill of its own."""
+    """Return where each evaluated outcome stands with a skill of its own."""
     ids = [placed.id for placed in history if placed.evaluated]
-    return {name: standing for name, standing, _ in _standings(run, history, ids)}
+    histories = run.accounts.histories(ids, "subject")
+    return {
+        name: standing
+        for subject in histories
+        for name, standing, _ in _standings(run, subject, ids)
+    }
 
 
 def latest_window(run: Run, domain: str) -> strategy.Window:
@@ -52,7 +57,8 @@ def latest_window(run: Run, domain: str) -> strategy.Window:
     linked = strategy.linked(run, domain, names)
     since = next((n for n, name in enumerate(reversed(names)) if name in linked), len(names))
     read = tuple(names[-rules.strategy_max :])
-    return strategy.Window(read, since, frozenset(linked), waits=since < rules.strategy_every)
+    waits = since < rules.strategy_every
+    return strategy.Window(read, since, frozenset(linked), waits, rates_alone=True)
 
 
 def separations(run: Run, read: Sequence[Outcome], action: str) -> tuple[Separation, ...]:
@@ -70,16 +76,17 @@ def _outcome_changes(run: Run) -> Iterator[Change]:
             run.settle(STEP, [outcome.id for outcome in findings.significant])
         yield from changes
     # What repeats a new warning is known only now.
-    for history in run.accounts.histories(sorted(keys), set()):
+    for history in run.accounts.histories(sorted(keys), "subject"):
         yield from _repeated(run, history, _reached(history, keys))
 
 
 def _outcomes_due(run: Run) -> Iterator[Findings]:
     """What is to become a skill, oldest first; settles what is not."""
-    keys, gone = set(run.view.due.keys(STEP)), set[str]()
-    due: list[Findings] = []
-    for history in run.accounts.histories(sorted(keys), gone):
+    keys = set(run.view.due.keys(STEP))
+    gone, due = set(keys), list[Findings]()
+    for history in run.accounts.histories(sorted(keys), "subject"):
         own = keys.intersection(placed.id for placed in history)
+        gone -= own
         reached = _reached(history, own)
         new = [f for _, _, f in _standings(run, history, reached) if f]
         due += new

@@ -3,18 +3,21 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
-from skillvault.learning.account.account import KINDS, findings_about
-from skillvault.learning.generate.warning_pattern import Present, makes_skill
-from skillvault.learning.merge.evolved import Merging
-from skillvault.learning.merge.groups import STEP, Group, rejected
+from skillvault.learning.account.statements import findings_about
+from skillvault.learning.generate.warning_pattern import makes_skill
+from skillvault.learning.merge.sessions import STEP, rejected
+from skillvault.learning.seed import merged
 from skillvault.learning.seed.each_outcome import Gathering, Wording, gatherings, statement_words
-from skillvault.loop.merge import composed, is_mergeable, references, settled_by_domain
+from skillvault.learning.seed.merged import Merging
+from skillvault.loop.judging.judge_replies import draft_by, told_by
+from skillvault.loop.merge import is_mergeable, references
 from skillvault.loop.run import Run
 from skillvault.loop.session_merges import session_changes, session_merges
 from skillvault.model.brief import Account, Agreement, Findings
 from skillvault.model.change import Change
 from skillvault.model.records import Outcome, Ref, Skill, SkillKind, Subject
 
+KINDS: tuple[SkillKind, ...] = ("warning", "pattern")
 _LATEST = 5  # sources of an evolved skill with which others are compared
 
 
@@ -24,7 +27,7 @@ def step(run: Run) -> Iterator[Change]:
         tried: set[tuple[str, ...]] = set()
         while merge := _next_merge(run, domain, keys, tried):
             tried.add(merge.own)
-            yield from run.written(partial(composed, run, merge), merge.own[-1])
+            yield from run.written(partial(_composed, run, merge), merge.own[-1])
         if not run.report.unavailable:
             run.settle(STEP, keys)
     yield from session_changes(run, partial(is_mergeable, run), references)
@@ -37,7 +40,11 @@ def waiting(run: Run) -> int:
 
 
 def _domains_due(run: Run) -> dict[str, set[str]]:
-    return settled_by_domain(run, set(run.view.due.keys(STEP)))
+    """Return the domains of what is due; settles what has none."""
+    keys = set(run.view.due.keys(STEP))
+    by_domain = run.view.outcomes.ids_by_domain(keys)
+    run.settle(STEP, keys.difference(*by_domain.values()))
+    return by_domain
 
 
 def _next_merge(
@@ -63,8 +70,7 @@ def _merges(run: Run, domain: str, keys: Collection[str]) -> Iterator[Merging]:
         ]
         for gathering in gatherings(wordings, fresh, partial(is_mergeable, run), run.policy.merge):
             if _is_free(run, gathering):
-                group = Group(domain=domain, kind=kind, key="", voices=())
-                yield _joint_merge(run, group, gathering, skills)
+                yield _joint_merge(run, kind, gathering, skills)
 
 
 def _texts(run: Run, name: str, skill: Skill) -> Iterator[frozenset[str]]:
@@ -120,7 +126,7 @@ def _is_free(run: Run, gathering: Gathering) -> bool:
 
 
 def _joint_merge(
-    run: Run, group: Group, gathering: Gathering, skills: Mapping[str, Skill]
+    run: Run, kind: SkillKind, gathering: Gathering, skills: Mapping[str, Skill]
 ) -> Merging:
     into = gathering.into
     names = [*gathering.names, *([into] if into else [])]
@@ -130,22 +136,38 @@ def _joint_merge(
     subjects: dict[Subject, list[Outcome]] = {}
     for outcome in ordered:
         subjects.setdefault(outcome.subject, []).append(outcome)
-    apart = (_findings_on(run, subjects[key], group.kind) for key in sorted(subjects, key=str))
+    apart = (_findings_on(run, subjects[key], kind) for key in sorted(subjects, key=str))
     return Merging(
-        group=group,
-        brief=Agreement(together=_findings_on(run, ordered, group.kind), apart=tuple(apart)),
-        read="",
-        present=Present(skill=skills[into], shelf="skills") if into else Present(),
+        domain=ordered[0].domain,
+        kind=kind,
+        brief=Agreement(together=_findings_on(run, ordered, kind), apart=tuple(apart)),
         own=tuple(f"skills/{name}" for name in gathering.names),
         at=run.now,
+        skill=skills[into] if into else None,
     )
 
 
 def _findings_on(run: Run, outcomes: Sequence[Outcome], kind: SkillKind) -> Findings:
-    """What these outcomes say together, all of them significant."""
+    """Return what these outcomes say together, all of them significant."""
     account = Account(
         outcomes=tuple(outcomes),
         evaluations=run.view.evaluations.get_many(outcome.id for outcome in outcomes),
         tasks=run.view.recommendations.tasks(outcomes),
     )
-    return findings_about(account, kind, outcomes, run.policy)
+    return findings_about(account, kind, outcomes)
+
+
+def _composed(run: Run, due: Merging) -> Change | None:
+    """Return the change, if the judge writes a text; else None."""
+    draft = draft_by(run.judge, due.brief)
+    if draft is None:
+        return None
+    if due.skill is None:
+        change = merged.merge_change(
+            due, draft, taken=run.view.skills.is_name_taken, policy=run.policy
+        )
+    else:
+        files = references(run, "skills", due.skill)
+        written = run.versions(due.skill.name)
+        change = merged.growth_change(due, draft, written, references=files, policy=run.policy)
+    return told_by(change, draft, run.view)

@@ -50,10 +50,15 @@ class Form(Struct, frozen=True, cache_hash=True):
     side_places: frozenset[tuple[str, Side, str]]  # likewise, of the words that take a side
 
 
-def normal_form(text: str, own: Collection[str] = ()) -> Form:
-    """The normal form of a text without its outcome's `own` values, as they are written."""
+def normal_form(text: str, own: Collection[str] = (), *, figures: bool = True) -> Form:
+    """The normal form of a text without its outcome's `own` values, as they are written.
+
+    Without `figures` all of its numbers are left out.
+    """
     mine = {item for value in own for item in _items(value)}
     items = [item for item in _items(text) if item not in mine]
+    if not figures:
+        items = [item for item in items if item.kind != "number"]
     by_kind: dict[Kind, set[str]] = defaultdict(set)
     for item in items:
         by_kind[item.kind].add(item.key)
@@ -150,6 +155,7 @@ _REWRITTEN = [
     (re.compile(pattern, re.IGNORECASE), plain)
     for pattern, plain in (
         (r"[’ʼ]", "'"),
+        (r"(?<![\w.])[-−]([$€]\s?)?(?=\d)", r"\1-"),  # the sign of `−5` and of `-$5`
         (r"\bcan(?:no|')t\b", "can not"),
         (r"\bwon't\b", "will not"),
         (r"n't\b", " not"),

@@ -4,9 +4,8 @@ Texts that say the same share most of what each tells, so one of the most tellin
 is in the other; only forms with the same numbers and names are looked at.
 """
 
-import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 from skillvault.model.english.rarity import weight
 from skillvault.model.sameness.comparison import MARK, SAME, opposite, same
@@ -121,20 +120,3 @@ def _root(roots: list[int], number: int) -> int:
         roots[number] = roots[roots[number]]
         number = roots[number]
     return number
-
-
-def most_like_others(component: Iterable[tuple[str, Form]]) -> str:
-    """Of texts with their forms, the one most like the others; of equals the first by text.
-
-    By how often the others say what it says, for how much it says: the cosine of its weights with
-    their sum.
-    """
-    members = list(component)
-    counts = Counter(stem for _, form in members for stem in form.stems)
-
-    def closeness(form: Form) -> float:
-        length = math.sqrt(sum(weight(stem) ** 2 for stem in form.stems))
-        met = sum(weight(stem) ** 2 * (counts[stem] - 1) for stem in form.stems)
-        return met / length if length else 0.0
-
-    return min(members, key=lambda member: (-closeness(member[1]), member[0]))[0]

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from skillvault.model.text.text import split_prose
+from skillvault.model.text.text import ARROW, split_prose
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -94,11 +94,12 @@ def outline(body: str) -> tuple[tuple[str, str], ...]:
 
     A statement is a list item, a sentence or a block of code, white space folded. Headings,
     rules and the emphasised lines of the head are none. A sentence that leans on the one
-    before it (an answer, `then …`, `they …`) stays with it.
+    before it (an answer, `then …`, `they …`) stays with it, and a deed with its result.
     """
     statements: list[tuple[str, str]] = []
     for heading, text, is_code in _paragraphs(body):
-        parts = [_folded(text)] if is_code else split_prose(text)
+        is_whole = is_code or ARROW in text
+        parts = [_folded(text)] if is_whole else split_prose(text)
         statements += [(heading, part) for part in parts if re.search(r"\w", part)]
     return tuple(statements)
 

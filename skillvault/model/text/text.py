@@ -14,6 +14,7 @@ from functools import lru_cache
 from skillvault.model.text.hidden_characters import cleaned
 
 MAX_SLUG = 64
+ARROW = " → "  # from a deed to its result
 SLUG = re.compile(r"^(?=.{1,64}\Z)[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 
 # Scripts written without spaces: CJK ideographs, kana, Thai, Lao, Khmer, Myanmar.
@@ -30,7 +31,9 @@ _LEANING = re.compile(
     r"^(?:it|its|this|that|these|those|they|them|he|she|then|so|otherwise|but|and|or|which)\b",
     re.IGNORECASE,
 )
-_ENDS_SENTENCE = re.compile(r"(?<=[.!?])(?=\s)|(?<=[。！？])")
+_ENDS_SENTENCE = re.compile(
+    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)(?<!cf\.)(?=\s)|(?<=[。！？])"
+)
 _ENDS_CLAUSE = re.compile(r"(?<=\w)(?=[,;:]\s)|(?=\s[-—–]\s)")
 _ENDS_WORD = re.compile(r"(?=\s)")
 _TAG = re.compile(r"<(?=[/!?a-zA-Z])([^<>]*)>")
@@ -172,9 +175,12 @@ def cut_between_words(text: str, limit: int) -> str:
 _MARKERS = re.compile(r"^(?:[#>|*=]+\s*|[-+]+(?![-+.$€£¥]*\d)\s*|\d+[.)]\s+)+")
 
 
+_MARKUP = r"`{3,}|~{3,}|-{3,}|(?<![\w)])\*\*|\*\*(?![\w(])"  # but 2**30 is a power
+
+
 def flat(text: str) -> str:
     """Text as one line that cannot pass for structure of markdown or tags; signs stay."""
-    line = re.sub(r"`{3,}|~{3,}|-{3,}|\*\*", " ", " ".join(cleaned(text).split()))
+    line = re.sub(_MARKUP, " ", " ".join(cleaned(text).split()))
     line = _TAG.sub(r"‹\1›", line).replace("<", "‹").strip()
     return " ".join(_MARKERS.sub("", line).split())
 
@@ -189,9 +195,16 @@ def whole(text: str, limit: int) -> str:
 
     Of one that is longer as many clauses; of one without any its first words.
     """
-    line = inert(text, len(text) + 1)
+    return cut_at_clause(inert(text, len(text) + 1), limit)
+
+
+def cut_at_clause(line: str, limit: int, least: int = 0) -> str:
+    """As many sentences of a line as the limit holds, else clauses, else words.
+
+    Sentences or clauses that end before `least` say too little to stand for the line.
+    """
     for end in (_ENDS_SENTENCE, _ENDS_CLAUSE, _ENDS_WORD):
-        ends = [match.start() for match in end.finditer(line, 0, limit + 1)]
+        ends = [match.start() for match in end.finditer(line, least, limit + 1)]
         if len(line) <= limit or ends:
             return line if len(line) <= limit else line[: ends[-1]].rstrip(" ,;:—-")
     return line[:limit]

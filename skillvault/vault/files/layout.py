@@ -54,7 +54,12 @@ _SESSION = re.compile(r"^sessions/[0-9]{4}/[0-9]{2}/[0-9]{2}/(?P<id>[^/]+)\.yaml
 _ANSWER = re.compile(
     r"^answers/(?P<domain>[^/]+)/[0-9]{4}/[0-9]{2}/(?P<id>[a-z]+-[0-9a-f]{12})\.json\Z"
 )
+# What the program writes beside a skill, and writes anew with it.
+_BESIDE = re.compile(
+    r"(?:skills|proposed|archive)/[^/]+/references/(?:evidence\.yaml|(?:statements|tried)\.md)"
+)
 _SKILL = re.compile(r"^(?P<folder>skills|proposed|archive)/(?P<id>[^/]+)/SKILL\.md\Z")
+_TRIED = re.compile(r"skills/[^/]+/references/tried\.md")
 _FACT = re.compile(r"^memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
 _LINKS = ".links.yaml"  # how the name of a list of links ends, beside the record they lead from
 _SKILL_LINKS = re.compile(r"^links/(?P<id>[^/]+)\.yaml\Z")
@@ -198,12 +203,19 @@ def holds_records(path: str) -> bool:
     return ref_of(path) is not None or links_owner(path) is not None
 
 
+def is_tried(path: str) -> bool:
+    """Return True for the file beside a guide that has every try in a line."""
+    return _TRIED.fullmatch(path) is not None
+
+
 def kind_of(path: str) -> str | None:
     """What a path holds, the vault's own files included by their name; None for anything else."""
     if path in (MARK, LEARNINGS, EXPERTISE):
         return path.rpartition("/")[2]
     if links_owner(path):
         return "links"
+    if _BESIDE.fullmatch(path):
+        return "reference"
     ref = ref_of(path)
     return ref.kind if ref else None
 

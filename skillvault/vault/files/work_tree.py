@@ -24,10 +24,11 @@ from skillvault.model.records import (
     moment_of,
     stamp,
 )
+from skillvault.model.skill_evidence import TriedLines, tried_lines
 from skillvault.model.text import front_matter, strict_yaml
 from skillvault.vault.files import layout
 
-Parsed = Record | LinkList | Problem
+Parsed = Record | LinkList | Problem | TriedLines
 Key = tuple[str, str]  # a path, and the id of the blob that stands there
 
 
@@ -110,7 +111,9 @@ def blob_id(content: bytes) -> str:
 
 
 def parsed(path: str, content: bytes) -> Parsed:
-    """The record or the links in a file, or the problem that keeps it from being read."""
+    """The record, links or tries in a file, or the problem that keeps it from being read."""
+    if layout.is_tried(path):
+        return tried_lines(content)
     if owner := layout.links_owner(path):
         return read_links(path, owner, content)
     ref = layout.ref_of(path)

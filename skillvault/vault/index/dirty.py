@@ -36,11 +36,10 @@ _TABLES = {
 # Kinds with a table of their own.
 _TYPED = {"outcome", "fact", "session", "skill", "link", "recommendation", "answer"}
 _TYPES = {"link": "type", "skill": "kind"}
+_ACTION = ("domain", "action", "trust")
 _SAME = {
     "decision": "{new}.decision = {old}.decision",
-    "subject": " and ".join(
-        f"{{new}}.{field} is {{old}}.{field}" for field in ("domain", "action", "target", "trust")
-    ),
+    "action": " and ".join(f"{{new}}.{name} = {{old}}.{name}" for name in _ACTION),
     "clock": (
         "{new}.domain = {old}.domain and not exists (select 1 from outcome later "
         "where later.domain = {old}.domain and later.at >= {old}.at "
@@ -50,14 +49,14 @@ _SAME = {
 # From the run that says something to those that may say the same or the opposite, table by table.
 _SAID = {
     "words": (
-        ("insight", "{new}.evaluation = {id}"),
-        ("insight_key", "{new}.first = {old}.first"),
-        ("insight_key", "{new}.domain = {old}.domain and {new}.key = {old}.key"),
-        ("insight", "{new}.first = {old}.first"),
+        ("saying", "{new}.evaluation = {id}"),
+        ("saying_key", "{new}.domain = {old}.domain and {new}.words = {old}.words"),
+        ("saying_key", "{new}.domain = {old}.domain and {new}.key = {old}.key"),
+        ("saying", "{new}.domain = {old}.domain and {new}.words = {old}.words"),
     ),
     "grounds": (
-        ("stated", "{new}.evaluation = {id}"),
-        ("stated", "{new}.domain = {old}.domain and {new}.wording = {old}.wording"),
+        ("saying", "{new}.evaluation = {id}"),
+        ("saying", "{new}.domain = {old}.domain and {new}.words = {old}.words"),
     ),
 }
 # Files whose numbers stand in these tables; of any other event the keys are handed over.
@@ -213,12 +212,13 @@ def _joined(path: _Path, kind: str, table: str, *conditions: str) -> _Path:
 def _followed(path: _Path, relation: Relation) -> _Path:  # noqa: PLR0911 (one a relation)
     row = path.new
     match relation:
-        case Source(kind) | Target(kind):
-            end = f"{path.row}.{'source' if isinstance(relation, Source) else 'target'}"
-            conditions = (*path.conditions, f"{end}_kind = '{kind}'")
-            return path._replace(kind=kind, id=f"{end}_id", row=None, conditions=conditions)
+        case Source() | Target():
+            return _at_end(path, relation)
         case LinkedFrom(kind, of):
-            conditions = (*_pointing(row, path.kind, path.id), f"{row}.source_kind = '{kind}'")
+            conditions: tuple[str, ...] = (
+                *_pointing(row, path.kind, path.id),
+                f"{row}.source_kind = '{kind}'",
+            )
             conditions += (f"{row}.type = '{of}'",) if of else ()
             links = _joined(path, kind, f"link {row}", *conditions)
             return links._replace(id=f"{row}.source_id", row=None)
@@ -240,6 +240,15 @@ def _followed(path: _Path, relation: Relation) -> _Path:  # noqa: PLR0911 (one a
         case Users():
             uses = _joined(path, "use", f"used {row}", f"{row}.skill = {path.id}")
             return _joined(uses, "outcome", f"outcome {uses.new}", f"{uses.new}.id = {row}.outcome")
+
+
+def _at_end(path: _Path, relation: Source | Target) -> _Path:
+    """The record at one end of a link."""
+    end = f"{path.row}.{'source' if isinstance(relation, Source) else 'target'}"
+    conditions = (*path.conditions, f"{end}_kind = '{relation.kind}'")
+    if isinstance(relation, Source) and relation.to:
+        conditions += (f"{path.row}.target_kind = '{relation.to}'",)
+    return path._replace(kind=relation.kind, id=f"{end}_id", row=None, conditions=conditions)
 
 
 def _closed(path: _Path, of: str) -> _Path:

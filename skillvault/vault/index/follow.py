@@ -14,7 +14,7 @@ from skillvault.model.link_lists import changed_links
 from skillvault.model.policy import Policy
 from skillvault.model.records import LEARNED, Link, Ref, ref_of
 from skillvault.vault.files import layout
-from skillvault.vault.files.work_tree import parsed, policy_of
+from skillvault.vault.files.work_tree import policy_of
 from skillvault.vault.git.ref_transaction import ABSENT
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import Entry
@@ -26,7 +26,9 @@ from skillvault.vault.index.rows import (
     decoded,
     document,
     is_found,
+    is_read,
     is_trusted,
+    read,
 )
 from skillvault.vault.index.schema import IndexedCommit, indexed
 from skillvault.vault.search import ranking
@@ -143,7 +145,7 @@ def _batches(entries: Mapping[str, Entry | None]) -> Iterator[dict[str, Entry | 
 
 
 def _files(git: Git, entries: Mapping[str, Entry | None]) -> dict[str, File | None]:
-    blobs = [entry.id for path, entry in entries.items() if entry and layout.holds_records(path)]
+    blobs = [entry.id for path, entry in entries.items() if entry and is_read(path)]
     data = git.blobs(blobs)
     return {path: _file(path, entry, data) for path, entry in entries.items()}
 
@@ -151,7 +153,7 @@ def _files(git: Git, entries: Mapping[str, Entry | None]) -> dict[str, File | No
 def _file(path: str, entry: Entry | None, data: Mapping[str, bytes]) -> File | None:
     if entry is None:
         return None
-    return entry.id, parsed(path, data[entry.id]) if layout.holds_records(path) else None
+    return entry.id, read(path, data.get(entry.id, b""))
 
 
 def _history(database: IndexDatabase, git: Git, span: str) -> Iterator[IndexedCommit]:

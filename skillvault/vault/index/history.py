@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
-from itertools import groupby
 
 from skillvault.model.records import Commit, Ref
 from skillvault.vault.index.reader import Topic
@@ -36,11 +35,6 @@ class History(Topic):
         """The commits of a step, newest first."""
         return self._commits(self._reader.rows("select c from commits where step = ?", [step]))
 
-    def has_steps(self, steps: Iterable[str]) -> bool:
-        """Whether any of these steps made a commit."""
-        rows = self._reader.rows_in("select 1 from commits where step in {} limit 1", steps)
-        return next(rows, None) is not None
-
     def since(self, at: datetime) -> list[Commit]:
         """What was done in each commit that was made then or later, newest first.
 
@@ -70,22 +64,6 @@ class History(Topic):
             "order by c.depth desc, c.date desc, c.sha desc"
         )
         return {Ref(kind, name): sha for kind, name, sha in self._reader.rows_of(query, refs)}
-
-    def by_arrival(self, refs: Iterable[Ref]) -> list[list[Ref]]:
-        """These records, those together that came by one commit, in the order of the commits.
-
-        Those that no commit is known to have brought were there before all.
-        """
-        query = (
-            "select t.ref_kind, t.ref_id, c.depth, c.date, c.sha from touch t "
-            "join commits c on c.c = t.c where t.ref_kind = ? and t.ref_id in {} "
-            "order by c.depth desc, c.date desc, c.sha desc"
-        )
-        pending = sorted(set(refs))
-        rows = self._reader.rows_of(query, pending)
-        first = {Ref(kind, name): tuple(place) for kind, name, *place in rows}
-        pending.sort(key=lambda ref: first.get(ref, ()))
-        return [list(together) for _, together in groupby(pending, key=first.get)]
 
     def commits_touching(self, refs: Iterable[Ref]) -> list[Commit]:
         """Every commit that touches the files of these records, newest first; a person's too."""

@@ -165,15 +165,6 @@ class Outcomes(Folder[Outcome]):
         rows = self._reader.rows(query, [domain, action, last - first, first])
         return [name for (name,) in rows]
 
-    def firsts_of_action(self, domain: str, action: str) -> list[str]:
-        """The id of the first trusted and evaluated outcome of each subject of an action."""
-        place = "row_number() over (partition by o.target order by o.at, o.id)"
-        query = (
-            f"select id from (select o.id, {place} as place from outcome o where {_OF_ACTION}) "
-            "where place = 1"
-        )
-        return [name for (name,) in self._reader.rows(query, [domain, action])]
-
     # ── by what they say ─────────────────────────────────────────────────────────────
 
     def mentioning(self, skills: Iterable[str]) -> set[str]:

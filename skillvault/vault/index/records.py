@@ -16,9 +16,10 @@ from skillvault.model.records import (
     Skill,
     Trust,
 )
+from skillvault.model.skill_evidence import TRIED, TriedLines
 from skillvault.vault.files.work_tree import Key
 from skillvault.vault.index.reader import FILE, Reader, Topic
-from skillvault.vault.index.rows import Parsed, Row, moment
+from skillvault.vault.index.rows import Parsed, Row, decoded, moment
 
 _R = TypeVar("_R", Outcome, Evaluation, Session, Fact, Skill, Answer, Retraction)
 
@@ -104,6 +105,13 @@ class Records(Topic):
             )
         path: str | None = self._reader.value(query, [ref.kind, ref.id])
         return path
+
+    def tried(self, name: str) -> tuple[str, ...]:
+        """Return the tries of a served guide, a line each, as the file beside it has them."""
+        query = "select type, value from file where path = ? and value is not null"
+        rows = self._reader.rows(query, [f"skills/{name}/references/{TRIED}"])
+        found = (decoded(kind, value) for kind, value in rows)
+        return next((one.lines for one in found if isinstance(one, TriedLines)), ())
 
     def existing(self, refs: Iterable[Ref]) -> set[Ref]:
         """Those of these records that are there."""

@@ -25,16 +25,19 @@ from skillvault.model.records import (
     Skill,
     stamp,
 )
+from skillvault.model.skill_evidence import TriedLines
 from skillvault.model.text.text import tokens
-from skillvault.vault.files import layout
+from skillvault.vault.files import layout, work_tree
 from skillvault.vault.search.ranking import Document, document_of
 
-Parsed = Record | LinkList | Problem
+Parsed = work_tree.Parsed
 Row = tuple[Any, ...]
 _Value = TypeVar("_Value")
-File = tuple[str, Parsed | None]  # the blob that stands at a path, and the record in it
+File = tuple[str, Parsed | None]  # the blob that stands at a path, and what it says
 
-KINDS: dict[str, type[Parsed]] = {kind.__name__: kind for kind in (*get_args(Record), Problem)}
+KINDS: dict[str, type[Parsed]] = {
+    kind.__name__: kind for kind in (*get_args(Record), Problem, TriedLines)
+}
 # The tables of records, each with the type of what it holds; of an outcome there are two.
 TYPED: Mapping[str, str] = {
     "outcome": "Outcome", "decided": "Outcome", "evaluation": "Evaluation",
@@ -45,10 +48,20 @@ TYPED: Mapping[str, str] = {
 LISTS = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-_DECODERS = {name: msgspec.msgpack.Decoder(kind) for name, kind in KINDS.items()}
+_DECODERS = {kind.__name__: msgspec.msgpack.Decoder(kind) for kind in (*KINDS.values(), TriedLines)}
 _ENCODER = msgspec.msgpack.Encoder()
 _WORD = re.compile(r"[^\W_]+")
 _UNTEXT, _ESCAPED = re.compile("[\udc80-\udcff]"), re.compile("\0([89a-f][0-9a-f])")
+
+
+def is_read(path: str) -> bool:
+    """Return True for a file of which the index holds what it says."""
+    return layout.holds_records(path) or layout.is_tried(path)
+
+
+def read(path: str, content: bytes) -> Parsed | None:
+    """Return what the index holds of a file: its record, its links or its tries."""
+    return work_tree.parsed(path, content) if is_read(path) else None
 
 
 class DamagedRowError(sqlite3.DatabaseError):

@@ -62,7 +62,7 @@ _EVALUATION = (
     "where ref_id = ? and ref_kind = 'evaluation' and type = 'Evaluation'"
 )
 # An evaluation has the id of its outcome.
-_SAID = ("insight", "insight_key", "stated", "ground")
+_SAID = ("saying", "saying_key")
 
 
 class IndexedCommit(Struct, frozen=True):
@@ -179,7 +179,7 @@ def _set(
     _note_gone(database, {*refs.values(), *changed}, marks)
     if layout.MARK in files:
         # Which outcomes count is the policy's to say.
-        for table in ("mark", "voice", "rule", *_SAID):
+        for table in ("mark", "said_key", "rule", *_SAID):
             database.execute(f"delete from {table}")
         dirty.mark_everything(database, marks)
     return new
@@ -230,16 +230,16 @@ def _note_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.M
 
 
 def _unsay(database: sqlite3.Connection, ids: Iterable[str]) -> None:
-    """Forget what runs said, and on which grounds; another with the same words stands for these."""
+    """Forget what runs said, and the keys of claims that no other makes."""
     for name in ids:
-        for table in ("insight", "stated", "ground"):
-            database.execute(f"delete from {table} where evaluation = ?", [name])
-        query = "select min(evaluation) from insight where first = ?"
-        (other,) = database.execute(query, [name]).fetchone()
-        database.execute("update insight set first = ? where first = ?", [other, name])
-        query = "update or ignore insight_key set first = ? where first = ?"
-        database.execute(query, [other, name] if other else ["", name])
-        database.execute("delete from insight_key where first in (?, '')", [name])
+        query = "select distinct domain, words from saying where evaluation = ?"
+        said = database.execute(query, [name]).fetchall()
+        database.execute("delete from saying where evaluation = ?", [name])
+        database.executemany(
+            "delete from saying_key where domain = ? and words = ? and not exists (select 1 "
+            "from saying s where s.domain = saying_key.domain and s.words = saying_key.words)",
+            said,
+        )
 
 
 def _unfind(database: sqlite3.Connection, refs: set[str]) -> None:

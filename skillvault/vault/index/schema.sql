@@ -18,25 +18,16 @@ create index evaluation_judge on evaluation (judge, version, model, was_good, wa
 create table mark (outcome text primary key, marks text) without rowid;
 create table rule (
     domain text, action text, digest text, rules blob, primary key (domain, action)) without rowid;
-create table voice (
-    domain text, kind text, subject text, first text, causes text, evolved text,
-    primary key (domain, kind, subject)) without rowid;
-create table insight (
-    evaluation text primary key, first text, status text, session text,
-    fact integer) without rowid;
-create index insight_first on insight (first, status, session);
-create index insight_fact on insight (first) where fact = 1;
-create table insight_key (
-    domain text, key text, first text, primary key (domain, key, first)) without rowid;
-create index insight_key_first on insight_key (first);
-create table stated (
-    domain text, wording text, status text, evaluation text,
-    primary key (domain, wording, status, evaluation)) without rowid;
-create index stated_evaluation on stated (evaluation);
-create table ground (
-    domain text, wording text, evaluation text,
-    primary key (domain, wording, evaluation)) without rowid;
-create index ground_evaluation on ground (evaluation);
+create table said_key (
+    domain text, action text, first text, keys text, primary key (domain, action)) without rowid;
+create table saying (
+    domain text, words text, status text, evaluation text, session text, fact integer,
+    primary key (domain, words, status, evaluation)) without rowid;
+create index saying_evaluation on saying (evaluation);
+create index saying_fact on saying (domain, words) where fact = 1;
+create table saying_key (
+    domain text, key text, words text, primary key (domain, key, words)) without rowid;
+create index saying_key_words on saying_key (domain, words);
 create index outcome_id on outcome (id);
 create index decided_id on decided (id);
 create index outcome_group on outcome (domain, action, at, id, trust);

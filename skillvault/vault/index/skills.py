@@ -101,13 +101,13 @@ class Skills(Folder[Skill]):
         )
         return list(map(SkillStatusRow._make, self._reader.rows_in(query, names)))
 
-    def subjects_of(self, kind: str, domain: str) -> list[str]:
-        """What the skills of a kind in skills/ and of a domain state as their subject."""
+    def living(self, kind: str) -> list[SkillPlace]:
+        """Return the living skills of a kind about a subject, by name."""
         query = (
-            "select distinct subject from skill where shelf = 'skills' and kind = ? "
-            "and domain = ? and subject is not null order by subject"
+            "select id, shelf, kind from skill where shelf in ('skills', 'proposed') "
+            "and kind = ? and subject is not null order by id, shelf"
         )
-        return [subject for (subject,) in self._reader.rows(query, [kind, domain])]
+        return list(map(SkillPlace._make, self._reader.rows(query, [kind])))
 
     def without_outcomes(self) -> list[SkillPlace]:
         """The living skills about a subject that rest on no evaluated outcome, by name."""

@@ -12,7 +12,7 @@ from typing import cast
 from skillvault.model.policy import Policy
 from skillvault.model.records import Retraction
 from skillvault.vault.files import layout
-from skillvault.vault.files.work_tree import blob_id, parsed, policy_of
+from skillvault.vault.files.work_tree import blob_id, policy_of
 from skillvault.vault.index.captures import Captures
 from skillvault.vault.index.connection import IndexDatabase, Pin
 from skillvault.vault.index.facts import Evaluations, FactKeys, Facts
@@ -23,7 +23,7 @@ from skillvault.vault.index.links import Links
 from skillvault.vault.index.outcomes import Outcomes, Recommendations, Tasks
 from skillvault.vault.index.reader import Blobs, Reader, Topic
 from skillvault.vault.index.records import Answers, Folder, Records, Sessions
-from skillvault.vault.index.rows import File, decoded, document
+from skillvault.vault.index.rows import File, decoded, document, read
 from skillvault.vault.index.skills import Skills
 from skillvault.vault.index.subjects import Subjects
 from skillvault.vault.index.uses import Uses
@@ -220,4 +220,4 @@ class Staged(Topics):
 def _file(path: str, data: bytes | None) -> File | None:
     if data is None:
         return None
-    return blob_id(data), parsed(path, data) if layout.holds_records(path) else None
+    return blob_id(data), read(path, data)

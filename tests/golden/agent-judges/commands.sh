@@ -10,15 +10,20 @@ done
 say skillvault run --now 2026-11-20T12:20:00Z
 say skillvault fact list
 say skillvault ask --next --session reader
-key() { skillvault ask -n 9 --json | grep -o "\"$1-[0-9a-f]*\"" | tr -d '"' | head -1; }
+key() { # KIND ABOUT
+  skillvault ask -n 9 --json | grep -B2 "\"about\": \"$2" | grep -o "\"$1-[0-9a-f]*\"" \
+    | tr -d '"' | head -1
+}
 insight=$(key insight)
 say skillvault answer $insight ../invented.json --now 2026-11-20T12:30:00Z || echo "exit $?"
 say skillvault answer $insight ../insight.json --session reader --now 2026-11-20T12:30:00Z
 say skillvault answer $(key insight) ../insight.json --session reader --now 2026-11-20T12:31:00Z
 say skillvault ask --session reader
-say skillvault answer $(key account) ../warning.json --now 2026-11-20T12:32:00Z
+say skillvault answer $(key account guide) ../guide.json --now 2026-11-20T12:32:00Z
+say skillvault answer $(key account warning) ../warning.json --now 2026-11-20T12:32:00Z
 say skillvault ask --drop $(key verdict)
 say skillvault fact list
+say skillvault skill show guide-perps-open-long
 say skillvault skill show warning-perps-open-long-sol-perp
 say skillvault why warning-perps-open-long-sol-perp
 say skillvault run --now 2026-11-20T12:40:00Z

@@ -1,4 +1,4 @@
-# Two clones that both learn saw one loss and made the same warning of it; ada's loop merged it into
+# By the designs' letter: two clones that both learn saw one loss and made the same warning of it; ada's loop merged it into
 # an evolved skill later. Git would keep both, `archive/` and `skills/`: it would be served and
 # archived at once. After `sync` it stands in archive/ in both clones, and `check` holds.
 drop() { # DAY TARGET
@@ -9,8 +9,8 @@ git init -q --bare -b main team.git
 skillvault init vault --domain perps --now 2026-11-01T12:00:00Z > /dev/null
 cd vault
 git config skillvault.clone ada
-printf 'learner: all\n' >> vault.yaml
-git commit -qam "Every clone learns"
+printf 'learner: all\nprofile: seed\n' >> vault.yaml
+git commit -qam "Every clone learns, by the letter"
 git remote add origin ../team.git
 git push -q origin main
 git clone -q ../team.git ../ben

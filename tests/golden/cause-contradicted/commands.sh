@@ -1,6 +1,6 @@
-# A reasoning that lost three times is warned of. Then the same reasoning wins: each win stands
-# against the fact, and is counted. Once three do, the skill of the fact leaves, and the warning
-# of the market, which lost heavily, no longer tells that reasoning as a cause.
+# A reasoning that lost three times is to be avoided. Then the same reasoning wins: each win stands
+# against the fact, and is counted. As it ended both ways, the guide only lists what was tried, and
+# the warning of the market, which lost heavily, no longer tells that reasoning as a cause.
 trade() {
   sed "s/DAY/$1/g; s/TARGET/$2/; s/SCORE/$3/" ../trade.yaml > inbox/$1.yaml
   touch -d 2026-11-01 inbox/$1.yaml

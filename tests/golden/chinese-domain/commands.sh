@@ -1,4 +1,4 @@
-# A domain whose agents write in Chinese learns like any other: warnings, facts, a pattern.
+# A domain whose agents write in Chinese learns like any other: a guide, warnings, a fact.
 say skillvault init vault --domain trading-cn --now 2026-11-20T12:00:00Z
 cd vault
 say skillvault record ../loss.yaml --now 2026-11-20T12:00:00Z

@@ -1,7 +1,7 @@
-# A person edits a warning in one clone while the loop of the other, which learns, merges that
+# By the designs' letter: a person edits a warning in one clone while the loop of the other, which learns, merges that
 # warning into an evolved skill. Git would carry the edit into archive/, and no agent would see it.
-# After `sync` the warning is served with the edit in both clones, and the next run leaves it so. Once
-# the evolved skill grows, it says what the person wrote, and the warning goes to archive/ again.
+# After `sync` the warning is served with the edit in both clones, and stays so while the evolved
+# skill grows.
 drop() { # DAY TARGET
   sed "s/DAY/$1/g; s/TARGET/$2/" ../loss.yaml > inbox/$1.yaml
   touch -d 2026-11-01 inbox/$1.yaml
@@ -10,12 +10,14 @@ git init -q --bare -b main team.git
 skillvault init vault --domain perps --now 2026-11-01T12:00:00Z > /dev/null
 cd vault
 git config skillvault.clone ada
+echo 'profile: seed' >> vault.yaml
+git commit -qam "By the letter"
 git remote add origin ../team.git
 drop 02 SOL-PERP
 say skillvault run --now 2026-11-20T12:00:00Z
 say skillvault sync --now 2026-11-20T12:00:00Z
 git clone -q ../team.git ../ben
-name=warning-perps-open-long-sol-perp
+name=warning-perps-open-long-on-sol-perp-lost-13-0
 drop 03 ETH-PERP
 drop 04 BTC-PERP
 say skillvault run --now 2026-11-20T12:00:00Z
@@ -37,6 +39,3 @@ say skillvault run --now 2026-11-21T12:00:00Z
 say ls skills archive
 say skillvault recommend --domain perps
 say skillvault check
-drop 06 AVAX-PERP
-say skillvault run --now 2026-11-22T12:00:00Z
-say tail -n 8 skills/evolved-perps-stopped-out-during-the-5d89eb/SKILL.md

@@ -1,16 +1,16 @@
-# What a person writes into a warning stays word for word, however often the program writes the
-# warning anew: here three times, as each batch brings a new cause. The other sections follow.
+# What a person writes into a guide stays word for word, however often the program writes the
+# guide anew: here three times, as each batch brings another deed. The other statements follow.
 attempt() { # DAY TRIED ERROR
   sed "s/DAY/$1/g; s/TRIED/$2/; s/ERROR/$3/" ../attempt.yaml > inbox/$1.yaml
   touch -d 2026-11-01 inbox/$1.yaml
 }
-name=warning-coding-fix-flaky-test-checkout-service
+name=guide-coding-fix-flaky-test
 say skillvault init vault --domain coding --now 2026-11-01T12:00:00Z
 cd vault
 attempt 02 "raise the timeout to 5 s" "AssertionError: 504 == 200"
 say skillvault run --now 2026-11-02T12:00:00Z
-ours='Ours:  reproduce it with `make stress` first,\nthen  ask Mara - she wrote the payment stub.'
-sed -i "s/^- Find a way to check first.*/$ours/" skills/$name/SKILL.md
+ours='- Ours:  reproduce it with `make stress` first,\n  then  ask Mara - she wrote the payment stub.'
+sed -i "s/^- The test fails about once.*/$ours/" skills/$name/SKILL.md
 printf '\n## Who to ask\n\nMara, at any time.\n' >> skills/$name/SKILL.md
 git commit -qam "Our way with this test"
 say git show --format=%s -- skills/$name

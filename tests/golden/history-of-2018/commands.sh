@@ -1,6 +1,6 @@
 # The trades of 2018, imported in 2026: what the last of them teach is living, and stays so. A
 # skill ages by the clock of its domain, which stands at the last trade; what was old by then, a
-# loss of January, makes none.
+# loss of January, makes no warning: the guide tells it, which has no end.
 say skillvault init vault --domain spot --now 2026-11-20T12:00:00Z
 cd vault
 say skillvault import jsonl ../2018.jsonl --now 2026-11-20T12:00:00Z

@@ -7,6 +7,5 @@ for day in 02 03; do
   say skillvault import jsonl ../day.jsonl --now "2026-11-${day}T20:00:00Z"
   say skillvault run --now "2026-11-${day}T20:10:00Z"
 done
-say skillvault skill show warning-office-sum-invoices
-say skillvault skill show pattern-office-sum-invoices
+say skillvault skill show guide-office-sum-invoices
 say skillvault check

@@ -8,4 +8,4 @@ for close in d-1:red d-2:green; do
 done
 say skillvault run --now 2026-11-04T12:20:00Z
 say skillvault stats --decision d-1
-say skillvault recommend --domain coding --task "Make the checkout test stable" --format xml --now 2026-11-04T13:00:00Z
+say skillvault recommend --domain coding --task "The checkout test finds the queue empty in CI" --format xml --now 2026-11-04T13:00:00Z

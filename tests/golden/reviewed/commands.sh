@@ -8,7 +8,7 @@ skillvault import jsonl "$EXAMPLES/trading.jsonl" "$EXAMPLES/coding.jsonl" --now
 skillvault run --now 2026-11-20T12:00:00Z > /dev/null 2>&1
 say skillvault skill list --proposed
 say skillvault skill diff warning-perps-open-long-arb-perp
-say skillvault skill approve pattern-coding-add-endpoint-accounts-service --now 2026-11-20T13:00:00Z
+say skillvault skill approve guide-coding-add-endpoint --now 2026-11-20T13:00:00Z
 say skillvault skill approve warning-perps-open-long-eth-perp --now 2026-11-20T13:00:00Z
 say skillvault skill reject warning-perps-open-long-arb-perp --reason 'one bad week, not a rule' --now 2026-11-20T13:10:00Z
 say skillvault run generate --now 2026-11-20T14:00:00Z

@@ -1,6 +1,6 @@
 # A rule that separates is told once chance does not explain it, and stands in the strategy as long
 # as it holds: more of the same changes its counts alone. Then the market turns: the rule goes, and
-# the commit says that nothing separates any more.
+# the strategy with it, as base rates alone make none.
 batch() { # MONTH DAYS HIGH NORMAL: the score when funding was high, on some days, and when not
   for day in $(seq -w "$2"); do
     number=${day#0} month=${1#0}
@@ -14,7 +14,7 @@ EOF
   done > ../$1.jsonl
   say skillvault import jsonl ../$1.jsonl --now 2026-11-20T12:00:00Z
   say skillvault run evaluate generate --now 2026-11-20T12:00:00Z
-  say sed -n '/^## What to Avoid/,$p' skills/strategy-perps/SKILL.md
+  say sed -n '/^## What to Avoid/,$p' */strategy-perps/SKILL.md
   say git log -1 --format=%b | grep -v '^Skillvault-'
 }
 say skillvault init vault --domain perps --now 2026-11-20T12:00:00Z

@@ -1,4 +1,4 @@
-# Claude judges and writes: blind first, then what it teaches; three like losses become one skill.
+# Claude judges and writes: blind first, then what it teaches; three like losses stand in one guide.
 # Asked before acting it says no, and without a key what is to be judged waits.
 say skillvault init vault --domain perps --now 2026-11-20T12:00:00Z
 cd vault

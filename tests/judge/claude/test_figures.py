@@ -119,7 +119,7 @@ def test_of_thirty_invented_figures_two_pass_at_most() -> None:
 
 READER = InsightReader(
     outcome(trade(decision__reasoning="Funding is high; I chase it.")),
-    frozenset({"a-stop-1a2b3c"}),
+    {"a-stop-1a2b3c": "A stop."},
 )
 
 
@@ -175,8 +175,26 @@ def test_an_insight_says_how_it_stands_to_a_fact_and_on_what_it_rests(
     assert text.slug == "a-stop-before-the"
 
 
+def test_an_insight_without_a_usable_slug_is_called_by_its_words_or_its_domain() -> None:
+    said = [replace(insight(words), slug="止损") for words in ("Chasing loses.", "追高会亏损。")]
+    assert [READER.insight_text(reply).slug for reply in said] == ["chasing-loses", "perps"]
+
+
 def test_a_fact_that_was_not_shown_is_refused_and_at_last_left_out() -> None:
     reply = replace(insight("Chasing loses."), relation="repeats", fact="another-1a2b3c")
     with pytest.raises(UnusableError, match="is no fact of the record"):
         READER.check_figures(reply, Shown(RECORD), last=False)
     assert READER.check_figures(reply, Shown(RECORD), last=True).relation == "new"
+
+
+def test_what_is_new_keeps_the_shown_facts_with_words_like_its_own() -> None:
+    chased = outcome(trade(decision__reasoning="Funding is high; I chase it."))
+    shown = {"chase-1a2b3c": "Chasing high funding loses.", "sleep-1a2b3c": "Close on Friday."}
+    reply = replace(insight("Chasing low funding loses."), slug="chase")
+    kept = InsightReader(chased, shown).check_figures(reply, Shown(RECORD), last=False)
+    later = InsightReader(chased, {**shown, "low-1a2b3c": "Chasing low funding loses."})
+    assert later.insight_text(kept).unlike == ("chase-1a2b3c",)
+    repeated = replace(reply, relation="repeats", fact="chase-1a2b3c")
+    assert (
+        not InsightReader(chased, shown).check_figures(repeated, Shown(RECORD), last=False).unlike
+    )

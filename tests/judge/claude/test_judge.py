@@ -109,11 +109,13 @@ def test_a_figure_that_the_record_does_not_hold_is_not_believed(
 
 def test_the_model_writes_the_skills_and_the_rule_its_counts(claudes: Vault, api: Server) -> None:
     learn(claudes, trade())
-    (skill,) = claudes.skills()
-    body = claudes.skill(skill.name)[0].body
-    assert skill.name == "warning-perps-open-long-sol-perp"
-    assert "Claude on better approach" in body
-    assert "as of 1 outcome, 2026-11-01" in body
+    warning, guide = sorted(claudes.skills(), key=lambda skill: skill.kind, reverse=True)
+    for name, heading in ((guide.name, "do"), (warning.name, "better approach")):
+        body = claudes.skill(name)[0].body
+        assert f"Claude on {heading}" in body
+        assert "as of 1 outcome, 2026-11-01" in body
+    assert warning.name == "warning-perps-open-long-sol-perp"
+    assert guide.name == "guide-perps-open-long"
 
 
 def test_a_prompt_of_the_vault_stands_before_the_packages(claudes: Vault, api: Server) -> None:
@@ -143,7 +145,7 @@ def test_the_key_comes_from_the_environment_alone(
     assert api.requests == []
     assert claudes.store.ledger.spent_today().calls == 0
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
-    assert len(claudes.run(now=NOW).done) == 3
+    assert len(claudes.run(now=NOW).done) == 4
 
 
 def test_a_missing_package_is_named_with_the_next_step(
@@ -263,7 +265,7 @@ def test_an_idle_vault_sends_nothing(claudes: Vault, api: Server) -> None:
     for _ in range(3):
         assert claudes.run(now=NOW).done == []
         claudes.status()
-    assert len(api.requests) == count == 3
+    assert len(api.requests) == count == 4
 
 
 def test_threads_that_ask_first_together_share_one_event_loop() -> None:

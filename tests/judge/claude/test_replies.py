@@ -1,15 +1,17 @@
 """Claude writes skills; what is of no use is repaired once, then the offline text stands."""
 
 import json
+from collections.abc import Iterable
 
 import pytest
 
 from skillvault.api import Vault
 from skillvault.judge.claude.figures import Shown, unsupported
 from skillvault.model.records import Commit
-from tests.conftest import NOW
+from tests.conftest import NOW, Person
 from tests.given import as_file, trade
 from tests.judge.server import (
+    INSIGHT,
     Answer,
     Body,
     Server,
@@ -22,11 +24,12 @@ from tests.judge.server import (
 )
 
 WARNING = ("Pattern to Recognize", "What Went Wrong", "Better Approach", "Checklist")
+SMALL = trade(0, -0.05)  # of which there is a guide alone
 
 
 def spoiled(**spoil: object) -> Answer:
     """A text with something wrong in it."""
-    good = written({"sections": ["Better Approach"]})
+    good = written({"sections": ["Do"]})
     return message({**good, **spoil})
 
 
@@ -37,7 +40,7 @@ BAD = {
     "off-schema": message({"title": "Chasing"}),
     "no-sections": spoiled(sections=[]),
     "foreign-section": spoiled(sections=[{"heading": "Origin", "text": "- made up"}]),
-    "no-text": spoiled(sections=[{"heading": "Checklist", "text": "## \n---\n"}]),
+    "no-text": spoiled(sections=[{"heading": "Do", "text": "## \n---\n"}]),
     "no-title": spoiled(title=" "),
     "own-figures": spoiled(description="Loses 93 % of all trades. Use before a long."),
 }
@@ -64,8 +67,8 @@ def said(vault: Vault, commit: Commit) -> str:
 def test_a_text_of_no_use_is_asked_for_once_more(name: str, claudes: Vault, api: Server) -> None:
     answers = [BAD[name]]
     api.script = lambda b: answers.pop() if asked_for(b) == "text" and answers else claude(b)
-    (commit,) = learned(claudes, trade())
-    assert "Claude on better approach" in claudes.skill(claudes.skills()[0].name)[0].body
+    (commit,) = learned(claudes, SMALL)
+    assert "Claude on do" in claudes.skill(claudes.skills()[0].name)[0].body
     assert "Your last reply was of no use. " in told(texts(api)[1])
     assert "offline judge" not in said(claudes, commit)
 
@@ -82,7 +85,7 @@ def test_a_description_says_first_when_to_use_the_skill(
 ) -> None:
     answer = spoiled(description=written_so)
     api.script = lambda body: answer if asked_for(body) == "text" else claude(body)
-    learned(claudes, trade())
+    learned(claudes, SMALL)
     assert claudes.skill(claudes.skills()[0].name)[0].description == kept
 
 
@@ -91,10 +94,10 @@ def test_then_the_offline_text_stands_and_its_commit_says_so(
     name: str, claudes: Vault, api: Server, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     api.script = lambda body: BAD[name] if asked_for(body) == "text" else claude(body)
-    (commit,) = learned(claudes, trade())
+    (commit,) = learned(claudes, SMALL)
     body = claudes.skill(claudes.skills()[0].name)[0].body
     assert "Claude on" not in body
-    assert "## What Went Wrong" in body
+    assert "## Avoid" in body
     assert "Written by the offline judge, as Claude's text was of no use: " in said(claudes, commit)
     assert len(texts(api)) == 2
 
@@ -103,94 +106,82 @@ def test_at_last_what_has_figures_of_its_own_goes_and_the_rest_stays(
     claudes: Vault, api: Server
 ) -> None:
     api.script = lambda body: BAD["own-figures"] if asked_for(body) == "text" else claude(body)
-    (commit,) = learned(claudes, trade())
+    (commit,) = learned(claudes, SMALL)
     skill = claudes.skill(claudes.skills()[0].name)[0]
-    assert "Claude on better approach" in skill.body
+    assert "Claude on do" in skill.body
     assert "93 %" not in skill.description
     assert "offline judge" not in said(claudes, commit)
 
 
-def alike(number: int) -> Body:
-    """A loss like the others."""
-    return trade(number, decision__target=f"T{number}")
-
-
-def merged(vault: Vault, api: Server) -> str:
-    """Have three skills become one; the message of that commit."""
-    learned(vault, *(alike(number) for number in range(3)))
-    (commit,) = [one for one in vault.log() if one.step == "merge"]
-    return said(vault, commit)
-
-
-def evolved(vault: Vault) -> tuple[str, str]:
-    """(the text of the vault's evolved skill, what its file of sources says)."""
-    (skill,) = [one for one in vault.skills() if one.kind == "evolved"]
-    sources = vault.root / "skills" / skill.name / "references" / "sources.md"
-    return vault.skill(skill.name)[0].body, sources.read_text(encoding="utf-8")
-
-
-def test_a_merge_says_by_rule_what_became_of_every_statement(claudes: Vault, api: Server) -> None:
-    message_ = merged(claudes, api)
-    body, sources = evolved(claudes)
-    assert "Claude on synthesized insight" in body
-    assert "cascade" not in body.partition("## Evidence")[0]  # left out by the model
-    for number in range(3):
-        about = f"open_long on T{number}"
-        line = "kept error: “stopped out during the cascade”"
-        assert f"{about}: {line}" in message_
-        assert f"## {about}\n\n" in sources
-    assert sources.count("- kept     error: “stopped out during the cascade”") == 3
-
-
-def test_the_model_writes_an_evolved_skill_and_the_rule_its_evidence(
+def test_a_guides_rules_stand_as_they_were_counted_and_a_model_writes_none(
     claudes: Vault, api: Server
 ) -> None:
-    merged(claudes, api)
-    body, _ = evolved(claudes)
+    learned(claudes, SMALL)
+    (request,) = map(record, texts(api))
+    assert request["sections"] == ["Do", "Avoid"]
+    assert "rules and leads" not in claudes.skill("guide-perps-open-long")[0].body.casefold()
+
+
+def merged(vault: Vault) -> tuple[str, str]:
+    """Have five like warnings become one by `profile: seed`: its commit's message, its text."""
+    Person(vault.root).rule("profile: seed")
+    for number in range(5):
+        learned(vault, trade(number, decision__target=f"T{number}"))
+    (commit,) = [one for one in vault.log() if one.step == "merge"][-1:]
+    (skill,) = [one for one in vault.skills() if one.kind == "evolved"]
+    return said(vault, commit), vault.skill(skill.name)[0].body
+
+
+def test_the_model_writes_an_evolved_skill_and_the_rule_its_counts(
+    claudes: Vault, api: Server
+) -> None:
+    _, body = merged(claudes)
+    assert "Claude on synthesized insight" in body
     assert "Claude on when this applies" not in body
-    evidence = body.partition("## When This Applies")[2]
-    assert "3 of 3 failed or lost" in evidence
+    assert "failed or lost" in body.partition("## When This Applies")[2]
 
 
 def test_a_merge_without_a_text_of_use_is_told_offline(claudes: Vault, api: Server) -> None:
     api.script = lambda body: BAD["own-figures"] if asked_for(body) == "text" else claude(body)
-    assert "Written by the offline judge, as Claude's text was of no use: " in merged(claudes, api)
-    body, _ = evolved(claudes)
+    message_, body = merged(claudes)
+    assert "Written by the offline judge, as Claude's text was of no use: " in message_
     assert "Claude on" not in body
-    assert ": stopped out during the cascade (as all of these)." in body
+    assert "stopped out during the cascade" in body
+
+
+def test_skills_that_say_the_same_are_asked_for_together_with_their_statements_once(
+    claudes: Vault, api: Server
+) -> None:
+    merged(claudes)
+    request = next(r for r in map(record, texts(api)) if "subjects" in r)
+    assert all(subject.startswith("open_long on T") for subject in request["subjects"])
+    told_texts = [one["text"] for one in request["statements"]]
+    assert len(told_texts) == len(set(told_texts))
 
 
 def test_a_text_is_asked_for_with_the_statements_and_their_counts(
     claudes: Vault, api: Server
 ) -> None:
     learned(claudes, trade(0), trade(1, -0.2))
-    request = record(texts(api)[-1])
-    assert (request["kind"], request["outcomes_in_all"]) == ("warning", 2)
-    assert {"greatest": "-20.0 %"} in request["statements"]
-    (cause,) = [one for one in request["statements"] if one.get("kind") == "error"]
-    assert (cause["quote"], cause["shown_by"], cause["said_too_by"]) == (
-        "stopped out during the cascade", "failures: 2 of 2", "successes: 0",
-    )  # fmt: skip
+    request = next(r for r in map(record, texts(api)) if r["kind"] == "warning")
+    assert request["outcomes_in_all"] == 2
+    kinds = [one["kind"] for one in request["statements"]]
+    assert kinds[:2] == ["extreme", "entry"]
+    (deed,) = [one for one in request["statements"] if "2 of 2 runs failed" in one["text"]]
+    assert (deed["for"], deed["against"]) == (2, 0)
     assert request["sections"] == list(WARNING)
-    assert "Claude on checklist" in claudes.skill(claudes.skills()[0].name)[0].body
+    assert "Claude on checklist" in claudes.skill("warning-perps-open-long-sol-perp")[0].body
 
 
-def test_subjects_that_say_the_same_are_asked_for_together_with_their_statements_once(
-    claudes: Vault, api: Server
-) -> None:
-    merged(claudes, api)
-    (request,) = [record(body) for body in texts(api) if "subjects" in record(body)]
-    assert request["subjects"] == [f"open_long on T{number}" for number in range(3)]
-    quotes = [one["quote"] for one in request["statements"] if "quote" in one]
-    assert quotes == [
-        "stopped out during the cascade",
-        "Funding is high at 0.08 % and volatility is high; I chase it.",
+def ruled(days: Iterable[int]) -> list[Body]:
+    """Trades that lost where volatility was high and won where it was low."""
+    return [
+        trade(n, 0.05 * (-1) ** n, context={"volatility": ("low", "high")[n % 2]}) for n in days
     ]
-    assert "fates" not in json.dumps(texts(api))
 
 
 def test_a_strategy_keeps_its_counts(claudes: Vault, api: Server) -> None:
-    learned(claudes, *(trade(n, 0.05 * (-1) ** n) for n in range(12)))
+    learned(claudes, *ruled(range(12)))
     (strategy,) = [one for one in claudes.skills() if one.kind == "strategy"]
     body = claudes.skill(strategy.name)[0].body
     assert "Claude on entry rules" in body
@@ -203,12 +194,14 @@ def test_a_strategy_is_asked_for_with_its_text_the_facts_and_a_line_an_outcome(
     claudes: Vault, api: Server
 ) -> None:
     claudes.memory.add_fact("Funding resets every eight hours.", "perps", now=NOW)
-    for first in (0, 12):
-        learned(claudes, *(trade(n, 0.05 * (-1) ** n) for n in range(first, first + 12)))
+    for day in (0, 10):
+        learned(claudes, *ruled(range(day, day + 10)))
     first_request, *_, request = [r for r in map(record, texts(api)) if "outcomes" in r]
     assert "current" not in first_request
     (strategy,) = [one for one in claudes.skills() if one.kind == "strategy"]
-    before = claudes.store.git.text("show", f"HEAD~1:skills/{strategy.name}/SKILL.md")
+    path = f"skills/{strategy.name}/SKILL.md"
+    _, first = claudes.store.git.text("log", "-2", "--format=%H", "--", path).split()
+    before = claudes.store.git.text("show", f"{first}:{path}")
     assert "Claude on entry rules" in request["current"]
     assert request["current"].strip() in before
     assert "Funding resets every eight hours." in request["facts"].values()
@@ -234,7 +227,7 @@ def test_a_text_is_asked_for_with_all_that_is_known_of_its_outcomes(
         trade(1, -0.2),
         trade(2, 0.05),
     )
-    request = next(r for r in map(record, texts(api)) if "latest" in r and len(r["latest"]) == 2)
+    request = next(r for r in map(record, texts(api)) if len(r.get("latest", ())) == 2)
     first, _ = request["latest"]
     told = first["decision"]
     assert (told["domain"], told["action"], told["target"]) == ("perps", "open_long", "SOL-PERP")
@@ -273,8 +266,14 @@ def test_nobody_is_asked_about_an_outcome_of_which_nothing_could_be_learned(
 
 
 def test_nobody_is_asked_for_a_text_that_could_say_no_more(claudes: Vault, api: Server) -> None:
+    api.script = lambda body: (
+        message({**INSIGHT, "key_insight": "", "better_approach": ""})
+        if asked_for(body) == "insight"
+        else claude(body)
+    )
     error = "OSError: no space left on device"
-    (commit,) = learned(claudes, deployed(status="failure", evidence=error))
+    twice = [deployed(status="failure", evidence=error) | {"event_id": name} for name in "ab"]
+    (commit,) = learned(claudes, *twice)
     (skill,) = claudes.skills()
     assert error in claudes.skill(skill.name)[0].body
     assert texts(api) == []

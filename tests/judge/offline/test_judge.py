@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from skillvault.judge import Judge
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.learning.account.insight import insights_of
+from skillvault.learning.tries.insight import insights_of
 from skillvault.model.brief import Case, Verdict
 from skillvault.model.intake import outcome_from
 from skillvault.model.reading import read

@@ -75,8 +75,22 @@ def test_a_good_text_passes() -> None:
         ("“Wait until funding is below 0.05 %.”", "“I wait for it:”", "ends in a colon"),
         ("“Wait until funding is below 0.05 %.”", "“The file was written successfully and so on.”",
          "quotes praise"),
+        ("- What worked: “Wait until funding is below 0.05 %.” (told by 2 that succeeded).",
+         "- Ended with “stop 4.2 % below, filled late” → +3 %.", "quotes in two statements"),
         ("name: ", "other: x\nname: ", "Unexpected fields"),
     ],
 )  # fmt: skip
 def test_a_lint_sees_what_is_wrong(before: str, after: str, says: str) -> None:
     assert any(says in problem for problem in _problems(before, after))
+
+
+def test_a_deed_is_not_told_as_what_went_wrong_and_as_what_to_do() -> None:
+    both = "## Do\n\n- Chase the breakout → +3 %.\n\n## Avoid\n\n- Chase the breakout → -8 %.\n"
+    text = lints.text_of(GOOD.partition("## ")[0] + both, {}, None)
+    assert [words for words in lints.problems(text) if "is wrong and to be done" in words]
+
+
+def test_every_try_may_stand_in_its_list_again() -> None:
+    tried = "# Tried\n\n- Rested on “Funding is above 0.08 %, so I enter.” (2 of 3 that failed).\n"
+    assert lints.problems(lints.text_of(GOOD, {"tried.md": tried}, SOURCES)) == []
+    assert lints.problems(lints.text_of(GOOD, {"statements.md": tried}, SOURCES))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.judge.offline.planning import planned
-from skillvault.learning.generate.strategy import period_of
+from skillvault.learning.generate.strategy import StrategyMaterial, period_of
 from skillvault.model.brief import Draft, Period
 from skillvault.model.conditions import Condition, Separation
 from skillvault.model.policy import Policy
@@ -18,7 +18,6 @@ from skillvault.model.records import Evaluation, Outcome
 from tests.given import evaluation, outcome, raw, trade
 from tests.rules import context, of
 
-STOPPED = "Let me look. Let me read. Let me think. Now let me write the file:"
 LEVERAGE = Condition("context", "leverage", "at least", 5.0)
 
 
@@ -31,7 +30,10 @@ def trades(*scores: float, **changes: Any) -> list[Outcome]:
 def brief(outcomes: Sequence[Outcome], **changes: Any) -> Period:
     """A period as the rule makes it, with fields changed."""
     evaluations: dict[str, Evaluation] = {o.id: evaluation(o) for o in outcomes}
-    made = period_of(outcomes[0].domain, outcomes, evaluations, rules={}, policy=Policy())
+    material = StrategyMaterial(
+        domain=outcomes[0].domain, read=tuple(o.id for o in outcomes), unread=0, rates_alone=True
+    )
+    made = period_of(material, outcomes, evaluations, rules={}, policy=Policy())
     fields = {name: getattr(made, name) for name in made.__struct_fields__}
     return Period(**{**fields, **changes})
 
@@ -95,6 +97,13 @@ def test_if_nothing_separates_no_section_says_so() -> None:
     assert not {"What to Avoid", "Entry Rules", "Position Sizing"} & set(text)
 
 
+def test_base_rates_alone_make_no_strategy() -> None:
+    assert planned(brief(trades(*WON, *LOST), rates_alone=False)) is None
+    outcomes = trades(*WON, *LOST)
+    ruled = brief(outcomes, rates_alone=False, rules={"open_long": (evening(outcomes),)})
+    assert list(sections(ruled)) == ["What to Avoid", "Performance Notes"]
+
+
 def test_a_rule_about_the_size_stands_with_the_sizes_alone() -> None:
     outcomes = trades(*WON, *LOST, context={"leverage": 5})
     rules = {"open_long": (evening(outcomes, conditions=(LEVERAGE,)),)}
@@ -103,20 +112,6 @@ def test_a_rule_about_the_size_stands_with_the_sizes_alone() -> None:
         "- With leverage of 5 or more: then 2 of 3 were losses, otherwise 1 of 4."
     )
     assert "What to Avoid" not in text
-
-
-def test_what_failures_of_several_subjects_have_in_common_is_told_with_its_count() -> None:
-    targets = ["a", "b", "b", "a"]
-    failed = [
-        outcome(raw(day, decision__reasoning=STOPPED, decision__target=target))
-        for day, target in enumerate(targets)
-    ]
-    other = outcome(raw(5, decision__target="c", decision__reasoning="I raise the timeout."))
-    assert sections(brief([*failed, other]))["What to Avoid"] == (
-        "- Do not end on an announced step or while something runs: 4 of 5 that failed did, "
-        "without its result."
-    )
-    assert "What to Avoid" not in sections(brief([failed[1], failed[2], other]))
 
 
 def test_what_each_action_came_to_is_told_in_its_unit_and_in_per_cent() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from skillvault.judge.offline import speech
+from skillvault.model import speech
 from skillvault.model.conditions import Condition, clause, risk
 from skillvault.model.text.text import figure, whole
 from tests.given import START, outcome, raw

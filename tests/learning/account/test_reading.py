@@ -39,7 +39,7 @@ def test_of_what_says_nothing_new_the_last_point_is_read(count: int) -> None:
     assert _read(*[SAME] * count) == last_point(count)
 
 
-@pytest.mark.parametrize("mark", ["error y", "guess", "success", "loss", "gain"])
+@pytest.mark.parametrize("mark", ["error y", "answer 24", "success", "loss", "gain"])
 def test_what_is_new_is_read_at_once(mark: str) -> None:
     assert _read(*[SAME] * 6, SAME) == 6
     assert _read(*[SAME] * 6, (*SAME, mark)) == 7
@@ -62,14 +62,14 @@ def test_losses_and_gains_are_read_at_points_of_their_own(mark: str) -> None:
     assert read_until([*marks[:38], (mark,)]) == 39
 
 
-def test_who_has_twelve_causes_waits_for_the_next_point() -> None:
-    marks = [(f"error {number}",) for number in range(14)]
-    assert [read_until(marks[:count]) for count in (10, 11, 12, 13, 14)] == [10, 11, 12, 12, 12]
+def test_each_new_error_is_read_at_once_however_many_there_are() -> None:
+    marks = [(f"error {number}",) for number in range(40)]
+    assert [read_until(marks[:count]) for count in range(41)] == [*range(41)]
 
 
 MARKS = st.lists(
     st.lists(
-        st.sampled_from(["error x", "error y", "guess", "success", "loss", "gain"]), max_size=3
+        st.sampled_from(["error x", "error y", "answer 24", "success", "loss", "gain"]), max_size=3
     ),
     max_size=60,
 )
@@ -113,11 +113,17 @@ def test_the_bound_is_the_policys() -> None:
     assert marks_of(one, policy) == ("loss",)
 
 
-def test_an_error_is_marked_by_its_wording_and_a_guess_by_its_kind() -> None:
-    guess = "I assume that the cache key needs no tenant."
+def test_an_error_and_a_refused_answer_are_marked_by_their_wording() -> None:
     result = {"status": "failure", "evidence": "FAILED a - assert 504 == 200", "answer": "24.0"}
-    one = outcome(raw(decision__reasoning=guess, result=result))
-    assert marks_of(one, Policy()) == ("error failed a - assert ==", "answer 24", "guess")
+    one = outcome(raw(result=result))
+    assert marks_of(one, Policy()) == ("error failed a - assert ==", "answer 24")
+
+
+def test_each_lesson_is_new() -> None:
+    one, other = (outcome(raw(day, lesson={"do": "wait"}, result={"status": "neutral"}))
+                  for day in (0, 1))  # fmt: skip
+    assert marks_of(one, Policy()) == (f"lesson {one.id}",)
+    assert set(marks_of(one, Policy())).isdisjoint(marks_of(other, Policy()))
 
 
 def test_a_neutral_outcome_has_no_mark() -> None:

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from skillvault.learning.account.rules import action_rules, rules_for, subject_rules
+from skillvault.learning.account.rules import action_rules, ended_so, outliers
 from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
 from skillvault.model.records import Decision, Outcome, Result, Scalar, Source, Status
-from tests.given import NOW, outcome, raw, trade
-from tests.rules import context, of
+from tests.given import NOW, outcome, trade
 from tests.thorough import one_of
 
 LOSSES, HEAVY = "losses", "losses beyond 10 %"
@@ -144,36 +143,26 @@ def test_outcomes_of_one_ending_are_compared_with_nothing() -> None:
     assert action_rules(given, Policy()) == ()
 
 
-def test_a_target_tells_what_its_own_outcomes_met_and_the_action_everything() -> None:
-    ends = ["failure", "success", "failure", "failure"]
-    of_target = [
-        outcome(raw(day, result={"status": end}, context={"load": load}))
-        for day, end, load in zip(range(4), ends, ("high", "high", "low", "none"), strict=True)
-    ]
-    rules = [context("load", load, result="failures") for load in ("high", "none")]
-    about = subject_rules(rules, of_target, of_target[:3], Policy())
-    assert [(rule.separation, rule.own) for rule in about] == [(rules[0], (1, 2))]
-    whole = [replace(o, decision=replace(o.decision, target=None)) for o in of_target]
-    assert [rule.own for rule in subject_rules(rules, whole, whole[:3], Policy())] == [None] * 2
+@pytest.mark.parametrize(
+    ("score", "results"),
+    [
+        (-0.2, [LOSSES, HEAVY]),
+        (-0.1, [LOSSES]),
+        (0.0, []),
+        (0.2, ["wins"]),
+        (0.25, ["wins", "gains beyond 20 %"]),
+    ],
+)
+def test_a_result_in_words_names_those_that_ended_so(score: float, results: list[str]) -> None:
+    one = outcome(trade(0, score))
+    every = [LOSSES, HEAVY, "wins", "gains beyond 20 %"]
+    assert [result for result in every if ended_so(one, result, Policy())] == results
 
 
-def test_what_a_target_met_before_or_after_the_rule_was_read_counts_too() -> None:
-    """A rule is of the action's latest outcomes as of a reading point, its target's of all."""
-    met = [outcome(trade(day, context={"regime": "storm"})) for day in range(5)]
-    rule = replace(context("regime", "storm"), holds_for=frozenset(o.id for o in met[1:3]))
-    assert [r.own for r in subject_rules([rule], met, met, Policy())] == [(5, 5)]
-
-
-def test_small_losses_of_a_target_count_among_the_losses_that_met_a_rule() -> None:
-    small, heavy = outcome(trade(0, -0.02)), outcome(trade(1, -0.2))
-    rules = [context("trend", "bearish", result=result) for result in (LOSSES, HEAVY)]
-    about = subject_rules(rules, [small, heavy], [heavy], Policy())
-    assert [rule.own for rule in about] == [(2, 2), (1, 2)]
-
-
-def test_a_warning_tells_of_losses_and_a_pattern_of_wins() -> None:
-    rules = [
-        of([], result=result) for result in ("losses", "wins", "gains beyond 20 %", "failures")
-    ]
-    assert [rule.result for rule in rules_for(rules, "warning")] == ["losses", "failures"]
-    assert [rule.result for rule in rules_for(rules, "pattern")] == ["wins", "gains beyond 20 %"]
+def test_a_number_far_from_the_middle_half_of_eight_others_stands_out() -> None:
+    one = _graded(9, -0.3, tvl=90.0)
+    others = [_graded(day, 0.01, tvl=1000.0 + 25 * day) for day in range(8)]
+    (outlier,) = outliers(one, others)
+    assert (outlier.key, outlier.value, outlier.of) == ("tvl", 90.0, 8)
+    assert 1000.0 < outlier.low < outlier.high < 1200.0
+    assert list(outliers(one, others[1:])) == []

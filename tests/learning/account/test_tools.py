@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from skillvault.learning.account.account import tools_of
-from skillvault.model.brief import Tools
+from skillvault.learning.account.tools import Tools, shared_tools
 from skillvault.model.records import Outcome, Status
 from tests.given import outcome, raw
 
@@ -26,7 +25,8 @@ def test_what_the_log_has_and_what_is_named_count_alike() -> None:
         ("success", "`recalc.py` gives no errors.", ["xlsx"]),
         ("failure", "I write the cells.", ["pdf"]),
     )
-    assert tools_of(made) == Tools(names=("recalc.py", "xlsx"), worked=(2, 2), failed=(0, 1))
+    worked = tuple(run.id for run in made[:2])
+    assert shared_tools(made) == Tools(("recalc.py", "xlsx"), worked, (), (2, 1))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_what_the_log_has_and_what_is_named_count_alike() -> None:
     ids=["one success", "no failure", "failures too", "few successes", "a data file"],
 )  # fmt: skip
 def test_otherwise_it_tells_nothing(given: list[tuple[Status, str, list[str]]]) -> None:
-    assert tools_of(runs(*given)) is None
+    assert shared_tools(runs(*given)) is None
 
 
 def test_what_the_task_names_is_no_choice() -> None:
@@ -52,4 +52,4 @@ def test_what_the_task_names_is_no_choice() -> None:
         ("failure", "", []),
         decision__task="Fill the cells with INDEX/MATCH.",
     )
-    assert tools_of(made) is None
+    assert shared_tools(made) is None

@@ -156,9 +156,8 @@ def test_one_that_a_person_took_away_is_not_redone() -> None:
 
 
 def _brief(outcomes: Sequence[Outcome]) -> Period:
-    return period_of(
-        "coding", outcomes, {o.id: evaluation(o) for o in outcomes}, rules={}, policy=Policy()
-    )
+    evaluations = {o.id: evaluation(o) for o in outcomes}
+    return period_of(_material(outcomes), outcomes, evaluations, rules={}, policy=Policy())
 
 
 def _first(outcomes: Sequence[Outcome]) -> Change:
@@ -286,7 +285,8 @@ def test_the_first_heading_is_the_domains_own_word(
 ) -> None:
     outcomes = _scored([0.1, 0.2]) if scored else list(_outcomes(2))
     policy = Policy(generate=GeneratePolicy(context_headings=named))
-    assert period_of("coding", outcomes, {}, rules={}, policy=policy).heading == heading
+    period = period_of(_material(outcomes), outcomes, {}, rules={}, policy=policy)
+    assert period.heading == heading
 
 
 @pytest.mark.parametrize(

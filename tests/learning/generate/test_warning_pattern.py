@@ -1,4 +1,4 @@
-"""generate: where a subject stands with its warning or pattern, and the commit that makes one."""
+"""generate: where an account stands with its guide, warning or pattern, and its commit."""
 
 import re
 from datetime import timedelta
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.learning.account.account import digest
+from skillvault.learning.account.statements import digest
 from skillvault.learning.generate import warning_pattern as generate
 from skillvault.learning.generate.warning_pattern import Present, standing
 from skillvault.learning.rejection import Rejection
@@ -23,10 +23,10 @@ from skillvault.model.policy import GeneratePolicy, Policy
 from skillvault.model.records import Link, Outcome, Ref, Skill, SkillKind, link_of
 from skillvault.model.text.text import tokens
 from tests.given import NOW, outcome, raw, trade
-from tests.learning.accounts import CHECKED, PRICES, TENANT, ended, findings_of
+from tests.learning.accounts import CHECKED, PRICES, TENANT, ended, findings_of, traded
 
 DRAFT = Draft("Timeouts hide races", "Warns of raising timeouts.", (("What Went Wrong", "- x"),))
-OWN = Skill("warning-coding-fix-flaky-test-checkout", kind="warning", origin="generated")
+OWN = Skill("guide-coding-fix-flaky-test", kind="guide", origin="generated")
 FAILED = [ended(0, TENANT)]
 
 
@@ -41,19 +41,21 @@ def _state(found: Findings, policy: Policy | None = None, **present: Any) -> tup
 def test_a_failure_that_says_something_is_due() -> None:
     state, reason = _state(findings_of([*FAILED, ended(1, TENANT, "neutral")]))
     assert state == "due"
-    assert reason == "1 of 2 outcomes are failures or losses that teach; `skillvault run`"
+    assert reason == "2 outcomes; `skillvault run`"
+    lost = findings_of([outcome(trade(0, -0.2)), outcome(trade(1, 0.01))], "warning")
+    assert _state(lost)[1] == "1 of 2 outcomes are failures or losses; `skillvault run`"
 
 
 def test_a_loss_beyond_the_bound_is_due_though_nothing_is_said_of_it() -> None:
     bare = raw(decision__reasoning="", decision__made_at=None, result={"score": -0.2})
-    assert _state(findings_of([outcome(bare)]))[0] == "due"
+    assert _state(findings_of([outcome(bare)], "warning"))[0] == "due"
 
 
 @pytest.mark.parametrize(
     ("kind", "says"),
     [
-        ("warning", "a warning needs a failure, or a score below -10 %"),
-        ("pattern", "a pattern needs a success after a failure, or a score above +20 %"),
+        ("warning", "a warning needs a score below -10 %"),
+        ("pattern", "a pattern needs a score above +20 %"),
     ],
 )
 def test_what_is_not_significant_says_what_it_would_take(kind: SkillKind, says: str) -> None:
@@ -63,7 +65,7 @@ def test_what_is_not_significant_says_what_it_would_take(kind: SkillKind, says: 
 
 def test_the_bound_that_is_told_is_the_policys() -> None:
     policy = Policy(generate=GeneratePolicy(warning_below=-0.055))
-    found = findings_of([outcome(trade(score=-0.05))], policy=policy)
+    found = findings_of([outcome(trade(score=-0.05))], "warning", policy)
     assert _state(found, policy)[1].endswith("a score below -5.5 %")
 
 
@@ -83,16 +85,10 @@ def test_an_account_that_changes_no_decision_is_silent() -> None:
             "put away",
             f"{OWN.name} was put away by a person",
         ),
-        ({"group": "coding / warning / k"}, "merged", "told as coding / warning / k"),
         (
-            {"skill": OWN, "shelf": "archive", "group": "coding / warning / k"},
-            "merged",
-            "other subjects say the same",
-        ),
-        (
-            {"rejection": Rejection("skill:warning-coding-x", "0123456789abcdef")},
+            {"rejection": Rejection("skill:guide-coding-x", "0123456789abcdef")},
             "rejected",
-            "made warning-coding-x in 0123456789, which was taken away since",
+            "made guide-coding-x in 0123456789, which was taken away since",
         ),
     ],
 )
@@ -108,7 +104,7 @@ def test_what_there_is_already_is_not_made_again(
 def test_what_would_be_expired_at_birth_by_its_domains_clock_is_over(
     kind: SkillKind, days: int
 ) -> None:
-    found = findings_of([ended(0, TENANT), ended(1, CHECKED, "success")], kind)
+    found = findings_of([traded(0, TENANT, -0.3), traded(1, CHECKED, 0.3)], kind)
     at = generate.made_at(found)
     assert _state(found, clock=at + timedelta(days=days))[0] == "due"
     state, reason = _state(found, clock=at + timedelta(days=days, seconds=1))
@@ -118,9 +114,14 @@ def test_what_would_be_expired_at_birth_by_its_domains_clock_is_over(
 
 
 def test_without_a_clock_nothing_is_over() -> None:
-    found = findings_of([ended(0, TENANT, occurred_at="2018-01-01T00:00:00Z",
-                               decision__made_at=None)])  # fmt: skip
-    assert _state(found)[0] == "due"
+    old = traded(0, TENANT, -0.3, occurred_at="2018-01-01T00:00:00Z", decision__made_at=None)
+    assert _state(findings_of([old], "warning"))[0] == "due"
+
+
+def test_a_guide_is_never_over() -> None:
+    found = findings_of(FAILED)
+    assert generate.expiry_of(found, Policy()) is None
+    assert _state(found, clock=generate.made_at(found) + timedelta(days=9999))[0] == "due"
 
 
 # ── the skill ────────────────────────────────────────────────────────────────────────
@@ -149,7 +150,7 @@ def test_however_long_its_subject_is_a_text_is_within_its_length_and_says_the_be
     draft = OfflineJudge().write(found)
     assert draft is not None
     body = _skill(found, draft).body
-    assert tokens(body) <= 400
+    assert tokens(body) <= 700
     assert "无需检查" * 10 in body.partition("## ")[2]
 
 
@@ -170,14 +171,20 @@ def test_a_skill_of_untrusted_outcomes_is_proposed() -> None:
     skill = change.writes[0]
     assert isinstance(skill, Skill)
     assert (skill.status, skill.trust) == ("proposed", "untrusted")
-    assert [path for path, _ in change.files] == [f"proposed/{skill.name}/references/statements.md"]
+    assert [path for path, _ in change.files] == [
+        f"proposed/{skill.name}/references/{name}"
+        for name in ("evidence.yaml", "statements.md", "tried.md")
+    ]
 
 
 def test_it_is_named_and_tagged_by_its_subject_and_states_it() -> None:
     skill = _skill(findings_of(FAILED))
-    assert skill.name == "warning-coding-fix-flaky-test-checkout"
+    assert skill.name == "guide-coding-fix-flaky-test"
     assert skill.tags == ("coding", "fix-flaky-test", "checkout")
-    assert (skill.domain, skill.subject) == ("coding", "coding / fix-flaky-test / checkout")
+    assert (skill.domain, skill.subject) == ("coding", "coding / fix-flaky-test")
+    lost = _skill(findings_of([outcome(trade(0, -0.2))], "warning"))
+    assert lost.name == "warning-perps-open-long-sol-perp"
+    assert lost.subject == "perps / open_long / SOL-PERP"
 
 
 def test_it_states_of_which_account_it_was_made() -> None:
@@ -187,8 +194,8 @@ def test_it_states_of_which_account_it_was_made() -> None:
 
 def test_it_is_made_when_the_latest_outcome_was_that_it_rests_on() -> None:
     """Later outcomes that only count, and when it is learned, do not make it younger."""
-    later = [ended(8, PRICES, "success"), ended(9, "", "neutral")]
-    found = findings_of([ended(0, TENANT), ended(3, TENANT), *later])
+    later = [traded(8, PRICES, 0.01), traded(9, "", -0.02)]
+    found = findings_of([traded(0, TENANT, -0.2), traded(3, TENANT, -0.2), *later], "warning")
     skill = _skill(found)
     assert (skill.created, skill.expires) == ("2026-11-04T09:00:00Z", "2027-01-03T09:00:00Z")
     links = [write for write in _made(found).writes if isinstance(write, Link)]
@@ -196,21 +203,19 @@ def test_it_is_made_when_the_latest_outcome_was_that_it_rests_on() -> None:
 
 
 def test_a_pattern_lives_its_own_days() -> None:
-    found = findings_of([ended(0, TENANT), ended(1, CHECKED, "success")], "pattern")
+    found = findings_of([traded(1, CHECKED, 0.3)], "pattern")
     assert _skill(found).expires == "2027-01-31T09:00:00Z"
     policy = Policy(generate=GeneratePolicy(pattern_days=1))
     assert _skill(found, policy=policy).expires == "2026-11-03T09:00:00Z"
 
 
-def test_only_losses_beyond_the_bound_and_causes_that_it_tells_are_linked() -> None:
-    lost, small = outcome(trade(0, -0.3)), outcome(trade(1, -0.02))
-    change = _made(findings_of([lost, small]))
+def test_only_losses_beyond_the_bound_and_those_behind_a_statement_are_linked() -> None:
+    lost, small = traded(0, TENANT, -0.3), traded(1, PRICES, -0.02)
+    change = _made(findings_of([lost, small], "warning"))
     assert _linked(change) == [lost.id]
     assert change.sources == (Ref("evaluation", lost.id),)
-    contested = [ended(0, PRICES), ended(1, PRICES, "success")]
     told = [ended(day, TENANT) for day in (2, 3)]
-    cured = [ended(day, CHECKED, "success") for day in (4, 5)]
-    assert _linked(_made(findings_of([*contested, *told, *cured]))) == [one.id for one in told]
+    assert _linked(_made(findings_of([*told, ended(4, "", "neutral")]))) == [o.id for o in told]
 
 
 def test_each_link_leads_from_an_evaluation_to_the_skill() -> None:
@@ -225,16 +230,14 @@ def test_each_link_leads_from_an_evaluation_to_the_skill() -> None:
 
 def test_its_commit_says_of_what_it_is_made() -> None:
     change = _made(findings_of([ended(0, TENANT), ended(2, TENANT), ended(3, "", "neutral")]))
-    assert change.headline == "generate: warning-coding-fix-flaky-test-checkout"
-    assert change.reason.startswith(
-        "fix-flaky-test on checkout: 2 of 3 outcomes are failures or losses that teach, "
-        "2026-11-01 to 2026-11-04."
-    )
+    assert change.headline == "generate: guide-coding-fix-flaky-test"
+    assert change.reason.startswith("fix-flaky-test: 3 outcomes, 2026-11-01 to 2026-11-04.")
     assert change.judge == "scripted 1"
 
 
 def test_the_body_says_of_what_as_of_when_and_in_which_domain() -> None:
-    body = _skill(findings_of([outcome(trade(0)), outcome(trade(2, 0.01))])).body
+    trades = [outcome(trade(0)), outcome(trade(2, 0.01))]
+    body = _skill(findings_of(trades, "warning")).body
     assert body == (
         "# Warning: Timeouts hide races\n\n"
         "*open_long on SOL-PERP, as of 2 outcomes, 2026-11-03*\n"
@@ -245,33 +248,36 @@ def test_the_body_says_of_what_as_of_when_and_in_which_domain() -> None:
 
 
 def test_a_name_that_was_used_is_not_used_again() -> None:
-    taken = {"warning-coding-fix-flaky-test-checkout"}
+    taken = {"guide-coding-fix-flaky-test"}
     change = generate.skill_change(
         findings_of(FAILED), DRAFT, taken=taken.__contains__, policy=Policy()
     )
-    assert re.fullmatch(r"warning-coding-fix-flaky-test-checkout-[0-9a-f]{6}",
-                        change.targets[0].id)  # fmt: skip
+    assert re.fullmatch(r"guide-coding-fix-flaky-test-[0-9a-f]{6}", change.targets[0].id)
 
 
 @pytest.mark.parametrize("limit", [120, 300, 400])
 def test_it_has_at_most_so_many_tokens_and_a_file_of_the_rest(limit: int) -> None:
     lines = "\n".join(f"- Statement {number} of a rather long list." for number in range(200))
-    draft = Draft("Long", "d", (("What Went Wrong", lines), ("Checklist", "- [ ] Did you?")))
-    policy = Policy(generate=GeneratePolicy(max_tokens=limit))
+    draft = Draft("Long", "d", (("Avoid", lines), ("Do", "- Ask.")))
+    policy = Policy(generate=GeneratePolicy(max_tokens=limit, guide_tokens=limit))
     change = _made(findings_of(FAILED), draft, policy)
     skill = change.writes[0]
     assert isinstance(skill, Skill)
     assert tokens(skill.body) <= limit
     assert "*More: references/statements.md*" in skill.body
-    ((path, data),) = change.files
-    assert path == f"skills/{skill.name}/references/statements.md"
-    text = skill.body + data.decode()
+    files = dict(change.files)
+    text = skill.body + files[f"skills/{skill.name}/references/statements.md"].decode()
     assert all(f"Statement {number} of" in text for number in range(200))
 
 
-def test_a_short_text_has_no_file() -> None:
+def test_beside_a_short_text_stand_its_evidence_and_every_try_of_a_guide() -> None:
     change = _made(findings_of(FAILED))
-    assert change.files == ()
+    files = {path.rpartition("/")[2]: data.decode() for path, data in change.files}
+    assert list(files) == ["evidence.yaml", "tried.md"]
+    assert FAILED[0].id in files["evidence.yaml"]
+    assert files["tried.md"] == f"# Tried\n\n- 2026-11-01 failed: {TENANT}\n"
+    lost = _made(findings_of([outcome(trade(0, -0.2))], "warning"))
+    assert [path.rpartition("/")[2] for path, _ in lost.files] == ["evidence.yaml"]
 
 
 def test_a_description_is_cut_to_what_the_specification_allows() -> None:

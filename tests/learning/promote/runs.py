@@ -1,22 +1,15 @@
 """Plain tables of runs: the memory that tests of the support of facts begin with."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
 
+from skillvault.learning.promote.evaluated_runs import KeptRuns, RunBook, evaluated_run
 from skillvault.learning.promote.facts import PromotionMaterial, fact_text
-from skillvault.learning.promote.support import (
-    CROWDED,
-    Memory,
-    Runs,
-    Support,
-    Witness,
-    fact_changes,
-    witness_of,
-)
+from skillvault.learning.promote.support import Support
+from skillvault.learning.promote.weighing import fact_changes
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Link, LinkType, Outcome, Status
 from tests.given import evaluation, outcome, raw
@@ -39,25 +32,26 @@ def run_of(day: int, why: str, status: Status = "success", **changes: Any) -> Ru
     return of, evaluation(of, key_insight=said, quality_score=quality)
 
 
-class KnownRuns(Memory):
+def _nothing(*_: object) -> tuple[()]:
+    return ()
+
+
+class KnownRuns:
     """Runs, the facts that they made, and their links with them."""
 
     def __init__(self, *batches: Sequence[Run]) -> None:
         self.facts: dict[str, Fact] = {}
         self.links: dict[str, Link] = {}
         self._runs: dict[str, Run] = {}
-        self._witnesses: dict[str, Witness] = {}
-        self._firsts: dict[str, str] = {}
-        self._grounds: dict[tuple[str, str], set[str]] = defaultdict(set)
         for batch in batches:
             self.weigh(batch)
 
     def weigh(self, batch: Sequence[Run]) -> None:
         """Make facts and links of more runs, as one run of the loop does."""
+        book = self.book
         self._runs |= {said.id: (of, said) for of, said in batch}
-        heard = {said.id: witness for of, said in batch if (witness := witness_of(said, of))}
-        self._witnesses |= heard
-        plan = Support(self, self.material(batch), POLICY).plan(heard.values())
+        evaluated = [run for of, said in batch if (run := evaluated_run(said, of))]
+        plan = Support(book, self.material(batch), POLICY).plan(evaluated)
         writes = [record for change in fact_changes(plan.facts) for record in change.writes]
         self.facts |= {record.id: record for record in writes if isinstance(record, Fact)}
         self.links |= {record.id: record for record in writes if isinstance(record, Link)}
@@ -65,9 +59,20 @@ class KnownRuns(Memory):
         for each in plan.retellings:
             fact = replace(self.facts[each.fact.id], importance=each.importance)
             if each.is_earlier:
-                text = fact_text(each.witness.evaluation)
-                fact = replace(fact, text=text, created_at=each.witness.outcome.occurred_at)
+                text, at = fact_text(each.evaluation), each.outcome.occurred_at
+                fact = replace(fact, text=text, created_at=at)
             self.facts[fact.id] = fact
+
+    @property
+    def book(self) -> RunBook:
+        """The runs so far, all of them as new ones."""
+        questions = dict.fromkeys(("known", "claims", "sayings", "tallies", "makers"), _nothing)
+        book = RunBook(KeptRuns(load=lambda _: {}, tellers=self._tellers, **questions))
+        book.add_runs(run for of, said in self._runs.values() if (run := evaluated_run(said, of)))
+        for link in self.links.values():
+            if link.type == "promoted":
+                book.add_fact(book.new[link.source.id], link.target.id)
+        return book
 
     def material(self, batch: Sequence[Run] = ()) -> PromotionMaterial:
         """Return what the rule reads of some runs, of all by default."""
@@ -79,62 +84,7 @@ class KnownRuns(Memory):
         links = (link for link in self.links.values() if link.type in types)
         return {link.source.id[6:8] for link in links if link.target.id == fact.id}
 
-    def alike(self, witness: Witness) -> Sequence[Witness]:
-        firsts = dict.fromkeys(self._firsts.values())
-        said = (self._witnesses[first] for first in firsts)
-        return [w for w in said if w.evaluation.domain == witness.evaluation.domain]
-
-    def heard(self, evaluations: Iterable[str]) -> Mapping[str, Witness]:
-        return {name: self._witnesses[name] for name in evaluations if name in self._witnesses}
-
-    def remembered(self, evaluations: Iterable[str]) -> Collection[str]:
-        return {name for name in evaluations if name in self._firsts}
-
-    def spread(self, firsts: Collection[str]) -> bool:
-        statuses: tuple[Status, ...] = ("success", "failure")
-        return any(len(self.speaking(firsts, status).sessions) > 1 for status in statuses)
-
-    def speaking(self, firsts: Collection[str], status: Status) -> Runs:
-        known = (self._witnesses[name] for name, first in self._firsts.items() if first in firsts)
-        ended = [witness for witness in known if witness.outcome_status == status]
-        return Runs(frozenset(w.id for w in ended), frozenset(w.session for w in ended))
-
-    def stating(self, domain: str, grounds: Collection[str]) -> Mapping[str, Status]:
-        known = (self._witnesses[name] for name in self._firsts)
-        return {
-            w.id: w.outcome_status
-            for w in known
-            if w.evaluation.domain == domain and w.stated & set(grounds)
-        }
-
-    def facts_of(self, firsts: Collection[str]) -> Mapping[str, str]:
-        made = self._made().items()
-        return {fact: name for fact, name in made if self._firsts.get(name) in firsts}
-
-    def facts_on(self, domain: str, grounds: Collection[str]) -> Mapping[str, Mapping[str, str]]:
-        made = sorted((name, fact) for fact, name in self._made().items())
-        return {
-            ground: {
-                fact: name
-                for name, fact in [m for m in made if m[0] in self._grounds[domain, ground]][
-                    :CROWDED
-                ]
-            }
-            for ground in grounds
-        }
-
-    def tellers(self, fact: str, at: datetime) -> Iterable[str]:
+    def _tellers(self, fact: str, at: datetime) -> list[str]:
         links = [link for link in self.links.values() if link.target.id == fact]
         told = (link.source.id for link in links if link.type in ("promoted", "reinforced"))
         return [name for name in told if self._runs[name][0].occurred_at == at]
-
-    def remember(self, witness: Witness, first: str) -> None:
-        self._firsts.setdefault(witness.id, first)
-
-    def keep_grounds(self, witness: Witness) -> None:
-        for ground in witness.grounds:
-            self._grounds[witness.evaluation.domain, ground].add(witness.id)
-
-    def _made(self) -> dict[str, str]:
-        links = self.links.values()
-        return {link.target.id: link.source.id for link in links if link.type == "promoted"}

@@ -3,13 +3,15 @@
 import random
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from skillvault.learning.promote.support import support_state
-from skillvault.model.records import Fact, Status
+from skillvault.model.records import Evaluation, Fact, Outcome, Status
 from tests.learning.promote.runs import POLICY, KnownRuns, Run, run_of
 
 RETRY = "Do retry failed payments in pay.py, because the gateway drops 3 of 5 calls."
@@ -31,7 +33,7 @@ def _ground(text: str) -> str:
 
 def why_not(known: KnownRuns, run: Run) -> str:
     """Why a run is no fact."""
-    return support_state(run[1], known, known.material(), POLICY).reason
+    return support_state(run[1], known.book, known.material(), POLICY).reason
 
 
 def test_an_insight_of_one_session_alone_is_no_fact() -> None:
@@ -161,6 +163,112 @@ def test_the_figures_of_a_result_tell_no_insights_apart() -> None:
     assert known.linked(fact, "promoted", "reinforced") == {"01", "02"}
 
 
+# ── whatever the insight of the others ───────────────────────────────────────────────
+
+FUNDING = "Funding was 0.05 % and RSI 28, so I enter with a stop at 5 %; risk: liquidation cascade"
+
+
+def ending_of(day: int, score: float, why: str = FUNDING, **changes: Any) -> Run:
+    """A graded run whose failure tells no more than how it ended."""
+    status: Status = "success" if score > 0 else "failure"
+    return run_of(
+        day, why, status, insight=why if score > 0 else "", result__score=score, **changes
+    )
+
+
+@pytest.mark.parametrize("why", [FUNDING, "The spread is wide. Buy at 5 % off. It may fall on."])
+def test_the_losers_of_a_ground_are_against_the_fact_of_its_winners(why: str) -> None:
+    won = {3, 9, 14}
+    runs = [ending_of(day, 0.05 if day in won else -0.08, why) for day in range(18)]
+    for known in (KnownRuns(runs), KnownRuns(*([run] for run in runs))):
+        (fact,) = known.facts.values()
+        assert known.linked(fact, "promoted", "reinforced") == {"04", "10", "15"}
+        assert len(known.linked(fact, "contradicted")) == 15
+        assert known.material().contested == {fact.id}
+
+
+def test_runs_that_did_the_same_count_whatever_each_was_found_to_teach() -> None:
+    said = "A pool of little TVL loses whatever its APR"
+    runs = [run_of(0, LEDGER, "failure", insight=said, quality_score=0.1)]
+    runs += [run_of(day, LEDGER, "failure", insight=f"Lesson {day}") for day in range(1, 4)]
+    runs += [run_of(4, LEDGER, insight="Rain")]
+    judged = [(of, replace(e, key_insight=f"{e.key_insight}".split("“")[-1])) for of, e in runs]
+    known = KnownRuns(judged)
+    (fact,) = (fact for fact in known.facts.values() if said in fact.text)
+    assert known.linked(fact, "promoted", "reinforced") == {"01", "02", "03", "04"}
+    assert known.linked(fact, "contradicted") == {"05"}
+
+
+def test_a_figure_of_the_deed_makes_another_fact() -> None:
+    one, other = (f"Reg_alpha {n}, reg_lambda 1.5, since the fit is noisy." for n in (0.1, 0.05))
+    known = KnownRuns([run_of(0, one), run_of(1, one), run_of(2, other)])
+    (fact,) = known.facts.values()
+    assert known.linked(fact, "promoted", "reinforced") == {"01", "02"}
+
+
+def test_a_figure_of_the_result_that_a_ground_holds_too_stays() -> None:
+    known = KnownRuns([run_of(n, FUNDING, result__score=0.01 * (n + 4)) for n in range(3)])
+    (fact,) = known.facts.values()
+    assert known.linked(fact, "promoted", "reinforced") == {"01", "02", "03"}
+
+
+# ── the opposite ─────────────────────────────────────────────────────────────────────
+
+SIDES = (
+    "Increase Reduce", "Raise Lower", "Enable Disable", "Add Remove", "Open Close",
+    "Allow Deny", "Expand Shrink", "Start Stop", "Lock Unlock", "Tighten Loosen",
+)  # fmt: skip
+DEEDS = (
+    "{} the limit to 40 when the queue grows",
+    "When the load peaks, {} the cache of the checkout service",
+    "{} the retry before the nightly batch, since the gateway is slow",
+    "If the spread is above 5 %, {} the hedge of the book",
+)
+OPPOSITES = [(deed, sides) for deed in DEEDS for sides in SIDES] + [
+    ("{} retry the payment while the ledger is locked", "Always Never"),
+    ("{} trust the first reading of the sensor", "Do Do-not"),
+    ("Enter the position {} the funding payment", "before after"),
+    ("Keep the stop {} the level of the day", "above below"),
+]
+
+
+def _lesson(of: Outcome, said: Evaluation, text: str) -> Run:
+    """A run whose agent, or whose judge, says something in place of a ground."""
+    return of, replace(said, key_insight=text)
+
+
+@pytest.mark.parametrize("status", ["success", "failure"])
+@pytest.mark.parametrize(("deed", "sides"), OPPOSITES)
+def test_an_opposite_never_supports(deed: str, sides: str, status: Status) -> None:
+    one, other = (deed.format(side.replace("-", " ")) for side in sides.split())
+    shared = "The queue of the day was long."
+    grounds = KnownRuns(
+        [run_of(0, f"{shared} {one}.", status, insight=f"{one}."), run_of(1, one, status)],
+        [run_of(2, f"{shared} {other}.", status, insight=f"{other}.")],
+    )
+    judged = KnownRuns(
+        [_lesson(*run_of(day, shared, status), one) for day in range(2)],
+        [_lesson(*run_of(2, shared, status), other)],
+    )
+    for known in (grounds, judged):
+        for fact in known.facts.values():
+            linked = known.linked(fact, "promoted", "reinforced")
+            assert "03" not in linked or linked == {"03"}
+
+
+def test_what_a_judge_was_shown_and_found_new_supports_nothing() -> None:
+    known = KnownRuns([run_of(0, HALF), run_of(1, HALF)])
+    (first,) = known.facts.values()
+    denied = [
+        (of, replace(said, unlike=(first.id,)))
+        for of, said in (run_of(day, HALF.replace("now", "today")) for day in (2, 3))
+    ]
+    known.weigh(denied)
+    assert known.linked(known.facts[first.id], "promoted", "reinforced") == {"01", "02"}
+    (second,) = (fact for fact in known.facts.values() if fact.id != first.id)
+    assert known.linked(second, "promoted", "reinforced") >= {"03", "04"}
+
+
 # ── any order ────────────────────────────────────────────────────────────────────────
 
 MEASURED = "I reproduced the failure first: {} of {} runs under load failed."
@@ -179,7 +287,7 @@ def stated(known: KnownRuns) -> list[tuple[object, ...]]:
     """The facts that nothing contests, each with the runs that are for and against it."""
     return sorted(
         (
-            fact.text, fact.created_at, fact.importance,
+            fact.id, fact.text, fact.created_at, fact.importance,
             sorted(known.linked(fact, "promoted", "reinforced")),
             sorted(known.linked(fact, "contradicted")),
         )

@@ -17,6 +17,8 @@ from skillvault.model.sameness.form import normal_form
         ("Parts of 5 GB.", "Parts of 5000 MB."),
         ("Retry twice.", "Retry 2 times."),
         ("Call `parse_date` first.", "Call parse_date first."),
+        ("A loss of −5 %.", "A loss of -5 %."),
+        ("A loss of -$5.", "A loss of $-5."),
     ],
 )
 def test_a_number_is_its_amount_and_a_name_its_letters(a: str, b: str) -> None:
@@ -30,6 +32,7 @@ def test_a_number_is_its_amount_and_a_name_its_letters(a: str, b: str) -> None:
     [
         ("Port 8080 of us-east-1", {"8080"}, {"us-east-1"}),
         ("Long SOL-PERP at -11.2 %, eth later", {"-11.2 %"}, {"sol-perp", "eth"}),
+        ("from −5 to −$0.5", {"-5", "-0.5 $"}, set()),
         ("numpy 1.26.4 on Python 3.11", {"3.11"}, {"1.26.4"}),
         ("from 18:00 to 24:00 on 2026-11-03", {"18:00", "24:00"}, {"2026-11-03"}),
         (

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillvault.model.sameness.comparison import opposite, same
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.sameness.forms import Forms, components, most_like_others
+from skillvault.model.sameness.forms import Forms, components
 from tests.model.sameness.given import texts
 
 several = st.lists(texts, max_size=12)
@@ -52,22 +51,3 @@ def test_components_do_not_depend_on_order(
         found = components([normal_form(text) for text in known])
         groups.append(sorted(sorted(known[n] for n in group) for group in found))
     assert groups[0] == groups[1]
-
-
-@given(st.lists(texts, min_size=1, max_size=8).flatmap(st.permutations))
-def test_the_member_most_like_the_others_does_not_depend_on_order(known: list[str]) -> None:
-    members = [(text, normal_form(text)) for text in known]
-    assert most_like_others(members) == most_like_others(sorted(members))
-
-
-@pytest.mark.parametrize(
-    ("members", "told"),
-    [
-        (["retry payments", "retry failed payments", "retry failed payments on Mondays"],
-         "retry failed payments"),
-        (["retry the payments", "retry payments"], "retry payments"),
-        (["...", ""], ""),
-    ],
-)  # fmt: skip
-def test_of_equals_the_first_by_text_stands_for_all(members: list[str], told: str) -> None:
-    assert most_like_others((text, normal_form(text)) for text in members) == told

@@ -50,7 +50,7 @@ def marking(*queues: Queue) -> Staged:
         (When("outcome"), ONE, [ONE.id]),
         (When("outcome"), RECORDS[3], []),
         (When("evaluation"), RECORDS[2], [ONE.id]),
-        (When("outcome", "gone", along=(Same("subject"),)), ONE, sorted([ONE.id, OTHER.id])),
+        (When("outcome", "gone", along=(Same("action"),)), ONE, sorted([ONE.id, OTHER.id])),
         (When("skill", along=(LinkedFrom("evaluation"),)), RECORDS[4], []),
         (When("skill", along=ORIGINS), RECORDS[4], [ONE.id]),
         (When("skill", "moved", along=ORIGINS), RECORDS[4], []),

@@ -6,7 +6,7 @@ Nothing here compares outcomes: the same outcome gives the same insights in what
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from skillvault.learning.account.answers import answer_text
+from skillvault.learning.tries.answers import answer_text
 from skillvault.model.brief import Insight, InsightKind
 from skillvault.model.reading import (
     PRAISE,
@@ -80,7 +80,7 @@ def _merit(outcome: Outcome) -> Iterator[Insight]:
     reading = read(outcome.decision.reasoning)
     if reading.is_transcript:
         yield from _discoveries(reading, outcome)
-        checks = (text for text in reading.checks if is_concrete(text) and _is_new(text, outcome))
+        checks = (text for text in reading.checks if is_concrete(text) and is_new(text, outcome))
         check = next((text for text in checks if not PRAISE.search(text)), None)
         if check:
             yield Insight(kind="check", quote=check)
@@ -107,11 +107,11 @@ def _discoveries(reading: Reading, outcome: Outcome) -> Iterator[Insight]:
     """What a transcript saw on the way, but for what its task says already."""
     if not reading.is_transcript:
         return
-    new = [text for text in reading.discoveries if _is_new(text, outcome)]
+    new = [text for text in reading.discoveries if is_new(text, outcome)]
     yield from (Insight(kind="found", quote=text) for text in new[:_DISCOVERIES])
 
 
-def _is_new(statement: str, outcome: Outcome) -> bool:
+def is_new(statement: str, outcome: Outcome) -> bool:
     """Whether a statement says more than the task: in other words, or with a value of its own."""
     task = outcome.decision.task
     statement_terms = terms(statement)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.account.answers import answer_of, normal_value, refused_answers
+from skillvault.learning.tries.answers import answer_of, normal_value, refused_answers
 from skillvault.model.brief import RefusedAnswers
 from skillvault.model.records import Outcome, Status
 from tests.given import outcome, raw
@@ -165,7 +165,7 @@ def _runs(runs: tuple[Run, ...]) -> tuple[list[Outcome], dict[str, str]]:
 
 
 def _told(*runs: Run) -> list[tuple[str, tuple[tuple[str, int], ...]]]:
-    return [(one.task, one.refused) for one in _refused(*runs)]
+    return [(one.task, one.answers) for one in _refused(*runs)]
 
 
 def test_refused_answers_are_counted_the_most_frequent_first() -> None:

@@ -171,8 +171,7 @@ def refused_answers(
         if text := answer_text(outcome):
             task, answer = " ".join(tasks.get(outcome.id, "").split()), normal_value(text)
             by_task.setdefault(task, []).append((outcome, answer))
-            if outcome.result.status == "failure":
-                words.setdefault((task, answer), text)
+            words.setdefault((task, answer), text)
     for task, given in sorted(by_task.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         accepted = {answer for outcome, answer in given if outcome.result.status == "success"}
         refused = [
@@ -184,11 +183,12 @@ def refused_answers(
         if counts:
             yield RefusedAnswers(
                 task=task,
-                refused=tuple(
+                answers=tuple(
                     (words[task, answer], count)
                     for answer, count in sorted(
                         counts.items(), key=lambda pair: (-pair[1], pair[0])
                     )
                 ),
                 shown_by=tuple(outcome_id for outcome_id, _ in refused),
+                accepted=tuple(sorted(words[task, answer] for answer in accepted)),
             )

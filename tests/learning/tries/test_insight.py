@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.account.insight import insights_of
+from skillvault.learning.tries.insight import insights_of
 from skillvault.model.records import Status
 from tests.given import outcome, raw
 

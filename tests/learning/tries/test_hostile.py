@@ -2,13 +2,22 @@
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from skillvault.learning.account.answers import answer_of
-from skillvault.learning.account.causes import signature
+from skillvault.learning.tries.answers import answer_of
+from skillvault.learning.tries.causes import signature
+from skillvault.learning.tries.sentences import split_sentences
+from skillvault.learning.tries.tries import try_of
 from skillvault.model import reading
 from tests.given import outcome, raw
+
+
+def _try_again(**changes: Any) -> object:
+    split_sentences.cache_clear()
+    return try_of(outcome(raw(result__evidence=None, **changes)))
+
 
 READERS: dict[str, Callable[[str], object]] = {
     "read": reading.read.__wrapped__,
@@ -16,6 +25,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "how": lambda text: reading.how(outcome(raw(result__summary=text, result__evidence=None))),
     "signature": signature,
     "answer": lambda text: answer_of(outcome(raw(decision__reasoning=text))),
+    "try": lambda text: _try_again(decision__reasoning=text),
+    "claim": lambda text: _try_again(decision__reasoning="", result__claim=text),
 }
 PARTS = (
     "a/",

@@ -1,4 +1,4 @@
-"""How a judge speaks: conditions as clauses, results as figures, foreign text as quotes."""
+"""Words for what outcomes hold: results as figures, foreign text as quotes."""
 
 import re
 

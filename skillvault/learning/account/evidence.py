@@ -1,0 +1,78 @@
+"""SkillEvidence: the file beside a skill that says which outcomes stand behind each statement.
+
+`check` counts every statement anew from it. It compares values and parses no prose.
+"""
+
+import json
+from collections.abc import Sequence
+
+import msgspec
+
+from skillvault.learning.account.statements import findings_about, findings_of, sides_of
+from skillvault.model.brief import Account, Findings, Statement
+from skillvault.model.conditions import Separation
+from skillvault.model.policy import Policy
+from skillvault.model.skill_evidence import SkillEvidence, StatedEvidence
+
+_HEAD = "# Which outcomes stand for and against each statement. `skillvault check` counts them."
+
+
+def to_text(findings: Findings) -> str:
+    """Return the file of a skill; a line a list, so that a diff shows what came and went."""
+    read = [outcome.id for outcome in findings.account.outcomes]
+    about = [outcome.id for outcome in findings.significant]
+    lines = [_HEAD, f"kind: {findings.kind}", f"read: {json.dumps(read)}"]
+    lines += [f"about: {json.dumps(about)}"] if about != read else []
+    lines.append("statements:" if findings.statements else "statements: []")
+    for statement in findings.statements:
+        lines.append(f"- statement: {json.dumps(statement.text, ensure_ascii=False)}")
+        lines.append(f"  kind: {statement.kind}")
+        names = ("for", "against", "others_for", "others_against")
+        lines += [
+            f"  {name}: {json.dumps(ids)}"
+            for name, ids in zip(names, _sides(statement), strict=True)
+            if ids
+        ]
+        if (rule := statement.rule) is not None:
+            plain = msgspec.to_builtins({"conditions": rule.conditions, "result": rule.result})
+            plain |= {"lead": True} if rule.lead else {}
+            plain |= {"read": rule.read, "until": msgspec.to_builtins(rule.until)}
+            lines.append(f"  rule: {json.dumps(plain, ensure_ascii=False)}")
+    return "\n".join(lines) + "\n"
+
+
+def _sides(statement: Statement) -> tuple[tuple[str, ...], ...]:
+    return statement.supporting, statement.against, *statement.others
+
+
+def miscounted(evidence: SkillEvidence, account: Account, policy: Policy) -> list[str]:
+    """Return the statements whose counts the records do not give.
+
+    `account` are the outcomes that the file names as read, as they are recorded now.
+    """
+    if evidence.kind in ("guide", "evolved"):
+        findings = findings_of(account, evidence.kind, policy)
+    else:
+        ids = evidence.about or evidence.read
+        members = [outcome for outcome in account.outcomes if outcome.id in ids]
+        findings = findings_about(account, evidence.kind, members)
+    counted = {(statement.text, _sides(statement)) for statement in findings.statements}
+    return [
+        stated.statement
+        for stated in evidence.statements
+        if stated.sides != _recounted(stated, account, policy)
+        and (stated.statement, stated.sides) not in counted
+    ]
+
+
+def _recounted(
+    stated: StatedEvidence, account: Account, policy: Policy
+) -> Sequence[tuple[str, ...]] | None:
+    """Return the sides of a rule, counted by its conditions; None for what is no rule."""
+    if stated.rule is None:
+        return None
+    blank = {"met": (0, 0), "other": (0, 0), "episodes": (0, 0), "p": 1.0, "z": 0.0}
+    rule = msgspec.convert({**blank, "holds_for": [], **stated.rule}, Separation)
+    read = [o for o in account.outcomes if o.occurred_at <= rule.until][-rule.read :]
+    holding, others = sides_of(rule, read, policy)
+    return *holding, *others

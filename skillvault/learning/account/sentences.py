@@ -1,0 +1,251 @@
+"""How a statement reads: one whole sentence, with its counts."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from skillvault.learning.account.tools import Tools
+from skillvault.model.brief import Outlier, RefusedAnswers
+from skillvault.model.conditions import Separation, clause, lead_line, risk
+from skillvault.model.records import Observer, Outcome, Scalar, Status
+from skillvault.model.speech import amount_in, amount_of, held_for, plain, sentence
+from skillvault.model.text.text import ARROW, count_of, figure, inert, listed, percent, whole
+from skillvault.model.tries import Advice, Try
+
+_ANSWERS = 8  # refused ones that are told
+_TASK = 80  # characters of a task that tell it from another
+_TEXT = 300  # characters of a lesson or a conclusion
+_DEED = 200
+_ALIKE = 3  # deeds of one kind that are told
+_ERRORS = 2  # other ones of a deed that are told beside the latest
+_FILLER = re.compile(  # what people say before what they ask for
+    r"^(?:(?:great|good|perfect|nice|ok(?:ay)?|thanks?(?: you)?|no|nope|wrong|yes|now|please"
+    r"|and|also|hm+|well)\b[\s,.!:;-]*)+",
+    re.IGNORECASE,
+)
+_MOST_CONTEXT = 8  # recorded values
+_OBSERVERS: Mapping[Observer, str] = {
+    "ci": "the CI",
+    "tests": "the tests",
+    "verifier": "the verifier",
+    "exit-code": "the command's exit code",
+    "commit": "the commit",
+    "person": "a person",
+    "agent": "the agent",
+}
+
+
+def rule_sentence(rule: Separation) -> str:
+    """Return what separates the outcomes of an action, with the counts of both sides."""
+    if rule.lead:
+        return lead_line(rule)
+    return sentence(f"{clause(rule.conditions)}: {risk(rule)}")
+
+
+def lesson_sentence(advice: Advice, tries: Sequence[Try], labels: Mapping[str, str]) -> str:
+    """Return what should have been done, and who says so after how many runs.
+
+    A correction says little without what it corrects: `labels` say that, by id.
+    """
+    failed = sum(attempt.status == "failure" for attempt in tries)
+    notes = ["a person says so"] if advice.by == "person" else []
+    notes += ["supposed"] if advice.supposed else []
+    if len(tries) > 1:
+        of = f"{failed} failed runs" if failed == len(tries) else f"{len(tries)} runs"
+        some = f", {failed} of which failed" if 0 < failed < len(tries) else ""
+        notes.append(f"lesson of {of}{some}")
+    text = whole(advice.text, _TEXT).rstrip(".")
+    if advice.by == "person" and len(tries) == 1:
+        text = f"{_label(tries[0], labels)}{text}"
+    return sentence(f"{text} ({'; '.join(notes)})" if notes else text)
+
+
+def insight_sentence(text: str) -> str:
+    """Return what a model concluded, in one line."""
+    return _closed(whole(text, _TEXT).rstrip("."))
+
+
+def deed_sentence(
+    tries: Sequence[Try],
+    others: Sequence[Try],
+    labels: Mapping[str, str],
+    remedy: Try | None = None,
+) -> str:
+    """Return what was done and what came of it: `deed → result (3 of 3 runs failed)`.
+
+    `tries` ended as is told, `others` otherwise. `labels` say what each was about, by id.
+    """
+    latest = tries[-1]
+    alike = {labels.get(attempt.id) for attempt in tries}
+    label = _label(latest, labels) if len(alike) == 1 else ""
+    notes = [_counts(tries, others)] if len(tries) + len(others) > 1 else []
+    results = {attempt.error: attempt.result for attempt in tries if attempt.error}
+    results.pop(latest.error, None)
+    notes += [f"also: {inert(text, _DEED).rstrip('.')}" for text in [*results.values()][-_ERRORS:]]
+    if remedy is not None:
+        notes.append(f"later worked: {inert(remedy.deed, _DEED).rstrip('.')}")
+    note = f" ({'; '.join(notes)})" if notes else ""
+    return _closed(f"{label}{_deed_and_result(latest)}{note}")
+
+
+def kinds_sentence(texts: Sequence[str], kind: str) -> str:
+    """Return deeds that differ in figures alone, the latest first, as one line."""
+    more = f"; {len(texts) - _ALIKE} more" if len(texts) > _ALIKE else ""
+    shown = "; ".join(text.rstrip(".") for text in texts[:_ALIKE])
+    every = "both" if len(texts) == 2 else "all"
+    return f"{shown}{more} ({every} {kind})."
+
+
+_ENDED: Mapping[Status, str] = {"success": "worked", "failure": "failed", "neutral": "open"}
+
+
+def tried_sentence(attempt: Try, labels: Mapping[str, str], others: Sequence[Try] = ()) -> str:
+    """Return one try in a line, with its date; `others` are earlier ones of the same deed."""
+    every = [*others, attempt]
+    alike = len({labels.get(each.id) for each in every}) == 1
+    label = _label(attempt, labels) if alike else ""
+    note = f" ({_balance(every)})" if others else ""
+    what = f"{label}{_deed_and_result(attempt)}".strip()
+    return _closed(f"{attempt.at:%Y-%m-%d} {_ENDED[attempt.status]}: {what}{note}")
+
+
+def _balance(tries: Sequence[Try]) -> str:
+    """Return how many runs there are, and how they ended: `6 runs: 4 worked, 2 failed`."""
+    counts = Counter(attempt.status for attempt in tries)
+    parts = [f"{counts[status]} {word}" for status, word in _ENDED.items() if counts[status]]
+    return f"{len(tries)} runs: {', '.join([*parts, *_average(tries)])}"
+
+
+def tried_line(attempt: Try, labels: Mapping[str, str]) -> str:
+    """Return one try in a line, with what a judge found weak and strong in it."""
+    remarks = (("weak", attempt.weaknesses), ("strong", attempt.strengths))
+    notes = [
+        f"{word}: {', '.join(whole(text, _TEXT).rstrip('.') for text in texts)}"
+        for word, texts in remarks
+        if texts
+    ]
+    line = tried_sentence(attempt, labels)
+    return _closed(f"{line.rstrip('.')} ({'; '.join(notes)})") if notes else line
+
+
+def _closed(text: str) -> str:
+    return text if text.endswith(("!", "?", "。", "…")) else f"{text}."
+
+
+def _label(attempt: Try, labels: Mapping[str, str]) -> str:
+    """Return what a try was about, to stand before its deed; "" if the deed says so itself."""
+    label = labels.get(attempt.id, "")
+    return "" if not label or label.casefold() in attempt.deed.casefold() else f"{label}: "
+
+
+def labels_of(tries: Sequence[Try], tasks: Mapping[str, str]) -> dict[str, str]:
+    """Return by id what each try was about: its target, or its task where all have one target."""
+    if len({attempt.target for attempt in tries}) > 1:
+        return {attempt.id: plain(attempt.target or "") for attempt in tries}
+    asked = {attempt.id: " ".join(tasks.get(attempt.id, "").split()) for attempt in tries}
+    asked = {name: _FILLER.sub("", task) for name, task in asked.items()}
+    several = len(set(asked.values())) > 1
+    return {name: whole(task, _TASK).rstrip(".") for name, task in asked.items()} if several else {}
+
+
+def _deed_and_result(attempt: Try) -> str:
+    deed, result = (inert(text, _DEED).rstrip(".") for text in (attempt.deed, attempt.result))
+    return f"{deed.rstrip('。')}{ARROW}{result}" if deed and result else deed or result
+
+
+def _counts(tries: Sequence[Try], others: Sequence[Try]) -> str:
+    """Return how many runs ended so, and their average where they have scores."""
+    verb = "failed" if tries[-1].status == "failure" else "worked"
+    every = [*tries, *others]
+    counts = f"{count_of(len(tries), len(every))} runs {verb}"
+    return ", ".join([counts, *_average(every)])
+
+
+def _average(tries: Sequence[Try]) -> list[str]:
+    """Return the average score of tries that all have one; [] if any has none."""
+    scores = [attempt.score for attempt in tries if attempt.score is not None]
+    every = len(scores) == len(tries)
+    return [f"{percent(sum(scores) / len(scores))} on average"] if every else []
+
+
+def tools_sentence(tools: Tools) -> str:
+    """Return what was used by those that succeeded, and by few of the others."""
+    names = listed(f"`{plain(name, 40)}`" for name in tools.names)
+    worked, failed = tools.of
+    return sentence(
+        f"use {names}: {count_of(len(tools.worked), worked)} that succeeded did, "
+        f"{count_of(len(tools.failed), failed)} that failed"
+    )
+
+
+def answers_sentence(refused: RefusedAnswers, *, names_task: bool) -> str:
+    """Return what was refused: `Refused as the answer to “…”: 24 (5 runs); accepted: 22`."""
+    task = f" to “{whole(refused.task, _TASK)}”" if refused.task else ""
+    if names_task and not task:
+        task = " to a task that was not recorded"
+    answers = [
+        f"{plain(value)} ({count} run{'s' * (count > 1)})"
+        for value, count in refused.answers[:_ANSWERS]
+    ]
+    if len(refused.answers) > _ANSWERS:
+        answers.append(f"and {len(refused.answers) - _ANSWERS} more")
+    accepted = listed(map(plain, refused.accepted[:_ANSWERS]), last="or")
+    end = f"; accepted: {accepted}" if accepted else ""
+    return f"Refused as the answer{task}: {', '.join(answers)}{end}."
+
+
+def claims_sentence(by: Sequence[tuple[Observer, int]], failed: int) -> str:
+    """Return how often success was claimed and seen to fail, and what to wait for before it."""
+    observers = listed((_OBSERVERS[observer] for observer, _ in by), last="or")
+    count = sum(times for _, times in by)
+    which = "the one" if failed == 1 else count_of(count, failed)
+    claimed = "was claimed as a success" if count == 1 else "were claimed as successes"
+    return sentence(
+        f"have it seen by {observers} before you claim success: {which} that failed {claimed}"
+    )
+
+
+def entry_sentence(outcome: Outcome, others: Sequence[Outcome]) -> str:
+    """Return what was recorded before a decision and not before most others; "" for nothing."""
+    context = {
+        key: value
+        for key, value in outcome.context.items()
+        if value not in (None, "")
+        and 2 * sum(other.context.get(key) == value for other in others) <= len(others)
+    }
+    values = [f"{plain(key.replace('_', ' '))} {_value(value)}" for key, value in context.items()]
+    del values[_MOST_CONTEXT:]
+    if outcome.result.entry_value is not None:
+        values.append(f"entry value {amount_in(outcome.result.entry_value, outcome)}")
+    return f"At entry: {'; '.join(values)}." if values else ""
+
+
+def _value(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return figure(value) if isinstance(value, int | float) else plain(str(value))
+
+
+def extreme_sentence(outcome: Outcome, attempt: Try, count: int) -> str:
+    """Return the greatest of so many losses or gains: how much, when, after how long, of what."""
+    score = outcome.result.score or 0.0
+    verb = "lost" if score < 0 else "gained"
+    span, money = held_for(outcome), amount_of(outcome)
+    most = f" at most ({count} such)," if count > 1 else ""
+    parts = [f"{verb} {percent(abs(score)).lstrip('+')}", f" ({money})" * bool(money), most]
+    parts += [f" on {outcome.occurred_at:%Y-%m-%d}", f" after {span}" if span else ""]
+    reason = attempt.result.removeprefix(percent(score)).lstrip(":, ")
+    what = _deed_and_result(replace(attempt, result=reason))
+    return sentence("".join([*parts, f": {what}" if what else ""]))
+
+
+def outlier_sentence(outlier: Outlier) -> str:
+    """Return what stood out of an outcome, which need not be its cause."""
+    low, high = figure(outlier.low), figure(outlier.high)
+    return sentence(
+        f"what stood out on {outlier.at:%Y-%m-%d}: {plain(outlier.key)} "
+        f"{figure(outlier.value)}, where the middle half of {outlier.of} others had "
+        f"{low} to {high}; it need not be the cause"
+    )

@@ -1,0 +1,324 @@
+"""promote, the first arrow: what an evaluated run claims, and which runs are known.
+
+A claim is the statement or the lesson that an insight quotes, else the insight. The ground of a
+claim is the statement that it quotes, else the deed.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from hashlib import blake2b
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from skillvault.learning.tries.causes import REASONED, own_values
+from skillvault.learning.tries.insight import insights_of
+from skillvault.model.brief import Insight
+from skillvault.model.reading import stated
+from skillvault.model.records import Evaluation, Outcome, Status
+from skillvault.model.sameness.form import Form, normal_form
+from skillvault.model.sameness.forms import lookup_keys
+from skillvault.model.text.text import inert
+
+CROWDED = 5  # facts on one ground; runs on it are linked with the first so many
+_QUOTED = 8  # words by which a quotation is found again
+_TELLING = 4  # characters of a target by which a word is known to be named after it
+_WORD = re.compile(r"\w+")
+_TOKEN = re.compile(r"[-+−]?\d+(?:[.,:]\d+)*|\w+")
+_QUOTE = re.compile("“([^”]*)")
+_FIGURE = re.compile(r"[-+]?\d+(?:[.,:]\d+)*(?: ?(?:%|[a-z]{1,2}\b))?")
+_MEASURED = re.compile(
+    r"\b\d+ (?:of|out of) \d+\b"
+    r"|\b(?:took|fell|rose|reached|measured|showed)(?: \w+)? [-+]?\d\S*(?: \S+)?"
+)
+
+
+class Saying(NamedTuple):
+    """A run that says some words: how it ended, and in which session."""
+
+    evaluation: str
+    status: Status
+    session: str
+
+
+class EvaluatedRun(Struct, frozen=True, kw_only=True):
+    """What one evaluated run says, to be compared with others.
+
+    `claim` is its claim without the outcome's own values, `words` the digest of that, `about` what
+    a fact of it is called. `states` are digests of the statements of its reasoning and of its deed,
+    `grounds` those that its claim rests on. It `tells_more` if it does not only tell how its run
+    ended.
+    """
+
+    evaluation: Evaluation
+    outcome: Outcome
+    claim: Form
+    words: str
+    about: str
+    states: frozenset[str]
+    grounds: frozenset[str]
+    tells_more: bool
+
+    @property
+    def id(self) -> str:
+        """The id of its evaluation."""
+        return self.evaluation.id
+
+    @property
+    def domain(self) -> str:
+        """The domain of its evaluation."""
+        return self.evaluation.domain
+
+    @property
+    def ending(self) -> Status:
+        """How the run ended."""
+        return self.outcome.result.status
+
+    @property
+    def saying(self) -> Saying:
+        """What is kept of it beside its words."""
+        return Saying(self.id, self.ending, self.session)
+
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """When it ended, and its id."""
+        return self.outcome.order
+
+    @property
+    def session(self) -> str:
+        """In which session it was; without one it stands alone."""
+        return self.outcome.source.session or self.id
+
+    @property
+    def named_fact(self) -> str | None:
+        """The fact that it repeats or contradicts in its judge's word."""
+        return self.evaluation.repeats or self.evaluation.contradicts
+
+
+def evaluated_run(evaluation: Evaluation, outcome: Outcome | None) -> EvaluatedRun | None:
+    """Return what a run says; None if it says nothing or nothing that counts."""
+    if outcome is None or outcome.trust != "local" or not evaluation.key_insight:
+        return None
+    if outcome.result.status == "neutral":
+        return None
+    quoted = _quoted_insight(evaluation.key_insight, outcome)
+    claim = _claim(evaluation.key_insight, quoted, outcome)
+    deed = _digests(outcome.decision.reasoning, outcome)
+    statements = {text: _digests(text, outcome) for text in stated(outcome.decision.reasoning)}
+    grounds = deed
+    if quoted and quoted.kind != "lesson":
+        grounds = statements.get(quoted.quote) or _digests(quoted.quote, outcome)
+    return EvaluatedRun(
+        evaluation=evaluation,
+        outcome=outcome,
+        claim=claim,
+        words=_form_digest(claim),
+        about=_about(evaluation, quoted, outcome),
+        states=deed.union(*statements.values()),
+        grounds=grounds,
+        tells_more=quoted is not None or _tells_more(evaluation.key_insight, outcome),
+    )
+
+
+def _quoted_insight(text: str, outcome: Outcome) -> Insight | None:
+    """The statement of the reasoning, or the lesson, that the text of an insight quotes."""
+    quotes = [_WORD.findall(quote.casefold())[:_QUOTED] for quote in _QUOTE.findall(text)]
+    return next(
+        (
+            insight
+            for insight in insights_of(outcome)
+            if insight.kind in (*REASONED, "lesson")
+            and _WORD.findall(insight.quote.casefold())[:_QUOTED] in quotes
+        ),
+        None,
+    )
+
+
+def _claim(text: str, quoted: Insight | None, outcome: Outcome) -> Form:
+    """A claim without what its run alone had: figures of a deed or a lesson are everybody's."""
+    if quoted is not None:
+        return normal_form(quoted.quote, _own_words(quoted, outcome))
+    own = (*own_values(outcome), *_reported_figures(outcome), *_words_with_target(text, outcome))
+    return normal_form(_without_end(text, outcome), own)
+
+
+def _own_words(quoted: Insight, outcome: Outcome) -> tuple[str, ...]:
+    """The values that a quotation has of its run alone."""
+    target = (outcome.decision.target,) if outcome.decision.target else ()
+    if quoted.kind == "lesson":
+        return target
+    named = _words_with_target(quoted.quote, outcome)
+    return (*target, *_observed_figures(outcome), *_measured_figures(quoted), *named)
+
+
+def _about(evaluation: Evaluation, quoted: Insight | None, outcome: Outcome) -> str:
+    """What a fact is called: by the judge, else by what a claim quotes, its action or domain."""
+    if evaluation.slug or quoted is None:
+        return evaluation.slug or _subject(evaluation, outcome)
+    own = {word for value in _own_words(quoted, outcome) for word in _WORD.findall(value)}
+    return " ".join(word for word in _WORD.findall(quoted.quote) if word not in own)
+
+
+def _subject(evaluation: Evaluation, outcome: Outcome) -> str:
+    """The action, if an insight names it, else the domain."""
+    action = outcome.decision.action
+    return action if action in (evaluation.key_insight or "") else evaluation.domain
+
+
+def _observed_figures(outcome: Outcome) -> list[str]:
+    """The numbers of the context; its words may be what a decision was made by."""
+    values = (value for value in outcome.context.values() if isinstance(value, int | float))
+    return [str(value) for value in values if not isinstance(value, bool)]
+
+
+def _without_end(insight: str, outcome: Outcome) -> str:
+    """Leave out that the run succeeded or failed: ends are compared as such, not by their words."""
+    subject = re.escape(inert(outcome.decision.target or outcome.decision.action, 60))
+    return re.sub(rf"(?i)({subject}) (?:succeeded|failed)\b", r"\1", insight, count=1)
+
+
+def _tells_more(insight: str, outcome: Outcome) -> bool:
+    """Return True if an insight tells more than what was decided and how that ended."""
+    decision, result = outcome.decision, outcome.result
+    recorded = (*outcome.context, decision.action, result.summary, result.evidence)
+    own = (*own_values(outcome), *recorded, "ended at")
+    form = normal_form(_without_end(insight, outcome), own)
+    return bool(form.stems or form.numbers or form.names)
+
+
+def _words_with_target(text: str, outcome: Outcome) -> Iterator[str]:
+    """The words of a text that are named after the target, as a test of it is."""
+    target = _squashed(outcome.decision.target or "")
+    if len(target) >= _TELLING:
+        for word in text.split():
+            if target in _squashed(word):
+                yield word.strip("“”\"'().,:;")
+
+
+def _squashed(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()
+
+
+def _measured_figures(insight: Insight) -> Iterator[str]:
+    """The figures of which a statement says that its run measured them; others are of the deed."""
+    for match in _MEASURED.finditer(insight.quote):
+        yield from _FIGURE.findall(match[0])
+
+
+def _reported_figures(outcome: Outcome) -> Iterator[str]:
+    """The figures that only the result has."""
+    reasoned = set(_FIGURE.findall(outcome.decision.reasoning))
+    for text in (outcome.result.summary, outcome.result.evidence):
+        yield from (figure for figure in _FIGURE.findall(text or "") if figure not in reasoned)
+
+
+def _digests(text: str, outcome: Outcome) -> frozenset[str]:
+    """The digests of a text with the outcome's own values and without them.
+
+    Who says the same word for word says the same, whatever the values of each.
+    """
+    tokens = frozenset(_TOKEN.findall(text.casefold()))
+    own = (outcome.decision.target or "", *_observed_figures(outcome))
+    rest = tokens.difference(*(_TOKEN.findall(value.casefold()) for value in own))
+    return frozenset(_digest(sorted(some)) for some in (tokens, rest) if some)
+
+
+def _form_digest(form: Form) -> str:
+    parts = (form.stems, form.numbers, form.names, form.sides, form.places, form.side_places)
+    return _digest([str(form.negated), *(str(sorted(map(str, part))) for part in parts)])
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return blake2b(" ".join(parts).encode(), digest_size=8).hexdigest()
+
+
+# ── what is known ────────────────────────────────────────────────────────────────────
+
+
+class KeptRuns(Struct, frozen=True, kw_only=True):
+    """Questions about the runs that were weighed before; words are digests, by domain.
+
+    `claims` gives a run for each claim under lookup keys, `makers` the (words, fact, evaluation)
+    of the first facts on each of some words, `tellers` the runs that tell a fact of a time.
+    """
+
+    load: Callable[[Collection[str]], Mapping[str, EvaluatedRun]]
+    known: Callable[[Collection[str]], Collection[str]]
+    claims: Callable[[str, Collection[str]], Collection[str]]
+    sayings: Callable[[str, Collection[str]], Sequence[tuple[str, Status, str]]]
+    tallies: Callable[[str, Collection[str]], Sequence[tuple[Status, int, str, str]]]
+    makers: Callable[[str, Collection[str]], Sequence[tuple[str, str, str]]]
+    tellers: Callable[[str, datetime], Collection[str]]
+
+
+class RunBook:
+    """The runs that were weighed before, and those that are weighed now."""
+
+    def __init__(self, kept: KeptRuns) -> None:
+        self.kept = kept
+        self.new: dict[str, EvaluatedRun] = {}
+        self.makers: dict[str, set[str]] = defaultdict(set)  # evaluation -> the facts that it made
+        self._sayings: dict[tuple[str, str], dict[str, Saying]] = defaultdict(dict)
+        self._claims: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+        self._made: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+
+    def add_runs(self, runs: Iterable[EvaluatedRun]) -> None:
+        """Take in runs that are not known yet."""
+        by_id = {run.id: run for run in runs}
+        known = self.kept.known([*by_id])
+        for run in by_id.values():
+            if run.id in known or run.id in self.new:
+                continue
+            self.new[run.id] = run
+            for words in (run.words, *run.states):
+                self._sayings[run.domain, words][run.id] = run.saying
+            for key in lookup_keys(run.claim):
+                self._claims[run.domain, key].setdefault(run.words, run.id)
+
+    def add_fact(self, run: EvaluatedRun, fact: str) -> None:
+        """Take in that a run made a fact."""
+        self.makers[run.id].add(fact)
+        for words in (run.words, *run.grounds):
+            self._made[run.domain, words].add((run.id, fact))
+
+    def load(self, evaluations: Iterable[str]) -> dict[str, EvaluatedRun]:
+        """Return what these runs say."""
+        names = list(dict.fromkeys(evaluations))
+        kept = self.kept.load([name for name in names if name not in self.new])
+        both = {**kept, **self.new}
+        return {name: both[name] for name in names if name in both}
+
+    def near(self, run: EvaluatedRun) -> dict[str, Form]:
+        """Return words -> claim, of all that may be the same or the opposite of a run's."""
+        keys = lookup_keys(run.claim)
+        names = {*self.kept.claims(run.domain, keys)}
+        names.update(name for key in keys for name in self._claims[run.domain, key].values())
+        return {run.words: run.claim} | {o.words: o.claim for o in self.load(names).values()}
+
+    def sayings(self, domain: str, words: Collection[str]) -> dict[str, Saying]:
+        """Return the runs that say any of these words, by id."""
+        sayings = {row[0]: Saying(*row) for row in self.kept.sayings(domain, words)}
+        for one in words:
+            sayings |= self._sayings.get((domain, one), {})
+        return sayings
+
+    def count(self, domain: str, words: Collection[str], status: Status) -> tuple[int, set[str]]:
+        """Return how many runs make claims of these words and ended so, and some sessions."""
+        tallies = [tally for tally in self.kept.tallies(domain, words) if tally[0] == status]
+        sayings = [s for one in words for s in self._sayings.get((domain, one), {}).values()]
+        ended = [saying for saying in sayings if saying.status == status]
+        sessions = {session for tally in tallies for session in tally[2:]}
+        sessions.update(saying.session for saying in ended)
+        return sum(runs for _, runs, *_ in tallies) + len(ended), sessions
+
+    def facts_on(self, domain: str, words: Collection[str]) -> dict[str, str]:
+        """Return fact -> the run that made it, the first few on each of these words."""
+        by_words: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        for one, fact, evaluation in self.kept.makers(domain, words):
+            by_words[one].add((evaluation, fact))
+        for one in words:
+            by_words[one] |= self._made.get((domain, one), set())
+        first = (pair for pairs in by_words.values() for pair in sorted(pairs)[:CROWDED])
+        return {fact: evaluation for evaluation, fact in first}

@@ -1,0 +1,279 @@
+"""Sentences of a reasoning: what each does, and the states that it claims.
+
+A sentence tells a deed ("I raise the wait to 5 s"), names one without a verb ("Stop 66.9k"), or
+describes a state ("The test fails in 3 of 10 runs").
+"""
+
+import re
+from collections.abc import Iterator
+from enum import IntEnum
+from functools import lru_cache
+
+from skillvault.model.reading import is_narration, is_praise
+from skillvault.model.text.text import sentences
+
+_FLAGS = re.IGNORECASE
+
+
+class Rank(IntEnum):
+    """How much a sentence says of what was done, the least first."""
+
+    ASIDE = 0  # a risk, an alternative, an announced look: nothing of it was done
+    STATE = 1
+    NAMED = 2  # or what was looked into before, or what only follows another deed
+    DEED = 3
+    CONCLUSION = 4  # "so I raise the wait"
+
+
+# Verbs of which the first person tells no deed: it thinks, sees, owns, or is able.
+_MENTAL = (
+    r"(?:am|'m|was|were|are|be|think|thought|believe|know|knew|see|saw|notice|guess|hope|expect"
+    r"|feel|felt|find|found|understand|understood|mean|want|need|have|had|has|can|could|cannot"
+    r"|can't|might|may|must|should|shall|wonder|doubt|suspect|assume|presume|suppose|like|love"
+    r"|missed|lost|learned|realized?|remember|consider(?:ed)?|prefer|look|looked|read|reads|check"
+    r"|checked|appear|seem|get|got|happen|wrong|sure|here|there|both|all|each|is|who|that)\b"
+)
+_ADVERBS = (
+    r"(?:(?:now|then|only|just|also|therefore|first|again|always|never|still|instead|simply|do"
+    r"|did|don't|didn't|won't|not|will|would|rather|'ll|'d|quickly|today|at once"
+    r"|ha(?:ve|d|s)(?= (?:\w+ )?\w+(?:ed|en)\b)"
+    r"|successfully|both)\s+)*"
+)
+_BASE = (
+    r"accept|add|adjust|allow|apply|arm|ask|assign|average|avoid|backfill|batch|begin|bind"
+    r"|block|bring|build|bump|buy|cache|call|cancel|cap|catch|change|chase|clean|clear|close"
+    r"|collect|combine|compare|compress|configure|convert|copy|correct|count|cover|create|cut"
+    r"|decrease|defer|delay|delete|deploy|disable|double|drain|drop|embed|enable|ensure|enter"
+    r"|escalate|exclude|exit|expand|export|expose|extend|extract|fall back|fetch|filter|fit"
+    r"|fix|flush|force|freeze|generate|give|go|group|guard|halve|handle|hedge|hold|ignore"
+    r"|implement|import|improve|include|increase|index|initialize|inline|insert|install"
+    r"|introduce|isolate|join|keep|leave|let|lift|limit|load|lock|log|loosen|lower|make|mark"
+    r"|mask|merge|migrate|mock|move|mute|normalize|offer|open|order|override|parallelize|parse"
+    r"|pass|patch|pause|pay|pin|poll|post|prefer|prevent|prune|publish|pull|push|put"
+    r"|quarantine|raise|rebase|rebuild|recompute|reduce|refactor|refund|refuse|regenerate"
+    r"|register|reject|release|remove|rename|reorder|replace|reproduce|rerun|reset|resize"
+    r"|resolve|restart|restore|restrict|retry|return|reuse|revert|rewrite|roll|rotate|round"
+    r"|route|run|sample|save|scale|schedule|seed|sell|send|separate|serialize|set|shard|shift"
+    r"|short|shorten|show|shrink|shuffle|shut|simplify|skip|sleep|slow|smooth|sort|split"
+    r"|squash|start|stay|stop|store|stream|strip|stub|subtract|swap|switch|take|tell|test"
+    r"|throttle|tie-break|tighten|train|treat|trim|truncate|try|tune|turn|unpin|update|upgrade"
+    r"|upload|use|validate|vectorize|wait|warm|weigh|widen|withdraw|wrap|write"
+)
+_PAST = (
+    r"ran|took|cut|put|set|sent|told|gave|made|wrote|bought|sold|built|kept|left|went|split|reset"
+    r"|threw|froze|chose|drew|shut|\w{2,}ed"
+)
+# Any word with an object at its side, in the place of a verb: "Disambiguate the two functions".
+_WITH_OBJECT = (
+    r"(?-i:[A-Z])[a-z]+(?<!ly)(?<!s)"
+    r" (?:the|an?|all|our|its|their|these|both|each|every|this|that)\b"
+)
+_NO_VERB = (
+    r"(?:in|on|at|for|with|from|when|if|after|before|since|while|as|by|to|of|also|but|and|or|once"
+    r"|until|because|that|all|both|only|not|now|like|given|are|did|under|over|into|than|though"
+    r"|although|despite|within|without|between|through|via|where|so|about|against|among|around"
+    r"|even|just|what|which|how|why|note|remember|yet|still|then|inside|behind|beyond|near|out|up"
+    r"|down|off|onto|unlike|upon|toward|towards|than|whether|unless|almost|instead)\b"
+)
+_NO_DEED_WORD = (
+    r"(?:according|anything|applying|assuming|based|being|broke|broken|checked|checking"
+    r"|confirmed|considering|during|evening|everything|expected|failed|following|funding"
+    r"|given|having|indeed|interesting|let me|let's|limited|looked|looking|lost|missed"
+    r"|morning|need|needed|nothing|overbought|pricing|reading|reclaimed|red|rejected"
+    r"|related|setting|something|spring|string|thinking|trading|understood|unrelated"
+    r"|verified|warning)\b"
+)
+_DESCRIBING = r"(?:is|are|was|were|has|have|had|fell|rose|stays?|looks?|seems?|of|went|interest)\b"
+# Of "adding a node buys time" the gerund is what is spoken of.
+_GERUND_SUBJECT = (
+    r"(?![^,;:.]* (?:is|was|would|will|can|could|should|buys|makes|improves|reduces|lets|helps"
+    r"|means|protects|takes|gives|costs|leads|keeps|needs|hides|breaks)\b)"
+)
+# At the start of a clause: a deed in the imperative, as a gerund, or as a participle.
+_BARE_DEED = (
+    r"(?:(?:only|just|then|now|first|also|never|always|don't|do not|no longer)\s+)*"
+    rf"(?!{_NO_DEED_WORD})(?:(?:{_BASE}|\w{{3,}}ing{_GERUND_SUBJECT})(?!\w|:| {_DESCRIBING})"
+    rf"|(?:{_PAST})(?!\w))"
+)
+_FIRST_PERSON = (
+    r"\b(?:I|[Ww]e)(?:\s+|(?:['’](?:ll|d|ve)|(?:['’]m| am|['’]re| are)(?= \w+ing))\s+)"
+    rf"{_ADVERBS}(?!{_MENTAL})[a-z]"
+)
+# What the change itself is said to do.
+_THIS_DOES = (
+    r"(?:also,? )?this (?:patch |commit |change |pr )?(?:also )?(?:adds|changes|converts|drops"
+    r"|fixes|implements|introduces|limits|moves|raises|reduces|refactors|removes|renames|replaces"
+    r"|reverts|sets|switches|updates|uses)\b"
+)
+_I_DO = re.compile(_FIRST_PERSON)
+_DOES = re.compile(
+    rf"(?:then|now|so|and|but)?,?\s*{_BARE_DEED}|{_THIS_DOES}|(?!{_NO_VERB}){_WITH_OBJECT}", _FLAGS
+)
+_LATER_DEED = re.compile(rf"(?:[;:—–]|, then)\s+(?:{_BARE_DEED})", _FLAGS)
+_CONCLUSION = re.compile(
+    rf"\b(?:so|therefore|hence),?\s+(?:{_FIRST_PERSON}|(?:will |must |going to )?{_BARE_DEED})"
+    r"|\b(?:I|we) therefore\b"
+    r"|,\s+so (?:the same|no|only|at|in|half|a|an|\d[\d.,]*|(?-i:[A-Z][\w.-]*))\b"
+    r"(?:\s(?!is|are)\S+){0,4}$"
+    r"|^(?:the )?(?:fix|remedy|solution)(?: is)?:"
+    rf"|^(?:thus|instead|accordingly|therefore),? {_FIRST_PERSON}"
+    r"|^(?:fix|improve|solve|address|correct|avoid|resolve|remedy)\b.*\b(?:by|with) \w+",
+    _FLAGS,
+)
+_STATE = re.compile(
+    r"\b(?:is|are|was|were|isn't|aren't|wasn't|has|have|had|hasn't|looks|looked|seems?|stays|stayed"
+    r"|remains?|remained|holds?|held|fails?|failed|shows?|showed|stalls?|stalled|pays?|rose|rises"
+    r"|fell|falls|sits|stands|stood|lacks|means|comes?|came|doubled|halved|needs|takes|took|passes"
+    r"|passed|costs?|counts|depends|grows|grew|drops|dropped|says?|contains?|uses|returns|happens"
+    r"|leads|bounced|broke|breaks|does(?:n't)?|do(?:n't)?|did(?:n't)?|gives|gets|got|goes|went|wins"
+    r"|won|loses|lost|works|worked)\b",
+    _FLAGS,
+)
+_INVESTIGATED = re.compile(
+    r"^(?:reproduced|ran|traced|measured|compared|tested|checked|profiled|debugged|read|asked|saw"
+    r"|verified|confirmed|counted|searched|bisected)\b",
+    _FLAGS,
+)
+# What is only done if something happens.
+_CONTINGENT = re.compile(
+    r"^(?:if|should|unless|in case|when|once)\b.*\b(?:will|would|can)\b"
+    r"|^(?:stop|exit|target|plan b):",
+    _FLAGS,
+)
+# How it is, or what follows another deed.
+_LESSER = re.compile(
+    r"^(?:(?:only )?(?:then|after that|afterwards|otherwise)|when|while|whenever|currently"
+    r"|although|usually|normally|at the moment|before|till now|until now|so far|previously)\b",
+    _FLAGS,
+)
+_ASIDE = re.compile(
+    r"^(?:(?:close[sd]?|(?:this )?fix(?:es|ed)?|see|ref\w*):? (?:issue )?#\d+|pull request courtesy"
+    r"|(?:the |a |one |main |only )*(?:risks?|downside|alternatives?|danger)\b|alternatively\b"
+    r"|(?:the )?(?:user|task) (?:wants?|asks?|is)\b|overall\b|in summary\b)",
+    _FLAGS,
+)
+_LOOK = re.compile(
+    r"^(?:(?:first|now|then|next),? )?(?:(?:I|we)(?:['’]ll| will|['’]d)? |let me |let's )"
+    r"(?:first |now )*"
+    r"(?:look|read|check|inspect|explore|examine|run|test|review|see|start by|begin)\b"
+    r"(?!.*\b(?:so|and|then)\s+(?:I|we)\b)",
+    _FLAGS,
+)
+_MODAL = re.compile(
+    r"\b(?:will|would|should|could|might|may|can|must|cannot|won't|can't|has to|have to"
+    r"|had to|if|unless|whether)\b",
+    _FLAGS,
+)
+_POINTS_BACK = re.compile(
+    r"^(?:it|its|it's|this|that|these|those|they|there|I|we|he|she|you|nothing|which|who|what|how)\b",
+    _FLAGS,
+)
+_LEANS = re.compile(
+    r"^(?:(?:\S+ ){0,4}?(?:that|those|these|this(?! (?:patch|commit|change|pr)\b)|it|them)"
+    r"|(?:only )?then)\b(?! (?:\w+ )?who\b)",
+    _FLAGS,
+)
+_CLAUSE_END = re.compile(
+    r"(?<=[a-z%)])[.!?]\s+|[;:—]\s+|\s[-–]\s|,\s+(?:since|or)\s+"
+    r"|,?\s+(?:because|while|whereas|although|but|as long as)\s+"
+    r"|,\s+(?:and\s+|which\s+|then\s+)?(?=\w)|(?<=[a-z%\d])\s+(?=I\s)|[.!?]+\s*$",
+    _FLAGS,
+)
+# A consequence is no ground.
+_CONSEQUENCE = re.compile(r"(?:[,;]?\s+|^)so(?: that)?\s(?:(?![;:—]|\.\s).)*", _FLAGS)
+_JOINED = re.compile(r"\s+and\s+")
+_TAIL = re.compile(r"\s+(?:and|or|but)$", _FLAGS)
+_LEAD = re.compile(
+    r"^(?:because|since|as|while|although|so|and|but|given that|now|also)\s+", _FLAGS
+)
+_LEAST, _MOST = 8, 160  # characters of a ground
+FIGURE = re.compile(r"(?<![\w.])[-−–+]?[$€£¥]?\d[\d.,:_]*(?:\s?%)?")
+
+
+_BOLD = re.compile(r"(?<![\w)])\*\*|\*\*(?![\w(])")  # but 2**30 is a power
+
+
+@lru_cache(maxsize=4096)
+def split_sentences(text: str) -> tuple[str, ...]:
+    """The sentences of a text in order, without marks of lists and headings."""
+    prose = re.sub(r"```.*?(?:```|\Z)", "\n\n", text, flags=re.DOTALL)
+    prose = re.sub(r"\n\s*\n", "\n\n", prose)  # or each empty line would look over all others
+    lines = re.sub(r"(?m)^[ \t]*>[> ]*", "", prose)
+    lines = re.sub(r"(?m)^[ \t]*(?:#+|[-*+•✓✅](?![-\d])|\d+[.)])\s+", "\n\n", lines)
+    return tuple(part for part in sentences(_BOLD.sub("", lines)) if re.search(r"\w", part))
+
+
+def rank_of(sentence: str) -> Rank:
+    """Return how much a sentence says of what was done."""
+    if _ASIDE.match(sentence) or announces(sentence) or sentence.endswith("?"):
+        return Rank.ASIDE
+    if _CONTINGENT.match(sentence):
+        return Rank.STATE
+    if _CONCLUSION.search(sentence.rstrip(".!")):
+        return Rank.CONCLUSION
+    if _tells_deed(sentence) or _LATER_DEED.search(sentence):
+        is_lesser = _INVESTIGATED.match(sentence) or _LESSER.match(sentence)
+        return Rank.NAMED if is_lesser else Rank.DEED
+    if is_praise(sentence):
+        return Rank.ASIDE
+    head, _, _ = sentence.partition(": ")
+    is_state = _STATE.search(head) or _MODAL.search(head) or _POINTS_BACK.match(head)
+    return Rank.STATE if is_state else Rank.NAMED
+
+
+def _tells_deed(text: str) -> bool:
+    return bool(_DOES.match(text) or _I_DO.search(text))
+
+
+def announces(sentence: str) -> bool:
+    """Return True if a sentence only says what is looked at or done next."""
+    is_next = is_narration(sentence) and not _tells_deed(sentence)
+    return is_next or bool(_LOOK.match(sentence))
+
+
+def plain_figure(figure: str) -> str:
+    """A figure as it is compared with a recorded one: without sign, currency and unit."""
+    return figure.strip("-−–+$€£¥% .,:")
+
+
+def conclusion_of(sentence: str) -> str:
+    """The end of a sentence from where it says what follows for the deed; "" if it does not."""
+    match = _CONCLUSION.search(sentence.rstrip(".!"))
+    return sentence[match.start() :].lstrip(" ,") if match else ""
+
+
+def leans(sentence: str) -> bool:
+    """Return True if a sentence is understood only with the one before it."""
+    return _LEANS.match(sentence) is not None
+
+
+def grounds_of(text: str) -> Iterator[str]:
+    """The states that a text claims, clause by clause, as they are written."""
+    for sentence in split_sentences(text):
+        if not _STATE.search(sentence) or _ASIDE.match(sentence) or sentence.endswith("?"):
+            continue
+        for clause in _clauses(sentence):
+            if _is_ground(clause):
+                yield clause
+
+
+def _clauses(sentence: str) -> Iterator[str]:
+    claims = _CONSEQUENCE.sub("; ", sentence) if "so " in sentence.casefold() else sentence
+    for part in _CLAUSE_END.split(claims):
+        halves = _JOINED.split(part)
+        each = halves if all(map(_STATE.search, halves)) else [part]
+        yield from (_TAIL.sub("", _LEAD.sub("", clause.strip()).rstrip(" ,.;:")) for clause in each)
+
+
+def _is_ground(clause: str) -> bool:
+    """Return True if a clause says of a named thing how it stands."""
+    state = _STATE.search(clause)
+    return bool(
+        state
+        and state.start() > 0
+        and state.end() < len(clause)
+        and _LEAST <= len(clause) <= _MOST
+        and not _POINTS_BACK.match(clause)
+        and not _MODAL.search(clause)
+        and not _tells_deed(clause)
+    )

@@ -1,0 +1,61 @@
+"""The file beside a skill that says which outcomes stand behind each of its statements. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from skillvault.model.brief import StatementKind
+from skillvault.model.errors import BadInputError
+from skillvault.model.records import SkillKind
+from skillvault.model.text import strict_yaml
+
+EVIDENCE = "evidence.yaml"
+TRIED = "tried.md"  # the file beside a guide that has every try
+
+
+class TriedLines(Struct, frozen=True):
+    """The tries of a guide, a line each, as the file beside it has them."""
+
+    lines: tuple[str, ...]
+
+
+def tried_lines(content: bytes) -> TriedLines:
+    """Return the tries that a file has."""
+    text = content.decode(errors="replace")
+    return TriedLines(tuple(line for line in text.splitlines() if line.startswith("- ")))
+
+
+class StatedEvidence(Struct, frozen=True, kw_only=True, rename={"supporting": "for"}):
+    """One statement as the file has it; `rule` is what it was counted by, if it is one."""
+
+    statement: str
+    kind: StatementKind
+    supporting: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+    others_for: tuple[str, ...] = ()
+    others_against: tuple[str, ...] = ()
+    rule: Mapping[str, Any] | None = None
+
+    @property
+    def sides(self) -> tuple[tuple[str, ...], ...]:
+        """The ids for it and against it, and those of the others."""
+        return self.supporting, self.against, self.others_for, self.others_against
+
+
+class SkillEvidence(Struct, frozen=True, kw_only=True):
+    """The file: the kind of the skill, the outcomes that were read, and those it is about."""
+
+    kind: SkillKind
+    read: tuple[str, ...]
+    statements: tuple[StatedEvidence, ...] = ()
+    about: tuple[str, ...] = ()
+
+
+def from_text(text: str) -> SkillEvidence:
+    """Return what a file says; BadInputError for one that says something else."""
+    try:
+        return msgspec.convert(strict_yaml.load(text), SkillEvidence, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadInputError(f"cannot be read as evidence: {error}", code="invalid") from None

@@ -1,0 +1,163 @@
+"""sentences: how a statement reads, in whole sentences and with its counts."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from skillvault.learning.account.sentences import (
+    claims_sentence,
+    deed_sentence,
+    labels_of,
+    lesson_sentence,
+    outlier_sentence,
+    rule_sentence,
+    tools_sentence,
+    tried_line,
+    tried_sentence,
+)
+from skillvault.learning.account.tools import Tools
+from skillvault.model.brief import Outlier
+from skillvault.model.tries import Advice, Try
+from tests.given import START
+from tests.rules import EVENING, context
+
+
+def tried(day: int = 0, **fields: Any) -> Try:
+    """A try of a day that failed."""
+    given = {"deed": "Raise the limit.", "result": "504 after 30 s", "status": "failure", **fields}
+    return Try(
+        id=f"o{day}",
+        at=START + timedelta(days=day),
+        **{"domain": "coding", "action": "fix", "target": "checkout", **given},
+    )
+
+
+@pytest.mark.parametrize(
+    ("score", "said"),
+    [(None, "(2 of 3 runs failed)"), (-0.08, "(2 of 3 runs failed, -8.0 % on average)")],
+)
+def test_a_deed_stands_before_its_result_and_its_counts(score: float | None, said: str) -> None:
+    tries = [tried(day, score=score) for day in range(3)]
+    text = deed_sentence(tries[:2], tries[2:], {})
+    assert text == f"Raise the limit → 504 after 30 s {said}."
+
+
+def test_a_deed_that_failed_in_several_ways_tells_each_once() -> None:
+    tries = [tried(day, result=words, error=words) for day, words in enumerate("aab")]
+    assert deed_sentence(tries, [], {}) == "Raise the limit → b (3 of 3 runs failed; also: a)."
+
+
+def test_a_single_try_has_no_count() -> None:
+    assert deed_sentence([tried()], [], {}) == "Raise the limit → 504 after 30 s."
+    assert deed_sentence([tried(deed="")], [], {}) == "504 after 30 s."
+    assert deed_sentence([tried(result="")], [], {}) == "Raise the limit."
+
+
+@pytest.mark.parametrize("end", ["!", "?"])
+def test_a_sentence_that_ends_gets_no_full_stop_beside_its_own(end: str) -> None:
+    one = tried(result=f"it was gone{end}")
+    assert deed_sentence([one], [], {}).endswith(f"gone{end}")
+    assert tried_sentence(one, {}).endswith(f"gone{end}")
+
+
+def test_what_later_worked_stands_beside_what_failed() -> None:
+    remedy = tried(1, deed="Add the index.", status="success")
+    assert deed_sentence([tried()], [], {}, remedy) == (
+        "Raise the limit → 504 after 30 s (later worked: Add the index)."
+    )
+
+
+def test_a_try_is_a_line_with_its_date_and_how_it_ended() -> None:
+    assert tried_sentence(tried(3), {}) == ("2026-11-04 failed: Raise the limit → 504 after 30 s.")
+    for status, word in (("success", "worked"), ("neutral", "open")):
+        assert f" {word}: " in tried_sentence(tried(status=status), {})
+
+
+def test_tries_of_one_deed_are_a_line_with_their_balance() -> None:
+    tries = [tried(0, score=-0.1), tried(1, status="success", score=0.2)]
+    assert tried_sentence(tries[1], {}, tries[:1]).endswith(
+        "(2 runs: 1 worked, 1 failed, +5.0 % on average)."
+    )
+
+
+def test_what_a_judge_found_weak_and_strong_stands_behind_a_try() -> None:
+    one = tried(weaknesses=("No stop.", "Too large"), strengths=("Cites the log.",))
+    assert tried_line(one, {}) == (
+        "2026-11-01 failed: Raise the limit → 504 after 30 s (weak: No stop, Too large; "
+        "strong: Cites the log)."
+    )
+    assert tried_line(tried(), {}) == tried_sentence(tried(), {})
+
+
+def test_tries_are_labelled_by_their_target_or_by_their_task_where_all_have_one() -> None:
+    here, there = tried(0), tried(1, target="billing")
+    assert labels_of([here, there], {}) == {"o0": "checkout", "o1": "billing"}
+    assert labels_of([here, tried(1)], {}) == {}
+    tasks = {"o0": "Sum the sheet.", "o1": "Count the rows."}
+    assert labels_of([here, tried(1)], tasks) == {"o0": "Sum the sheet", "o1": "Count the rows"}
+    assert labels_of([here, tried(1)], {**tasks, "o1": "Sum the sheet."}) == {}
+
+
+def test_a_label_is_left_out_where_the_deed_names_it_or_the_runs_differ() -> None:
+    labels = {"o0": "checkout", "o1": "billing"}
+    assert deed_sentence([tried()], [], labels).startswith("checkout: Raise")
+    assert deed_sentence([tried(deed="Restart Checkout.")], [], labels).startswith("Restart")
+    assert deed_sentence([tried(), tried(1)], [], labels).startswith("Raise")
+
+
+@pytest.mark.parametrize(
+    ("advice", "runs", "said"),
+    [
+        (Advice(text="Add the index.", by="agent"), 1, "Add the index."),
+        (Advice(text="Add the index.", by="person"), 1, "Add the index (a person says so)."),
+        (Advice(text="Add the index.", by="agent", supposed=True), 1, "Add the index (supposed)."),
+        (Advice(text="Add the index.", by="judge"), 3,
+         "Add the index (lesson of 3 runs, 2 of which failed)."),
+    ],
+)  # fmt: skip
+def test_a_lesson_says_who_says_so_after_how_many_runs(
+    advice: Advice, runs: int, said: str
+) -> None:
+    statuses = ("failure", "success", "failure")[:runs]
+    tries = [tried(day, status=status) for day, status in enumerate(statuses)]
+    assert lesson_sentence(advice, tries, {}) == said
+
+
+def test_a_lead_is_worded_as_one_and_a_rule_is_not() -> None:
+    rule = context("dry_run", value=False, result="failures", met=(6, 6), other=(0, 4),
+                   episodes=(6, 10))  # fmt: skip
+    assert rule_sentence(replace(rule, lead=True)) == (
+        "Lead: with dry_run false 6 of 6 failed, otherwise 0 of 4."
+    )
+    assert rule_sentence(EVENING) == (
+        "When decided between 18:00 and 24:00 UTC: then 5 of 55 were losses, otherwise 1 of 124."
+    )
+
+
+def test_tools_are_told_with_the_counts_of_both_sides() -> None:
+    tools = Tools(("recalc.py", "pptx"), ("a", "b", "c"), ("d",), (3, 4))
+    assert tools_sentence(tools) == (
+        "Use `recalc.py` and `pptx`: 3 of 3 that succeeded did, 1 of 4 that failed."
+    )
+
+
+@pytest.mark.parametrize(
+    ("by", "failed", "said"),
+    [
+        ([("ci", 1)], 1, "the CI before you claim success: the one that failed was claimed as a"),
+        ([("ci", 2), ("person", 1)], 5,
+         "the CI or a person before you claim success: 3 of 5 that failed were claimed as succ"),
+    ],
+)  # fmt: skip
+def test_a_refused_claim_says_who_is_to_see_it_first(by: Any, failed: int, said: str) -> None:
+    assert claims_sentence(by, failed).startswith(f"Have it seen by {said}")
+
+
+def test_an_outlier_is_no_cause() -> None:
+    outlier = Outlier(outcome="a", at=START, key="tvl", value=90.0, low=1000.0, high=1200.0, of=8)
+    assert outlier_sentence(outlier) == (
+        "What stood out on 2026-11-01: tvl 90, where the middle half of 8 others had 1000 to "
+        "1200; it need not be the cause."
+    )

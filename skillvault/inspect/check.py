@@ -1,22 +1,26 @@
 """check: the problems of a vault that a person is to mend, and the notes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from skillvault.inspect import lookup
-from skillvault.inspect.recount import recount
+from skillvault.learning.account.evidence import miscounted
+from skillvault.learning.account.statements import calls_for_skill, findings_of
 from skillvault.loop import learned
 from skillvault.loop.registry import AGENDA
+from skillvault.model.brief import Account
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Problem
+from skillvault.model.skill_evidence import EVIDENCE, from_text
 from skillvault.serving import folders
 from skillvault.vault import check as checks
 from skillvault.vault.commit import journal
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
+from skillvault.vault.index.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from skillvault.serving.shelf import Shelf
@@ -49,7 +53,7 @@ def check_vault(store: Store, shelf: "Shelf", index: str | None = None, *, stage
         # A folder without its file stands at no path of the index.
         ours = [p for p in problems if p.path in changed or p.path not in view.contents]
         return Checked(_in_order(ours), _in_order(notes))
-    problems += recount(head)
+    problems += _recount(head)
     notes += [*checks.uncommitted(committed, view), *checks.lost_notes(store.git, head)]
     with suppress(BadInputError):  # a policy that cannot be read is a problem already
         named = head.policy.shelf
@@ -60,3 +64,45 @@ def check_vault(store: Store, shelf: "Shelf", index: str | None = None, *, stage
 
 def _in_order(problems: Iterable[Problem]) -> list[Problem]:
     return sorted(problems, key=lambda problem: problem.order)
+
+
+def _recount(head: Snapshot) -> Iterator[Problem]:
+    """Yield what of the committed evidence of living skills the records do not give.
+
+    Not of those that a person keeps as they are: pinned, or kept although nothing speaks for them.
+    """
+    held = {place.name for place in head.skills.without_outcomes()}
+    paths = [
+        path
+        for shelf in ("skills", "proposed")
+        for path in head.files.below(shelf)
+        if path.endswith(f"/references/{EVIDENCE}")
+    ]
+    for path, content in sorted(head.files.read(paths).items()):
+        name = path.split("/")[1]
+        skill = head.skills.find(name)
+        if name not in held and not (skill and skill.status == "pinned"):
+            yield from _miscounts(head, path, content)
+
+
+def _miscounts(head: Snapshot, path: str, content: bytes) -> Iterator[Problem]:
+    try:
+        evidence = from_text(content.decode(errors="replace"))
+    except BadInputError as error:
+        yield Problem(path, error.key, error.code, error.message)
+        return
+    records = head.outcomes.get_many(evidence.read)
+    outcomes = tuple(records[name] for name in evidence.read if name in records)
+    account = Account(
+        outcomes=outcomes,
+        evaluations=head.evaluations.get_many(evidence.read),
+        tasks=head.recommendations.tasks(outcomes),
+    )
+    if missing := len(evidence.read) - len(outcomes):
+        if not outcomes or calls_for_skill(findings_of(account, evidence.kind, head.policy)):
+            message = f"{missing} of its outcomes are gone; run skillvault"
+            yield Problem(path, "read", "gone", message)
+        return
+    for statement in miscounted(evidence, account, head.policy):
+        message = f"the records do not give the counts of {statement!r}; run `skillvault run`"
+        yield Problem(path, "statements", "miscounted", message)

@@ -63,8 +63,9 @@ def written_as_stated(
 
 
 def taken_back(versions: Sequence[Version], current: str) -> bool:
-    """Whether a person took back what the program wrote last: the text is a former one of its."""
-    afters = [version.after.strip() for version in versions]
+    """Return True if the text is a former one of the program's, which a person brought back."""
+    changes = (version for version in versions if version.before != version.after)
+    afters = [version.after.strip() for version in changes]
     return bool(afters) and current.strip() != afters[-1] and current.strip() in afters[:-1]
 
 

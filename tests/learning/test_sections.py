@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.sections import Version, rewritten, theirs, untouched
+from skillvault.learning.sections import Version, rewritten, taken_back, theirs, untouched
 from skillvault.model.written import marks_after, marks_of, sections_of
 
 FIRST = "# Title\n\nhead\n\n## One\n\n- a\n\n## Two\n\n- b"
@@ -195,3 +195,9 @@ def test_what_the_program_rewrote_is_its_own_and_a_persons_section_stays_one() -
 @given(BODIES, BODIES)
 def test_marks_follow_a_rewriting_of_any_text(before: str, after: str) -> None:
     assert not theirs(marks_after(marks_of("", before), before, after), after)
+
+
+def test_a_text_that_a_person_brought_back_stays_so_when_only_its_header_is_written() -> None:
+    wrote = [Version(None, FIRST), Version(FIRST, SECOND), Version(FIRST, FIRST)]
+    assert taken_back(wrote, FIRST)
+    assert not taken_back([*wrote, Version(FIRST, SECOND)], SECOND)

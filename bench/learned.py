@@ -1,8 +1,8 @@
 """The history of a vault that learned, without the learning: as fast as its texts are written.
 
 The commits are made by the program's own rules, with their names, links and messages; what becomes
-a fact, which facts recur, and what the accounts say is computed by them too. Only a strategy's
-text is made up. The loop made of 1,000 outcomes of `stream` in batches of 50: 1,000 evaluations,
+a fact, which facts recur, and what the accounts say is computed by them too; there are no
+strategies. The loop made of 1,000 outcomes of `stream` in batches of 50: 1,000 evaluations,
 3,845 links (2,182 reinforced, 797 contradicted, 766 generated, 55 promoted, 45 derived), 55 facts,
 35 skills of which 2 in archive/, 384 commits (212 promote, 66 refresh, 26 generate).
 """
@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
 
-from drafts import draft_of, skill_of, unedited, whole
+from drafts import skill_of, unedited, whole
 from promoter import Promoter
 from stream import START, shifted, stream
 
@@ -22,15 +22,13 @@ from skillvault.learning import record
 from skillvault.learning.account.reading import marks_of, read_until
 from skillvault.learning.account.statements import digest, findings_of, shown_by
 from skillvault.learning.evaluate import evaluate
-from skillvault.learning.generate import strategy
 from skillvault.learning.generate import warning_pattern as generate
-from skillvault.learning.generate.strategy import GRADED, UNGRADED
 from skillvault.learning.generate.warning_pattern import Present
 from skillvault.learning.length import References
 from skillvault.learning.refresh import refreshing
 from skillvault.learning.refresh.refreshing import Refreshing
 from skillvault.loop.evaluate import by_domain
-from skillvault.model.brief import Account, Draft, Findings, Period
+from skillvault.model.brief import Account, Draft, Findings
 from skillvault.model.change import Change
 from skillvault.model.intake import outcome_from
 from skillvault.model.policy import Policy
@@ -103,9 +101,6 @@ class Loop:
         self._names: set[str] = set()
         self._known: dict[Subject, Known] = {}
         self._promoter = Promoter(POLICY, self._names)
-        self._every: dict[str, list[tuple[Outcome, Evaluation]]] = defaultdict(list)
-        self._strategies: dict[str, Skill] = {}
-        self._looked_at: dict[str, set[str]] = defaultdict(set)  # by the strategies of a domain
 
     def cycle(self, given: Iterable[dict[str, Any]]) -> Iterator[Dated]:
         """Every step on what arrived."""
@@ -131,9 +126,8 @@ class Loop:
         yield from self._promoter.facts([pair for of in pairs.values() for pair in of])
         for domain in sorted(pairs):
             yield from self._promoter.skills(domain, at)
-        for domain, of in pairs.items():
+        for domain in pairs:
             yield from self._generated(fresh[domain])
-            yield from self._planned(of)
         for accounts in fresh.values():
             yield from self._refreshed(accounts)
 
@@ -198,41 +192,8 @@ class Loop:
                 known.linked[kind] |= fresh_links
                 yield change
 
-    def _planned(self, pairs: list[tuple[Outcome, Evaluation]]) -> Iterator[Change]:
-        domain = pairs[0][0].domain
-        every = self._every[domain]
-        every += pairs
-        count = len(every) - strategy.unread(len(every), POLICY.generate)
-        if count <= len(every) - len(pairs):
-            return
-        read = every[max(0, count - POLICY.generate.strategy_max) : count]
-        outcomes = tuple(outcome for outcome, _ in read)
-        skill, looked_at = self._strategies.get(domain), self._looked_at[domain]
-        ids = [outcome.id for outcome in outcomes]
-        material = strategy.StrategyMaterial(
-            domain=domain,
-            read=tuple(ids),
-            unread=len(every) - count,
-            linked=frozenset(looked_at.intersection(ids)),
-            skill=skill,
-            path=f"skills/{skill.name}/SKILL.md" if skill else None,
-        )
-        period = _period(domain, outcomes, {e.id: e for _, e in read})
-        text = " ".join(evaluation.key_insight or "" for _, evaluation in read[-3:])
-        draft = draft_of(text, domain, _SECTIONS["strategy"])
-        if skill is None:
-            change = strategy.first_change(material, period, draft, policy=POLICY)
-        else:
-            change = strategy.next_change(material, period, draft, unedited(skill), policy=POLICY)
-            change = whole(change, skill)
-        self._strategies[domain] = skill_of(change)
-        looked_at.update(ids)
-        yield change
-
 
 # ── texts ────────────────────────────────────────────────────────────────────────────
-
-_SECTIONS = {"strategy": ("Core Approach", "Entry Rules", "Exit Rules", "What to Avoid")}
 
 
 def _draft(found: Findings) -> Draft:
@@ -241,16 +202,3 @@ def _draft(found: Findings) -> Draft:
     if draft is None:
         raise ValueError("the judge writes nothing")
     return draft
-
-
-def _period(
-    domain: str, outcomes: tuple[Outcome, ...], evaluations: dict[str, Evaluation]
-) -> Period:
-    graded = outcomes[0].result.score is not None
-    return Period(
-        domain=domain,
-        heading=GRADED if graded else UNGRADED,
-        outcomes=outcomes,
-        evaluations=evaluations,
-        graded=graded,
-    )

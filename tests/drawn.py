@@ -7,8 +7,8 @@ from typing import Any
 
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.account.statements import KINDS, calls_for_skill, findings_of
-from skillvault.learning.generate import strategy, warning_pattern
-from skillvault.learning.generate.strategy import StrategyMaterial, period_of
+from skillvault.learning.generate import warning_pattern
+from skillvault.learning.naming import OF_DOMAIN
 from skillvault.learning.seed import merged
 from skillvault.learning.seed.merged import Merging
 from skillvault.model.brief import Account, Agreement, Findings
@@ -191,7 +191,7 @@ def drawn_texts(seed: int) -> Iterator[Text]:
         action: tuple(_rules([o for o in outcomes if o.decision.action == action], chance))
         for action in sorted({o.decision.action for o in outcomes})
     }
-    for change in (*_accounts(outcomes, rules), *_strategies(outcomes, rules)):
+    for change in _accounts(outcomes, rules):
         yield _text(change, sources)
 
 
@@ -218,17 +218,20 @@ def _rules(outcomes: Sequence[Outcome], chance: random.Random) -> Iterator[Separ
                 holds_for=frozenset(o.id for o in met),
                 read=len(outcomes),
                 until=outcomes[-1].occurred_at,
+                action=outcomes[0].decision.action,
             )
 
 
 def _accounts(
     outcomes: Sequence[Outcome], rules: dict[str, tuple[Separation, ...]]
 ) -> Iterator[Change]:
-    """The guides of the actions, the warnings and patterns of the subjects, and what joins them."""
+    """The skills of the actions, the subjects and the domain, and what joins them."""
     for kind in KINDS:
         groups: dict[Subject, list[Outcome]] = {}
         for one in outcomes:
-            subject = (*one.subject[:2], None) if kind == "guide" else one.subject
+            domain, action, target = one.subject
+            action = "" if kind in OF_DOMAIN else action
+            subject = (domain, action, target if kind in ("warning", "pattern") else None)
             groups.setdefault(subject, []).append(one)
         every = [findings_of(_account(members, rules), kind, POLICY) for members in groups.values()]
         calling = [findings for findings in every if calls_for_skill(findings)]
@@ -237,14 +240,15 @@ def _accounts(
                 yield warning_pattern.skill_change(
                     findings, draft, taken=frozenset[str]().__contains__, policy=POLICY
                 )
-        if kind != "guide" and len(calling) > 1:
+        if kind in ("warning", "pattern") and len(calling) > 1:
             yield _joined(calling)
 
 
 def _account(outcomes: Sequence[Outcome], rules: dict[str, tuple[Separation, ...]]) -> Account:
     tasks = {o.id: o.decision.task for o in outcomes if o.decision.task}
-    of_action = rules.get(outcomes[0].decision.action, ())
-    return Account(outcomes=tuple(outcomes), evaluations={}, tasks=tasks, rules=of_action)
+    actions = sorted({o.decision.action for o in outcomes})
+    told = tuple(rule for action in actions for rule in rules.get(action, ()))
+    return Account(outcomes=tuple(outcomes), evaluations={}, tasks=tasks, rules=told)
 
 
 def _joined(apart: Sequence[Findings]) -> Change:
@@ -256,18 +260,6 @@ def _joined(apart: Sequence[Findings]) -> Change:
     assert draft is not None
     due = Merging(domain=of[0].domain, kind=kind, brief=brief, own=(), at=of[-1].occurred_at)
     return merged.merge_change(due, draft, taken=frozenset[str]().__contains__, policy=POLICY)
-
-
-def _strategies(
-    outcomes: Sequence[Outcome], rules: dict[str, tuple[Separation, ...]]
-) -> Iterator[Change]:
-    domain = outcomes[0].domain
-    material = StrategyMaterial(domain=domain, read=tuple(o.id for o in outcomes), unread=0)
-    told = {action: of_action for action, of_action in rules.items() if of_action}
-    period = period_of(material, outcomes, {}, rules=told, policy=POLICY)
-    draft = OfflineJudge().write(period)
-    if draft is not None and len(outcomes) >= POLICY.generate.strategy_every:
-        yield strategy.first_change(material, period, draft, policy=POLICY)
 
 
 def _text(change: Change, sources: Sequence[str]) -> Text:

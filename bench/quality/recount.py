@@ -308,16 +308,35 @@ def _value(value: Any) -> str:
 
 
 def _dated(line: str, scope: Scope) -> Iterator[Check]:
+    if not re.match(_DAY, line):
+        yield from _balance(line, scope)
+        return
     entry = max(scope.behind("for"), key=lambda one: one.ended)  # the latest of one deed
     ended = {"success": "worked", "failure": "failed", "neutral": "open"}[entry.status]
     yield line.startswith(f"{entry.day} {ended}: "), f"{entry.day} {ended}"
 
 
+def _balance(line: str, scope: Scope) -> Iterator[Check]:
+    """How all tries of an action ended."""
+    tries = scope.behind("for")
+    won, lost = ([e for e in tries if e.status == status] for status in ("success", "failure"))
+    parts = [f"{len(won)} of {len(won) + len(lost)} worked"] if won or lost else []
+    for noun, ended in (("win", won), ("loss", lost)):
+        scores = [e.score for e in ended if e.score is not None]
+        parts += [f"average {noun} {percent(mean(scores))} %"] if scores else []
+    neutral = len(tries) - len(won) - len(lost)
+    parts += [f"{neutral} neutral"] if neutral else []
+    truth = f"{shown(tries[0].action)}: {', '.join(parts)}."
+    yield line == truth, truth
+    yield tries == [e for e in scope.entries if e.action == tries[0].action], "not all tries"
+
+
 def _separates(line: str, scope: Scope) -> Iterator[Check]:
     """A rule or a lead: its counts and its ids, of the outcomes that it was read of."""
     rule = scope.evidence["rule"]
-    until = moment(rule["until"])
-    window = [e for e in scope.entries if e.ended <= until][-rule["read"] :]
+    until, line = moment(rule["until"]), line.removeprefix(f"{shown(rule['action'])}: ")
+    entries = [e for e in scope.entries if e.action == rule["action"]]
+    window = [e for e in entries if e.ended <= until][-rule["read"] :]
     match = _RULE.fullmatch(line) or _LEAD.fullmatch(line)
     holds = _holding(match["clause"], window) if match else None
     if match is None or holds is None:

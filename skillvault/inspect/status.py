@@ -1,6 +1,6 @@
 """A vault at a glance: what it holds, what waits for each step, who judges."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from skillvault.learning.accuracy import Accuracy
 from skillvault.learning.sync.table import undecided
-from skillvault.loop import evaluate, learned, record, strategy
+from skillvault.loop import evaluate, learned, record
 from skillvault.loop.judging.judges import accuracy_of
 from skillvault.loop.learner import learner_elsewhere, silence
 from skillvault.loop.registry import Step
@@ -16,7 +16,7 @@ from skillvault.loop.run import Run
 from skillvault.model.change import FORMAT
 from skillvault.model.conditions import Separation, clause, risk
 from skillvault.model.errors import UnavailableError
-from skillvault.model.records import Outcome, Ref, Skill
+from skillvault.model.records import Ref, Skill
 from skillvault.vault.check import edited
 from skillvault.vault.commit import fence
 from skillvault.vault.files import layout
@@ -32,35 +32,26 @@ def tested(run: Run, ref: Ref) -> list[dict[str, Any]]:
     if skill is None:
         return []
     is_strategy = skill.kind == "strategy" and skill.domain
-    rules = _of_strategy(run, str(skill.domain)) if is_strategy else _of_guide(run, skill)
-    return [_tested(action, rule) for action, rule in rules]
+    rules = run.rules.strategy_rules(run, skill.domain) if is_strategy else _of_guide(run, skill)
+    return list(map(_tested, rules))
 
 
-def _tested(action: str, rule: Separation) -> dict[str, Any]:
+def _tested(rule: Separation) -> dict[str, Any]:
     """A rule of an action in words, with the figures of its test."""
-    fields = ("result", "met", "other", "episodes", "lately", "p", "z")
+    fields = ("action", "result", "met", "other", "episodes", "lately", "p", "z")
     return {
-        "action": action,
         "rule": f"{clause(rule.conditions)}: {risk(rule)}",
         **{name: getattr(rule, name) for name in fields},
         "held": [clause(conditions) for conditions in rule.held],
     }
 
 
-def _of_strategy(run: Run, domain: str) -> Iterator[tuple[str, Separation]]:
-    names = strategy.material(run, domain).read
-    outcomes = run.view.outcomes.get_many(names)
-    read: Sequence[Outcome] = [outcomes[name] for name in names if name in outcomes]
-    for action, rules in strategy.rules(run, read).items():
-        yield from ((action, rule) for rule in rules)
-
-
-def _of_guide(run: Run, skill: Skill) -> Iterator[tuple[str, Separation]]:
-    """Yield (action, rule) of what a guide tells."""
+def _of_guide(run: Run, skill: Skill) -> Iterator[Separation]:
+    """Yield the rules that a guide tells."""
     sources = (link.source for link in run.view.links.by_target([Ref("skill", skill.name)]))
     ids = [source.id for source in sources if source.kind == "evaluation"]
     for domain, action in run.view.outcomes.actions_of(ids):
-        yield from ((action, rule) for rule in run.accounts.actions.rules(domain, action))
+        yield from run.accounts.actions.rules(domain, action)
 
 
 class JudgeStatus(Struct, frozen=True):

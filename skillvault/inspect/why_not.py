@@ -9,7 +9,7 @@ from skillvault.inspect import lookup
 from skillvault.learning import why_not as rules
 from skillvault.learning.capture.adoption import STEP as CAPTURE
 from skillvault.learning.generate.warning_pattern import Standing
-from skillvault.loop import distill, evaluate, learned, strategy
+from skillvault.loop import distill, evaluate, learned
 from skillvault.loop import promote as promoting
 from skillvault.loop.general import general_state
 from skillvault.loop.run import Run
@@ -35,10 +35,10 @@ def answers_about(run: Run, text: str) -> tuple[tuple[str, str], list[rules.Step
 
 def why_no_strategy(run: Run, domain: str) -> list[rules.StepAnswer]:
     """How far a domain is with its strategy, with its numbers."""
-    progress = strategy.standings(run).get(domain)
-    if progress is None:
+    if not run.view.outcomes.count_evaluated(domain):
         return [rules.StepAnswer("generate", "waiting", "no trusted outcome is evaluated yet")]
-    return [rules.StepAnswer("generate", progress.state, progress.reason)]
+    standing = run.rules.strategy_standing(run, domain)
+    return [rules.StepAnswer("generate", standing.state, standing.reason)]
 
 
 def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from skillvault.model.records import Skill, SkillKind, Subject, Trust
 from skillvault.model.text.text import MAX_SLUG, OPEN_WORDS, slug
 
+OF_DOMAIN: tuple[SkillKind, ...] = ("evolved", "strategy")
 _HEX = (6, 12, 24, 48)
 _GENERAL, _ABOUT = "general-", 48  # how such names begin; characters of what they are about
 _NEXT = "-next"
@@ -24,7 +25,7 @@ def renamed(folder: str, skill: Skill) -> Skill:
 
 def strategy_name(domain: str) -> str:
     """The name of a domain's one strategy."""
-    return slug(f"strategy-{domain}")
+    return next(subject_names("strategy", (domain, "", None), "local"))
 
 
 def is_strategy(name: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
 
 
@@ -23,8 +24,8 @@ class Rules(Struct, frozen=True, kw_only=True):
     the skill of facts is called.
     A run: `time` is when something is made or ages, by its outcomes and the run; `steps` are
     those of the loop, `account_texts` the texts of accounts that may be rewritten, `standings`
-    where outcomes stand with their skills, `strategy_window` and `separations` what a strategy
-    looks at and which rules it tells.
+    where outcomes stand with their skills, `strategy_standing` where a domain stands with its
+    strategy and `strategy_rules` which rules that tells.
     """
 
     policy: Policy
@@ -44,5 +45,5 @@ class Rules(Struct, frozen=True, kw_only=True):
     steps: Mapping[str, Any]
     account_texts: Callable[..., Iterator[Any]]
     standings: Callable[..., dict[str, Any]]
-    strategy_window: Callable[..., Any]
-    separations: Callable[..., Any]
+    strategy_standing: Callable[..., Any]
+    strategy_rules: Callable[..., Iterator[Separation]]

@@ -1,14 +1,15 @@
 """The accounts that are to be read: what outcomes say together, and what skills they have.
 
-An account is of an action (its guide), of a subject (its warning and its pattern), or of what
-several actions of a domain say (its evolved skill). `generate` and `refresh` write the skills.
+An account is of an action (its guide), of a subject (its warning and its pattern), of what several
+actions of a domain say (its evolved skill), or of the actions that have a rule or a lead (its
+strategy). `generate` and `refresh` write the skills.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 import msgspec
@@ -27,9 +28,9 @@ from skillvault.learning.assess import STEP as ASSESS
 from skillvault.learning.distill.skill import STEP as DISTILL
 from skillvault.learning.expire import STEP as EXPIRE
 from skillvault.learning.generate.warning_pattern import STEP as GENERATE
-from skillvault.learning.generate.warning_pattern import Present, makes_skill, skill_subject
+from skillvault.learning.generate.warning_pattern import Present, skill_subject
 from skillvault.learning.merge.sessions import STEP as MERGE
-from skillvault.learning.naming import subject_key
+from skillvault.learning.naming import subject_key, subject_names
 from skillvault.learning.promote.facts import STEP as PROMOTE
 from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.learning.rejection import Rejection, Rejections
@@ -58,21 +59,18 @@ class ActionRules:
         self._view = view
         self._policy = policy
         self._writes = writes
-        self._ids: dict[tuple[str, str, str | None], list[str]] = {}  # what rules are read of
+        self._ids: dict[tuple[str, str], list[str]] = {}  # what rules are read of
         self._rules: dict[str, _Rules] = {}  # by the digest of what they were computed from
 
-    def rules(self, domain: str, action: str, until: str | None = None) -> _Rules:
-        """What separates an action's outcomes, as of its last reading point.
-
-        `until`: of its outcomes up to this one.
-        """
-        read = self._read(domain, action, until)
+    def rules(self, domain: str, action: str) -> _Rules:
+        """What separates an action's outcomes, as of its last reading point."""
+        read = self._read(domain, action)
         digest = _digest(read)
         if digest not in self._rules:
             of, kept = self._view.subjects.rules(domain, action)
             rules = _decoded(kept) if of == digest else self._asked(read)
             self._rules[digest] = rules
-            if of != digest and until is None and self._writes:
+            if of != digest and self._writes:
                 value = msgspec.msgpack.encode(rules)
                 self._writes.keep_rules(domain, action, (digest, value))
         return self._rules[digest]
@@ -81,12 +79,12 @@ class ActionRules:
         outcomes = self._view.outcomes.get_many(read)
         return action_rules(list(outcomes.values()), self._policy)
 
-    def _read(self, domain: str, action: str, until: str | None) -> list[str]:
+    def _read(self, domain: str, action: str) -> list[str]:
         """The outcomes that the rules are read of: the latest ones of a reading point."""
-        key = (domain, action, until)
+        key = (domain, action)
         if key not in self._ids:
             outcomes = self._view.outcomes
-            last = last_point(outcomes.count_of_action(domain, action, until))
+            last = last_point(outcomes.count_of_action(domain, action))
             first = max(0, last - self._policy.evaluate.peers)
             self._ids[key] = outcomes.of_action(domain, action, first, last)
         return self._ids[key]
@@ -163,8 +161,13 @@ class Accounts:
                         by_domain[account.outcomes[0].domain] |= keys
         accounts.sort(key=lambda pair: (pair[0][:2], pair[1].kinds))
         looked_at = frozenset[str]().union(*(one.keys for _, one in accounts))
-        of_domains = (self._of_domain(*pair) for pair in sorted(by_domain.items()))
-        return [*(one for _, one in accounts), *filter(None, of_domains)], changed - looked_at
+        of_domains = [
+            account._replace(keys=frozenset(keys))
+            for domain, keys in sorted(by_domain.items())
+            for account in (self.evolved(domain), self.strategy(domain))
+            if account
+        ]
+        return [*(one for _, one in accounts), *of_domains], changed - looked_at
 
     def histories(self, ids: Iterable[str], scope: Scope) -> Iterator[list[Placed]]:
         """Yield the outcomes of each account of these, oldest first."""
@@ -203,12 +206,12 @@ class Accounts:
         if key not in self._accounts:
             records = self._in.view.outcomes.get_many(ids)
             outcomes = tuple(records[name] for name in ids if name in records)
-            about = {(o.domain, o.decision.action) for o in outcomes if o.trust == "local"}
+            about = sorted({(o.domain, o.decision.action) for o in outcomes if o.trust == "local"})
             self._accounts[key] = Account(
                 outcomes=outcomes,
                 evaluations=evaluations,
                 tasks=self._in.view.recommendations.tasks(outcomes),
-                rules=self.actions.rules(*about.pop()) if len(about) == 1 else (),
+                rules=tuple(rule for action in about for rule in self.actions.rules(*action)),
             )
         return self._accounts[key]
 
@@ -238,20 +241,25 @@ class Accounts:
     def _keep_said(self, account: Account) -> None:
         """Keep what an action says, so that others can be compared with it unread."""
         first = account.outcomes[0]
-        row = SaidRow(first.decision.action, first.id, said_keys(account))
+        counts = len(account.outcomes), len(account.rules)
+        row = SaidRow(first.decision.action, first.id, said_keys(account), *counts)
         if self._in.writes:
             self._in.writes.keep_said(first.domain, row)
         self._said.setdefault(first.domain, {})[row.action] = row
 
     def agreeing(self, domain: str) -> tuple[list[str], set[str]]:
         """Return (an outcome of each action that says what others say, what they say)."""
-        rows = {row.action: row for row in self._in.view.subjects.said(domain)}
-        rows.update(self._said.get(domain, {}))
-        counts = Counter(key for row in rows.values() for key in row.keys)
+        rows = self._rows(domain)
+        counts = Counter(key for row in rows for key in row.keys)
         shared = {key for key, count in counts.items() if count >= ACTIONS}
-        return [row.first for row in rows.values() if not shared.isdisjoint(row.keys)], shared
+        return [row.first for row in rows if not shared.isdisjoint(row.keys)], shared
 
-    def _of_domain(self, domain: str, keys: set[str]) -> DueAccount | None:
+    def _rows(self, domain: str) -> list[SaidRow]:
+        """Return what each action of a domain says, as of its last reading."""
+        rows = {row.action: row for row in self._in.view.subjects.said(domain)}
+        return [*(rows | self._said.get(domain, {})).values()]
+
+    def evolved(self, domain: str) -> DueAccount | None:
         """Return the account of what three or more actions of a domain say; None if none does."""
         firsts, shared = self.agreeing(domain)
         read = [
@@ -262,13 +270,28 @@ class Accounts:
         if not read:
             return None
         account = self.account(sorted(read)[-self._in.policy.evaluate.peers :])
-        return DueAccount(account, ("evolved",), frozenset(keys))
+        return DueAccount(account, ("evolved",), frozenset())
 
     def _saying(self, read: Sequence[Placed], shared: set[str]) -> list[Placed]:
         """Return the outcomes that say what is shared, and those that speak against it."""
         account = self.account(read)
         ids = {t.id for t in tries_of(account) if not shared.isdisjoint(said_by(t, either=True))}
         return [placed for placed in read if placed.id in ids]
+
+    # ── which actions have a rule ────────────────────────────────────────────────────
+
+    def ruled(self, domain: str) -> list[str]:
+        """Return an outcome of each action with a rule or lead; [] for a domain of few tries."""
+        rows = self._rows(domain)
+        if sum(row.tries for row in rows) < self._in.policy.generate.strategy_every:
+            return []
+        return [row.first for row in rows if row.rules]
+
+    def strategy(self, domain: str) -> DueAccount | None:
+        """Return the account of the actions with a rule or lead, as their guides read them."""
+        histories = self.histories(self.ruled(domain), "action")
+        read = sorted(placed for history in histories for placed in self.read_part(history))
+        return DueAccount(self.account(read), ("strategy",), frozenset()) if read else None
 
     # ── what skills there are ────────────────────────────────────────────────────────
 
@@ -342,13 +365,17 @@ class Accounts:
     def _unreadable(self, kind: SkillKind, sources: Sequence[Ref]) -> str | None:
         """Where the skill stands that was made of these, if it cannot be read there."""
         view = self._in.view
-        links = [link for link in view.links.by_source(sources) if makes_skill(link)]
+        links = [link for link in view.links.by_source(sources) if link.type == "generated"]
         names = {link.target.id for link in links if link.target.id.startswith(f"{kind}-")}
         paths = (view.records.path_of(Ref("skill", name)) for name in sorted(names))
         return next((path for path in paths if path), None)
 
     def _taken_away(self, findings: Findings) -> Rejection | None:
         """The skill of this kind that was made of the subject and that a person took away."""
+        if findings.kind == "strategy":
+            names = islice(subject_names("strategy", skill_subject(findings), "local"), 2)
+            found = (self._in.rejections().of_target(Ref("skill", name)) for name in names)
+            return next(filter(None, found), None)
         scope: Scope = "subject" if findings.kind in ("warning", "pattern") else "action"
         first = findings.account.outcomes[0]
         for outcome in self._in.view.subjects.history(first.id, scope):  # also the retracted

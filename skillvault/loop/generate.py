@@ -1,4 +1,4 @@
-"""generate: what an account says becomes a guide, a warning or a pattern."""
+"""generate: what an account says becomes a skill."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -6,14 +6,15 @@ from functools import partial
 from skillvault.learning import why_not
 from skillvault.learning.generate import warning_pattern as generate
 from skillvault.learning.generate.warning_pattern import STEP, Present, Standing
-from skillvault.loop import strategy
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.next_versions import waiting_version
 from skillvault.loop.refusals import refused
 from skillvault.loop.run import Run
 from skillvault.model.brief import Findings
 from skillvault.model.change import Change
+from skillvault.model.conditions import Separation
 from skillvault.model.records import Outcome, Placed
+from skillvault.model.text.text import how_many
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -28,12 +29,11 @@ def step(run: Run) -> Iterator[Change]:
     # What says the same as something rejected is not written again at each run.
     if not run.report.unavailable:
         run.settle(STEP, quiet - changed)
-    yield from strategy.due(run)
 
 
 def waiting(run: Run) -> int:
-    """Return how many skills are made, strategies included."""
-    return len(list(due(run))) + strategy.waiting(run)
+    """Return how many skills are made."""
+    return len(list(due(run)))
 
 
 def due(run: Run) -> Iterator[tuple[Findings, frozenset[str]]]:
@@ -79,6 +79,24 @@ def standings(
         name: rejection if rejection and standing.state == "due" else _with_note(standing, note)
         for name, standing in by_outcome.items()
     }
+
+
+def strategy_standing(run: Run, domain: str) -> Standing:
+    """Return where a domain stands with its strategy, and why."""
+    if (account := run.accounts.strategy(domain)) is not None:
+        ((findings, present),) = run.accounts.of_kinds(account)
+        return generate.standing(findings, present, run.policy)
+    count, least = run.view.outcomes.count_evaluated(domain), run.policy.generate.strategy_every
+    if count < least:
+        return Standing("waiting", f"{how_many(count, 'outcome')} so far; needs {least}")
+    return Standing("waiting", "none of its actions has a rule or a lead")
+
+
+def strategy_rules(run: Run, domain: str) -> Iterator[Separation]:
+    """Yield what a strategy tells of the actions of its domain, as their guides do."""
+    if (account := run.accounts.strategy(domain)) is not None:
+        for findings, _ in run.accounts.of_kinds(account):
+            yield from (one.rule for one in findings.statements if one.rule)
 
 
 def _version_note(run: Run, kinds: Sequence[tuple[Findings, Present]]) -> str:

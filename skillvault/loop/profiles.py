@@ -36,8 +36,8 @@ _LIFT = Rules(
     steps=STEPS,
     account_texts=lazy("loop.judging.texts:account_texts"),
     standings=lazy("loop.generate:standings"),
-    strategy_window=lazy("loop.strategy:full_window"),
-    separations=lazy("loop.strategy:separations"),
+    strategy_standing=lazy("loop.generate:strategy_standing"),
+    strategy_rules=lazy("loop.generate:strategy_rules"),
 )
 _WILSON = replace(
     _LIFT,
@@ -69,9 +69,9 @@ _SEED = replace(
             for name in ("promote", "generate", "refresh", "merge")
         },
     },
-    account_texts=lambda *_: iter(()),
+    account_texts=lazy("loop.seed.strategy:texts"),
     standings=lazy("loop.seed.generate:standings"),
-    strategy_window=lazy("loop.seed.generate:latest_window"),
-    separations=lazy("loop.seed.generate:separations"),
+    strategy_standing=lazy("loop.seed.strategy:standing_of"),
+    strategy_rules=lazy("loop.seed.strategy:rules"),
 )
 _RULES: Mapping[ProfileName, Rules] = {"lift": _LIFT, "seed": _SEED, "wilson": _WILSON}

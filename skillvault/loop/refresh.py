@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from skillvault.learning import sections
 from skillvault.learning.account.statements import KINDS
 from skillvault.learning.expire import is_cut_short
-from skillvault.learning.naming import subject_key
+from skillvault.learning.naming import OF_DOMAIN, subject_key
 from skillvault.learning.refresh import STEP, refreshing
 from skillvault.learning.refresh.refreshing import Refreshing
 from skillvault.loop.judging.judge_replies import draft_by, told_by
@@ -32,11 +32,12 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def _baseless(run: Run) -> Iterator[Change]:
-    """Archive skills of whose outcomes none is left, and of actions that agree no more."""
+    """Archive skills of whose outcomes none is left, and of domains that say nothing any more."""
     skills = run.view.skills
-    for place in sorted({*skills.without_outcomes(), *skills.living("evolved")}):
+    of_domains = (place for kind in OF_DOMAIN for place in skills.living(kind))
+    for place in sorted({*skills.without_outcomes(), *of_domains}):
         skill = skills.find(place.name)
-        if skill is None or skill.kind not in _KINDS or skill.origin != "generated":
+        if skill is None or skill.kind not in KINDS or skill.origin != "generated":
             continue
         ours = run.accounts.is_ours(skill) and not is_edited(run, f"{place.shelf}/{place.name}")
         if ours and place.shelf != "archive" and not _has_outcomes(run, skill):
@@ -44,9 +45,11 @@ def _baseless(run: Run) -> Iterator[Change]:
 
 
 def _has_outcomes(run: Run, skill: Skill) -> bool:
-    """Return True if an evaluated outcome is left of what a skill is about, or actions agree."""
-    if skill.subject == subject_key((skill.domain or "", "", None)):
-        return bool(run.accounts.agreeing(skill.domain or "")[0])
+    """Return True if an evaluated outcome is left of what a skill is about, or of what it says."""
+    if skill.kind in OF_DOMAIN and skill.subject == subject_key((skill.domain or "", "", None)):
+        domain, accounts = skill.domain or "", run.accounts
+        strategy = skill.kind == "strategy"
+        return bool(accounts.ruled(domain) if strategy else accounts.agreeing(domain)[0])
     subjects = run.view.subjects.evaluated(skill.domain or "", skill.trust)
     keys = {subject_key(subject) for subject in subjects}
     keys |= {subject_key((domain, action, None)) for domain, action, _ in subjects}
@@ -78,9 +81,6 @@ def refreshes(run: Run) -> Iterator[tuple[Refreshing, frozenset[str]]]:
                 kept |= account.keys
                 yield one, account.keys
     run.settle(STEP, keys - kept)
-
-
-_KINDS = (*KINDS, "evolved")
 
 
 def _name(due: Refreshing) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.model import written
@@ -114,7 +114,7 @@ StatementKind = Literal[
     "entry",  # what was recorded before the greatest loss or gain
     "extreme",  # the greatest loss or gain
     "outlier",  # what stood out of it
-    "tried",  # one try that nothing else tells
+    "tried",  # one try that nothing else tells; of a strategy, how those of an action ended
 ]
 
 
@@ -135,10 +135,10 @@ class Statement(Struct, frozen=True, kw_only=True):
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """What is known of an action, or of a subject, as of so many outcomes, oldest first.
+    """What is known of an action, a subject or a domain, as of so many outcomes, oldest first.
 
     `evaluations` are theirs by id. `tasks` says what was asked, of those of which it is known.
-    `rules` are what separates the outcomes of the action.
+    `rules` are what separates the outcomes of each action.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -267,7 +267,7 @@ class Draft(Struct, frozen=True):
 
 
 class Findings(Struct, frozen=True, kw_only=True):
-    """An account, for an action's guide or for a subject's warning or pattern.
+    """An account, for a guide, a warning, a pattern, an evolved skill or a strategy.
 
     `statements` are what it says, the most useful first; `significant` the outcomes that it is
     about, oldest first.
@@ -297,14 +297,13 @@ class Recurrence(Struct, frozen=True, kw_only=True):
 
 
 class Period(Struct, frozen=True, kw_only=True):
-    """The outcomes of a domain that a strategy is made of, oldest first.
+    """The latest outcomes of a domain, oldest first, of which profile `seed` makes a strategy.
 
-    `rules` are what separates the outcomes of each action, as of its last reading point;
+    `rules` are what separates those of each action;
     `episodes` says in how many they were decided, "" if each is one. `heading` is the domain's word
     for its context; `graded` says whether the results have scores; `outliers` are what stood out of
     the greatest loss and gain. A model is told too which text the strategy has now (`current`), and
-    what the domain holds to be true (`facts`): by id, in a line each. `rates_alone`: base rates
-    are told where there is nothing else.
+    what the domain holds to be true (`facts`): by id, in a line each.
     """
 
     domain: str
@@ -312,12 +311,11 @@ class Period(Struct, frozen=True, kw_only=True):
     outcomes: tuple[Outcome, ...]
     evaluations: Mapping[str, Evaluation]
     graded: bool = False
-    rules: Mapping[str, tuple[Separation, ...]] = field(default_factory=dict)
+    rules: tuple[Separation, ...] = ()
     episodes: str = ""
     outliers: tuple[Outlier, ...] = ()
     current: str = ""
     facts: tuple[tuple[str, str], ...] = ()
-    rates_alone: bool = False
 
 
 class Agreement(Struct, frozen=True, kw_only=True):

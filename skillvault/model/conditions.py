@@ -43,7 +43,7 @@ class Separation(Struct, frozen=True, kw_only=True):
     half of the outcomes if too few of it meet the rule to test it there, else None. `p` is
     family-wise over all that was asked at once, `z` robust to episodes; `holds_for` are the ids of
     those that meet it; `held` are the rules that were held fixed. All of it is as of the `read`
-    latest outcomes of the action, the last of which ended at `until`. A `lead` is of few outcomes.
+    latest outcomes of the `action`, the last of which ended at `until`. A `lead` is of few.
     """
 
     conditions: tuple[Condition, ...]
@@ -59,6 +59,7 @@ class Separation(Struct, frozen=True, kw_only=True):
     lately: tuple[int, int] | None = None
     held: tuple[tuple[Condition, ...], ...] = ()
     lead: bool = False
+    action: str = ""
 
     @property
     def is_loss(self) -> bool:

@@ -161,10 +161,10 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         int, Meta(ge=1, description="Days until a strategy expires after it was last written.")
     ] = 180
     strategy_every: Annotated[
-        int, Meta(ge=2, description="New outcomes in a domain that make a strategy due.")
+        int, Meta(ge=2, description="Tries of a domain that has a strategy; under seed, new ones.")
     ] = 10
     strategy_max: Annotated[
-        int, Meta(ge=1, description="The most outcomes a strategy looks at, the latest ones.")
+        int, Meta(ge=1, description="Under seed: the most outcomes a strategy looks at.")
     ] = 200
     guide_tokens: Annotated[
         int, Meta(ge=100, description="The longest text of a guide; the rest goes to references/.")

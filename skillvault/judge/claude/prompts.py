@@ -47,13 +47,14 @@ _END = "\n}\n</record>"  # of data, which are a mapping
 _IMITATION = re.compile(r"[<\uff1c\ufe64\u2039](?=[\W_]*record)", re.IGNORECASE)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 
+_STRATEGY = ("Core Approach", "Entry Rules", "Exit Rules", "Position Sizing", "What to Avoid")
 _ACCOUNTS = {
     "guide": ("Do", "Avoid"),  # rules and leads stand as they were counted
     "evolved": ("Do", "Avoid"),
+    "strategy": _STRATEGY,
     "warning": ("Pattern to Recognize", "What Went Wrong", "Better Approach", "Checklist"),
     "pattern": ("Pattern Conditions", "Why It Worked", "Entry Criteria", "Risk Management"),
 }
-_STRATEGY = ("Core Approach", "Entry Rules", "Exit Rules", "Position Sizing", "What to Avoid")
 _AGREEMENT = ("Synthesized Insight", "Key Principles")
 _SESSION = ("What Failed and Why", "What Then Worked")
 
@@ -204,7 +205,8 @@ def skill_request(brief: Brief) -> tuple[str, dict[str, Any], tuple[str, ...]]:
     headings: tuple[str, ...]
     match brief:
         case Findings():
-            prompt, material, headings = "account", _findings(brief), _ACCOUNTS[brief.kind]
+            prompt = "strategy" if brief.kind == "strategy" else "account"
+            material, headings = _findings(brief), _ACCOUNTS[brief.kind]
         case Recurrence():
             prompt, material, headings = "recurrence", _recurrence(brief), ("Application",)
         case Period():
@@ -257,9 +259,11 @@ def subject_of(brief: Brief) -> str:
     match brief:
         case Findings():
             outcome = brief.account.outcomes[0]
-            if brief.kind == "guide":
-                return f"guide {outcome.domain} / {outcome.decision.action}"
-            return f"{brief.kind} {about(outcome.domain, outcome.decision)}"
+            names = {
+                "strategy": outcome.domain,
+                "guide": f"guide {outcome.domain} / {outcome.decision.action}",
+            }
+            return names.get(brief.kind, f"{brief.kind} {about(outcome.domain, outcome.decision)}")
         case Recurrence():
             return f"{brief.kind} {brief.domain} / {brief.theme}"
         case Period():
@@ -306,9 +310,7 @@ def _period(brief: Period) -> dict[str, Any]:
     return {
         "domain": brief.domain,
         "outcomes_in_all": len(brief.outcomes),
-        "separates": {
-            action: [separating(rule) for rule in rules] for action, rules in brief.rules.items()
-        },
+        "separates": [{"action": rule.action, **separating(rule)} for rule in brief.rules],
         "last": brief.outcomes[-1].id,
         "stood_out": [msgspec.to_builtins(outlier) for outlier in brief.outliers],
     }

@@ -42,9 +42,11 @@ _NAMES = 60  # characters of the names
 _CHECKS = ("check", "verify", "test", "confirm", "make sure", "look", "compare", "measure", "wait")
 _PLANS = ("stop", "size", "exit", "limit", "rollback", "hedge", "leverage")
 
+STRATEGY = ("Entry Rules", "What to Avoid", "Performance Notes")
 GUIDE = (RULES, "Do", AVOID, "Refused", "Tried")
 WARNING = ("Pattern to Recognize", "What Went Wrong", "Better Approach", "Checklist")
 PATTERN = ("Pattern Conditions", "Why It Worked", "Entry Criteria", "Risk Management")
+_HEADINGS = {"warning": WARNING, "pattern": PATTERN, "strategy": STRATEGY}
 _GUIDE_SECTIONS: Mapping[str, str] = {
     "lesson": "Do", "worked": "Do", "tools": "Do", "failed": AVOID, "claimed": AVOID,
     "rule": RULES, "answers": "Refused", "tried": "Tried",
@@ -63,7 +65,7 @@ _GRADED_SECTIONS: Mapping[str, tuple[str, str]] = {  # of a warning, of a patter
 
 
 def drafted(brief: Findings) -> Draft | None:
-    """Return the draft of a guide, a warning or a pattern; None if nothing is to be said."""
+    """Return the draft of a skill of an account; None if nothing is to be said."""
     lines = sections_of(brief)
     if not lines:
         return None
@@ -74,7 +76,7 @@ def drafted(brief: Findings) -> Draft | None:
 
 def sections_of(brief: Findings) -> dict[str, list[str]]:
     """Return heading -> its sentences, each statement in one section, in the order of headings."""
-    headings = {"warning": WARNING, "pattern": PATTERN}.get(brief.kind, GUIDE)
+    headings = _HEADINGS.get(brief.kind, GUIDE)
     lines: dict[str, list[str]] = {heading: [] for heading in headings}
     for statement in brief.statements:
         heading = _heading(statement, brief.kind)
@@ -85,6 +87,9 @@ def sections_of(brief: Findings) -> dict[str, list[str]]:
 
 def _heading(statement: Statement, kind: SkillKind) -> str:
     """Return the section where a statement is acted on."""
+    if kind == "strategy":
+        entry, avoid, notes = STRATEGY
+        return notes if statement.rule is None else avoid if statement.rule.is_loss else entry
     if kind not in ("warning", "pattern"):
         return _GUIDE_SECTIONS[statement.kind]
     text = statement.text.casefold()
@@ -105,13 +110,15 @@ def bulleted(lines: Iterable[str]) -> str:
 
 
 def _title(brief: Findings) -> str:
-    """Return the action of a guide; of a warning or a pattern its subject and what it came to."""
+    """Return an action or a domain; of a warning or a pattern its subject and what it came to."""
     outcomes = brief.account.outcomes
     if brief.kind == "guide":
         action = plain(outcomes[-1].decision.action)
         rules = (one.rule for one in brief.statements if one.rule)
         gist = next((f"{action}: {_rule_in_brief(rule)}" for rule in rules), action)
         return gist if gist != action and len(gist) <= TITLE else fitting(action, TITLE)
+    if brief.kind == "strategy":
+        return fitting(plain(outcomes[-1].domain), TITLE)
     if brief.kind == "evolved":
         return fitting(f"{plain(outcomes[-1].domain)}: what several actions have in common", TITLE)
     about = subject(outcomes[0])
@@ -139,7 +146,7 @@ def _gists(brief: Findings) -> Iterator[str]:
 def _use_of(brief: Findings) -> str:
     """Return when to use a skill, in the words by which people ask for it."""
     outcomes = brief.account.outcomes
-    if brief.kind == "evolved":
+    if brief.kind in ("evolved", "strategy"):
         actions = dict.fromkeys(plain(outcome.decision.action) for outcome in outcomes)
         return f"before {_some(list(actions), 'action', last='or')}"
     if brief.kind != "guide":

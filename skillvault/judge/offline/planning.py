@@ -1,15 +1,17 @@
-"""The text of a strategy: what a domain's outcomes say together, counted and not invented.
+"""The text of a strategy of the profile `seed`: what the latest outcomes of a domain say together.
 
 Only what was tested stands as a rule; a section for which there is nothing is left out.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from skillvault.judge.offline.drafting import USE, bulleted, described
+from skillvault.learning.account.rules import by_action
 from skillvault.learning.account.sentences import outlier_sentence
 from skillvault.model.brief import Draft, Period
-from skillvault.model.conditions import Condition, Separation, as_of, clause, lead_line, risk
+from skillvault.model.conditions import Condition, Separation, clause, lead_line, risk
 from skillvault.model.records import Outcome, Status
 from skillvault.model.speech import fitting, plain, sentence
 from skillvault.model.text.text import count_of, figure, listed, percent
@@ -19,14 +21,14 @@ _ACTIONS = 4
 
 
 def planned(brief: Period) -> Draft | None:
-    """Return the draft of a strategy; None where only base rates could be told."""
-    if not brief.outcomes or not (brief.rules or brief.outliers or brief.rates_alone):
+    """Return the draft of a strategy; None of no outcome."""
+    if not brief.outcomes:
         return None
     writers: tuple[tuple[str, Callable[[Period], Iterator[str]]], ...] = (
         (brief.heading, _context),
-        ("Entry Rules", _entry),
+        ("Entry Rules", partial(_rules, avoid=False)),
         ("Position Sizing", _sizing),
-        ("What to Avoid", _avoid),
+        ("What to Avoid", partial(_rules, avoid=True)),
         ("Performance Notes", _notes),
     )
     lines = [(heading, list(write(brief))) for heading, write in writers]
@@ -51,14 +53,6 @@ def _use(period: Period) -> str:
 _TOLD_FIRST = ("What to Avoid", "Entry Rules", "Position Sizing")
 
 
-def by_action(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
-    """Action -> its outcomes, the action taken most first."""
-    actions: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        actions.setdefault(outcome.decision.action, []).append(outcome)
-    return dict(sorted(actions.items(), key=lambda pair: (-len(pair[1]), pair[0])))
-
-
 def _ended(outcomes: Iterable[Outcome], status: Status) -> list[Outcome]:
     return [outcome for outcome in outcomes if outcome.result.status == status]
 
@@ -66,45 +60,35 @@ def _ended(outcomes: Iterable[Outcome], status: Status) -> list[Outcome]:
 # ── what separates ───────────────────────────────────────────────────────────────────
 
 
-def _entry(period: Period) -> Iterator[str]:
-    yield from _rules(period, avoid=False)
-
-
-def _avoid(period: Period) -> Iterator[str]:
-    yield from _rules(period, avoid=True)
-
-
 def _sizing(period: Period) -> Iterator[str]:
     rules = [*_distinct(period, avoid=True), *_distinct(period, avoid=False)]
-    yield from (_rule(*rule, period) for rule in rules[:RULES] if _is_sized(rule[1]))
+    yield from (_rule(rule, period) for rule in rules[:RULES] if _is_sized(rule))
 
 
 def _rules(period: Period, *, avoid: bool) -> Iterator[str]:
-    rules = [rule for rule in _distinct(period, avoid=avoid) if not _is_sized(rule[1])]
-    yield from (_rule(*rule, period) for rule in rules[:RULES])
+    rules = [rule for rule in _distinct(period, avoid=avoid) if not _is_sized(rule)]
+    yield from (_rule(rule, period) for rule in rules[:RULES])
 
 
-def _distinct(period: Period, *, avoid: bool) -> list[tuple[str, Separation]]:
-    """(action, rule), the surest first; what an earlier one tells of the same outcomes is left."""
-    every = [(action, rule) for action, rules in period.rules.items() for rule in rules]
-    distinct: list[tuple[str, Separation]] = []
-    for action, rule in sorted(every, key=lambda pair: -pair[1].z):
-        before = [earlier.holds_for for _, earlier in distinct]
+def _distinct(period: Period, *, avoid: bool) -> list[Separation]:
+    """Return the surest rules first; what an earlier one tells of the same outcomes is left."""
+    distinct: list[Separation] = []
+    for rule in sorted(period.rules, key=lambda rule: -rule.z):
         if rule.is_loss == avoid and not any(
-            rule.holds_for <= ids or rule.holds_for >= ids for ids in before
+            rule.holds_for <= earlier.holds_for or rule.holds_for >= earlier.holds_for
+            for earlier in distinct
         ):
-            distinct.append((action, rule))
+            distinct.append(rule)
     return distinct
 
 
-def _rule(action: str, rule: Separation, period: Period) -> str:
+def _rule(rule: Separation, period: Period) -> str:
     """A rule with its counts, of which action if there are several."""
-    actions = by_action(period.outcomes)
-    about = f"{plain(action, 40)} " if len(actions) > 1 else ""
+    several = len(by_action(period.outcomes)) > 1
+    about = f"{plain(rule.action, 40)} " if several else ""
     if rule.lead:
         return f"{about.rstrip()}: {lead_line(rule)}" if about else lead_line(rule)
-    counts = f"{risk(rule)}{as_of(rule, actions[action])}"
-    return sentence(f"{about}{clause(rule.conditions)}: {counts}")
+    return sentence(f"{about}{clause(rule.conditions)}: {risk(rule)}")
 
 
 def _is_sized(rule: Separation) -> bool:

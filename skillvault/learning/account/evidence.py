@@ -34,7 +34,8 @@ def to_text(findings: Findings) -> str:
             if ids
         ]
         if (rule := statement.rule) is not None:
-            plain = msgspec.to_builtins({"conditions": rule.conditions, "result": rule.result})
+            fields = ("action", "conditions", "result")
+            plain = msgspec.to_builtins({name: getattr(rule, name) for name in fields})
             plain |= {"lead": True} if rule.lead else {}
             plain |= {"read": rule.read, "until": msgspec.to_builtins(rule.until)}
             lines.append(f"  rule: {json.dumps(plain, ensure_ascii=False)}")
@@ -50,7 +51,7 @@ def miscounted(evidence: SkillEvidence, account: Account, policy: Policy) -> lis
 
     `account` are the outcomes that the file names as read, as they are recorded now.
     """
-    if evidence.kind in ("guide", "evolved"):
+    if evidence.kind not in ("warning", "pattern"):
         findings = findings_of(account, evidence.kind, policy)
     else:
         ids = evidence.about or evidence.read
@@ -73,6 +74,7 @@ def _recounted(
         return None
     blank = {"met": (0, 0), "other": (0, 0), "episodes": (0, 0), "p": 1.0, "z": 0.0}
     rule = msgspec.convert({**blank, "holds_for": [], **stated.rule}, Separation)
-    read = [o for o in account.outcomes if o.occurred_at <= rule.until][-rule.read :]
+    outcomes = [o for o in account.outcomes if o.decision.action == rule.action]
+    read = [o for o in outcomes if o.occurred_at <= rule.until][-rule.read :]
     holding, others = sides_of(rule, read, policy)
     return *holding, *others

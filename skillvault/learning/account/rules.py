@@ -1,7 +1,9 @@
-"""What separates the outcomes of an action: asked once, told by its strategy and its skills."""
+"""What separates the outcomes of an action: asked once, told by its guide and the strategy."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import quantiles
+
+from msgspec.structs import replace
 
 from skillvault.learning.account.reading import last_point
 from skillvault.learning.account.significance import beyond, is_graded, words_beyond
@@ -50,12 +52,21 @@ _STATUS: Mapping[str, Status] = {
 }  # fmt: skip
 
 
+def by_action(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+    """Action -> its outcomes, the action taken most first."""
+    actions: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        actions.setdefault(outcome.decision.action, []).append(outcome)
+    return dict(sorted(actions.items(), key=lambda pair: (-len(pair[1]), pair[0])))
+
+
 def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separation, ...]:
     """Return the rules and leads of one action of a domain, from its outcomes in any order."""
     before = last_point(len(outcomes) - 1)
-    return contrast.rules_and_leads(
+    rules = contrast.rules_and_leads(
         outcomes, _results(outcomes, policy), policy.evaluate, previous_point=before
     )
+    return tuple(replace(rule, action=outcomes[0].decision.action) for rule in rules)
 
 
 def _results(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, frozenset[str]]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -161,6 +161,25 @@ def _counts(tries: Sequence[Try], others: Sequence[Try]) -> str:
     every = [*tries, *others]
     counts = f"{count_of(len(tries), len(every))} runs {verb}"
     return ", ".join([counts, *_average(every)])
+
+
+def balance_sentence(action: str, outcomes: Sequence[Outcome]) -> str:
+    """Return how tries of an action ended: `sell: 2 of 3 worked, average win +4 %, 1 neutral.`."""
+    counts = Counter(outcome.result.status for outcome in outcomes)
+    decided = counts["success"] + counts["failure"]
+    parts = [f"{count_of(counts['success'], decided)} worked"] if decided else []
+    return f"{plain(action)}: {', '.join([*parts, *balance_parts(outcomes)])}."
+
+
+def balance_parts(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Yield `average win +4 %` and `average loss -3 %`, if they have scores, and `1 neutral`."""
+    for status, noun in (("success", "win"), ("failure", "loss")):
+        of = [outcome.result for outcome in outcomes if outcome.result.status == status]
+        scores = [result.score for result in of if result.score is not None]
+        if scores:
+            yield f"average {noun} {percent(sum(scores) / len(scores))}"
+    if neutral := sum(outcome.result.status == "neutral" for outcome in outcomes):
+        yield f"{neutral} neutral"
 
 
 def _average(tries: Sequence[Try]) -> list[str]:

@@ -11,9 +11,10 @@ from math import comb
 import msgspec
 from msgspec.structs import replace
 
-from skillvault.learning.account.rules import ended_so, outliers
+from skillvault.learning.account.rules import by_action, ended_so, outliers
 from skillvault.learning.account.sentences import (
     answers_sentence,
+    balance_sentence,
     claims_sentence,
     deed_sentence,
     entry_sentence,
@@ -31,6 +32,7 @@ from skillvault.learning.account.significance import significant
 from skillvault.learning.account.tools import shared_tools
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.contrast.recorded import is_met
+from skillvault.learning.naming import OF_DOMAIN
 from skillvault.learning.tries.answers import refused_answers
 from skillvault.learning.tries.groups import group_by_deed, group_by_kind
 from skillvault.learning.tries.tries import try_of
@@ -40,10 +42,11 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, SkillKind
 from skillvault.model.sameness.form import normal_form
 from skillvault.model.sameness.forms import components
+from skillvault.model.speech import plain
 from skillvault.model.text.text import terms
 from skillvault.model.tries import Advice, Try
 
-KINDS: tuple[SkillKind, ...] = ("guide", "warning", "pattern")
+KINDS: tuple[SkillKind, ...] = ("guide", "warning", "pattern", *OF_DOMAIN)
 ACTIONS = 3  # that say the same: fewer have it in their guides
 _CHANCE = 0.05  # of a deed that ended both ways: how often a fair coin leans as far
 _OUTLIERS = 2
@@ -56,9 +59,10 @@ _LessonOf = tuple[Try, Advice]
 
 
 def findings_of(account: Account, kind: SkillKind, policy: Policy) -> Findings:
-    """Return what an account says for its action's guide, or a subject's warning or pattern."""
-    if kind in ("guide", "evolved"):
-        statements = tuple(_guide_statements(account, policy))
+    """Return what an account says for a kind of skill."""
+    if kind not in ("warning", "pattern"):
+        write = _strategy_statements if kind == "strategy" else _guide_statements
+        statements = tuple(write(account, policy))
         if kind == "evolved":
             statements = tuple(one for one in statements if _is_shared(one, account.outcomes))
         return Findings(
@@ -81,10 +85,9 @@ def findings_about(account: Account, kind: SkillKind, members: Sequence[Outcome]
 
 def calls_for_skill(findings: Findings) -> bool:
     """Return True if a skill is made of it: of a guide from two tries or one statement on."""
-    if findings.kind != "guide":
-        return any(statement.kind != "tried" for statement in findings.statements)
     told = any(statement.kind != "tried" for statement in findings.statements)
-    return told or (bool(findings.statements) and len(findings.account.outcomes) > 1)
+    several = findings.kind == "guide" and len(findings.account.outcomes) > 1
+    return told or (several and bool(findings.statements))
 
 
 def digest(findings: Findings) -> str:
@@ -375,6 +378,20 @@ def _claims(outcomes: Sequence[Outcome]) -> Iterator[Statement]:
         by = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         ids = tuple(outcome.id for outcome in refused)
         yield Statement(kind="claimed", text=claims_sentence(by, len(failed)), supporting=ids)
+
+
+# ── a strategy ───────────────────────────────────────────────────────────────────────
+
+
+def _strategy_statements(account: Account, policy: Policy) -> Iterator[Statement]:
+    """Yield the rules and leads as guides tell them, then how the tries of each action ended."""
+    actions = by_action(account.outcomes)
+    for separation in account.rules:
+        rule = _rule(separation, actions[separation.action], policy)
+        yield replace(rule, text=f"{plain(separation.action)}: {rule.text}")
+    for action, outcomes in actions.items():
+        ids = tuple(outcome.id for outcome in outcomes)
+        yield Statement(kind="tried", text=balance_sentence(action, outcomes), supporting=ids)
 
 
 # ── a warning, a pattern ─────────────────────────────────────────────────────────────

@@ -15,14 +15,13 @@ from skillvault.learning.account.sentences import labels_of, tried_line
 from skillvault.learning.account.statements import calls_for_skill, digest, shown_by, tries_of
 from skillvault.learning.contrast.episodes import in_words
 from skillvault.learning.length import STATEMENTS, References, part_of, within
-from skillvault.learning.naming import is_strategy, subject_key, subject_names
+from skillvault.learning.naming import OF_DOMAIN, subject_key, subject_names
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change, skill_series
 from skillvault.model.policy import Policy
 from skillvault.model.records import (
     Evaluation,
-    Link,
     Outcome,
     Ref,
     Skill,
@@ -110,11 +109,6 @@ def _not_significant(findings: Findings, policy: Policy) -> str:
     return f"a {findings.kind} needs a score {beyond} {bound * 100:+.6g} %"
 
 
-def makes_skill(link: Link) -> bool:
-    """Whether a link says which skill was made of one evaluation."""
-    return link.type == "generated" and not is_strategy(link.target.id)
-
-
 def _counted(findings: Findings) -> str:
     outcomes = findings.account.outcomes
     if findings.kind not in _NOUNS:
@@ -127,9 +121,9 @@ _NOUNS = {"warning": "failures or losses", "pattern": "successes or gains"}
 
 
 def skill_subject(findings: Findings) -> Subject:
-    """Return what a skill is about: a guide its action, an evolved skill its domain."""
+    """Return what a skill is about: a guide an action, a strategy or an evolved skill a domain."""
     first = findings.account.outcomes[0]
-    if findings.kind == "evolved":
+    if findings.kind in OF_DOMAIN:
         return first.domain, "", None
     return first.subject if findings.kind != "guide" else (*first.subject[:2], None)
 
@@ -301,6 +295,8 @@ def skill_reason(findings: Findings) -> str:
     outcomes = findings.account.outcomes
     days = dict.fromkeys(f"{o.occurred_at:%Y-%m-%d}" for o in (outcomes[0], outcomes[-1]))
     lines = [f"{about_words(findings)}: {_counted(findings)}, {' to '.join(days)}."]
+    if findings.kind == "strategy":
+        return "\n".join([*lines, *(one.text for one in findings.statements if one.rule)])
     evaluations = [account_evaluation(findings, outcome) for outcome in findings.significant]
     return "\n".join([*lines, *(e.key_insight or "" for e in evaluations[-1:] if e)])
 

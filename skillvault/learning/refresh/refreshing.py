@@ -107,7 +107,10 @@ def leave_change(due: Refreshing) -> Change:
 
 def bare_change(skill: Skill, shelf: str) -> Change:
     """The commit that archives a skill of whose subject no outcome is left."""
-    reasons = {"evolved": "Fewer than three actions of its domain say the same."}
+    reasons = {
+        "evolved": "Fewer than three actions of its domain say the same.",
+        "strategy": "No action of its domain has a rule or a lead any more.",
+    }
     reason = reasons.get(skill.kind, "No evaluated outcome of its subject is left.")
     return archive_change(STEP, skill, shelf, reason)
 

@@ -5,11 +5,11 @@ What a person wrote stays, as in any rewriting.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from skillvault.learning.account.statements import calls_for_skill, digest
 from skillvault.learning.distill.skill import excerpt_of, reworded_change
-from skillvault.learning.generate import strategy as strategies
 from skillvault.learning.generate.warning_pattern import Present
 from skillvault.learning.merge.sessions import sessions_digest
 from skillvault.learning.promote import general
@@ -18,7 +18,6 @@ from skillvault.learning.promote.general import GeneralPattern
 from skillvault.learning.promote.skills import Pattern
 from skillvault.learning.refresh import refreshing
 from skillvault.learning.refresh.refreshing import Refreshing
-from skillvault.loop import strategy
 from skillvault.loop.derived_skills import shelf_of
 from skillvault.loop.distill import DomainSessions
 from skillvault.loop.general import told_everywhere
@@ -26,7 +25,7 @@ from skillvault.loop.merge import references
 from skillvault.loop.next_versions import with_waiting_account
 from skillvault.loop.promote import of_some, told_patterns
 from skillvault.loop.run import Run
-from skillvault.model.brief import Brief, Draft, Findings, Period, SessionExcerpt
+from skillvault.model.brief import Brief, Draft, Findings, SessionExcerpt
 from skillvault.model.change import Change
 from skillvault.model.records import Ref, Skill
 
@@ -42,15 +41,15 @@ class RewritableText(NamedTuple):
 def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[RewritableText]:
     """The texts of a domain: accounts that these outcomes are told in, and all others."""
     yield from run.rules.account_texts(run, domain, outcomes)
-    yield from _strategy(run, domain)
     for found, pattern, skill in told_patterns(run, domain):
         brief = recurrence.pattern_brief(pattern, found)
         yield RewritableText(skill.name, brief, partial(_recurring_text, run, pattern, skill))
 
 
-def account_texts(run: Run, _domain: str, outcomes: Sequence[str]) -> Iterator[RewritableText]:
-    """Yield the texts of the accounts that tell these outcomes."""
-    for account in run.accounts.accounts_of(outcomes):
+def account_texts(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[RewritableText]:
+    """Yield the texts of the accounts that tell these outcomes, and the strategy."""
+    strategy = filter(None, [run.accounts.strategy(domain)])
+    for account in chain(run.accounts.accounts_of(outcomes), strategy):
         for findings, present in run.accounts.of_kinds(account):
             if _is_as_counted(findings, present) and present.skill is not None:
                 rewritten = partial(_account_text, run, findings, present)
@@ -131,20 +130,3 @@ def _account_text(run: Run, findings: Findings, present: Present, draft: Draft) 
         references=references(run, present.shelf, present.skill),
         policy=run.policy,
     )
-
-
-def _strategy(run: Run, domain: str) -> Iterator[RewritableText]:
-    material = strategy.material(run, domain)
-    if material.skill is None or material.skill.status in ("pinned", "retired"):
-        return
-    if material.path is None or material.path.startswith("archive/") or not material.read:
-        return
-    brief = strategy.brief_of(run, material)
-    yield RewritableText(material.name, brief, partial(_strategy_text, run, material, brief))
-
-
-def _strategy_text(
-    run: Run, material: strategies.StrategyMaterial, brief: Period, draft: Draft
-) -> Change | None:
-    written = run.versions(material.name)
-    return strategies.next_change(material, brief, draft, written, policy=run.policy)

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from skillvault.learning.account.rules import action_rules
 from skillvault.learning.generate.warning_pattern import STEP, Standing
 from skillvault.learning.merge.sessions import STEP as MERGE
 from skillvault.learning.naming import is_strategy
@@ -14,12 +13,11 @@ from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.seed import each_outcome
 from skillvault.learning.seed.each_outcome import OutcomeMaterial
-from skillvault.loop import strategy
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.run import Run
+from skillvault.loop.seed import strategy
 from skillvault.model.brief import Findings
 from skillvault.model.change import Change
-from skillvault.model.conditions import Separation
 from skillvault.model.records import Outcome, Placed, Ref, Skill, link_id
 
 _MAKERS = (STEP, REFRESH, MERGE)
@@ -47,24 +45,6 @@ def standings(
         for subject in histories
         for name, standing, _ in _standings(run, subject, ids)
     }
-
-
-def latest_window(run: Run, domain: str) -> strategy.Window:
-    """The latest outcomes, once there are enough since the last strategy."""
-    rules = run.policy.generate
-    most = max(rules.strategy_max, rules.strategy_every)
-    names = run.view.outcomes.evaluated_before_latest(domain, most, 0)
-    linked = strategy.linked(run, domain, names)
-    since = next((n for n, name in enumerate(reversed(names)) if name in linked), len(names))
-    read = tuple(names[-rules.strategy_max :])
-    waits = since < rules.strategy_every
-    return strategy.Window(read, since, frozenset(linked), waits, rates_alone=True)
-
-
-def separations(run: Run, read: Sequence[Outcome], action: str) -> tuple[Separation, ...]:
-    """What separates the outcomes of an action among those that a strategy looks at."""
-    outcomes = [outcome for outcome in read if outcome.decision.action == action]
-    return action_rules(outcomes, run.policy)
 
 
 def _outcome_changes(run: Run) -> Iterator[Change]:

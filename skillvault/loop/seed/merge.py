@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from skillvault.learning.account.statements import findings_about
-from skillvault.learning.generate.warning_pattern import makes_skill
 from skillvault.learning.merge.sessions import STEP, rejected
+from skillvault.learning.naming import is_strategy
 from skillvault.learning.seed import merged
 from skillvault.learning.seed.each_outcome import Gathering, Wording, gatherings, statement_words
 from skillvault.learning.seed.merged import Merging
@@ -91,7 +91,8 @@ def _sources(run: Run, name: str) -> list[str]:
 def _made_of(run: Run, keys: Collection[str]) -> set[str]:
     """The skills that were made of these outcomes alone."""
     links = run.view.links.by_source(Ref("evaluation", key) for key in sorted(keys))
-    return {link.target.id for link in links if makes_skill(link)}
+    names = {link.target.id for link in links if link.type == "generated"}
+    return {name for name in names if not is_strategy(name)}
 
 
 def _comparable(run: Run, domain: str, kind: SkillKind) -> Iterator[tuple[str, Skill]]:

@@ -40,11 +40,6 @@ class Outcomes(Folder[Outcome]):
         )
         return [action for (action,) in self._reader.rows(query, [domain])]
 
-    def evaluated_domains(self) -> list[str]:
-        """The domains with trusted and evaluated outcomes."""
-        query = f"select distinct domain from outcome o where {EVALUATED}"
-        return [domain for (domain,) in self._reader.rows(query)]
-
     def latest_time(self, domain: str | None = None) -> datetime | None:
         """When the latest trusted outcome happened, of a domain or of all."""
         names = [domain] if domain is not None else sorted(self.domains("local"))
@@ -131,16 +126,13 @@ class Outcomes(Folder[Outcome]):
         query = f"select count(*) from outcome o where domain = ? and {EVALUATED}"
         return int(self._reader.value(query, [domain]))
 
-    def evaluated_before_latest(self, domain: str, count: int, latest: int) -> list[str]:
-        """The ids of so many trusted and evaluated outcomes of a domain, oldest first.
-
-        Of those before its latest ones; `latest` is how many these are.
-        """
+    def latest_evaluated(self, domain: str, count: int) -> list[str]:
+        """Return the ids of the latest trusted and evaluated outcomes of a domain, oldest first."""
         query = (
             f"select id from outcome o where domain = ? and {EVALUATED} "
-            "order by at desc, id desc limit ? offset ?"
+            "order by at desc, id desc limit ?"
         )
-        rows = self._reader.rows(query, [domain, count, latest])
+        rows = self._reader.rows(query, [domain, count])
         return [name for (name,) in reversed(rows)]
 
     def actions_of(self, outcomes: Iterable[str]) -> list[tuple[str, str]]:
@@ -148,14 +140,10 @@ class Outcomes(Folder[Outcome]):
         query = "select distinct domain, action from outcome where trust = 'local' and id in {}"
         return sorted({(of, action) for of, action in self._reader.rows_in(query, outcomes)})
 
-    def count_of_action(self, domain: str, action: str, until: str | None = None) -> int:
-        """How many trusted and evaluated outcomes an action has, up to one of them, or in all."""
+    def count_of_action(self, domain: str, action: str) -> int:
+        """How many trusted and evaluated outcomes an action has."""
         query = f"select count(*) from outcome o where {_OF_ACTION}"
-        values = [domain, action]
-        if until is not None:
-            query += " and (o.at, o.id) <= (select at, id from outcome where id = ?)"
-            values.append(until)
-        return int(self._reader.value(query, values))
+        return int(self._reader.value(query, [domain, action]))
 
     def of_action(self, domain: str, action: str, first: int, last: int) -> list[str]:
         """The ids of the trusted and evaluated outcomes of an action in places, oldest first."""

@@ -19,7 +19,8 @@ create table mark (outcome text primary key, marks text) without rowid;
 create table rule (
     domain text, action text, digest text, rules blob, primary key (domain, action)) without rowid;
 create table said_key (
-    domain text, action text, first text, keys text, primary key (domain, action)) without rowid;
+    domain text, action text, first text, keys text, tries integer, rules integer,
+    primary key (domain, action)) without rowid;
 create table saying (
     domain text, words text, status text, evaluation text, session text, fact integer,
     primary key (domain, words, status, evaluation)) without rowid;

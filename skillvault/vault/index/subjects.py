@@ -23,11 +23,16 @@ _ALIKE: Mapping[Scope, str] = {
 
 
 class SaidRow(NamedTuple):
-    """What an action says, as keys; `first` is one of its outcomes."""
+    """What an action says, as keys, of how many tries; `first` is one of its outcomes.
+
+    `rules` counts what separates them.
+    """
 
     action: str
     first: str
     keys: tuple[str, ...]
+    tries: int
+    rules: int
 
 
 class Subjects(Topic):
@@ -53,12 +58,12 @@ class Subjects(Topic):
     def said(self, domain: str) -> list[SaidRow]:
         """Return what the actions of a domain say, by name."""
         query = (
-            "select s.action, s.first, s.keys from said_key s where s.domain = ? "
+            "select s.action, s.first, s.keys, s.tries, s.rules from said_key s where s.domain = ? "
             f"and exists (select 1 from outcome o where o.id = s.first and {HAS_EVALUATION}) "
             "order by s.action"
         )
         rows = self._reader.rows(query, [domain])
-        return [SaidRow(action, first, _split(keys)) for action, first, keys in rows]
+        return [SaidRow(action, first, _split(keys), *more) for action, first, keys, *more in rows]
 
     def rules(self, domain: str, action: str) -> tuple[str, bytes]:
         """(the digest of what they were computed from, the rules) kept of an action; ("", b"")."""
@@ -81,8 +86,9 @@ class Subjects(Topic):
 
     def keep_said(self, domain: str, row: SaidRow) -> None:
         """Keep what an action of a domain says."""
-        values = (domain, row.action, row.first, _BETWEEN.join(row.keys))
-        self._reader.change_rows("insert or replace into said_key values (?, ?, ?, ?)", values)
+        values = (domain, row.action, row.first, _BETWEEN.join(row.keys), row.tries, row.rules)
+        query = "insert or replace into said_key values (?, ?, ?, ?, ?, ?)"
+        self._reader.change_rows(query, values)
 
     def keep_rules(self, domain: str, action: str, rules: tuple[str, bytes]) -> None:
         """Keep the rules of an action, with the digest of what they were computed from."""

@@ -7,7 +7,7 @@ batch() { # MONTH
 EOF
   done > ../$1.jsonl
   say skillvault import jsonl ../$1.jsonl --now 2026-11-20T12:00:00Z
-  say skillvault run generate evaluate --now 2026-11-20T12:00:00Z
+  say skillvault run refresh generate evaluate --now 2026-11-20T12:00:00Z
 }
 say skillvault init vault --domain perps --now 2026-11-20T12:00:00Z
 cd vault

@@ -13,7 +13,7 @@ batch() { # MONTH DAYS HIGH NORMAL: the score when funding was high, on some day
 EOF
   done > ../$1.jsonl
   say skillvault import jsonl ../$1.jsonl --now 2026-11-20T12:00:00Z
-  say skillvault run evaluate generate --now 2026-11-20T12:00:00Z
+  say skillvault run evaluate generate refresh --now 2026-11-20T12:00:00Z
   say sed -n '/^## What to Avoid/,$p' */strategy-perps/SKILL.md
   say git log -1 --format=%b | grep -v '^Skillvault-'
 }
@@ -25,5 +25,5 @@ batch 05 20 -0.06 0.05
 batch 06 20 -0.06 0.05
 batch 07 30 0.05 -0.06
 batch 08 30 0.05 -0.06
-say skillvault run evaluate generate --now 2026-11-20T12:10:00Z
+say skillvault run evaluate generate refresh --now 2026-11-20T12:10:00Z
 say skillvault check

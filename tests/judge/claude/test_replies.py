@@ -185,14 +185,24 @@ def test_a_strategy_keeps_its_counts(claudes: Vault, api: Server) -> None:
     (strategy,) = [one for one in claudes.skills() if one.kind == "strategy"]
     body = claudes.skill(strategy.name)[0].body
     assert "Claude on entry rules" in body
-    assert "Win rate 50 % (5 of 10)" in body
+    assert "6 of 12 worked" in body
     assert "## Performance Notes" in body
     assert "Claude on performance notes" not in body
 
 
-def test_a_strategy_is_asked_for_with_its_text_the_facts_and_a_line_an_outcome(
-    claudes: Vault, api: Server
+def test_a_strategy_is_asked_for_with_its_rules_and_its_tries(claudes: Vault, api: Server) -> None:
+    learned(claudes, *ruled(range(12)))
+    (request,) = [r for r in map(record, texts(api)) if r.get("kind") == "strategy"]
+    assert [one["kind"] for one in request["statements"]] == ["rule", "tried"]
+    assert request["outcomes_in_all"] == len(request["tries"]) == 12
+
+
+def test_of_the_profile_seed_one_is_asked_for_with_its_text_the_facts_and_a_line_an_outcome(
+    claudes: Vault, person: Person, api: Server
 ) -> None:
+    policy = (claudes.root / "vault.yaml").read_text()
+    person.write("vault.yaml", f"{policy}profile: seed\n")
+    person.git("commit", "-q", "-am", "By the designs' letter", "--no-verify")
     claudes.memory.add_fact("Funding resets every eight hours.", "perps", now=NOW)
     for day in (0, 10):
         learned(claudes, *ruled(range(day, day + 10)))

@@ -119,6 +119,19 @@ def test_every_statement_of_a_pattern_stands_once_where_it_is_acted_on() -> None
     }  # fmt: skip
 
 
+def test_a_strategy_says_what_to_look_for_what_to_avoid_and_how_its_tries_ended() -> None:
+    better = replace(
+        said("rule", "When it is early: 4 of 5 won."), rule=context("hour", "early", result="wins")
+    )
+    worse = replace(EVERY[0], rule=context("hour", "late", result="failures"))
+    told = [better, worse, said("tried", "sell: 2 of 3 worked.")]
+    assert sections_of(brief(*told, kind="strategy")) == {
+        "Entry Rules": ["When it is early: 4 of 5 won."],
+        "What to Avoid": ["When it is late: 5 of 6 failed."],
+        "Performance Notes": ["sell: 2 of 3 worked."],
+    }
+
+
 def test_a_section_without_material_is_left_out_and_nothing_makes_no_draft() -> None:
     assert list(sections(brief(said("failed", "boom.")))) == ["Avoid"]
     assert drafted(brief()) is None

@@ -1,4 +1,4 @@
-"""The text of a strategy: counted, never invented, and silent on what was not tested."""
+"""The text of a strategy of the profile `seed`: counted, never invented."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.judge.offline.planning import planned
-from skillvault.learning.generate.strategy import StrategyMaterial, period_of
+from skillvault.learning.seed.strategy import period_of
 from skillvault.model.brief import Draft, Period
 from skillvault.model.conditions import Condition, Separation
 from skillvault.model.policy import Policy
@@ -30,12 +30,8 @@ def trades(*scores: float, **changes: Any) -> list[Outcome]:
 def brief(outcomes: Sequence[Outcome], **changes: Any) -> Period:
     """A period as the rule makes it, with fields changed."""
     evaluations: dict[str, Evaluation] = {o.id: evaluation(o) for o in outcomes}
-    material = StrategyMaterial(
-        domain=outcomes[0].domain, read=tuple(o.id for o in outcomes), unread=0, rates_alone=True
-    )
-    made = period_of(material, outcomes, evaluations, rules={}, policy=Policy())
-    fields = {name: getattr(made, name) for name in made.__struct_fields__}
-    return Period(**{**fields, **changes})
+    made = period_of(outcomes[0].domain, outcomes, evaluations, Policy())
+    return replace(made, **{"rules": (), **changes})
 
 
 def sections(given: Period) -> dict[str, str]:
@@ -69,27 +65,18 @@ def test_the_sections_stand_in_their_order() -> None:
         replace(evening(trades_, conditions=(LEVERAGE,)), holds_for=frozenset("x")),
     ]
     rules.append(replace(rules[0], result="wins"))
-    assert list(sections(brief(trades_, rules={"open_long": tuple(rules)}))) == [
+    assert list(sections(brief(trades_, rules=tuple(rules)))) == [
         "Market Context", "Entry Rules", "Position Sizing", "What to Avoid", "Performance Notes",
     ]  # fmt: skip
 
 
 def test_what_separates_the_losses_is_told_once_with_its_counts() -> None:
     outcomes = trades(*WON, *LOST)
-    text = sections(brief(outcomes, rules={"open_long": (evening(outcomes),)}))
+    text = sections(brief(outcomes, rules=(evening(outcomes),)))
     assert text["What to Avoid"] == (
         "- When decided between 18:00 and 24:00 UTC: then 2 of 3 were losses, otherwise 1 of 4."
     )
     assert "Entry Rules" not in text
-
-
-def test_a_rule_of_other_outcomes_says_of_which() -> None:
-    """The same count over another time is not the same outcomes."""
-    outcomes = trades(*WON, *LOST)
-    for changes in ({"read": 6}, {"until": outcomes[-2].occurred_at}):
-        rule = evening(outcomes, **changes)
-        text = sections(brief(outcomes, rules={"open_long": (rule,)}))["What to Avoid"]
-        assert text.endswith(f"1 of 4 (of the {rule.read} outcomes to {rule.until:%Y-%m-%d}).")
 
 
 def test_if_nothing_separates_no_section_says_so() -> None:
@@ -97,16 +84,9 @@ def test_if_nothing_separates_no_section_says_so() -> None:
     assert not {"What to Avoid", "Entry Rules", "Position Sizing"} & set(text)
 
 
-def test_base_rates_alone_make_no_strategy() -> None:
-    assert planned(brief(trades(*WON, *LOST), rates_alone=False)) is None
-    outcomes = trades(*WON, *LOST)
-    ruled = brief(outcomes, rates_alone=False, rules={"open_long": (evening(outcomes),)})
-    assert list(sections(ruled)) == ["What to Avoid", "Performance Notes"]
-
-
 def test_a_rule_about_the_size_stands_with_the_sizes_alone() -> None:
     outcomes = trades(*WON, *LOST, context={"leverage": 5})
-    rules = {"open_long": (evening(outcomes, conditions=(LEVERAGE,)),)}
+    rules = (evening(outcomes, conditions=(LEVERAGE,)),)
     text = sections(brief(outcomes, rules=rules))
     assert text["Position Sizing"] == (
         "- With leverage of 5 or more: then 2 of 3 were losses, otherwise 1 of 4."
@@ -160,7 +140,7 @@ def test_nobody_is_told_how_often_the_judge_was_right() -> None:
 
 def test_the_description_says_when_to_use_it_first_and_then_its_rules() -> None:
     outcomes = trades(*WON, *LOST)
-    made = planned(brief(outcomes, rules={"open_long": (evening(outcomes),)}))
+    made = planned(brief(outcomes, rules=(evening(outcomes),)))
     assert made is not None
     assert made.title == "perps"
     assert made.description.startswith(
@@ -188,8 +168,8 @@ def test_without_outcomes_there_is_no_text() -> None:
 def test_of_several_actions_each_rule_names_its_own() -> None:
     longs = trades(*WON, *LOST)
     shorts = trades(*WON, *LOST, decision__action="open_short")
-    rules = {"open_long": (), "open_short": (evening(shorts),)}
-    told = sections(brief([*longs, *shorts], rules=rules))["What to Avoid"]
+    rule = evening(shorts, action="open_short")
+    told = sections(brief([*longs, *shorts], rules=(rule,)))["What to Avoid"]
     assert told.startswith("- open_short when decided between 18:00 and 24:00 UTC: then 2 of 3 ")
 
 
@@ -197,7 +177,7 @@ def test_what_two_results_have_alike_is_told_once() -> None:
     given = trades(*WON, *LOST)
     heavy = evening(given, result="losses beyond 10 %", z=3.0)
     narrower = of([given[4].id], z=2.5)
-    told = sections(brief(given, rules={"open_long": (evening(given), heavy, narrower)}))
+    told = sections(brief(given, rules=(evening(given), heavy, narrower)))
     assert told["What to Avoid"].count("\n") == 0
     assert "2 of 3 were losses, otherwise" in told["What to Avoid"]
 
@@ -220,7 +200,7 @@ def test_a_rich_domain_still_has_a_short_text() -> None:
         context(f"key_number_{i}", f"value {i} and more words", holds_for=_half(given))
         for i in range(9)
     )
-    made = planned(brief(given, rules={"action-number-1": many}))
+    made = planned(brief(given, rules=many))
     assert made is not None
     assert sum(len(heading) + len(text) for heading, text in made.sections) < 4000
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from skillvault.learning.account.evidence import miscounted, to_text
+from skillvault.learning.account.statements import KINDS
 from skillvault.learning.account.statements import findings_of as say
 from skillvault.model.brief import Account, Findings
 from skillvault.model.errors import BadInputError
@@ -27,7 +28,11 @@ RUNS = [
 ]
 TRADES = [traded(day, f"Buy it at {day}.", score) for day, score in
           enumerate((-0.3, 0.4, -0.2, 0.05))]  # fmt: skip
-STRICT = context("mode", "strict", result="failures")
+STRICT = context("mode", "strict", result="failures", action="fix-flaky-test")
+DEPLOYS = [
+    ended(day, CHECKED, "success", decision__action="deploy", context={"mode": "strict"})
+    for day in (3, 4)
+]
 
 
 def ruled(outcomes: list[Outcome] = RUNS) -> Account:
@@ -56,15 +61,16 @@ def test_the_file_says_which_outcomes_stand_behind_each_statement() -> None:
         findings_of(TRADES, "warning"),
         findings_of(TRADES, "pattern"),
         findings_of(TRADES),
+        say(ruled([*RUNS, *DEPLOYS]), "strategy", POLICY),
     ],
-    ids=["guide with a rule", "warning", "pattern", "guide of trades"],
+    ids=["guide with a rule", "warning", "pattern", "guide of trades", "strategy"],
 )
 def test_the_records_give_what_was_written(found: Findings) -> None:
     assert recounted(to_text(found), list(found.account.outcomes)) == []
 
 
 @given(st.lists(st.sampled_from([*RUNS, *TRADES]), unique_by=lambda one: one.id, min_size=1),
-       st.sampled_from(("guide", "warning", "pattern", "evolved")))  # fmt: skip
+       st.sampled_from(KINDS))  # fmt: skip
 def test_whatever_is_written_is_counted_alike(outcomes: list[Outcome], kind: SkillKind) -> None:
     assert recounted(to_text(findings_of(outcomes, kind)), outcomes) == []
 

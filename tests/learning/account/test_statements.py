@@ -20,7 +20,7 @@ from skillvault.learning.account.statements import (
 )
 from skillvault.model.brief import Findings, Statement, StatementKind
 from skillvault.model.policy import GeneratePolicy, Policy
-from skillvault.model.records import Outcome, SkillKind
+from skillvault.model.records import Outcome, SkillKind, Status
 from tests.given import outcome, trade
 from tests.learning.accounts import (
     CHECKED,
@@ -309,6 +309,50 @@ def test_what_separates_the_outcomes_stands_first_counted_of_all_that_are_read()
     assert rule.text == ("When mode is strict: then 2 of 3 were failures, otherwise 1 of 2.")
     assert (rule.supporting, rule.against) == (ids(outcomes[:2]), ids(outcomes[2:3]))
     assert rule.others == (ids(outcomes[4:]), ids(outcomes[3:4]))
+
+
+# ── a strategy ───────────────────────────────────────────────────────────────────────
+
+
+def test_a_strategy_tells_the_rules_of_its_guides_in_their_words_with_their_counts() -> None:
+    modes = ("strict", "strict", "loose", "loose")
+    actions = {
+        action: [
+            ended(day, TENANT, status, decision__action=action, context={"mode": mode})
+            for day, (mode, status) in enumerate(zip(modes, statuses, strict=True))
+        ]
+        for action, statuses in _ENDS.items()
+    }
+    rules = {
+        action: context("mode", "strict", result="failures", action=action) for action in actions
+    }
+    every = [one for outcomes in actions.values() for one in outcomes]
+    found = say(replace(account(every), rules=tuple(rules.values())), "strategy", Policy())
+    for action, outcomes in actions.items():
+        guide = say(replace(account(outcomes), rules=(rules[action],)), "guide", Policy())
+        (rule,) = (one for one in found.statements if one.rule and one.rule.action == action)
+        assert rule.text == f"{action}: {guide.statements[0].text}"
+        assert replace(rule, text="") == replace(guide.statements[0], text="")
+
+
+_ENDS: dict[str, tuple[Status, ...]] = {
+    "deploy": ("failure", "failure", "success", "success"),
+    "migrate": ("failure", "success", "success", "neutral"),
+}
+
+
+def test_of_base_rates_alone_there_is_no_strategy() -> None:
+    found = findings_of([ended(day, CHECKED, "success") for day in range(3)], "strategy")
+    assert texts(found) == ["fix-flaky-test: 3 of 3 worked."]
+    assert not calls_for_skill(found)
+
+
+def test_what_ended_even_counts_neither_as_won_nor_as_decided() -> None:
+    trades = [traded(day, "Buy.", score) for day, score in enumerate((0.1, 0.2, -0.3, 0.0))]
+    assert texts(findings_of(trades, "strategy")) == [
+        "open_long: 2 of 3 worked, average win +15.0 %, average loss -30.0 %, 1 neutral."
+    ]
+    assert texts(findings_of(trades[3:], "strategy")) == ["open_long: 1 neutral."]
 
 
 # ── a warning, a pattern ─────────────────────────────────────────────────────────────

@@ -20,9 +20,9 @@ from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change
 from skillvault.model.codec import encode
 from skillvault.model.policy import GeneratePolicy, Policy
-from skillvault.model.records import Link, Outcome, Ref, Skill, SkillKind, link_of
+from skillvault.model.records import Link, Outcome, Ref, Skill, SkillKind
 from skillvault.model.text.text import tokens
-from tests.given import NOW, outcome, raw, trade
+from tests.given import outcome, raw, trade
 from tests.learning.accounts import CHECKED, PRICES, TENANT, ended, findings_of, traded
 
 DRAFT = Draft("Timeouts hide races", "Warns of raising timeouts.", (("What Went Wrong", "- x"),))
@@ -307,18 +307,3 @@ def _about(action: str, target: str | None) -> Outcome:
 
 
 # ── which links make a skill ─────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("link", "target", "is_so"),
-    [
-        ("generated", "warning-a", True),
-        ("generated", "strategy-a", False),
-        ("reinforced", "warning-a", False),
-    ],
-)
-def test_a_link_makes_a_skill_of_one_evaluation_if_it_is_no_strategys(
-    link: Any, target: str, is_so: bool
-) -> None:
-    ends = Ref("evaluation", "o1"), Ref("skill", target)
-    assert generate.makes_skill(link_of(link, *ends, NOW)) is is_so

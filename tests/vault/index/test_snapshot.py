@@ -70,7 +70,7 @@ def test_an_outcome_is_read_by_marks_that_go_when_it_changes_or_the_policy_does(
 def test_what_an_action_says_stands_until_its_outcome_is_gone() -> None:
     one = outcome(raw(1))
     view = showing(one, evaluation(one))
-    said = SaidRow("fix-flaky-test", one.id, ("error-1", "guess-2"))
+    said = SaidRow("fix-flaky-test", one.id, ("error-1", "guess-2"), 3, 1)
     view.subjects.keep_said("coding", said)
     assert view.subjects.said("coding") == [said]
     assert view.subjects.said("perps") == []
@@ -91,7 +91,7 @@ def test_what_domains_have_is_counted_by_trust() -> None:
     assert view.outcomes.latest_time() == view.outcomes.latest_time("coding") == last.occurred_at
     assert view.outcomes.latest_time("perps") is None
     assert view.outcomes.count_evaluated("coding") == 2
-    assert view.outcomes.evaluated_before_latest("coding", 5, 1) == [first.id]
+    assert view.outcomes.latest_evaluated("coding", 1) == [last.id]
 
 
 def test_what_contradicts_a_fact_is_not_what_a_skill_rests_on() -> None:
@@ -251,7 +251,7 @@ def test_a_skill_that_comes_or_goes_makes_what_it_rests_on_due() -> None:
     one = outcome()
     link = linked(one.id, "a", "evaluation", "generated")
     view = showing(one, evaluation(one), link, linked("a", "e", "skill"))
-    for step in ("promote", "generate", "strategy"):
+    for step in ("promote", "generate"):
         view.due.mark_done(step, [one.id])
     view.stage({"skills/e/SKILL.md": SKILL.encode()})
     assert view.due.keys("generate") == [one.id]

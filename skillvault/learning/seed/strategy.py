@@ -1,35 +1,36 @@
-"""strategy: what the latest outcomes of a domain say together. One living skill a domain.
+"""strategy of the profile `seed`: what the latest outcomes of a domain say together.
 
-When one is due, which outcomes it looks at, what separates them, and the commit that writes it
-anew: the program's sections only, what a person wrote stays.
+When one is due, what separates its outcomes, and the commit that writes it anew: the program's
+sections only, what a person wrote stays.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import sections
-from skillvault.learning.account.rules import outliers
+from skillvault.learning.account.rules import action_rules, by_action, outliers
+from skillvault.learning.account.sentences import balance_parts
 from skillvault.learning.account.significance import is_graded
 from skillvault.learning.contrast.episodes import in_words
 from skillvault.learning.expire import key_edits, lifetime
 from skillvault.learning.gate import home_of
-from skillvault.learning.generate.warning_pattern import STEP, expiry_after
+from skillvault.learning.generate.warning_pattern import STEP, Standing, expiry_after
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Outlier, Period
 from skillvault.model.change import Change, Move, Rewrite
-from skillvault.model.conditions import Separation, clause, risk
-from skillvault.model.policy import GeneratePolicy, Policy
+from skillvault.model.conditions import clause, risk
+from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Outcome, Ref, Skill, link_of, stamp
-from skillvault.model.text.text import count_of, listed, percent, shorten, slug
+from skillvault.model.text.text import count_of, how_many, listed, shorten, slug
 
+_SILENT = "No condition is known to separate losses or wins from the others."
 _OUTLIERS = 2  # of one outcome
 _TAGGED = 3  # actions that become tags
 GRADED, UNGRADED = "Market Context", "Context"
@@ -39,28 +40,22 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
     """What the rule reads of a vault, for one domain.
 
     `read` are the ids of the latest of its trusted outcomes with an evaluation, oldest first, as
-    many as a strategy looks at: of each so many (`strategy_every`) none is read before all are
-    there, and `unread` are the later ones. `linked` are the evaluations that a strategy was made of
-    already; `skill` is what has the strategy's name, `path` where it stands (None for both: nothing
-    has it). `expired`: the step expire was the last to touch it; `left`: the program archived it as
-    nothing was left to say. `waits`: too few are new to look at them again. `rates_alone`: base
-    rates are told where there is nothing else. `is_recounted`: one of those it was made of counts
-    no more. `made_at` is when it is made, if that is not the time of its latest outcome.
+    many as a strategy looks at; the latest `unread` are in none yet. `linked` are the evaluations
+    that a strategy was made of already; `skill` is what has the strategy's name, `path` where it
+    stands (None for both: nothing has it). `expired`: the step expire was the last to touch it.
+    `is_recounted`: one of those it was made of counts no more. `made_at` is when it is made.
     """
 
     domain: str
     read: tuple[str, ...]
     unread: int
+    made_at: datetime
     linked: frozenset[str] = frozenset()
     skill: Skill | None = None
     path: str | None = None
     expired: bool = False
-    left: bool = False
     rejection: Rejection | None = None
-    waits: bool = False
-    rates_alone: bool = False
     is_recounted: bool = False
-    made_at: datetime | None = None
 
     @property
     def name(self) -> str:
@@ -73,42 +68,30 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
         return sha256("\n".join(self.read).encode()).hexdigest()[:12]
 
 
-class StrategyState(Struct, frozen=True):
-    """Where a domain stands with its strategy, and why, with the numbers."""
-
-    state: Literal["due", "waiting", "kept", "rejected"]
-    reason: str
-
-
 # ── is one due, and of what ──────────────────────────────────────────────────────────
 
 
-def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) -> StrategyState:
+def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) -> Standing:
     """Whether a strategy is due for a domain, by whose `clock` it ages; else why not."""
     if material.rejection:
-        return StrategyState("rejected", material.rejection.sentence)
+        return Standing("rejected", material.rejection.sentence)
     if why := _why_kept(material, clock, policy):
-        return StrategyState("kept", why)
+        return Standing("put away", why)
     counted = f"{material.unread} outcome{'' if material.unread == 1 else 's'}"
     every = policy.generate.strategy_every
-    waits = material.waits or not material.read
+    waits = material.unread < every
     if waits and material.skill is None:
-        return StrategyState("waiting", f"{counted} so far; needs {every}")
+        return Standing("waiting", f"{counted} so far; needs {every}")
     if material.is_recounted and material.skill and material.skill.account != material.account:
-        return StrategyState("due", "what it was made of counts no more")
+        return Standing("due", "what it was made of counts no more")
     if material.skill is not None and (waits or not _is_news(material, material.skill)):
-        return StrategyState("waiting", f"{counted} since its last strategy; needs {every}")
-    return StrategyState("due", f"{len(material.read)} outcomes to look at; `skillvault run`")
+        return Standing("waiting", f"{counted} since its last strategy; needs {every}")
+    return Standing("due", f"{len(material.read)} outcomes to look at; `skillvault run`")
 
 
 def _is_news(material: StrategyMaterial, skill: Skill) -> bool:
     """Whether it looks at an outcome that none before did; what a person took back is none."""
     return skill.account != material.account and not material.linked.issuperset(material.read)
-
-
-def unread(count: int, rules: GeneratePolicy) -> int:
-    """How many of a domain's outcomes wait until there are enough new ones."""
-    return count % rules.strategy_every
 
 
 def _why_kept(material: StrategyMaterial, clock: datetime, policy: Policy) -> str | None:
@@ -122,7 +105,7 @@ def _why_kept(material: StrategyMaterial, clock: datetime, policy: Policy) -> st
         return f"{path} is not the program's own (origin {skill.origin}, kind {skill.kind})"
     if skill.status == "pinned":
         return f"{path} is pinned: it stays as it is"
-    is_ours = material.left or (material.expired and _is_over(skill, clock, policy))
+    is_ours = material.expired and _is_over(skill, clock, policy)
     if path.startswith("archive/") and not is_ours:
         return f"{path} was put away; `skillvault skill restore {material.name}` brings it back"
     return None
@@ -137,15 +120,13 @@ def _is_over(skill: Skill, clock: datetime, policy: Policy) -> bool:
 
 
 def period_of(
-    material: StrategyMaterial,
+    domain: str,
     outcomes: Sequence[Outcome],
     evaluations: Mapping[str, Evaluation],
-    *,
-    rules: Mapping[str, tuple[Separation, ...]],
     policy: Policy,
 ) -> Period:
-    """The brief of a strategy from these outcomes, oldest first, and the rules of their actions."""
-    graded, domain = is_graded(outcomes), material.domain
+    """Return the brief of a strategy from these outcomes, oldest first."""
+    graded = is_graded(outcomes)
     heading = policy.generate.context_headings.get(domain, GRADED if graded else UNGRADED)
     return Period(
         domain=domain,
@@ -153,10 +134,9 @@ def period_of(
         outcomes=tuple(outcomes),
         evaluations={o.id: evaluations[o.id] for o in outcomes if o.id in evaluations},
         graded=graded,
-        rules=rules,
+        rules=tuple(r for of in by_action(outcomes).values() for r in action_rules(of, policy)),
         episodes=in_words(outcomes, policy.evaluate.episode_minutes),
         outliers=tuple(_outliers(outcomes)),
-        rates_alone=material.rates_alone,
     )
 
 
@@ -176,7 +156,6 @@ def first_change(
     material: StrategyMaterial, period: Period, draft: Draft, *, policy: Policy
 ) -> Change:
     """The commit that adds a domain's strategy."""
-    at = _time_of(material, period)
     skill = Skill(
         name=material.name,
         description=shorten(draft.description, 1024),
@@ -185,8 +164,8 @@ def first_change(
         kind="strategy",
         domain=material.domain,
         origin="generated",
-        created=stamp(at),
-        expires=expiry_after(at, policy.generate.strategy_days),
+        created=stamp(material.made_at),
+        expires=expiry_after(material.made_at, policy.generate.strategy_days),
         account=material.account,
     )
     return _generated(material, period, material.name, writes=(skill,))
@@ -208,13 +187,12 @@ def next_change(
     if skill is None or path is None:
         raise ValueError(f"{material.name}: is not there to be rewritten")
     body = sections.rewritten(skill.body, written.bodies, strategy_body(period, draft))
-    at = _time_of(material, period)
     new = replace(
         skill,
         description=shorten(draft.description, 1024),
         account=material.account,
-        created=stamp(at),
-        expires=expiry_after(at, policy.generate.strategy_days),
+        created=stamp(material.made_at),
+        expires=expiry_after(material.made_at, policy.generate.strategy_days),
     )
     archived = path.startswith("archive/")
     restored = Move(f"archive/{material.name}", f"{home_of(skill)}/{material.name}")
@@ -240,22 +218,25 @@ def _generated(
     target = Ref("skill", material.name)
     new = [o.id for o in period.outcomes if o.id not in material.linked]
     sources = tuple(Ref("evaluation", outcome_id) for outcome_id in new)
-    at = _time_of(material, period)
-    links = tuple(link_of("generated", source, target, at) for source in sources)
+    links = tuple(link_of("generated", source, target, material.made_at) for source in sources)
     judges = {f"{e.judge.name} {e.judge.version}" for e in period.evaluations.values()}
+    reasons = [
+        f"What separates: {clause(r.conditions)}: {risk(r)}; p {r.p:.2g}." for r in period.rules
+    ]
+    lines = [
+        f"{_outcomes_line(period)}, {len(new)} of them not in an earlier strategy.",
+        f"{_results(period)}.",
+        *(reasons or [_SILENT]),
+    ]
     return Change(
         step=STEP,
         subject=subject,
-        reason="\n".join([*_strategy_reason(period, len(new)), *changed]),
+        reason="\n".join([*lines, *changed]),
         sources=sources,
         targets=(target,),
         judge=listed(sorted(judges)) or None,
         **{**changes, "writes": (*changes.get("writes", ()), *links)},
     )
-
-
-def _time_of(material: StrategyMaterial, period: Period) -> datetime:
-    return material.made_at or period.outcomes[-1].occurred_at
 
 
 # ── the text ─────────────────────────────────────────────────────────────────────────
@@ -275,47 +256,19 @@ def strategy_body(period: Period, draft: Draft) -> str:
 
 def _outcomes_line(period: Period) -> str:
     days = [f"{o.occurred_at:%Y-%m-%d}" for o in (period.outcomes[0], period.outcomes[-1])]
-    count = len(period.outcomes)
-    of = f"{count} outcome{'s' * (count > 1)}{period.episodes}"
-    return f"{of} of {' to '.join(dict.fromkeys(days))}"
+    of = how_many(len(period.outcomes), "outcome")
+    return f"{of}{period.episodes} of {' to '.join(dict.fromkeys(days))}"
 
 
 def _results(period: Period) -> str:
     """How many were won, and the average of what was won and lost."""
-    ended = Counter(o.result.status for o in period.outcomes)
-    name = "Win rate" if period.graded else "Success rate"
-    rate = f"{ended['success'] / len(period.outcomes) * 100:.0f} %"
-    parts = [f"{name} {rate} ({count_of(ended['success'], len(period.outcomes))})"]
-    for status, average in (("success", "average win"), ("failure", "average loss")):
-        scores = [o.result.score for o in period.outcomes if o.result.status == status]
-        graded = [score for score in scores if score is not None]
-        if graded:
-            parts.append(f"{average} {percent(sum(graded) / len(graded))}")
-    if ended["neutral"]:
-        parts.append(f"{ended['neutral']} neutral")
-    return "; ".join(parts)
+    won = sum(o.result.status == "success" for o in period.outcomes)
+    name, count = "Win rate" if period.graded else "Success rate", len(period.outcomes)
+    rate = f"{name} {won / count * 100:.0f} % ({count_of(won, count)})"
+    return "; ".join([rate, *balance_parts(period.outcomes)])
 
 
 def _strategy_tags(period: Period) -> tuple[str, ...]:
     """The domain, and the actions taken most."""
-    actions = Counter(o.decision.action for o in period.outcomes)
-    most = sorted(actions, key=lambda action: (-actions[action], action))[:_TAGGED]
+    most = list(by_action(period.outcomes))[:_TAGGED]
     return tuple(dict.fromkeys(filter(None, map(slug, (period.domain, *most)))))
-
-
-def _strategy_reason(period: Period, new: int) -> list[str]:
-    """What was looked at, how it ended, and what separates it."""
-    lines = [
-        f"{_outcomes_line(period)}, {new} of them not in an earlier strategy.",
-        f"{_results(period)}.",
-    ]
-    rules = [rule for rules in period.rules.values() for rule in rules]
-    return [*lines, *map(_rule_line, rules)] if rules else [*lines, _SILENT]
-
-
-_SILENT = "No condition is known to separate losses or wins from the others."
-
-
-def _rule_line(rule: Separation) -> str:
-    """A rule with its test."""
-    return f"What separates: {clause(rule.conditions)}: {risk(rule)}; p {rule.p:.2g}."

@@ -1,4 +1,4 @@
-"""strategy: when one is due, of what it is made, what its questions find, what a person keeps."""
+"""strategy of the profile `seed`: when one is due, of what, and what a person keeps."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from skillvault.learning.generate import strategy
-from skillvault.learning.generate.strategy import period_of
+from skillvault.learning.generate.warning_pattern import Standing
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sections import Version, Written
+from skillvault.learning.seed import strategy
+from skillvault.learning.seed.strategy import period_of
 from skillvault.model.brief import Draft, Period
 from skillvault.model.change import Change, Edit, Move
 from skillvault.model.errors import BadInputError
@@ -48,12 +49,13 @@ def _material(outcomes: Sequence[Outcome], **changes: Any) -> strategy.StrategyM
     fields: dict[str, Any] = {
         "domain": "coding",
         "read": tuple(o.id for o in outcomes),
-        "unread": 0,
+        "unread": len(outcomes),
+        "made_at": NOW,
     }
     return strategy.StrategyMaterial(**{**fields, **changes})
 
 
-def _standing(material: strategy.StrategyMaterial) -> strategy.StrategyState:
+def _standing(material: strategy.StrategyMaterial) -> Standing:
     return strategy.strategy_state(material, NOW, Policy())
 
 
@@ -64,12 +66,10 @@ def _ids(outcomes: Sequence[Outcome]) -> frozenset[str]:
 # ── is one due, and of what ──────────────────────────────────────────────────────────
 
 
-def _counted(count: int, policy: Policy | None = None, **changes: Any) -> strategy.StrategyState:
+def _counted(count: int, policy: Policy | None = None, **changes: Any) -> Standing:
     """Where a domain of so many outcomes stands."""
-    rules = policy or Policy()
-    unread = strategy.unread(count, rules.generate)
-    read = _outcomes(count)[: count - unread]
-    return strategy.strategy_state(_material(read, unread=unread, **changes), NOW, rules)
+    material = _material(_outcomes(count), **changes)
+    return strategy.strategy_state(material, NOW, policy or Policy())
 
 
 def test_ten_outcomes_make_one_and_nine_do_not() -> None:
@@ -79,28 +79,22 @@ def test_ten_outcomes_make_one_and_nine_do_not() -> None:
     assert _counted(1).reason == "1 outcome so far; needs 10"
 
 
-@pytest.mark.parametrize(
-    ("count", "waiting"), [(0, 0), (9, 9), (10, 0), (19, 9), (20, 0), (207, 7)]
-)
-def test_it_is_read_at_multiples_of_so_many_outcomes(count: int, waiting: int) -> None:
-    assert strategy.unread(count, GeneratePolicy()) == waiting
-
-
 def test_one_that_was_made_of_what_is_read_waits_until_ten_more_are_there() -> None:
     own = replace(OWN, account=_material(_outcomes(20)).account)
-    waits = _counted(27, skill=own, path=PATH)
+    waits = _counted(27, skill=own, path=PATH, unread=7)
     assert (waits.state, waits.reason) == (
         "waiting",
         "7 outcomes since its last strategy; needs 10",
     )
-    assert _counted(30, skill=own, path=PATH).state == "due"
+    assert _counted(30, skill=own, path=PATH, unread=10).state == "due"
 
 
-def test_other_outcomes_make_it_due_though_there_are_no_more() -> None:
-    """One that arrived late, or that was retracted, changes which are read."""
+def test_a_retraction_makes_it_due_though_there_are_no_more() -> None:
     outcomes = _outcomes(21)
     own = replace(OWN, account=_material(outcomes[:20]).account)
-    assert _standing(_material(outcomes[1:], skill=own, path=PATH)).state == "due"
+    fields: dict[str, Any] = {"skill": own, "path": PATH, "unread": 0}
+    assert _standing(_material(outcomes[1:], **fields)).state == "waiting"
+    assert _standing(_material(outcomes[1:], is_recounted=True, **fields)).state == "due"
 
 
 def test_nothing_is_due_where_it_looked_at_all_of_them_before() -> None:
@@ -132,11 +126,11 @@ def test_how_many_make_one_is_the_policys() -> None:
 )
 def test_what_is_a_persons_is_left(skill: Skill | None, path: str, says: str) -> None:
     found = _standing(_material(_outcomes(30), skill=skill, path=path, expired=True))
-    assert found.state == "kept"
+    assert found.state == "put away"
     assert says in found.reason
 
 
-@pytest.mark.parametrize(("by_its_age", "state"), [(True, "due"), (False, "kept")])
+@pytest.mark.parametrize(("by_its_age", "state"), [(True, "due"), (False, "put away")])
 def test_an_expired_one_comes_back_unless_a_person_put_it_away(
     by_its_age: bool, state: str
 ) -> None:
@@ -157,7 +151,7 @@ def test_one_that_a_person_took_away_is_not_redone() -> None:
 
 def _brief(outcomes: Sequence[Outcome]) -> Period:
     evaluations = {o.id: evaluation(o) for o in outcomes}
-    return period_of(_material(outcomes), outcomes, evaluations, rules={}, policy=Policy())
+    return period_of("coding", outcomes, evaluations, Policy())
 
 
 def _first(outcomes: Sequence[Outcome]) -> Change:
@@ -190,10 +184,10 @@ def test_the_first_one_is_a_skill_that_gets_its_chance() -> None:
     assert change.headline == "generate: strategy-coding"
 
 
-def test_its_life_counts_from_the_latest_outcome_that_it_looks_at() -> None:
+def test_its_life_counts_from_the_run_that_made_it() -> None:
     skill = _first(_outcomes(12)).writes[0]
     assert isinstance(skill, Skill)
-    assert (skill.created, skill.expires) == ("2026-11-01T09:11:00Z", "2027-04-30T09:11:00Z")
+    assert (skill.created, skill.expires) == (stamp(NOW), stamp(NOW + timedelta(days=180)))
 
 
 def test_each_evaluation_is_linked_once() -> None:
@@ -232,8 +226,8 @@ def test_a_rewriting_keeps_what_a_person_wrote_and_renews_the_rest() -> None:
     assert change.edits == (
         Edit(PATH, ("description",), DRAFT.description),
         Edit(PATH, ("metadata", "account"), _material(_outcomes(12)).account),
-        Edit(PATH, ("metadata", "created"), "2026-11-01T09:11:00Z"),
-        Edit(PATH, ("metadata", "expires"), "2027-04-30T09:11:00Z"),
+        Edit(PATH, ("metadata", "created"), stamp(NOW)),
+        Edit(PATH, ("metadata", "expires"), stamp(NOW + timedelta(days=180))),
     )
     assert change.headline == "generate: rewrite strategy-coding"
 
@@ -285,7 +279,7 @@ def test_the_first_heading_is_the_domains_own_word(
 ) -> None:
     outcomes = _scored([0.1, 0.2]) if scored else list(_outcomes(2))
     policy = Policy(generate=GeneratePolicy(context_headings=named))
-    period = period_of(_material(outcomes), outcomes, {}, rules={}, policy=policy)
+    period = period_of("coding", outcomes, {}, policy)
     assert period.heading == heading
 
 

@@ -33,6 +33,20 @@ _ADVICE = re.compile(
     r"|\b(?:should|must|at least|at most|no more than|up to|below|above|stop|limit|threshold)\b",
     re.IGNORECASE,
 )
+_IMPERATIVE = re.compile(
+    r"^\W*(?:(?:then|and|first|only) )*(?:set|keep|use|cap|limit|stop|wait|check|avoid|size|exit|"
+    r"enter|close|open|retry|try|run|repeat|reproduce|require|verify|test|count|trade|do not|don't|"
+    r"never)\b",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[:;(]")
+_REASON = re.compile(r"\b(?:as|because|since|which|where)\b", re.IGNORECASE)
+_PURPOSE = re.compile(r"[:;,)]|\b(?:until|before|unless|if|when|so that)\b", re.IGNORECASE)
+_ENDED = re.compile(
+    r"\b(?:los[et]|won|wins?|fail(?:s|ed)|succe(?:eds?|eded|ss)|pass(?:es|ed)|happen\w*|rate|likely|"
+    r"chance|improv\w*|cuts|raises|raised|doubles|doubled|was|were|had|did)\b",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"(?:^|[\s(“\"'`])([A-Z][A-Za-z+#]*|port|version|line|status|code|step|v)\s$")
 _LEAST = 100  # smaller whole numbers that count nothing are no claim
 
@@ -99,8 +113,18 @@ def _unborne(sentence: str, shown: Shown, *, advice: bool) -> Iterator[str]:
     plain = _PAIR.sub(" ", plain)
     sets = bool(_ADVICE.search(sentence)) or (advice and not _OUTCOME.search(sentence))
     for match in _FIGURE.finditer(plain):
-        if not _is_borne_out(match, plain, shown, sets=sets):
+        is_asked = _is_asked(match, plain, advice=advice)
+        if not (is_asked or _is_borne_out(match, plain, shown, sets=sets)):
             yield match[0].strip()
+
+
+def _is_asked(match: re.Match[str], sentence: str, *, advice: bool) -> bool:
+    """Return True for a figure that an instruction sets: "run it 200 times before you merge"."""
+    before = _CLAUSE.split(sentence[: match.start()])[-1]
+    after = _PURPOSE.split(sentence[match.end() :])[0]
+    if _REASON.search(before) or _ENDED.search(before + after):
+        return False
+    return advice or bool(_IMPERATIVE.match(before))
 
 
 def _is_borne_out(match: re.Match[str], sentence: str, shown: Shown, *, sets: bool) -> bool:

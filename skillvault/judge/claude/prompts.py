@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from skillvault.model.brief import (
 )
 from skillvault.model.conditions import Separation, clause
 from skillvault.model.records import Decision, Evaluation, Outcome, Scalar, Session, stamp
-from skillvault.model.text.text import count_of, percent, shorten
+from skillvault.model.text.text import count_of, figure, percent, shorten
 
 NAMES = (
     "verdict", "insight", "contrast", "advice", "account", "recurrence", "strategy", "agreement",
@@ -157,11 +158,18 @@ def ended(outcome: Outcome) -> dict[str, Any]:
         "summary": ending.summary,
         "evidence": ending.evidence,
         "ended_at": stamp(o.occurred_at),
-        "held": str(o.occurred_at - o.decision.made_at) if o.decision.made_at else None,
+        "held": _span(o.occurred_at - o.decision.made_at) if o.decision.made_at else None,
     }
     result_fields = {key: value for key, value in fields.items() if value not in (None, "")}
     decision = decided(o.domain, o.decision, o.context, o.applied, ending.entry_value)
     return {"decision": decision, "result": result_fields}
+
+
+def _span(time: timedelta) -> str:
+    """Return how long it took in each unit that it fills, so that any may be used."""
+    seconds = time.total_seconds()
+    units = [(1, "s"), (60, "min"), (3600, "h"), (86400, "d")]
+    return " = ".join(f"{figure(seconds / size)} {unit}" for size, unit in units if seconds >= size)
 
 
 def shown(insights: Sequence[Insight]) -> list[dict[str, Any]]:

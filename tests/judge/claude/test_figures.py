@@ -1,12 +1,14 @@
 """Figures of a reply: honest ones are believed, invented ones are not; an item goes, not a text."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from skillvault.judge.claude.figures import Shown, unsupported
+from skillvault.judge.claude.prompts import ended
 from skillvault.judge.claude.replies import (
     InsightReader,
     InsightReply,
@@ -147,6 +149,49 @@ def test_at_last_the_sentence_goes_and_not_the_text() -> None:
     assert reply.better_approach == "Set a stop at 10 %."
     with pytest.raises(UnusableError, match="87 %"):
         READER.check_figures(insight("It fails in 87 % of all cases."), Shown(RECORD), last=True)
+
+
+ADVICE = (
+    "Check at least 100 runs before you call it stable.",
+    "Trace what the test waits for; check at least 100 runs before you call it stable.",
+    "Run it 200 times under load, until it fails.",
+    "Reproduce it first, then repeat the test 100 times.",
+    "Stop after 10 failures in a row.",
+    "Size 0.5 % of the account until 20 trades are closed.",
+)
+NO_ADVICE = (
+    "Avoid it: it failed 14 times.",
+    "Avoid it, because 14 runs lost.",
+    "Use it, as it saves 75 % of the losses.",
+    "Set a stop, which raises the win rate to 61 %.",
+    "140 trades were closed late.",
+)
+
+
+def test_what_an_instruction_counts_is_no_claim() -> None:
+    shown = Shown(RECORD)
+    refused = {text: c for text in ADVICE if (c := unsupported(text, shown, advice=True))}
+    assert refused == {}
+    assert [text for text in NO_ADVICE if not unsupported(text, shown, advice=True)] == []
+
+
+@pytest.mark.parametrize(
+    ("hours", "text"),
+    [
+        (2.5, "It was held for 2.5 hours."),
+        (2.5, "After 150 minutes it was stopped out."),
+        (60, "It was held for 2.5 days."),
+    ],
+)
+def test_how_long_it_was_held_may_be_said_in_any_unit(hours: float, text: str) -> None:
+    held = outcome(
+        trade(decision__made_at="2026-11-01T00:00:00Z", occurred_at=_later(hours)),
+    )
+    assert unsupported(text, Shown(json.dumps(ended(held)))) == []
+
+
+def _later(hours: float) -> str:
+    return f"{datetime(2026, 11, 1, tzinfo=UTC) + timedelta(hours=hours):%Y-%m-%dT%H:%M:%SZ}"
 
 
 @pytest.mark.parametrize(

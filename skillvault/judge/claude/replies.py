@@ -348,9 +348,10 @@ class SkillReader(NamedTuple):
         counted = {name: text for name, text in self.plain.sections if name not in self.headings}
         order = [name for name, _ in self.plain.sections]
         for place, name in enumerate(self.headings):
-            if name not in order:  # behind the one before it
-                before = [order.index(other) for other in self.headings[:place]]
-                order.insert(max(before) + 1 if before else min(1, len(counted)), name)
+            if name not in order:
+                earlier = [order.index(h) + 1 for h in self.headings[:place] if h in order]
+                later = [order.index(h) for h in self.headings[place:] if h in order]
+                order.insert(max(earlier, default=min([*later, min(1, len(counted))])), name)
         both = {**counted, **written}
         return tuple((name, both[name]) for name in order if name in both)
 

@@ -7,6 +7,8 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.judge.claude.figures import Shown, unsupported
+from skillvault.judge.claude.replies import SectionReply, SkillReader, SkillReply
+from skillvault.model.brief import Draft, SessionExcerpt
 from skillvault.model.records import Commit
 from tests.conftest import NOW, Person
 from tests.given import as_file, trade
@@ -111,6 +113,27 @@ def test_at_last_what_has_figures_of_its_own_goes_and_the_rest_stays(
     assert "Claude on do" in skill.body
     assert "93 %" not in skill.description
     assert "offline judge" not in said(claudes, commit)
+
+
+@pytest.mark.parametrize(
+    ("plain", "expected"),
+    [
+        (["Avoid", "Notes"], ["Core", "Rules", "Avoid", "Notes"]),
+        (["Counted", "Avoid"], ["Counted", "Core", "Rules", "Avoid"]),
+        (["Core", "Notes"], ["Core", "Rules", "Avoid", "Notes"]),
+        (["Counted", "Origin"], ["Counted", "Core", "Rules", "Avoid", "Origin"]),
+    ],
+)
+def test_written_sections_stand_in_their_order_between_the_counted_ones(
+    plain: list[str], expected: list[str]
+) -> None:
+    headings = ("Core", "Rules", "Avoid")
+    draft = Draft("A title", "Use before it.", tuple((name, "- Plain.") for name in plain))
+    reader = SkillReader(
+        SessionExcerpt(kind="learned", domain="coding", sessions=()), draft, headings
+    )
+    reply = SkillReply("A title", "It.", [SectionReply(name, "- Written.") for name in headings])
+    assert [name for name, _ in reader.draft(reply).sections] == expected
 
 
 def test_a_guides_rules_stand_as_they_were_counted_and_a_model_writes_none(

@@ -18,35 +18,29 @@ _PAIR = re.compile(
 )
 _FIGURE = re.compile(rf"(?<![\w.,])[-+−]?({_NUMBER})(\s?(?:%|per ?cent\b))?(?![\w]*\d)")
 _COUNTED = re.compile(
-    r"\s*(?:loss|win|run|time|outcome|case|trade|failure|success|decision|attempt)\w*",
+    r"^\s*(?:loss|win|run|time|outcome|case|trade|failure|success|decision|attempt)\w*",
     re.IGNORECASE,
 )
 _OUTCOME = re.compile(
     r"\b(?:los[et]|losses|loss|won|wins?|fail\w*|succe\w*|cases|runs|trades|outcomes|decisions|"
-    r"rate|times|attempts|likely|chance|improv\w*|cut|cuts|rais\w*|doubl\w*)\b",
-    re.IGNORECASE,
-)
-_ADVICE = re.compile(
-    r"^\W*(?:then |and |first )?(?:set|keep|use|cap|limit|stop|wait|check|avoid|halve|reduce|size|"
-    r"place|exit|enter|close|open|retry|pin|run|write|add|leave|take|require|allow|raise|lower|start|"
-    r"read|verify|test|split|hold|risk|never|always|do not|don't)\b"
-    r"|\b(?:should|must|at least|at most|no more than|up to|below|above|stop|limit|threshold)\b",
+    r"rate|times|attempts|likely|chance|improv\w*|cuts?|rais\w*|doubl\w*|pass(?:es|ed)|happen\w*|"
+    r"was|were|had|did)\b",
     re.IGNORECASE,
 )
 _IMPERATIVE = re.compile(
-    r"^\W*(?:(?:then|and|first|only) )*(?:set|keep|use|cap|limit|stop|wait|check|avoid|size|exit|"
-    r"enter|close|open|retry|try|run|repeat|reproduce|require|verify|test|count|trade|do not|don't|"
-    r"never)\b",
+    r"^\W*(?:(?:then|and|first|only) )*(?:set|keep|use|cap|limit|stop|wait|check|avoid|halve|size|"
+    r"reduce|place|exit|enter|close|open|retry|try|pin|run|repeat|reproduce|write|add|leave|take|raise|"
+    r"require|allow|lower|start|read|verify|test|count|trade|split|hold|risk|never|always|do not|"
+    r"don't)\b",
+    re.IGNORECASE,
+)
+_LIMIT = re.compile(
+    r"\b(?:should|must|at least|at most|no more than|up to|below|above|stop|limit|threshold)\b",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"[:;(]")
 _REASON = re.compile(r"\b(?:as|because|since|which|where)\b", re.IGNORECASE)
 _PURPOSE = re.compile(r"[:;,)]|\b(?:until|before|unless|if|when|so that)\b", re.IGNORECASE)
-_ENDED = re.compile(
-    r"\b(?:los[et]|won|wins?|fail(?:s|ed)|succe(?:eds?|eded|ss)|pass(?:es|ed)|happen\w*|rate|likely|"
-    r"chance|improv\w*|cuts|raises|raised|doubles|doubled|was|were|had|did)\b",
-    re.IGNORECASE,
-)
 _NAME = re.compile(r"(?:^|[\s(“\"'`])([A-Z][A-Za-z+#]*|port|version|line|status|code|step|v)\s$")
 _LEAST = 100  # smaller whole numbers that count nothing are no claim
 
@@ -111,31 +105,30 @@ def _unborne(sentence: str, shown: Shown, *, advice: bool) -> Iterator[str]:
         if (_value(match[1]), _value(match[2])) not in shown.pairs:
             yield match[0]
     plain = _PAIR.sub(" ", plain)
-    sets = bool(_ADVICE.search(sentence)) or (advice and not _OUTCOME.search(sentence))
     for match in _FIGURE.finditer(plain):
-        is_asked = _is_asked(match, plain, advice=advice)
-        if not (is_asked or _is_borne_out(match, plain, shown, sets=sets)):
+        if not (_is_asked(match, plain, advice=advice) or _is_borne_out(match, plain, shown)):
             yield match[0].strip()
 
 
 def _is_asked(match: re.Match[str], sentence: str, *, advice: bool) -> bool:
     """Return True for a figure that an instruction sets: "run it 200 times before you merge"."""
     before = _CLAUSE.split(sentence[: match.start()])[-1]
-    after = _PURPOSE.split(sentence[match.end() :])[0]
-    if _REASON.search(before) or _ENDED.search(before + after):
+    after = _PURPOSE.split(_COUNTED.sub("", sentence[match.end() :], count=1))[0]
+    deed = _IMPERATIVE.sub("", before)
+    if _REASON.search(deed) or _OUTCOME.search(deed + after):
         return False
-    return advice or bool(_IMPERATIVE.match(before))
+    return advice or deed != before
 
 
-def _is_borne_out(match: re.Match[str], sentence: str, shown: Shown, *, sets: bool) -> bool:
+def _is_borne_out(match: re.Match[str], sentence: str, shown: Shown) -> bool:
     """Whether a figure is no claim, or one that the record bears out."""
     figure, share = match[1], match[2]
     if shown.has_share(figure) if share else shown.has_value(figure):
         return True
-    counts = bool(_COUNTED.match(sentence, match.end()))
+    counts = bool(_COUNTED.match(sentence[match.end() :]))
     if not share and _is_name(sentence[: match.start()], figure) and not counts:
         return True
-    if sets and not counts and not (share and _OUTCOME.search(sentence)):
+    if _LIMIT.search(sentence) and not counts and not (share and _OUTCOME.search(sentence)):
         return True
     return not share and not counts and "." not in figure and _value(figure) < _LEAST
 

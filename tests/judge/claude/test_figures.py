@@ -158,6 +158,7 @@ ADVICE = (
     "Reproduce it first, then repeat the test 100 times.",
     "Stop after 10 failures in a row.",
     "Size 0.5 % of the account until 20 trades are closed.",
+    "Raise it to 512 MB.",
 )
 NO_ADVICE = (
     "Avoid it: it failed 14 times.",

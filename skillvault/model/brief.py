@@ -64,14 +64,14 @@ class Case(Struct, frozen=True, kw_only=True):
     """What a judge is told of an outcome after its blind verdict.
 
     `failures` are those of its subject that it ended, oldest first: what separates it from them is
-    asked instead of what it teaches by itself. `account` is what is known of its subject, `facts`
-    what the domain holds to be true, by id, in a line each.
+    asked instead of what it teaches by itself. `earlier` is what was tried on its subject before,
+    `facts` what the domain holds to be true, by id, in a line each.
     """
 
     outcome: Outcome
     insights: tuple[Insight, ...] = ()
     failures: tuple[Outcome, ...] = ()
-    account: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
 
 

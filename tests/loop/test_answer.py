@@ -144,6 +144,16 @@ def test_a_text_is_asked_for_after_what_its_outcomes_teach(agents: Vault) -> Non
     assert kinds(every(agents)) == [*["account"] * 3, *["verdict"] * 3]
 
 
+def test_no_question_tells_the_words_of_the_offline_judge(agents: Vault) -> None:
+    plain = [e.key_insight for e in agents.store.head().evaluations.values() if e.key_insight]
+    asked = every(agents)
+    agents.queue.answer([answered(q) for q in asked], now=NOW)
+    records = [json.loads(q.record.split("\n", 1)[1].rpartition("\n")[0]) for q in every(agents)]
+    assert plain
+    assert not any(text in question.record for text in plain for question in asked)
+    assert all("verdict" not in record and "draft" not in record for record in records)
+
+
 def test_answers_change_evaluations_facts_and_skills_and_are_committed_with_them(
     agents: Vault,
 ) -> None:

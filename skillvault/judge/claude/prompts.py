@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from skillvault.learning.account.sentences import labels_of, tried_sentence
 from skillvault.learning.account.statements import tries_of
+from skillvault.learning.tries.tries import try_of
 from skillvault.model.brief import (
     Agreement,
     Brief,
@@ -30,7 +31,7 @@ from skillvault.model.brief import (
     Verdict,
 )
 from skillvault.model.conditions import Separation, clause
-from skillvault.model.records import Decision, Evaluation, Outcome, Scalar, Session, stamp
+from skillvault.model.records import OFFLINE, Decision, Evaluation, Outcome, Scalar, Session, stamp
 from skillvault.model.text.text import count_of, figure, percent, shorten
 
 NAMES = (
@@ -194,7 +195,7 @@ def separating(rule: Separation) -> dict[str, str]:
     }
 
 
-def judged(verdict: Verdict) -> dict[str, Any]:
+def judged(verdict: Verdict | Evaluation) -> dict[str, Any]:
     """A verdict as it was given before the result."""
     return {
         "was_good_decision": verdict.was_good_decision,
@@ -230,7 +231,7 @@ def skill_request(brief: Brief) -> tuple[str, dict[str, Any], tuple[str, ...]]:
 def surroundings(brief: Brief, plain: Draft, limit: int) -> dict[str, Any]:
     """What else is told of a brief: words that change without what it is about.
 
-    `plain` is the offline judge's text, `limit` the most characters of a reasoning.
+    `plain` is the text made by rule, `limit` the most characters of a reasoning.
     """
     shown: dict[str, Any] = {}
     findings = brief.together if isinstance(brief, Agreement) else brief
@@ -240,19 +241,16 @@ def surroundings(brief: Brief, plain: Draft, limit: int) -> dict[str, Any]:
         labels = labels_of(tries, findings.account.tasks)
         shown["tries"] = [tried_sentence(attempt, labels) for attempt in tries[-_TRIES:]]
         latest = findings.significant[-_SHOWN:]
-        names = {outcome.id for outcome in findings.significant}
-        others = [o for o in findings.account.outcomes if o.id not in names][-_SHOWN:]
         shown["latest"] = [_in_full(o, evaluations.get(o.id), limit) for o in latest]
-        shown["others"] = [_in_a_line(outcome, evaluations) for outcome in others]
     if isinstance(brief, Recurrence):
-        shown["evaluations"] = [_evaluated(evaluation) for evaluation in brief.evaluations[:_SHOWN]]
+        told = [said for e in brief.evaluations if (said := _evaluated(e))]
+        shown["evaluations"] = told[:_SHOWN]
     if isinstance(brief, Period):
         around = {"facts": dict(brief.facts), "current": brief.current}
         shown |= {key: value for key, value in around.items() if value}
-        shown["outcomes"] = [_in_a_line(o, brief.evaluations) for o in brief.outcomes]
-    if isinstance(brief, Agreement):
-        return shown  # a draft of what it is to find would be repeated
-    return {**shown, "draft": {"title": plain.title, "sections": dict(plain.sections)}}
+        shown["outcomes"] = [_in_a_line(o, brief.evaluations.get(o.id)) for o in brief.outcomes]
+        shown["draft"] = dict(plain.sections)  # what each action came to stands nowhere else
+    return shown
 
 
 def says_too_little(brief: Brief) -> bool:
@@ -329,32 +327,30 @@ def _in_full(outcome: Outcome, evaluation: Evaluation | None, limit: int) -> dic
     told = ended(outcome)
     told["decision"] = _capped(told["decision"], limit)
     told["result"] = _capped(told["result"], _LINE)
-    if evaluation is not None:
-        told["judgement"] = {key: value for key, value in _evaluated(evaluation).items() if value}
+    if evaluation is not None and (judgement := _evaluated(evaluation)):
+        told["judgement"] = judgement
     if outcome.lesson is not None:
         parts = (outcome.lesson.when, outcome.lesson.do, outcome.lesson.because)
         told["lesson"] = shorten(", ".join(filter(None, parts)), _LINE)
     return told
 
 
-def _in_a_line(outcome: Outcome, evaluations: Mapping[str, Evaluation]) -> str:
-    """What was decided, how it ended and what it taught."""
-    evaluation, score = evaluations.get(outcome.id), outcome.result.score
+def _in_a_line(outcome: Outcome, evaluation: Evaluation | None) -> str:
+    """Return what was decided, how it ended and what a model concluded."""
     subject = " on ".join(filter(None, outcome.subject[1:]))
-    ended = outcome.result.status + (f" {percent(score)}" if score is not None else "")
-    learned = evaluation.key_insight if evaluation and evaluation.key_insight else ""
-    return shorten(f"{outcome.occurred_at:%Y-%m-%d} {subject}: {ended}. {learned}", _LINE)
+    line = tried_sentence(try_of(outcome, evaluation), {outcome.id: subject})
+    learned = evaluation.key_insight if evaluation and evaluation.is_told_by_model else ""
+    return shorten(f"{line} {learned or ''}", _LINE)
 
 
 def _evaluated(evaluation: Evaluation) -> dict[str, Any]:
-    return {
-        "quality_score": evaluation.quality_score,
-        "insight": evaluation.key_insight,
-        "better_approach": evaluation.better_approach,
-        "strengths": list(evaluation.strengths),
-        "weaknesses": list(evaluation.weaknesses),
-        "missed_factors": list(evaluation.missed_factors),
-    }
+    """Return what a model said of an outcome; the offline judge's words repeat the outcome."""
+    told: dict[str, Any] = {}
+    if evaluation.is_told_by_model:
+        told |= {"insight": evaluation.key_insight, "better_approach": evaluation.better_approach}
+    if evaluation.judge.name != OFFLINE:
+        told |= judged(evaluation)
+    return {key: value for key, value in told.items() if value}
 
 
 def _agreement(brief: Agreement) -> dict[str, Any]:

@@ -172,10 +172,11 @@ class Questions:
         """What the outcome teaches; None where it supports no statement."""
         if OfflineJudge().insight(case, verdict) is None:
             return None
-        judged = {"verdict": asking.judged(verdict), "shown": asking.shown(case.insights)}
+        blind = {"verdict": asking.judged(verdict)} if verdict.answer else {}
+        judged = {**blind, "shown": asking.shown(case.insights)}
         failures = [asking.ended(failure) for failure in case.failures]
         # First what questions of one domain and subject share.
-        around = {"facts": dict(case.facts), "account": list(case.account), "failures": failures}
+        around = {"facts": dict(case.facts), "earlier": list(case.earlier), "failures": failures}
         surrounding = {key: value for key, value in around.items() if value}
         material = surrounding | asking.ended(case.outcome) | judged
         received = [outcome.received for outcome in (case.outcome, *case.failures)]

@@ -22,12 +22,12 @@ REPEATED = 2  # so many say that a success is worth comparing
 def case_of(
     outcome: Outcome,
     before: Sequence[Outcome] = (),
-    account: Sequence[str] = (),
+    earlier: Sequence[str] = (),
     facts: Sequence[tuple[str, str]] = (),
 ) -> Case:
     """What a judge is told of an outcome; `before` are those of its subject, oldest first.
 
-    `account` is what is known of its subject, `facts` of its domain: (id, text).
+    `earlier` says the same of them in a line each. `facts` are what is known of the domain, by id.
     """
     failures = _ended_failures(before) if outcome.result.status == "success" else ()
     shown = failures[-FAILURES:] if len(failures) >= REPEATED else ()
@@ -35,7 +35,7 @@ def case_of(
         outcome=outcome,
         insights=insights_of(outcome),
         failures=tuple(shown),
-        account=tuple(account),
+        earlier=() if shown else tuple(earlier),
         facts=tuple(facts),
     )
 

@@ -1,25 +1,29 @@
 """What a judge is told of an outcome: itself, and for a model what stands around it."""
 
+from skillvault.learning.account import sentences
 from skillvault.learning.evaluate import evaluate
-from skillvault.learning.naming import subject_key
+from skillvault.learning.tries import tries
 from skillvault.loop.run import Run
 from skillvault.model.brief import Case
 from skillvault.model.claude_models import cacheable
-from skillvault.model.records import Outcome
+from skillvault.model.records import Outcome, Ref
 from skillvault.model.text.text import flat, shorten
 
 _FACTS, _LINE = 20, 160  # facts of a domain that are told, and characters of one
 _CACHED_FACTS = 150  # told where Claude keeps them from one question to the next
-_BEHIND = 8  # outcomes of the subject that are looked at for failures in a row
+_BEHIND = 8  # outcomes of the subject before it that are told
 
 
 def case_of(run: Run, outcome: Outcome) -> Case:
     """The case of an outcome; the offline judge is told of nothing else."""
     if run.policy.judge.provider == "offline":
         return evaluate.case_of(outcome)
-    return evaluate.case_of(
-        outcome, _before(run, outcome), _account(run, outcome), domain_facts(run, outcome.domain)
-    )
+    before = _before(run, outcome)
+    earlier = [sentences.tried_sentence(tries.try_of(one), {}) for one in before]
+    links = run.view.links.by_source([Ref("evaluation", outcome.id)])
+    own = {link.target.id for link in links if link.type == "promoted"}
+    facts = [fact for fact in domain_facts(run, outcome.domain) if fact[0] not in own]
+    return evaluate.case_of(outcome, before, earlier, facts)
 
 
 def _before(run: Run, outcome: Outcome) -> list[Outcome]:
@@ -30,16 +34,6 @@ def _before(run: Run, outcome: Outcome) -> list[Outcome]:
     names = history[: history.index(outcome.id)][-_BEHIND:]
     outcomes = run.view.outcomes.get_many(names)
     return [outcomes[name] for name in names if name in outcomes]
-
-
-def _account(run: Run, outcome: Outcome) -> list[str]:
-    """What the living skills of a subject say, a line each; of an untrusted one nothing."""
-    if outcome.trust != "local":
-        return []
-    places = run.view.skills.by_subject(subject_key(outcome.subject))
-    names = [place.name for place in places if place.shelf == "skills"]
-    skills = (run.view.skills.find(name) for name in names)
-    return [shorten(flat(skill.description), _LINE) for skill in skills if skill]
 
 
 def domain_facts(run: Run, domain: str) -> list[tuple[str, str]]:

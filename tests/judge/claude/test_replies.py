@@ -129,9 +129,8 @@ def test_written_sections_stand_in_their_order_between_the_counted_ones(
 ) -> None:
     headings = ("Core", "Rules", "Avoid")
     draft = Draft("A title", "Use before it.", tuple((name, "- Plain.") for name in plain))
-    reader = SkillReader(
-        SessionExcerpt(kind="learned", domain="coding", sessions=()), draft, headings
-    )
+    brief = SessionExcerpt(kind="pattern", domain="coding", sessions=())
+    reader = SkillReader(brief, draft, headings)
     reply = SkillReply("A title", "It.", [SectionReply(name, "- Written.") for name in headings])
     assert [name for name, _ in reader.draft(reply).sections] == expected
 
@@ -272,9 +271,6 @@ def test_a_text_is_asked_for_with_all_that_is_known_of_its_outcomes(
     assert "held" in first["result"]
     assert len(first["result"]["evidence"]) < 300
     assert first["judgement"].keys() >= {"insight", "better_approach", "weaknesses"}
-    assert [line.partition(":")[0] for line in request["others"]] == [
-        "2026-11-03 open_long on SOL-PERP"
-    ]
     shown = Shown(json.dumps(request, ensure_ascii=False))
     honest = "Lost 250 USD of 1,000 (25 %) at a funding of 0.0731 with 40 % of the account."
     assert unsupported(honest, shown) == []

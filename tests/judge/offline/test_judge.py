@@ -165,8 +165,8 @@ def test_an_insight_tells_the_conditions_the_result_and_its_cause() -> None:
 
 def test_an_insight_is_of_its_own_outcome_alone() -> None:
     given = case(outcome(reasoning=CAREFUL))
-    account, facts = ("SOL-PERP ended at -40 %",), (("f-1", "Funding turns on Fridays."),)
-    others = msgspec.structs.replace(given, account=account, facts=facts)
+    earlier, facts = ("SOL-PERP ended at -40 %",), (("f-1", "Funding turns on Fridays."),)
+    others = msgspec.structs.replace(given, earlier=earlier, facts=facts)
     assert insight(given) is not None
     assert insight(given) == insight(others)
 

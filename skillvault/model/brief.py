@@ -123,7 +123,7 @@ class Statement(Struct, frozen=True, kw_only=True):
 
     `supporting` are those for it, `against` those against it. `others` are, of a rule, the failed
     ones and the remaining ones of those that do not meet it; of what failed, () and what worked
-    instead. `rule` is what a statement of that kind counts.
+    instead. `rule` is what a statement of that kind counts, `gist` what a title may say of it.
     """
 
     kind: StatementKind
@@ -132,6 +132,7 @@ class Statement(Struct, frozen=True, kw_only=True):
     against: tuple[str, ...] = ()
     others: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     rule: Separation | None = None
+    gist: str = ""
 
 
 class Account(Struct, frozen=True, kw_only=True):

@@ -86,10 +86,7 @@ def test_all_six_orders_end_in_the_same_vault(new_vault: Any) -> None:
         ("guide-timeouts", True)
     ]
     (text,) = (body for name, body in skills.items() if name.startswith("guide-coding"))
-    assert (
-        "- Have it seen by the CI before you claim success: the one that failed was claimed as a "
-        "success." in text
-    )
+    assert "→ FAILED test_payment - assert 504 == 200." in text
 
 
 def test_an_index_that_is_built_anew_says_the_same(new_vault: Any) -> None:

@@ -18,8 +18,6 @@ from skillvault.model.brief import (
     SessionExcerpt,
     Statement,
 )
-from skillvault.model.conditions import Separation, named
-from skillvault.model.reading import how
 from skillvault.model.records import (
     Fact,
     Outcome,
@@ -31,12 +29,11 @@ from skillvault.model.records import (
 from skillvault.model.sameness.comparison import same
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.speech import fitting, plain, sentence, subject
-from skillvault.model.text.text import count_of, listed, percent, slug, tokens, whole
+from skillvault.model.text.text import count_of, listed, slug, tokens, whole
 
-TITLE = 70
+TITLE = 160
 DESCRIPTION = 400
 USE = 95  # characters that say when to use it: a host may show no more than a hundred
-_REASON_SHOWN = 40  # characters of a result in a title
 _TARGETS = 8  # that a description names
 _NAMES = 60  # characters of the names
 _CHECKS = ("check", "verify", "test", "confirm", "make sure", "look", "compare", "measure", "wait")
@@ -110,37 +107,21 @@ def bulleted(lines: Iterable[str]) -> str:
 
 
 def _title(brief: Findings) -> str:
-    """Return an action or a domain; of a warning or a pattern its subject and what it came to."""
-    outcomes = brief.account.outcomes
-    if brief.kind == "guide":
-        action = plain(outcomes[-1].decision.action)
-        rules = (one.rule for one in brief.statements if one.rule)
-        gist = next((f"{action}: {_rule_in_brief(rule)}" for rule in rules), action)
-        return gist if gist != action and len(gist) <= TITLE else fitting(action, TITLE)
+    """Return what a skill is about, with the first of what it says that a title has room for."""
+    latest = brief.account.outcomes[-1]
     if brief.kind == "strategy":
-        return fitting(plain(outcomes[-1].domain), TITLE)
-    if brief.kind == "evolved":
-        return fitting(f"{plain(outcomes[-1].domain)}: what several actions have in common", TITLE)
-    about = subject(outcomes[0])
-    titles = (f"{about}: {gist}" for gist in _gists(brief))
-    return next(
-        (title for title in titles if fitting(title, TITLE) == title), fitting(about, TITLE)
-    )
+        return fitting(plain(latest.domain), TITLE)
+    names = {"guide": latest.decision.action, "evolved": latest.domain}
+    return _entitled(plain(names.get(brief.kind, "")) or subject(latest), brief)
 
 
-def _rule_in_brief(rule: Separation) -> str:
-    return f"{' and '.join(map(named, rule.conditions))}: {count_of(*rule.met)} {rule.result}"
-
-
-def _gists(brief: Findings) -> Iterator[str]:
-    """Yield what a title may say beside the subject: the greatest score, or the result."""
-    scores = [o.result.score for o in brief.significant if o.result.score is not None]
-    if scores:
-        greatest = max(scores, key=abs)
-        verb = "lost" if greatest < 0 else "gained"
-        yield f"{verb} {percent(abs(greatest)).lstrip('+')}"
-    elif reason := how(brief.significant[-1]):
-        yield fitting(whole(reason, _REASON_SHOWN), _REASON_SHOWN)
+def _entitled(about: str, brief: Findings) -> str:
+    """Return a title with a rule, a lesson or the like, or what several runs say."""
+    told = (one for one in brief.statements if one.kind != "tried")
+    gists = (one.gist or one.text * (len(one.supporting) > 1) for one in told)
+    titles = (f"{about}: {gist.rstrip('.')}" for gist in gists if gist)
+    fits = (title for title in titles if len(title) <= TITLE)
+    return fitting(next(fits, about), TITLE)
 
 
 def _use_of(brief: Findings) -> str:
@@ -197,7 +178,7 @@ def joined(brief: Agreement) -> Draft:
     about = _some(sorted(counts, key=lambda a: (-counts[a], a)), "action", last="or")
     texts = (statement.text for statement in together.statements)
     return Draft(
-        next((f"{about}: {gist}" for gist in _gists(together)), about)[:TITLE],
+        _entitled(about, together),
         described(f"before {about}", texts),
         tuple((heading, bulleted(texts)) for heading, texts in sections if texts),
     )

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from math import isclose
 
 from msgspec.structs import replace
 
@@ -25,7 +26,10 @@ _FILLER = re.compile(  # what people say before what they ask for
     r"|and|also|hm+|well)\b[\s,.!:;-]*)+",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(r"\s*\([^()]*\)")
 _MOST_CONTEXT = 8  # recorded values
+_FEW = 3  # values of others that are named beside one
+_NEAR = 0.25  # of a number: another that is as near says the same
 _OBSERVERS: Mapping[Observer, str] = {
     "ci": "the CI",
     "tests": "the tests",
@@ -201,7 +205,8 @@ def tools_sentence(tools: Tools) -> str:
 
 def answers_sentence(refused: RefusedAnswers, *, names_task: bool) -> str:
     """Return what was refused: `Refused as the answer to “…”: 24 (5 runs); accepted: 22`."""
-    task = f" to “{whole(refused.task, _TASK)}”" if refused.task else ""
+    asked = refused.task if len(refused.task) <= _TASK else _ASIDE.sub("", refused.task)
+    task = f" to “{whole(asked, _TEXT)}”" if refused.task else ""
     if names_task and not task:
         task = " to a task that was not recorded"
     answers = [
@@ -218,27 +223,43 @@ def answers_sentence(refused: RefusedAnswers, *, names_task: bool) -> str:
 def claims_sentence(by: Sequence[tuple[Observer, int]], failed: int) -> str:
     """Return how often success was claimed and seen to fail, and what to wait for before it."""
     observers = listed((_OBSERVERS[observer] for observer, _ in by), last="or")
-    count = sum(times for _, times in by)
-    which = "the one" if failed == 1 else count_of(count, failed)
-    claimed = "was claimed as a success" if count == 1 else "were claimed as successes"
+    claimed = count_of(sum(times for _, times in by), failed)
     return sentence(
-        f"have it seen by {observers} before you claim success: {which} that failed {claimed}"
+        f"have it seen by {observers} before you claim success: {claimed} that failed were claimed "
+        "as successes"
     )
 
 
 def entry_sentence(outcome: Outcome, others: Sequence[Outcome]) -> str:
-    """Return what was recorded before a decision and not before most others; "" for nothing."""
-    context = {
-        key: value
-        for key, value in outcome.context.items()
-        if value not in (None, "")
-        and 2 * sum(other.context.get(key) == value for other in others) <= len(others)
-    }
-    values = [f"{plain(key.replace('_', ' '))} {_value(value)}" for key, value in context.items()]
-    del values[_MOST_CONTEXT:]
+    """Return what was recorded before a decision, what stood out first; "" for nothing.
+
+    `others` ended otherwise; what more than half of them had, too, is left out.
+    """
+    opposite: Status = "failure" if outcome.result.status == "success" else "success"
+    told: list[tuple[bool, str]] = []
+    for key, value in outcome.context.items():
+        every = [other.context.get(key) for other in others]
+        if value not in (None, "") and 2 * every.count(value) <= len(others):
+            known = [o.context.get(key) for o in others if o.result.status == opposite]
+            unlike = _unlike(value, known)
+            note = f" ({unlike} where it {_ENDED[opposite]})" if unlike else ""
+            told.append((not unlike, f"{plain(key.replace('_', ' '))} {_value(value)}{note}"))
+    values = [text for _, text in sorted(told, key=lambda pair: pair[0])][:_MOST_CONTEXT]
     if outcome.result.entry_value is not None:
         values.append(f"entry value {amount_in(outcome.result.entry_value, outcome)}")
     return f"At entry: {'; '.join(values)}." if values else ""
+
+
+def _unlike(value: Scalar, others: Sequence[Scalar]) -> str:
+    """Return what others had, numbers as a range, a few names each, if a value is none of it."""
+    if isinstance(value, int | float):
+        numbers = [other for other in others if isinstance(other, int | float)]
+        low, high = min(numbers, default=value), max(numbers, default=value)
+        if low <= value <= high or any(isclose(value, end, rel_tol=_NEAR) for end in (low, high)):
+            return ""
+        return _value(low) if low == high else f"{_value(low)} to {_value(high)}"
+    names = dict.fromkeys(_value(other) for other in others if other not in (None, ""))
+    return "" if _value(value) in names or len(names) > _FEW else listed(names, last="or")
 
 
 def _value(value: Scalar) -> str:
@@ -250,14 +271,14 @@ def _value(value: Scalar) -> str:
 def extreme_sentence(outcome: Outcome, attempt: Try, count: int) -> str:
     """Return the greatest of so many losses or gains: how much, when, after how long, of what."""
     score = outcome.result.score or 0.0
-    verb = "lost" if score < 0 else "gained"
+    verb, most = ("lost", "worst") if score < 0 else ("gained", "best")
     span, money = held_for(outcome), amount_of(outcome)
-    most = f" at most ({count} such)," if count > 1 else ""
-    parts = [f"{verb} {percent(abs(score)).lstrip('+')}", f" ({money})" * bool(money), most]
+    parts = [f"{verb} {percent(abs(score)).lstrip('+')}", f" ({money})" * bool(money)]
     parts += [f" on {outcome.occurred_at:%Y-%m-%d}", f" after {span}" if span else ""]
     reason = attempt.result.removeprefix(percent(score)).lstrip(":, ")
     what = _deed_and_result(replace(attempt, result=reason))
-    return sentence("".join([*parts, f": {what}" if what else ""]))
+    such = f", the {most} of {count} such" if count > 1 else ""
+    return sentence("".join([*parts, such, f": {what}" if what else ""]))
 
 
 def outlier_sentence(outlier: Outlier) -> str:

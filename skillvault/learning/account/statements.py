@@ -43,7 +43,7 @@ from skillvault.model.records import Outcome, SkillKind
 from skillvault.model.sameness.form import normal_form
 from skillvault.model.sameness.forms import components
 from skillvault.model.speech import plain
-from skillvault.model.text.text import terms
+from skillvault.model.text.text import ARROW, percent, terms, whole
 from skillvault.model.tries import Advice, Try
 
 KINDS: tuple[SkillKind, ...] = ("guide", "warning", "pattern", *OF_DOMAIN)
@@ -53,6 +53,7 @@ _OUTLIERS = 2
 _ADVISERS = ("person", "agent", "judge")
 _SPECIFIC = 4  # tries that have a problem in common which is one of its own
 _SINGLE = 6  # scored tries of each end that are told though nothing repeats them
+_IN_TITLE = 90  # characters of a deed
 _TRIED = 12  # tries that stand in a line of their own
 
 _LessonOf = tuple[Try, Advice]
@@ -85,9 +86,8 @@ def findings_about(account: Account, kind: SkillKind, members: Sequence[Outcome]
 
 def calls_for_skill(findings: Findings) -> bool:
     """Return True if a skill is made of it: of a guide from two tries or one statement on."""
-    told = any(statement.kind != "tried" for statement in findings.statements)
-    several = findings.kind == "guide" and len(findings.account.outcomes) > 1
-    return told or (several and bool(findings.statements))
+    has_tries = findings.kind == "guide" and len(findings.account.outcomes) > 1
+    return any(has_tries or statement.kind != "tried" for statement in findings.statements)
 
 
 def digest(findings: Findings) -> str:
@@ -192,13 +192,8 @@ def _rule(rule: Separation, outcomes: Sequence[Outcome], policy: Policy) -> Stat
     """Return what a rule or a lead says, counted of all these outcomes."""
     rule = replace(rule, read=len(outcomes), until=outcomes[-1].occurred_at)
     holding, other = sides_of(rule, outcomes, policy)
-    numbers = dict(
-        zip(
-            (outcome.id for outcome in outcomes),
-            episodes_of(outcomes, policy.evaluate.episode_minutes),
-            strict=True,
-        )
-    )
+    episodes = episodes_of(outcomes, policy.evaluate.episode_minutes)
+    numbers = dict(zip((outcome.id for outcome in outcomes), episodes, strict=True))
     of_result, of_met = (
         {numbers[name] for name in ids} for ids in (holding[0], holding[0] + holding[1])
     )
@@ -249,9 +244,10 @@ def _lessons(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statem
         groups.append([pair for pair in said if normal_form(pair[1].text) in alike])
     for group in sorted(groups, key=_lesson_order):
         ids = tuple(dict.fromkeys(attempt.id for attempt, _ in group))
-        latest = group[-1][1]
-        text = lesson_sentence(latest, [attempt for attempt, _ in group], labels)
-        yield Statement(kind="lesson", text=text, supporting=ids)
+        every, latest = [attempt for attempt, _ in group], group[-1][1]
+        brief = replace(latest, text=latest.text.partition(", because ")[0])
+        text, gist = (lesson_sentence(advice, every, labels) for advice in (latest, brief))
+        yield Statement(kind="lesson", text=text, supporting=ids, gist=gist)
 
 
 def _lesson_order(group: Sequence[_LessonOf]) -> tuple[int, bool, int, float]:
@@ -275,7 +271,8 @@ def _insights(tries: Sequence[Try], *, remarks: bool = False) -> Iterator[Statem
                 by_text[text].append(attempt)
     for text, same in by_text.items():
         kind: StatementKind = "worked" if same[-1].status == "success" else "failed"
-        yield Statement(kind=kind, text=text, supporting=tuple(one.id for one in same))
+        ids = tuple(one.id for one in same)
+        yield Statement(kind=kind, text=text, supporting=ids, gist=text)
 
 
 def _deeds(
@@ -283,32 +280,38 @@ def _deeds(
 ) -> Iterator[Statement]:
     """Yield what was done, with what came of it; of what failed, what worked instead."""
     remedies: set[str] = set()
-    worked: list[tuple[list[Try], list[Try]]] = []
+    worked: list[Statement] = []
     for group in group_by_deed([attempt for attempt in tries if attempt.deed]):
         wins = [attempt for attempt in group if attempt.status == "success"]
         losses = [attempt for attempt in group if attempt.status == "failure"]
         if not leans(len(wins), len(losses)):
             continue
         if len(wins) > len(losses):
-            worked.append((wins, losses))
+            worked.append(_deed(wins, losses, labels))
             continue
         remedy = _remedy(losses, tries, tasks)
         remedies.update([remedy.id] if remedy else [])
-        yield Statement(
-            kind="failed",
-            text=deed_sentence(losses, wins, labels, remedy),
-            supporting=tuple(one.id for one in losses),
-            against=tuple(one.id for one in wins),
-            others=((), (remedy.id,) if remedy else ()),
-        )
-    for wins, losses in worked:
-        if len(wins) > 1 or wins[0].id not in remedies:
-            yield Statement(
-                kind="worked",
-                text=deed_sentence(wins, losses, labels),
-                supporting=tuple(one.id for one in wins),
-                against=tuple(one.id for one in losses),
-            )
+        yield _deed(losses, wins, labels, remedy)
+    for deed in worked:
+        if len(deed.supporting) > 1 or deed.supporting[0] not in remedies:
+            yield deed
+
+
+def _deed(
+    so: Sequence[Try],
+    otherwise: Sequence[Try],
+    labels: Mapping[str, str],
+    remedy: Try | None = None,
+) -> Statement:
+    """Return what was done and ended so in more runs than otherwise, with what worked instead."""
+    return Statement(
+        kind="failed" if so[-1].status == "failure" else "worked",
+        text=deed_sentence(so, otherwise, labels, remedy),
+        supporting=tuple(attempt.id for attempt in so),
+        against=tuple(attempt.id for attempt in otherwise),
+        others=((), (remedy.id,) if remedy else ()),
+        gist=deed_sentence([replace(remedy, result="")], [], labels) if remedy else "",
+    )
 
 
 def _by_kind(deeds: Iterable[Statement], tries: Sequence[Try]) -> Iterator[Statement]:
@@ -328,6 +331,7 @@ def _by_kind(deeds: Iterable[Statement], tries: Sequence[Try]) -> Iterator[State
             supporting=tuple(name for deed in alike for name in deed.supporting),
             against=tuple(name for deed in alike for name in deed.against),
             others=((), tuple(dict.fromkeys(n for deed in alike for n in deed.others[1]))),
+            gist=latest[0].gist,
         )
 
 
@@ -373,7 +377,7 @@ def _claims(outcomes: Sequence[Outcome]) -> Iterator[Statement]:
     """Yield how many failures their agents had claimed as successes."""
     failed = [outcome for outcome in outcomes if outcome.result.status == "failure"]
     refused = [outcome for outcome in failed if outcome.is_claim_refused]
-    if refused:
+    if len(refused) > 1:
         counts = Counter(outcome.observer for outcome in refused)
         by = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         ids = tuple(outcome.id for outcome in refused)
@@ -400,7 +404,7 @@ def _strategy_statements(account: Account, policy: Policy) -> Iterator[Statement
 def _graded_statements(
     account: Account, kind: SkillKind, members: Sequence[Outcome]
 ) -> Iterator[Statement]:
-    """Yield what a subject's losses say, or its gains: the greatest first, with its entry."""
+    """Yield what a subject's losses say, or its gains: the greatest first, its entry last."""
     tries = {attempt.id: attempt for attempt in tries_of(account)}
     about = [tries[outcome.id] for outcome in members]
     scored = [outcome for outcome in members if outcome.result.score is not None]
@@ -417,15 +421,11 @@ def _graded_statements(
         else:
             attempt = replace(attempt, deed="")
         text = extreme_sentence(greatest, attempt, len(ids))
-        yield Statement(kind="extreme", text=text, supporting=ids)
-    others = [o for o in account.outcomes if o.result.status != greatest.result.status]
-    if entry := entry_sentence(greatest, others):
-        yield Statement(kind="entry", text=entry, supporting=(greatest.id,))
-    if scored:
-        peers = [other for other in account.outcomes if other.subject == greatest.subject]
-        for outlier in list(outliers(greatest, peers))[:_OUTLIERS]:
-            text = outlier_sentence(outlier)
-            yield Statement(kind="outlier", text=text, supporting=(greatest.id,))
+        deed = whole(attempt.deed, _IN_TITLE).rstrip(".。")
+        amount = text.partition(f" on {greatest.occurred_at:%Y-}")[0]
+        score = percent(greatest.result.score or 0.0)
+        gist = f"{deed}{ARROW}{score}" if deed else amount
+        yield Statement(kind="extreme", text=text, supporting=ids, gist=gist)
     ids_about = {attempt.id for attempt in about}
     for group in groups:
         if not ids_about.isdisjoint(attempt.id for attempt in group):
@@ -434,9 +434,16 @@ def _graded_statements(
     yield from _lessons(about, {})
     if kind == "warning":
         yield from _cures(about, list(tries.values()), account.tasks)
-    if kind == "warning":
         yield from _refused(account)
         yield from _claims(account.outcomes)
+    others = [o for o in account.outcomes if o.result.status != greatest.result.status]
+    if entry := entry_sentence(greatest, others):
+        yield Statement(kind="entry", text=entry, supporting=(greatest.id,))
+    if scored:
+        peers = [other for other in account.outcomes if other.subject == greatest.subject]
+        for outlier in list(outliers(greatest, peers))[:_OUTLIERS]:
+            text = outlier_sentence(outlier)
+            yield Statement(kind="outlier", text=text, supporting=(greatest.id,))
 
 
 def _cures(
@@ -445,7 +452,7 @@ def _cures(
     """Yield what worked after these losses for the same problems."""
     found = (_remedy([loss], tries, tasks) for loss in losses)
     for cure in {one.id: one for one in found if one}.values():
-        yield Statement(kind="worked", text=deed_sentence([cure], [], {}), supporting=(cure.id,))
+        yield _deed([cure], [], {})
 
 
 def _deed_before(group: Sequence[Try], kind: SkillKind) -> Iterator[Statement]:
@@ -454,9 +461,4 @@ def _deed_before(group: Sequence[Try], kind: SkillKind) -> Iterator[Statement]:
     losses = [attempt for attempt in group if attempt.status == "failure"]
     so, otherwise = (losses, wins) if kind == "warning" else (wins, losses)
     if len(so) > len(otherwise) and leans(len(wins), len(losses)):
-        yield Statement(
-            kind="failed" if kind == "warning" else "worked",
-            text=deed_sentence(so, otherwise, {}),
-            supporting=tuple(attempt.id for attempt in so),
-            against=tuple(attempt.id for attempt in otherwise),
-        )
+        yield _deed(so, otherwise, {})

@@ -17,7 +17,7 @@ drop 02 SOL-PERP
 say skillvault run --now 2026-11-20T12:00:00Z
 say skillvault sync --now 2026-11-20T12:00:00Z
 git clone -q ../team.git ../ben
-name=warning-perps-open-long-on-sol-perp-lost-13-0
+name=warning-perps-open-long-on-sol-perp-funding-is-high-at-0-08
 drop 03 ETH-PERP
 drop 04 BTC-PERP
 say skillvault run --now 2026-11-20T12:00:00Z

@@ -17,7 +17,7 @@ from skillvault.model.brief import Account, Draft, Findings, Statement, Statemen
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, SkillKind
 from tests.given import START, evaluation, outcome, raw, trade
-from tests.rules import EVENING, context
+from tests.rules import context
 
 
 def of(outcomes: Sequence[Outcome], kind: SkillKind = "guide", **judged: Any) -> Findings:
@@ -162,19 +162,32 @@ def test_losing_is_told_under_avoid_though_some_runs_won() -> None:
 # ── title and description ────────────────────────────────────────────────────────────
 
 
-def test_a_guide_is_called_by_its_action_and_the_rule_that_it_tells_first() -> None:
-    assert made_of(brief(said("failed", "It fell."))).title == "fix-flaky-test"
-    rule = said("rule", "x.", rule=EVENING)
-    assert made_of(brief(rule)).title == (
-        "fix-flaky-test: decided between 18:00 and 24:00 UTC: 5 of 55 losses"
-    )
-    long = said("rule", "x.", rule=context("a_key_of_some_length", "x" * 40))
-    assert made_of(brief(long)).title == "fix-flaky-test"
+@pytest.mark.parametrize(
+    ("statements", "gist"),
+    [
+        ([said("failed", "It fell.", supporting=("a",))], ""),
+        ([said("tried", "It fell.")], ""),
+        ([said("failed", "It fell.")], ": It fell"),
+        ([said("lesson", "Wait, because.", gist="Wait.")], ": Wait"),
+        (
+            [said("lesson", "x", gist="x" * 200), said("lesson", "x", gist="Fix it all.")],
+            ": Fix it all",
+        ),
+        (
+            [said("lesson", "x", gist="Run it 50 times before you fix it.")],
+            ": Run it 50 times before you fix",
+        ),
+    ],
+)
+def test_a_guide_is_called_by_its_action_and_the_first_lesson_that_has_room(
+    statements: list[Statement], gist: str
+) -> None:
+    assert made_of(brief(*statements)).title == f"fix-flaky-test{gist}"
 
 
 def test_a_warning_is_called_by_its_subject_and_its_greatest_loss() -> None:
     found = of([outcome(trade(0)), outcome(trade(1, -0.31))], "warning")
-    assert made_of(found).title == "open_long on SOL-PERP: lost 31.0 %"
+    assert made_of(found).title == "open_long on SOL-PERP: Lost 31.0 % (310 USD)"
 
 
 def test_when_to_use_it_is_said_first_whatever_word_a_name_ends_in() -> None:
@@ -250,7 +263,7 @@ def check_inert(made: Draft | None) -> None:
         assert not re.search(r"```|---|<\w", body)
     assert "\n" not in made.title + made.description
     assert not set("<>") & set(made.description)
-    assert len(made.title) <= 70
+    assert len(made.title) <= 160
     assert len(made.description) <= 400
 
 

@@ -47,7 +47,7 @@ def test_the_judge_writes_what_is_joined() -> None:
 def test_what_all_say_is_told_once_with_its_counts() -> None:
     assert sections(chased()) == {
         "Synthesized Insight": (
-            "- Lost 20.0 % at most (3 such), on 2026-11-03 after 60 minutes.\n"
+            "- Lost 20.0 % on 2026-11-03 after 60 minutes, the worst of 3 such.\n"
             "- I chase the breakout with full size → -20.0 % (3 of 3 runs failed, -20.0 % on "
             "average)."
         ),
@@ -59,8 +59,8 @@ def test_what_all_say_is_told_once_with_its_counts() -> None:
 
 def test_title_and_description_say_what_they_share() -> None:
     made = joined(chased())
-    assert made.title == "open_long: lost 20.0 %"
-    assert made.description.startswith("Use before open_long. Lost 20.0 % at most (3 such)")
+    assert made.title == "open_long: Lost 20.0 %"
+    assert made.description.startswith("Use before open_long. Lost 20.0 % on 2026-11-03 ")
 
 
 def test_what_to_do_stands_with_the_principles() -> None:

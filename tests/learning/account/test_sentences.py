@@ -7,8 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from skillvault.learning.account.sentences import (
+    answers_sentence,
     claims_sentence,
     deed_sentence,
+    entry_sentence,
     labels_of,
     lesson_sentence,
     outlier_sentence,
@@ -18,9 +20,9 @@ from skillvault.learning.account.sentences import (
     tried_sentence,
 )
 from skillvault.learning.account.tools import Tools
-from skillvault.model.brief import Outlier
+from skillvault.model.brief import Outlier, RefusedAnswers
 from skillvault.model.tries import Advice, Try
-from tests.given import START
+from tests.given import START, outcome, raw
 from tests.rules import EVENING, context
 
 
@@ -136,6 +138,47 @@ def test_a_lead_is_worded_as_one_and_a_rule_is_not() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("value", "others", "said"),
+    [
+        (5, [], "5"),
+        (5, [("success", 1), ("success", 2)], "5 (1 to 2 where it worked)"),
+        (5, [("success", 1)], "5 (1 where it worked)"),
+        (5, [("success", 4), ("success", 6)], "5"),
+        (5, [("success", 4.5)], "5"),
+        (5, [("neutral", 1)], "5"),
+        (5, [("neutral", 5), ("success", 5), ("success", 1)], ""),
+        ("chase", [("success", "retest"), ("success", "range")],
+         "chase (retest or range where it worked)"),
+        ("chase", [("success", name) for name in "abcd"], "chase"),
+        (True, [("success", False)], "true (false where it worked)"),
+    ],
+)  # fmt: skip
+def test_a_value_at_entry_stands_beside_what_others_had_that_ended_otherwise(
+    value: Any, others: Any, said: str
+) -> None:
+    lost = outcome(raw(0, context={"k": value}, result={"status": "failure"}))
+    rest = [
+        outcome(raw(day, context={"k": other}, result={"status": status}))
+        for day, (status, other) in enumerate(others, 1)
+    ]
+    assert entry_sentence(lost, rest) == (said and f"At entry: k {said}.")
+
+
+def test_what_stood_out_at_entry_is_told_first() -> None:
+    lost = outcome(raw(0, context={"a": 1, "b": 9}, result={"status": "failure"}))
+    won = outcome(raw(1, context={"a": 1.1, "b": 1}, result={"status": "success"}))
+    assert entry_sentence(lost, [won]) == "At entry: b 9 (1 where it worked); a 1."
+
+
+def test_an_aside_of_a_long_task_is_left_out_of_what_was_refused() -> None:
+    task = f"How many GiB do the weights (in {'very ' * 12}mixed precision) take?"
+    refused = RefusedAnswers(task=task, answers=(("24", 1),), shown_by=("a",))
+    assert answers_sentence(refused, names_task=True) == (
+        "Refused as the answer to “How many GiB do the weights take?”: 24 (1 run)."
+    )
+
+
 def test_tools_are_told_with_the_counts_of_both_sides() -> None:
     tools = Tools(("recalc.py", "pptx"), ("a", "b", "c"), ("d",), (3, 4))
     assert tools_sentence(tools) == (
@@ -146,7 +189,7 @@ def test_tools_are_told_with_the_counts_of_both_sides() -> None:
 @pytest.mark.parametrize(
     ("by", "failed", "said"),
     [
-        ([("ci", 1)], 1, "the CI before you claim success: the one that failed was claimed as a"),
+        ([("ci", 2)], 2, "the CI before you claim success: 2 of 2 that failed were claimed as"),
         ([("ci", 2), ("person", 1)], 5,
          "the CI or a person before you claim success: 3 of 5 that failed were claimed as succ"),
     ],

@@ -240,6 +240,7 @@ def test_claims_that_were_refused_are_counted_by_who_saw_it() -> None:
         "Have it seen by the CI before you claim success: 2 of 3 that failed were claimed as "
         "successes."
     )
+    assert texts(findings_of(outcomes[1:]), "claimed") == []
 
 
 # ── a judge's conclusions ────────────────────────────────────────────────────────────
@@ -391,7 +392,7 @@ def test_the_greatest_loss_is_told_with_all_that_are_beyond_the_bound() -> None:
     found = findings_of(lost, "warning")
     told = only(found, "extreme")
     assert told.text == (
-        "Lost 30.0 % at most (3 such), on 2026-11-04 after 60 minutes: Buy it at 3."
+        "Lost 30.0 % on 2026-11-04 after 60 minutes, the worst of 3 such: Buy it at 3."
     )
     assert told.supporting == ids([lost[0], lost[1], lost[3]])
 
@@ -400,8 +401,25 @@ def test_the_greatest_gain_is_told_of_a_pattern_with_what_was_known_at_entry() -
     won = [traded(day, CHASE, score, context={"trend": "up"})
            for day, score in enumerate((0.21, 0.5, 0.05))]  # fmt: skip
     found = findings_of(won, "pattern")
-    assert "Gained 50.0 % at most (2 such), on 2026-11-02" in only(found, "extreme").text
+    assert "Gained 50.0 % on 2026-11-02 after 60 minutes, the best of 2 such" in (
+        only(found, "extreme").text
+    )
     assert only(found, "entry").text == "At entry: trend up."
+    assert found.statements[-1].kind == "entry"
+
+
+def test_a_title_may_say_a_lesson_without_why() -> None:
+    lesson = {"when": "the queue grows", "do": "Poll it", "because": "it blocks"}
+    found = findings_of([ended(0, TENANT, lesson=lesson)])
+    assert only(found, "lesson").gist.startswith("When the queue grows, poll it")
+    assert "because" not in only(found, "lesson").gist
+
+
+def test_a_title_may_say_what_worked_instead_and_what_lost_most() -> None:
+    found = findings_of([ended(0, TENANT), ended(1, CHECKED, "success")])
+    assert only(found, "failed").gist == CHECKED
+    lost = findings_of([traded(1, "Buy it at 3.", -0.3)], "warning")
+    assert only(lost, "extreme").gist == "Buy it at 3 → -30.0 %"
 
 
 def test_an_answer_beside_a_score_is_told_after_it() -> None:

@@ -29,7 +29,7 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.index.rows import micros, moment
 from skillvault.vault.index.skills import SkillStatusRow
 from skillvault.vault.index.snapshot import Staged, Topics
-from skillvault.vault.index.uses import DecidedRow, Used, UseRow
+from skillvault.vault.index.uses import DecidedRow, Reached, Used, UseRow
 
 _PAGE = 500  # outcomes that are read at once
 _APPLIED = frozenset({"tool", "explicit", "implicit"})
@@ -130,36 +130,39 @@ class Uses:
     # ── what it changed ──────────────────────────────────────────────────────────────
 
     def _follow_lifts(self, head: Staged) -> None:
-        domains, touched = head.due.keys(LIFT), head.due.keys(COUNT)
-        if not (domains or touched):
-            return
-        uses, begun, merged = head.uses, head.uses.version_starts(), head.uses.merged()
-        for domain in domains:
-            uses.keep_sums(domain, _sums(head, domain, begun, merged))
-        head.due.mark_done(LIFT, domains)
-        self._keep_evidence(head, set(touched), begun, merged)
+        changes, touched = head.due.keys(LIFT), head.due.keys(COUNT)
+        is_summed = _add_up(head, changes)
+        if is_summed or touched:
+            counted = _counted(head, set(touched))
+            self._keep_evidence(head, counted, are_lifts_new=is_summed)
+        head.due.mark_done(LIFT, changes)
         head.due.mark_done(COUNT, touched)
 
     def _keep_evidence(
-        self,
-        head: Staged,
-        touched: set[str],
-        begun: Mapping[str, list[int]],
-        merged: Mapping[str, str],
+        self, head: Staged, counted: Mapping[str, Evidence], *, are_lifts_new: bool
     ) -> None:
-        """Count anew what was touched; the lift of every skill follows from all domains."""
-        sums = head.uses.sums(Sums).values()
-        lifted = estimate.estimate_lifts(sums, _prior(head.policy))
-        known = self.evidence(head) | _counted(head, touched, begun, merged)
+        """Keep what was counted anew; where sums changed, the lift of every skill is another."""
+        if are_lifts_new:
+            before = head.uses.evidence(Evidence)
+            sums = head.uses.sums(Sums).values()
+            lifted = estimate.estimate_lifts(sums, _prior(head.policy))
+        else:
+            found = ((name, head.uses.evidence_of(name, Evidence)) for name in counted)
+            before = {name: one for name, one in found if one}
+            lifted = {
+                (name, place): version.lift
+                for name, one in before.items()
+                for place, version in enumerate((*one.earlier, one))
+                if version.lift
+            }
         kept = {
             skill: effect.with_lifts(
                 one, [lifted.get((skill, i)) for i in range(len(one.earlier) + 1)]
             )
             if one.of_any
             else None
-            for skill, one in known.items()
+            for skill, one in {**before, **counted}.items()
         }
-        before = self.evidence(head)
         head.uses.keep_evidence([(s, one) for s, one in kept.items() if before.get(s) != one])
 
 
@@ -190,14 +193,41 @@ def _trial_start(head: Topics, name: str) -> set[int]:
     return set() if at is None else {micros(at) + 1}
 
 
-def _sums(
-    head: Topics, domain: str, begun: Mapping[str, list[int]], merged: Mapping[str, str]
-) -> object | None:
-    """What a domain's closed decisions come to; None if there are none."""
-    totals = head.uses.totals(domain)
-    if not totals:
+def _add_up(head: Staged, changes: Iterable[str]) -> bool:
+    """Add up the domains of which more decisions are to be counted, or others than before.
+
+    `changes` say in which domain something changed, and when it ended. True if any was added up.
+    """
+    earliest: dict[str, int] = {}
+    for domain, _, ended in (key.rpartition(" ") for key in changes):
+        earliest[domain] = min(int(ended), earliest.get(domain, int(ended)))
+    is_summed = False
+    for domain, at in earliest.items():
+        known = head.uses.reached(domain)
+        until = _reach(head, domain, known if at > known.at else Reached())
+        if until != known or at <= known.at:
+            head.uses.keep_sums(domain, _sums(head, domain, until), until)
+            is_summed = True
+    return is_summed
+
+
+def _reach(head: Topics, domain: str, until: Reached) -> Reached:
+    """The last decision of a domain up to which its sums go, from one on of which it is known."""
+    while further := head.uses.after(domain, until, estimate.more_to_add(until.decisions)):
+        until = further
+    return until
+
+
+def _sums(head: Topics, domain: str, until: Reached) -> object | None:
+    """What a domain's closed decisions up to one come to; None if there are none."""
+    if not until.decisions:
         return None
-    episode_of = _episodes(head.uses.decided(domain), head.policy.evaluate.episode_minutes)
+    totals, exposures = head.uses.totals(domain, until), head.uses.exposures(domain, until)
+    used = {row.skill for row in exposures}
+    merged = head.uses.merged()
+    begun = head.uses.version_starts(used | {_whole(skill, merged) for skill in used})
+    rows = head.uses.decided(domain, until) if exposures else ()
+    episode_of = _episodes(rows, head.policy.evaluate.episode_minutes)
     found = (
         Observation(
             decision=row.outcome,
@@ -210,7 +240,7 @@ def _sums(
             offer=cast("Offer", row.offer),
             episode=episode_of.get(row.outcome, ""),
         )
-        for row in head.uses.exposures(domain)
+        for row in exposures
     )
     return estimate.add_up(found, totals, begun, _prior(head.policy))
 
@@ -248,13 +278,9 @@ def _whole(skill: str, merged: Mapping[str, str]) -> str:
     return skill
 
 
-def _counted(
-    head: Topics,
-    skills: set[str],
-    begun: Mapping[str, list[int]],
-    merged: Mapping[str, str],
-) -> dict[str, Evidence]:
+def _counted(head: Topics, skills: set[str]) -> dict[str, Evidence]:
     """Skill -> its counts; those of what was merged into it among them."""
+    merged = head.uses.merged_with(skills)
     wanted = {_whole(name, merged) for name in skills} | skills
     sources = [name for name in merged if _whole(name, merged) in wanted]
     rows: dict[str, list[UseRow]] = {name: [] for name in wanted}
@@ -265,6 +291,7 @@ def _counted(
             rows[name] += uses
     # A bulk is looked at when all of it is there, not after each of its full commits.
     bulk = head.uses.crowded({row.commit for row in found if row.commit}, BATCH)
+    begun = head.uses.version_starts(wanted)
     return {
         name: _evidence(head, name, some, begun.get(name, ()), bulk=bulk)
         for name, some in rows.items()

@@ -122,7 +122,7 @@ class Queue(Struct, frozen=True, kw_only=True):
     name: str
     when: tuple[When, ...]
     every: Literal["outcome", "fact", "session", "skill", "use", "answer"] | None
-    key: tuple[Literal["id", "domain", "trust"], ...] = ("id",)
+    key: tuple[Literal["id", "domain", "trust", "at"], ...] = ("id",)
     without: Kind | None = None
     rules: int = 1
 

@@ -158,6 +158,23 @@ def test_two_outcomes_of_one_decision_are_one(vault: Vault) -> None:
     assert vault.shelf.uses.evidence(vault.shelf.ready())["guide"].times_applied == 1
 
 
+def test_lifts_are_of_the_decisions_up_to_a_point_whatever_came_last(vault: Vault) -> None:
+    def reached() -> int:
+        return vault.shelf.ready().uses.reached("coding").decisions
+
+    learned(vault, *tried(1, 129, 2, "guide"))
+    assert reached() == 128
+    learned(vault, *tried(130, 1, 2, "guide"))
+    assert reached() == 130
+    learned(vault, ended(0, False, "guide"))
+    assert reached() == 130
+    before = vault.shelf.uses.evidence(vault.shelf.ready())
+    (vault.root / ".git/skillvault/index.db").unlink()
+    fresh = Vault.open(vault.root)
+    assert fresh.shelf.uses.evidence(fresh.shelf.ready()) == before
+    assert before["guide"].times_applied == 131
+
+
 def test_it_comes_back_when_the_evidence_turns(vault: Vault) -> None:
     learned(vault, *HURTS)
     turned = [*tried(100, 60, 100, "guide"), *tried(200, 80, 2)]

@@ -6,7 +6,7 @@ USE = "use"  # outcomes whose use of skills is to be detected
 NAME = "name"  # skills that outcomes may name now, or name in vain
 VERSION = "version"  # skills whose texts a person may have rewritten
 COUNT = "count"  # skills whose uses are to be counted
-LIFT = "lift"  # domains whose sums are to be added up
+LIFT = "lift"  # when in a domain something happened that its sums may hold
 DEPENDS_ON = (
     Queue(
         name=USE,
@@ -39,7 +39,7 @@ DEPENDS_ON = (
     Queue(
         name=LIFT,
         every="outcome",
-        key=("domain",),
+        key=("domain", "at"),
         when=(
             When("outcome"),
             When("outcome", "used"),

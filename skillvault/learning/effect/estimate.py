@@ -36,6 +36,7 @@ _DRIFT = 0.1  # how far the base is expected to move while a skill is applied `l
 _SCORED = 20_000_000  # decisions times skills of which it is asked how far they go together
 _GUESS = 20  # decisions that a first guess of the noise counts like
 _FEWEST = 5  # episodes below which that cannot be told, and uses of a half
+_STEP = 64  # of so many decisions one more is waited for until they are added up again
 _SURE = 2.58  # standard errors from which on a skill's two halves differ
 
 
@@ -53,6 +54,14 @@ class _Entries(NamedTuple):
     column: Places
     applied: Array
     offered: Array
+
+
+def more_to_add(count: int) -> int:
+    """Return after how many more decisions a domain is added up again that has so many.
+
+    The work for one more decision stays the same, and lifts are at most 1/64 behind.
+    """
+    return max(1, count // _STEP)
 
 
 def add_up(

@@ -20,6 +20,11 @@ _Kept = TypeVar("_Kept")
 _CLOSED = "o.trust = 'local' and o.counts"
 _GROUP = "o.action || char(10) || coalesce(o.target, '')"
 _ENCODER = msgspec.msgpack.Encoder()
+_MERGED = (
+    "source_id, target_id from link where type = 'merged' and source_kind = 'skill' "
+    "and exists (select 1 from skill s where s.id = source_id and s.shelf = 'archive')"
+)
+_SUMMED = "o.domain = ? and o.status != 'neutral' and (o.at, o.id) <= (?, ?)"
 
 
 class Used(NamedTuple):
@@ -77,28 +82,36 @@ class UseRow(NamedTuple):
     commit: int | None
 
 
+class Reached(NamedTuple):
+    """How many closed decisions of a domain are added up, and the last of them by time."""
+
+    decisions: int = 0
+    at: int = -(2**63)
+    id: str = ""
+
+
 class Uses(Topic):
     """The uses of one vault."""
 
     # ── uses ─────────────────────────────────────────────────────────────────────────
 
-    def exposures(self, domain: str) -> list[ExposureRow]:
-        """The closed uses of a domain, by time."""
+    def exposures(self, domain: str, until: Reached) -> list[ExposureRow]:
+        """The closed uses of a domain up to a decision, by time."""
         query = (
             f"select u.outcome, u.skill, {_GROUP}, o.status, u.made, u.match, u.confidence, "
             "u.offer from used u join outcome o on o.id = u.outcome "
-            f"where o.domain = ? and o.status != 'neutral' and {_CLOSED} order by o.at, o.id"
+            f"where {_SUMMED} and {_CLOSED} order by o.at, o.id"
         )
-        return [ExposureRow(*row) for row in self._reader.rows(query, [domain])]
+        rows = self._reader.rows(query, [domain, until.at, until.id])
+        return [ExposureRow(*row) for row in rows]
 
-    def totals(self, domain: str) -> dict[str, tuple[int, int]]:
-        """Group -> (closed decisions, those that succeeded) of a domain."""
+    def totals(self, domain: str, until: Reached) -> dict[str, tuple[int, int]]:
+        """Group -> (closed decisions up to one, those that succeeded) of a domain."""
         query = (
             f"select {_GROUP}, count(*), sum(o.status = 'success') from outcome o "
-            f"where o.domain = ? and o.status != 'neutral' and {_CLOSED} "
-            "group by o.action, o.target"
+            f"where {_SUMMED} and {_CLOSED} group by o.action, o.target"
         )
-        rows = self._reader.rows(query, [domain])
+        rows = self._reader.rows(query, [domain, until.at, until.id])
         return {group: (count, successes) for group, count, successes in rows}
 
     def closed_since(self, domain: str | None, at: int) -> int:
@@ -109,14 +122,24 @@ class Uses(Topic):
         )
         return int(self._reader.value(query, [at, domain, domain]))
 
-    def decided(self, domain: str) -> list[DecidedRow]:
-        """When and in which session a domain's closed decisions were made, as far as is known."""
+    def after(self, domain: str, reached: Reached, more: int) -> Reached | None:
+        """So many closed decisions of a domain further on; None if there are fewer."""
+        query = (
+            "select o.at, o.id from outcome o where o.domain = ? and o.status != 'neutral' "
+            f"and (o.at, o.id) > (?, ?) and {_CLOSED} order by o.at, o.id limit 1 offset ?"
+        )
+        rows = self._reader.rows(query, [domain, reached.at, reached.id, more - 1])
+        return next((Reached(reached.decisions + more, at, name) for at, name in rows), None)
+
+    def decided(self, domain: str, until: Reached) -> list[DecidedRow]:
+        """When and in which session a domain's closed decisions up to one were made."""
         query = (
             "select o.id, o.action, o.target, o.at, o.session, d.made, d.batch, o.agent, d.task "
             "from outcome o cross join decided d on d.id = o.id "
-            f"where o.domain = ? and o.status != 'neutral' and {_CLOSED}"
+            f"where {_SUMMED} and {_CLOSED}"
         )
-        return list(map(DecidedRow._make, self._reader.rows(query, [domain])))
+        rows = self._reader.rows(query, [domain, until.at, until.id])
+        return list(map(DecidedRow._make, rows))
 
     def by_skill(self, skills: Iterable[str]) -> Iterator[UseRow]:
         """All closed uses of these skills."""
@@ -158,28 +181,47 @@ class Uses(Topic):
 
     # ── versions ─────────────────────────────────────────────────────────────────────
 
-    def version_starts(self) -> dict[str, list[int]]:
+    def version_starts(self, skills: Iterable[str]) -> dict[str, list[int]]:
         """Skill -> the times from which on it has another text, of those that have any."""
-        return grouped(self._reader.rows("select skill, at from begun order by skill, at"))
+        query = "select skill, at from begun where skill in {} order by skill, at"
+        return grouped(self._reader.rows_in(query, skills))
 
     def merged(self) -> dict[str, str]:
         """Skill in archive/ -> the one that stands for it since they were merged."""
+        return dict(self._reader.rows(f"select {_MERGED} order by id"))
+
+    def merged_with(self, skills: Iterable[str]) -> dict[str, str]:
+        """The same of those alone that these skills stand for, or that stand for these."""
         query = (
-            "select source_id, target_id from link where type = 'merged' and source_kind = 'skill' "
-            "and exists (select 1 from skill s where s.id = source_id and s.shelf = 'archive') "
-            "order by id"
+            "with recursive near (id) as (select value from json_each(?) union "
+            "select l.target_id from near join link l on l.source_id = near.id "
+            "where l.source_kind = 'skill' and l.type = 'merged' union "
+            "select l.source_id from near join link l on l.target_id = near.id "
+            "where l.target_kind = 'skill' and l.type = 'merged') "
+            f"select {_MERGED} and source_id in near order by id"
         )
-        return dict(self._reader.rows(query))
+        names = msgspec.json.encode(sorted(skills)).decode()
+        return dict(self._reader.rows(query, [names]))
 
     # ── what was added up ────────────────────────────────────────────────────────────
 
     def sums(self, kind: type[_Kept]) -> dict[str, _Kept]:
         """Domain -> its sums."""
-        return self._all("sums", kind)
+        return self._kept("select key, value from sums order by key", kind)
+
+    def reached(self, domain: str) -> Reached:
+        """How far a domain's sums go."""
+        query = "select count, at, id from sums where key = ?"
+        return next(map(Reached._make, self._reader.rows(query, [domain])), Reached())
 
     def evidence(self, kind: type[_Kept]) -> dict[str, _Kept]:
         """Skill -> what is known of it."""
-        return self._all("evidence", kind)
+        return self._kept("select key, value from evidence order by key", kind)
+
+    def evidence_of(self, skill: str, kind: type[_Kept]) -> _Kept | None:
+        """What is known of one skill."""
+        found = self._kept("select key, value from evidence where key = ?", kind, skill)
+        return found.get(skill)
 
     @property
     def state(self) -> str | None:
@@ -187,9 +229,9 @@ class Uses(Topic):
         state: str | None = self._reader.value("select value from state where name = 'uses'")
         return state
 
-    def _all(self, table: str, kind: type[_Kept]) -> dict[str, _Kept]:
+    def _kept(self, query: str, kind: type[_Kept], *values: str) -> dict[str, _Kept]:
         decode: Callable[[bytes], _Kept] = msgspec.msgpack.Decoder(kind).decode
-        return self._reader.source.kept(f"select key, value from {table} order by key", decode)
+        return self._reader.source.kept(query, decode, values)
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
 
@@ -200,7 +242,7 @@ class Uses(Topic):
 
     def keep_version_starts(self, starts: Mapping[str, Sequence[int]]) -> None:
         """Keep from when on skills have another text."""
-        known = self.version_starts()
+        known = self.version_starts(starts)
         changed = [skill for skill in starts if list(starts[skill]) != known.get(skill, [])]
         self._reader.change_many("delete from begun where skill = ?", [(one,) for one in changed])
         rows = [(skill, at) for skill in changed for at in starts[skill]]
@@ -209,9 +251,9 @@ class Uses(Topic):
             lambda database, marks: dirty.mark(database, marks, "rewritten", changed)
         )
 
-    def keep_sums(self, domain: str, value: object | None) -> None:
-        """Keep a domain's sums; None: nothing was decided in it."""
-        self._put("sums", domain, value)
+    def keep_sums(self, domain: str, value: object | None, reached: Reached) -> None:
+        """Keep a domain's sums, and how far they go; None: nothing was decided in it."""
+        self._put("sums", domain, value, *reached)
 
     def keep_evidence(self, evidence: Sequence[tuple[str, object | None]]) -> None:
         """Keep what is known of skills; None: nothing."""
@@ -221,9 +263,9 @@ class Uses(Topic):
             query = "insert or replace into state values ('uses', hex(randomblob(8)))"
             self._reader.change_rows(query)
 
-    def _put(self, table: str, key: str, value: object | None) -> None:
+    def _put(self, table: str, key: str, value: object | None, *more: int | str) -> None:
         if value is None:
             self._reader.change_rows(f"delete from {table} where key = ?", [key])
         else:
-            query = f"insert or replace into {table} values (?, ?)"
-            self._reader.change_rows(query, [key, _ENCODER.encode(value)])
+            query = f"insert or replace into {table} values (?, ?{', ?' * len(more)})"
+            self._reader.change_rows(query, [key, _ENCODER.encode(value), *more])

@@ -8,7 +8,7 @@ strategies. The loop made of 1,000 outcomes of `stream` in batches of 50: 1,000 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from stream import START, shifted, stream
 
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning import record
-from skillvault.learning.account.reading import marks_of, read_until
+from skillvault.learning.account.reading import counted, marks_of
 from skillvault.learning.account.statements import digest, findings_of, shown_by
 from skillvault.learning.evaluate import evaluate
 from skillvault.learning.generate import warning_pattern as generate
@@ -32,7 +32,17 @@ from skillvault.model.brief import Account, Draft, Findings
 from skillvault.model.change import Change
 from skillvault.model.intake import outcome_from
 from skillvault.model.policy import Policy
-from skillvault.model.records import Evaluation, Link, Outcome, Record, Skill, SkillKind, Subject
+from skillvault.model.records import (
+    Evaluation,
+    Link,
+    Outcome,
+    Placed,
+    Position,
+    Record,
+    Skill,
+    SkillKind,
+    Subject,
+)
 from skillvault.vault.files import layout
 
 DOMAINS = ("perps", "coding")
@@ -56,7 +66,8 @@ class Known:
         self.kinds = kinds
         self.outcomes: list[Outcome] = []
         self.evaluations: dict[str, Evaluation] = {}
-        self.marks: list[tuple[str, ...]] = []
+        self.position = Position()
+        self.counts: Mapping[str, int] = {}
         self.count = 0  # of the outcomes, how many are read
         self.skills: dict[SkillKind, Skill] = {}
         self.linked: dict[SkillKind, set[str]] = defaultdict(set)
@@ -65,7 +76,9 @@ class Known:
         """One more outcome, the latest."""
         self.outcomes.append(outcome)
         self.evaluations[outcome.id] = evaluation
-        self.marks.append(marks_of(outcome, POLICY))
+        number = len(self.outcomes)
+        latest = Placed(number, outcome.id, True, marks_of(outcome, POLICY))
+        self.position, self.counts = counted(self.position, self.counts, [latest])
 
     @property
     def account(self) -> Account:
@@ -147,7 +160,7 @@ class Loop:
                 changed[subject].add(outcome, evaluation)
         fresh: list[Known] = []
         for known in changed.values():
-            count = read_until(known.marks)
+            count = known.position.until[0]
             if count != known.count:
                 known.count = count
                 fresh.append(known)

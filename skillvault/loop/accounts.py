@@ -6,16 +6,17 @@ strategy). `generate` and `refresh` write the skills.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
 
-from skillvault.learning.account.reading import last_point, marks_of, read_until
+from skillvault.learning.account import COUNTED
+from skillvault.learning.account.reading import counted, last_point, marks_of
 from skillvault.learning.account.rules import action_rules
 from skillvault.learning.account.statements import (
     ACTIONS,
@@ -41,9 +42,9 @@ from skillvault.loop.registry import RECOMPUTING
 from skillvault.model.brief import Account, Findings
 from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
-from skillvault.model.records import Placed, Ref, Skill, SkillKind
+from skillvault.model.records import Placed, Position, Ref, Skill, SkillKind
 from skillvault.vault.index.snapshot import Topics
-from skillvault.vault.index.subjects import SaidRow, Scope, Subjects
+from skillvault.vault.index.subjects import AccountKey, SaidRow, Scope, Subjects
 
 _Rules = tuple[Separation, ...]
 _SCOPES: tuple[tuple[Scope, tuple[SkillKind, ...]], ...] = (
@@ -147,18 +148,17 @@ class Accounts:
         changed = set(self._in.view.due.keys(step))
         accounts: list[tuple[Placed, DueAccount]] = []
         by_domain: dict[str, set[str]] = defaultdict(set)
+        self._count()
         for scope, kinds in _SCOPES:
-            for history in self.histories(sorted(changed), scope):
-                keys = changed.intersection(outcome.id for outcome in history)
-                read = self.read_part(history)
-                # What has no evaluation may have had one, and then it was read.
-                unevaluated = (outcome for outcome in history if not outcome.evaluated)
-                if read and not keys.isdisjoint(o.id for o in chain(read, unevaluated)):
-                    account = self.account(read)
-                    accounts.append((read[0], DueAccount(account, kinds, frozenset(keys))))
-                    if scope == "action" and account.outcomes[0].trust == "local":
-                        self._keep_said(account)
-                        by_domain[account.outcomes[0].domain] |= keys
+            for key, outcomes in self._in.view.subjects.accounts(changed, scope).items():
+                read = self._read(key, outcomes)
+                if not read:
+                    continue
+                account, keys = self.account(read), frozenset(o.id for o in outcomes)
+                accounts.append((read[0], DueAccount(account, kinds, keys)))
+                if scope == "action" and key.trust == "local":
+                    self._keep_said(account)
+                    by_domain[key.domain] |= keys
         accounts.sort(key=lambda pair: (pair[0][:2], pair[1].kinds))
         looked_at = frozenset[str]().union(*(one.keys for _, one in accounts))
         of_domains = [
@@ -180,20 +180,63 @@ class Accounts:
             if history:
                 yield history
 
-    def read_part(self, history: Sequence[Placed]) -> list[Placed]:
-        """Return the evaluated outcomes that an account reads: the latest up to a point."""
-        evaluated = [outcome for outcome in history if outcome.evaluated]
-        new = [outcome.id for outcome in evaluated if outcome.marks is None]
-        outcomes = self._in.view.outcomes.get_many(new)
-        marks = {name: marks_of(outcome, self._in.policy) for name, outcome in outcomes.items()}
+    def _read(self, key: AccountKey, changed: Sequence[Placed] = ()) -> list[Placed]:
+        """Return the evaluated outcomes that an account reads: the latest up to a point.
+
+        None where it is asked after changed ones, of which it reads none.
+        """
+        until = self._position(key).until
+        # What has no evaluation may have had one, and then it was read.
+        near = [outcome for outcome in changed if not outcome.evaluated or outcome[:2] <= until]
+        if changed and not near:
+            return []
+        peers = self._in.policy.evaluate.peers
+        read = self._in.view.subjects.evaluated_until(key, until, peers)
+        is_due = any(not outcome.evaluated or outcome[:2] >= read[0][:2] for outcome in near)
+        return read if read and (is_due or not changed) else []
+
+    def _position(self, key: AccountKey) -> Position:
+        """Return how far an account is counted and read; counted whole where nothing is kept."""
+        if self._in.writes:
+            return self._in.view.subjects.position(key)
+        return self._counted(key, Position())[0]
+
+    def _count(self) -> None:
+        """Count on the accounts of which an outcome came, and anew those where another changed."""
+        if not (writes := self._in.writes):
+            return
+        due = self._in.view.due
+        changed = due.keys(COUNTED.name)
+        for scope, _ in _SCOPES:
+            for key, outcomes in writes.accounts(changed, scope).items():
+                position = writes.position(key)
+                before = (outcome for outcome in outcomes if outcome[:2] <= position.last)
+                # What was counted and is as it was has its marks.
+                if not all(outcome.evaluated and outcome.marks is not None for outcome in before):
+                    position = Position()
+                now, counts = self._counted(key, position)
+                writes.keep_position(key, now, counts, anew=not position.outcomes)
+        due.mark_done(COUNTED.name, changed)
+
+    def _counted(self, key: AccountKey, position: Position) -> tuple[Position, Mapping[str, int]]:
+        """Return how far an account is counted and read by now, and the counts of its new marks."""
+        subjects = self._in.view.subjects
+        outcomes = self._marked(subjects.evaluated_after(key, position.last))
+        marks = {mark for outcome in outcomes for mark in outcome.marks or ()}
+        counts = subjects.mark_counts(key, marks) if position.outcomes else {}
+        return counted(position, counts, outcomes)
+
+    def _marked(self, outcomes: Sequence[Placed]) -> list[Placed]:
+        """Return these outcomes, each with its marks."""
+        new = [outcome.id for outcome in outcomes if outcome.marks is None]
+        records = self._in.view.outcomes.get_many(new)
+        marks = {name: marks_of(outcome, self._in.policy) for name, outcome in records.items()}
         if marks and self._in.writes:
             self._in.writes.keep_marks(marks)
-        marked = [
+        return [
             outcome if outcome.marks is not None else outcome._replace(marks=marks.get(outcome.id))
-            for outcome in evaluated
+            for outcome in outcomes
         ]
-        until = read_until(outcome.marks or () for outcome in marked)
-        return marked[max(0, until - self._in.policy.evaluate.peers) : until]
 
     # ── what they say ────────────────────────────────────────────────────────────────
 
@@ -226,8 +269,8 @@ class Accounts:
         """Yield the accounts that these outcomes are part of, but for those of domains."""
         ids = sorted(outcomes)
         for scope, kinds in _SCOPES:
-            for history in self.histories(ids, scope):
-                if read := self.read_part(history):
+            for key in self._in.view.subjects.accounts(ids, scope):
+                if read := self._read(key):
                     yield DueAccount(self.account(read), kinds, frozenset())
 
     def of_kinds(self, account: DueAccount) -> Iterator[tuple[Findings, Present]]:
@@ -264,8 +307,8 @@ class Accounts:
         firsts, shared = self.agreeing(domain)
         read = [
             placed
-            for history in self.histories(firsts, "action")
-            for placed in self._saying(self.read_part(history), shared)
+            for key in self._in.view.subjects.accounts(firsts, "action")
+            for placed in self._saying(self._read(key), shared)
         ]
         if not read:
             return None
@@ -289,8 +332,8 @@ class Accounts:
 
     def strategy(self, domain: str) -> DueAccount | None:
         """Return the account of the actions with a rule or lead, as their guides read them."""
-        histories = self.histories(self.ruled(domain), "action")
-        read = sorted(placed for history in histories for placed in self.read_part(history))
+        keys = self._in.view.subjects.accounts(self.ruled(domain), "action")
+        read = sorted(placed for key in keys for placed in self._read(key))
         return DueAccount(self.account(read), ("strategy",), frozenset()) if read else None
 
     # ── what skills there are ────────────────────────────────────────────────────────

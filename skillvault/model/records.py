@@ -251,6 +251,17 @@ class Placed(NamedTuple):
     marks: tuple[str, ...] | None = None
 
 
+class Position(NamedTuple):
+    """How many outcomes of an account were counted, the last of them, and the last that is read.
+
+    Both are (when it happened, its id).
+    """
+
+    outcomes: int = 0
+    last: tuple[int, str] = (-(2**63), "")
+    until: tuple[int, str] = (-(2**63), "")
+
+
 OFFLINE = "offline"  # the judge without a model: its insight only says deed and result again
 
 

@@ -1,6 +1,6 @@
 """account: what is known of an action or a subject, computed from its records when it is due."""
 
-from skillvault.model.due import InDomain, LinkedFrom, Reached, Same, Through, When
+from skillvault.model.due import InDomain, LinkedFrom, Queue, Reached, Same, Through, When
 
 # The outcomes of the skills that a thing stands behind, of whatever action.
 _BESIDE = (Reached("skill"), LinkedFrom("evaluation"))
@@ -15,6 +15,8 @@ CHANGES = (
     When("outcome", "went", along=(Same("clock"),)),  # what had expired may not have
     When("recommendation", along=(Same("decision"),)),
 )
+# The queue of outcomes by which it is counted how far their accounts are read.
+COUNTED = Queue(name="account", every="outcome", when=CHANGES)
 # What was not made, as it says the same as a rejected skill.
 READMITTED = When("skill", "readmitted", along=(InDomain("outcome"),))
 # After these, too, a skill of an account may be another.

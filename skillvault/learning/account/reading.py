@@ -5,7 +5,7 @@ on the outcomes in the order of time alone, never on how they arrived.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 
 from skillvault.learning.account.significance import beyond
@@ -13,7 +13,7 @@ from skillvault.learning.tries.answers import answer_of
 from skillvault.learning.tries.causes import signature
 from skillvault.model.policy import Policy
 from skillvault.model.reading import how
-from skillvault.model.records import Outcome
+from skillvault.model.records import Outcome, Placed, Position
 
 _QUARTER = 1.25
 _BEYOND = frozenset({"loss", "gain"})  # counted by themselves: none waits long
@@ -49,22 +49,20 @@ def marks_of(outcome: Outcome, policy: Policy) -> tuple[str, ...]:
     return tuple(marks)
 
 
-def read_until(marks: Iterable[Collection[str]]) -> int:
-    """Return how many outcomes of an account are read, of these marks in the order of time."""
-    until = count = 0
-    seen: set[str] = set()
-    counts: Counter[str] = Counter()
-    upcoming = points()
-    point = next(upcoming)
-    for count, of in enumerate(marks, 1):
-        beyond_bound = _BEYOND.intersection(of)
-        counts.update(beyond_bound)
-        if count == point:
-            point = next(upcoming)
-            until = count
-        elif not seen.issuperset(of) or any(
-            last_point(counts[mark]) == counts[mark] for mark in beyond_bound
-        ):
-            until = count
-        seen.update(of)
-    return until
+def counted(
+    position: Position, counts: Mapping[str, int], outcomes: Iterable[Placed]
+) -> tuple[Position, Counter[str]]:
+    """Return the position once these are counted, too, in the order of time, and the new counts.
+
+    `counts` says how many outcomes before them had each of their marks.
+    """
+    number, last, until = position
+    new = Counter(counts)
+    for number, outcome in enumerate(outcomes, position.outcomes + 1):
+        marks, last = set(outcome.marks or ()), (outcome.at, outcome.id)
+        new.update(marks)
+        beyond_bounds = (new[mark] for mark in _BEYOND.intersection(marks))
+        is_new = any(new[mark] == 1 for mark in marks)
+        if is_new or any(last_point(count) == count for count in (number, *beyond_bounds)):
+            until = last
+    return Position(number, last, until), new

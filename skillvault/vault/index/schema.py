@@ -61,6 +61,12 @@ _EVALUATION = (
     "select path, type, value from file "
     "where ref_id = ? and ref_kind = 'evaluation' and type = 'Evaluation'"
 )
+# Of which an outcome was counted that is another now.
+_COUNT_ANEW = (
+    "update account set outcomes = 0 where n in (select a.n from outcome o join account a "
+    "on a.domain = o.domain and a.action = o.action and a.trust = o.trust "
+    "where o.n = ? and (a.scope = 'action' or a.target is o.target) and o.at <= a.at)"
+)
 # An evaluation has the id of its outcome.
 _SAID = ("saying", "saying_key")
 
@@ -157,6 +163,7 @@ def _set(
     moved = [n for path, n in old.items() if path not in same]
     dirty.mark_files(database, marks, numbers, moved, going=True)
     rows = [(n,) for n in old.values()]
+    database.executemany(_COUNT_ANEW, rows)
     for table in ("file", "own", *TYPED):
         database.executemany(f"delete from {table} where n = ?", rows)
     if links:
@@ -167,6 +174,8 @@ def _set(
     _unuse(database, outcomes, marks)
     database.executemany("delete from mark where outcome = ?", [(bound(i),) for i in outcomes])
     evaluations = [ref.id for ref in refs.values() if ref.kind == "evaluation"]
+    gone = [ref.id for path, ref in refs.items() if ref.kind == "evaluation" and not files[path]]
+    database.executemany("delete from mark where outcome = ?", [(bound(i),) for i in gone])
     _unsay(database, [bound(i) for i in dict.fromkeys((*outcomes, *evaluations))])
     new = insert(database, {path: found for path, found in files.items() if found})
     coming = {row: n for row, n in _link_rows(database, new).items() if row not in links}
@@ -179,7 +188,7 @@ def _set(
     _note_gone(database, {*refs.values(), *changed}, marks)
     if layout.MARK in files:
         # Which outcomes count is the policy's to say.
-        for table in ("mark", "said_key", "rule", *_SAID):
+        for table in ("mark", "account", "account_mark", "said_key", "rule", *_SAID):
             database.execute(f"delete from {table}")
         dirty.mark_everything(database, marks)
     return new

@@ -16,6 +16,12 @@ create table evaluation (
     was_good integer, was_right integer);
 create index evaluation_judge on evaluation (judge, version, model, was_good, was_right, id);
 create table mark (outcome text primary key, marks text) without rowid;
+create table account (
+    n integer primary key, scope text, domain text, action text, trust text, target text,
+    outcomes integer, at integer, id text, until_at integer, until_id text);
+create index account_key on account (domain, action, trust, scope, target);
+create table account_mark (
+    account integer, mark text, count integer, primary key (account, mark)) without rowid;
 create table rule (
     domain text, action text, digest text, rules blob, primary key (domain, action)) without rowid;
 create table said_key (

@@ -3,10 +3,10 @@
 Texts in, texts out: what they mean is `learning.account`'s to say.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
-from skillvault.model.records import Placed, Subject
+from skillvault.model.records import Placed, Position, Subject
 from skillvault.vault.index.outcomes import HAS_EVALUATION
 from skillvault.vault.index.reader import Topic
 
@@ -20,6 +20,25 @@ _ALIKE: Mapping[Scope, str] = {
         "o.domain = s.domain and o.action = s.action and o.target is s.target and o.trust = s.trust"
     ),
 }
+_TARGET: Mapping[Scope, str] = {"action": "? is null", "subject": "o.target is ?"}
+_EVALUATED = {
+    scope: (
+        "select o.at, o.id, true, m.marks from outcome o left join mark m on m.outcome = o.id "
+        f"where o.domain = ? and o.action = ? and o.trust = ? and {target} and {HAS_EVALUATION}"
+    )
+    for scope, target in _TARGET.items()
+}
+_ACCOUNT = "scope = ? and domain = ? and action = ? and trust = ? and target is ?"
+
+
+class AccountKey(NamedTuple):
+    """The outcomes of a trust on an action, or on one target of it."""
+
+    scope: Scope
+    domain: str
+    action: str
+    trust: str
+    target: str | None = None
 
 
 class SaidRow(NamedTuple):
@@ -49,11 +68,53 @@ class Subjects(Topic):
             "where s.id = ? order by o.at, o.id"
         )
         rows = self._reader.rows(query, [outcome_id])
-        history = (
-            Placed(at, name, bool(evaluated), None if marks is None else _split(marks))
-            for at, name, evaluated, marks in rows
+        return list({row[1]: _placed(row) for row in rows}.values())
+
+    def accounts(self, outcomes: Iterable[str], scope: Scope) -> dict[AccountKey, list[Placed]]:
+        """The accounts that these outcomes are of, with those of them that each has."""
+        query = (
+            f"select o.domain, o.action, o.trust, {'o.target' if scope == 'subject' else 'null'}, "
+            f"o.at, o.id, {HAS_EVALUATION}, m.marks from outcome o "
+            "left join mark m on m.outcome = o.id where o.id in {}"
         )
-        return list({placed.id: placed for placed in history}.values())
+        found: dict[AccountKey, list[Placed]] = {}
+        for domain, action, trust, target, *placed in self._reader.rows_in(query, outcomes):
+            account = AccountKey(scope, domain, action, trust, target)
+            found.setdefault(account, []).append(_placed(placed))
+        return found
+
+    def position(self, account: AccountKey) -> Position:
+        """How far an account was counted."""
+        query = f"select outcomes, at, id, until_at, until_id from account where {_ACCOUNT}"
+        for outcomes, at, name, until_at, until in self._reader.rows(query, account):
+            if outcomes:
+                return Position(outcomes, (at, name), (until_at, until))
+        return Position()
+
+    def mark_counts(self, account: AccountKey, marks: Collection[str]) -> dict[str, int]:
+        """How many outcomes of those counted had each of these marks."""
+        query = (
+            "select m.mark, m.count from account_mark m "
+            f"where m.account = (select n from account where {_ACCOUNT}) and m.mark in {{}}"
+        )
+        return dict(self._reader.rows_in(query, marks, before=account))
+
+    def evaluated_after(self, account: AccountKey, last: tuple[int, str]) -> list[Placed]:
+        """The evaluated outcomes of an account after one of them, oldest first."""
+        query = f"{_EVALUATED[account.scope]} and (o.at, o.id) > (?, ?) order by o.at, o.id"
+        rows = self._reader.rows(query, [*account[1:], *last])
+        return list({row[1]: _placed(row) for row in rows}.values())
+
+    def evaluated_until(
+        self, account: AccountKey, until: tuple[int, str], most: int
+    ) -> list[Placed]:
+        """The latest evaluated outcomes of an account up to one of them, oldest first."""
+        query = (
+            f"{_EVALUATED[account.scope]} and (o.at, o.id) <= (?, ?) "
+            "order by o.at desc, o.id desc limit ?"
+        )
+        rows = self._reader.rows(query, [*account[1:], *until, most])
+        return list({row[1]: _placed(row) for row in reversed(rows)}.values())
 
     def said(self, domain: str) -> list[SaidRow]:
         """Return what the actions of a domain say, by name."""
@@ -84,6 +145,30 @@ class Subjects(Topic):
         rows = [(name, _BETWEEN.join(of)) for name, of in marks.items()]
         self._reader.change_many("insert or replace into mark values (?, ?)", rows)
 
+    def keep_position(
+        self, account: AccountKey, position: Position, counts: Mapping[str, int], *, anew: bool
+    ) -> None:
+        """Keep how far an account was counted, and the counts of marks that are others now.
+
+        `anew`: it was counted from the first outcome on.
+        """
+        change = self._reader.change_rows
+        if anew:
+            which = f"select n from account where {_ACCOUNT}"
+            change(f"delete from account_mark where account in ({which})", account)
+            change(f"delete from account where {_ACCOUNT}", account)
+            query = (
+                "insert into account (scope, domain, action, trust, target) values (?, ?, ?, ?, ?)"
+            )
+            change(query, account)
+        query = (
+            "update account set outcomes = ?, at = ?, id = ?, until_at = ?, until_id = ? "
+            f"where {_ACCOUNT}"
+        )
+        change(query, [position.outcomes, *position.last, *position.until, *account])
+        query = f"insert or replace into account_mark select n, ?, ? from account where {_ACCOUNT}"
+        self._reader.change_many(query, [(*pair, *account) for pair in counts.items()])
+
     def keep_said(self, domain: str, row: SaidRow) -> None:
         """Keep what an action of a domain says."""
         values = (domain, row.action, row.first, _BETWEEN.join(row.keys), row.tries, row.rules)
@@ -94,6 +179,11 @@ class Subjects(Topic):
         """Keep the rules of an action, with the digest of what they were computed from."""
         query = "insert or replace into rule values (?, ?, ?, ?)"
         self._reader.change_rows(query, [domain, action, *rules])
+
+
+def _placed(row: Sequence[Any]) -> Placed:
+    at, name, evaluated, marks = row
+    return Placed(at, name, bool(evaluated), None if marks is None else _split(marks))
 
 
 def _split(marks: str) -> tuple[str, ...]:

@@ -1,14 +1,15 @@
 """reading points: how far an account is read, by what is new and how much there is."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.account.reading import last_point, marks_of, points, read_until
+from skillvault.learning.account.reading import counted, last_point, marks_of, points
 from skillvault.model.policy import GeneratePolicy, Policy
+from skillvault.model.records import Placed, Position
 from tests.given import outcome, raw, trade
 
 SAME = ("error x",)
@@ -16,6 +17,15 @@ SAME = ("error x",)
 
 def _read(*marks: Sequence[str]) -> int:
     return read_until(marks)
+
+
+def read_until(marks: Iterable[Sequence[str]]) -> int:
+    """How many of these outcomes are read."""
+    return max(0, counted(Position(), {}, placed(marks))[0].until[0])
+
+
+def placed(marks: Iterable[Sequence[str]], first: int = 1) -> list[Placed]:
+    return [Placed(n, f"{n}", True, tuple(of)) for n, of in enumerate(marks, first)]
 
 
 def test_points_grow_by_a_quarter() -> None:
@@ -81,6 +91,13 @@ def test_what_was_read_stays_read(marks: list[list[str]]) -> None:
     read = [read_until(marks[:count]) for count in range(len(marks) + 1)]
     assert read == sorted(read)
     assert all(last_point(count) <= until <= count for count, until in enumerate(read))
+
+
+@given(MARKS, st.integers(0, 60))
+def test_it_is_counted_on_as_it_is_counted_whole(marks: list[list[str]], cut: int) -> None:
+    position, counts = counted(Position(), {}, placed(marks[:cut]))
+    after = counted(position, counts, placed(marks[cut:], len(marks[:cut]) + 1))
+    assert after == counted(Position(), {}, placed(marks))
 
 
 @given(MARKS)

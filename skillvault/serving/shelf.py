@@ -66,7 +66,7 @@ _Answer = TypeVar("_Answer")
 _TASKS = 200  # skills of which is asked how well they answer a task
 _SHOWN = 200  # characters of a text that was found
 _PAGE = 500  # skills of which is asked at once by which tasks they are found
-_LATEST = 50  # different tasks of a skill by which it is found
+_LATEST = 100  # outcomes by whose tasks a skill is found
 _LIFT_DIGITS = 9  # of a lift that order skills
 
 
@@ -441,14 +441,15 @@ def _tasks(head: Staged, skills: list[str]) -> Iterator[tuple[str, str]]:
     # A strategy rests on all of its domain, so that any task there would find it.
     kinds = {name: skill.kind for name in skills if (skill := head.skills.get(name))}
     skills = [name for name in skills if kinds.get(name) != "strategy"]
-    made, users = head.skills.outcome_ids_behind(skills), head.tasks.users(skills)
-    behind = {name: {*made[name], *users.get(name, ())} for name in skills}
-    asked = head.tasks.of_outcomes(sorted(set().union(*behind.values())))
-    for name, outcomes in behind.items():
-        known = outcomes & asked.keys()
-        latest = sorted(known, key=lambda id_: (asked[id_][0], id_), reverse=True)
+    for name in skills:
+        made, users = (
+            head.skills.latest_behind(name, _LATEST),
+            head.tasks.latest_users(name, _LATEST),
+        )
+        asked = head.tasks.of_outcomes(sorted(made | users, reverse=True)[:_LATEST])
+        latest = sorted(asked, key=lambda id_: (asked[id_][0], id_), reverse=True)
         tasks = dict.fromkeys(" ".join(asked[id_][1].split()) for id_ in latest)
-        yield name, "\n".join(list(tasks)[:_LATEST])
+        yield name, "\n".join(tasks)
 
 
 def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:

@@ -268,10 +268,13 @@ class Tasks(Topic):
         tasks |= Recommendations(self._reader).asked(silent)
         return {name: (times[name], task) for name, task in tasks.items()}
 
-    def users(self, skills: Iterable[str]) -> dict[str, list[str]]:
-        """Skill -> the outcomes that applied it."""
-        query = f"select u.skill, u.outcome from used u where {_APPLIED} and u.skill in {{}}"
-        return grouped(self._reader.rows_in(query, skills))
+    def latest_users(self, skill: str, most: int) -> set[str]:
+        """The ids of the latest outcomes that applied a skill, so many at most."""
+        query = (
+            f"select u.outcome from used u where {_APPLIED} and u.skill = ? "
+            f"order by u.outcome desc limit {most:d}"
+        )
+        return {outcome for (outcome,) in self._reader.rows(query, [skill])}
 
     def keep(self, tasks: Mapping[str, str]) -> None:
         """Let skills be found by these tasks, in place of those before; "" for none."""

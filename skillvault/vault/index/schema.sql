@@ -91,7 +91,7 @@ create table link (
 create index link_file on link (file);
 create index link_id on link (id);
 create index link_source on link (source_id, source_kind, id);
-create index link_target on link (target_id, target_kind, id);
+create index link_target on link (target_id, target_kind, source_kind, source_id);
 create index link_against on link (target_id) where type = 'contradicted';
 create index link_promoted on link (target_id, source_id) where type = 'promoted';
 create table commits (

@@ -14,6 +14,7 @@ from skillvault.model.written import sections_of
 
 def step(run: Run) -> Iterator[Change]:
     """One commit a skill."""
+    run.flush()  # a look at a skill is a commit that brought its decisions
     run.shelf.follow(run.store.staged)
     yield from list(due(run))
 

@@ -4,11 +4,9 @@ Computed from HEAD and kept in the index, which can be deleted at
 any time; only what changed is looked at again.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import groupby
-from operator import itemgetter
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from msgspec.structs import replace
 
@@ -29,10 +27,17 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.index.rows import micros, moment
 from skillvault.vault.index.skills import SkillStatusRow
 from skillvault.vault.index.snapshot import Staged, Topics
-from skillvault.vault.index.uses import DecidedRow, Reached, Used, UseRow
+from skillvault.vault.index.uses import DecidedRow, Reached, Used
 
 _PAGE = 500  # outcomes that are read at once
 _APPLIED = frozenset({"tool", "explicit", "implicit"})
+
+
+class Counted(NamedTuple):
+    """A skill's counts, and the last outcome among them; "" if they are always counted anew."""
+
+    evidence: Evidence
+    last: str
 
 
 class Uses:
@@ -133,13 +138,12 @@ class Uses:
         changes, touched = head.due.keys(LIFT), head.due.keys(COUNT)
         is_summed = _add_up(head, changes)
         if is_summed or touched:
-            counted = _counted(head, set(touched))
-            self._keep_evidence(head, counted, are_lifts_new=is_summed)
+            self._keep_evidence(head, _counted(head, set(touched)), are_lifts_new=is_summed)
         head.due.mark_done(LIFT, changes)
         head.due.mark_done(COUNT, touched)
 
     def _keep_evidence(
-        self, head: Staged, counted: Mapping[str, Evidence], *, are_lifts_new: bool
+        self, head: Staged, counted: Mapping[str, Counted], *, are_lifts_new: bool
     ) -> None:
         """Keep what was counted anew; where sums changed, the lift of every skill is another."""
         if are_lifts_new:
@@ -161,9 +165,10 @@ class Uses:
             )
             if one.of_any
             else None
-            for skill, one in {**before, **counted}.items()
+            for skill, one in {**before, **{n: one.evidence for n, one in counted.items()}}.items()
         }
-        head.uses.keep_evidence([(s, one) for s, one in kept.items() if before.get(s) != one])
+        changed = [(s, one) for s, one in kept.items() if s in counted or before.get(s) != one]
+        head.uses.keep_evidence(changed, {name: one.last for name, one in counted.items()})
 
 
 def _used(
@@ -278,36 +283,52 @@ def _whole(skill: str, merged: Mapping[str, str]) -> str:
     return skill
 
 
-def _counted(head: Topics, skills: set[str]) -> dict[str, Evidence]:
+def _counted(head: Topics, skills: set[str]) -> dict[str, Counted]:
     """Skill -> its counts; those of what was merged into it among them."""
     merged = head.uses.merged_with(skills)
     wanted = {_whole(name, merged) for name in skills} | skills
-    sources = [name for name in merged if _whole(name, merged) in wanted]
-    rows: dict[str, list[UseRow]] = {name: [] for name in wanted}
-    found = sorted(head.uses.by_skill({*wanted, *sources}), key=itemgetter(0))
-    for skill, some in groupby(found, key=itemgetter(0)):
-        uses = list(some)
-        for name in {skill, _whole(skill, merged)} & wanted:
-            rows[name] += uses
-    # A bulk is looked at when all of it is there, not after each of its full commits.
-    bulk = head.uses.crowded({row.commit for row in found if row.commit}, BATCH)
-    begun = head.uses.version_starts(wanted)
+    sources = {name: [one for one in merged if _whole(one, merged) == name] for name in wanted}
     return {
-        name: _evidence(head, name, some, begun.get(name, ()), bulk=bulk)
-        for name, some in rows.items()
+        name: (None if others else _counted_on(head, name)) or _counted_anew(head, name, others)
+        for name, others in sources.items()
     }
 
 
-def _evidence(
-    head: Topics,
-    name: str,
-    rows: Iterable[UseRow],
-    starts: Sequence[int],
-    *,
-    bulk: Collection[int],
-) -> Evidence:
-    """A skill's counts; `bulk` are the commits that more of the same bulk follow."""
-    decisions = [
+def _counted_on(head: Topics, name: str) -> Counted | None:
+    """A skill's counts with the decisions after the last counted; None if they cannot be added."""
+    last = head.uses.last_counted(name)
+    before = head.uses.evidence_of(name, Evidence) if last else None
+    if before is None:
+        return None
+    starts = head.uses.version_starts([name]).get(name, [])
+    decisions = _decisions(head, [name], last)
+    trial = _is_tried(head, name, starts)
+    found = effect.evidence_with_later(before, decisions, starts, trial=trial)
+    return Counted(found, max([last, *(one.outcome for one in decisions)])) if found else None
+
+
+def _counted_anew(head: Topics, name: str, merged: Sequence[str]) -> Counted:
+    """A skill's counts of all its decisions, and of those of what was merged into it."""
+    starts = head.uses.version_starts([name]).get(name, [])
+    decisions = _decisions(head, [name, *merged])
+    trial = _is_tried(head, name, starts)
+    found = effect.evidence_by_version(decisions, starts, trial=trial)
+    last = "" if merged else max((one.outcome for one in decisions), default="")
+    return Counted(found, last)
+
+
+def _is_tried(head: Topics, name: str, starts: Sequence[int]) -> bool:
+    return bool(starts) and starts[-1] in _trial_start(head, name)
+
+
+def _decisions(
+    head: Topics, skills: Iterable[str], after: str = ""
+) -> list["effect.ClosedDecision"]:
+    """The closed decisions that had to do with these skills, by outcomes after one."""
+    rows = head.uses.by_skill(skills, after)
+    # A bulk is looked at when all of it is there, not after each of its full commits.
+    bulk = head.uses.crowded({row.commit for row in rows if row.commit}, BATCH)
+    return [
         effect.ClosedDecision(
             outcome=row.outcome,
             at=moment(row.at),
@@ -320,8 +341,6 @@ def _evidence(
         )
         for row in rows
     ]
-    trial = bool(starts) and starts[-1] in _trial_start(head, name)
-    return effect.evidence_by_version(decisions, starts, trial=trial)
 
 
 def assessed(view: Topics, row: SkillStatusRow, evidence: Evidence, clock: datetime) -> Assessed:

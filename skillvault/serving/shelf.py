@@ -19,7 +19,7 @@ from skillvault.learning.assess import STEP as ASSESS
 from skillvault.learning.assess import Assessed
 from skillvault.learning.effect import detect
 from skillvault.learning.effect import verdict as effect
-from skillvault.learning.effect.verdict import Evidence, capped, expected_lift
+from skillvault.learning.effect.verdict import NO_EVIDENCE, Evidence, capped, expected_lift
 from skillvault.learning.recommend import TASK, recommend, shelf
 from skillvault.learning.recommend.recommend import Candidate, Query, Selection
 from skillvault.learning.recommend.relevance import Match
@@ -342,7 +342,7 @@ class Shelf:
         for name in names:
             found = head.skills.find(name)
             if found is None and (other := head.layers.of_name(name)) is not None:
-                evidence = self.uses.evidence(head).get(name, recommend.NO_EVIDENCE)
+                evidence = self.uses.evidence(head).get(name, NO_EVIDENCE)
                 status = _earned(name, other.skill.status, evidence, rules_of(head.policy))
                 found = msgspec.structs.replace(other.skill, status=status)
             if found is not None:
@@ -561,7 +561,7 @@ def _rows(
         if name in seen:
             continue
         seen.add(name)
-        evidence = known.get(name, recommend.NO_EVIDENCE)
+        evidence = known.get(name, NO_EVIDENCE)
         earned = status if layer == "vault" else _earned(name, status, evidence, rules)
         # One that hurts is left out with its numbers, not for its status.
         now = status if earned == "retired" else earned
@@ -572,7 +572,7 @@ def _rows(
 
 def _assessed(head: Topics, skill: Skill, known: Mapping[str, Evidence], now: datetime) -> Assessed:
     """A skill as `assess` sees it; one of another layer has earned its status already."""
-    evidence = known.get(skill.name, recommend.NO_EVIDENCE)
+    evidence = known.get(skill.name, NO_EVIDENCE)
     other = SkillStatusRow(skill.name, "skills", skill.status, skill.domain)
     (*_, row) = [other, *head.skills.statuses([skill.name])]
     at = clock(head, skill.domain, now, rules_of(head.policy)) or now
@@ -607,7 +607,7 @@ def _earned(name: str, status: str, evidence: Evidence, rules: Rules) -> str:
     """The status of a skill of another layer: no commit of ours can say it, so it is computed."""
     if name in rules.policy.shelf.pinned:
         return "pinned"
-    if evidence is recommend.NO_EVIDENCE or status not in ("testing", "proven"):
+    if evidence is NO_EVIDENCE or status not in ("testing", "proven"):
         return status
     return effect.next_status(status, evidence, rules).status
 

@@ -1,5 +1,6 @@
 """assess end to end: what a skill's use showed becomes its status, one commit each."""
 
+import os
 from datetime import datetime, timedelta
 
 import pytest
@@ -173,6 +174,23 @@ def test_lifts_are_of_the_decisions_up_to_a_point_whatever_came_last(vault: Vaul
     fresh = Vault.open(vault.root)
     assert fresh.shelf.uses.evidence(fresh.shelf.ready()) == before
     assert before["guide"].times_applied == 131
+
+
+@pytest.mark.parametrize("late", [[], [2, 3], [7]])
+def test_uses_are_counted_on_as_they_are_counted_anew(vault: Vault, late: list[int]) -> None:
+    first = [number for number in range(8) if number not in late]
+    for number in [*first, *late]:
+        for name, data in (*receipts(number, 1), ended(number, number % 3 != 0, "guide")):
+            place = vault.root / "inbox" / name
+            place.write_bytes(data)
+            os.utime(place, (1, 1))  # nobody is writing it any more
+        vault.run(now=NOW)
+    known = vault.shelf.uses.evidence(vault.shelf.ready())
+    (vault.root / ".git/skillvault/index.db").unlink()
+    fresh = Vault.open(vault.root)
+    assert fresh.shelf.uses.evidence(fresh.shelf.ready()) == known
+    assert known["guide"].times_applied == 8
+    assert known["guide"].looks == 8
 
 
 def test_it_comes_back_when_the_evidence_turns(vault: Vault) -> None:

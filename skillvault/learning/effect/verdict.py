@@ -1,7 +1,6 @@
 """How the decisions that applied a skill ended: counts, averages, bounds, lift; what follows.
 
-Computed from all uses each time, nothing is kept; every decision counts once, whatever the
-order in which it became known.
+Every decision counts once, whatever the order in which it became known.
 """
 
 import math
@@ -45,7 +44,7 @@ Z = 1.645  # one-sided 95 %
 _EVEN = 0.5  # P(lift > 0) of what may as well help as hurt
 
 
-class Use(Struct, frozen=True, order=True):
+class Use(Struct, frozen=True):
     """One closed decision that applied a skill."""
 
     at: datetime
@@ -75,7 +74,8 @@ class Evidence(Struct, frozen=True):
 
     The counts are those of its text as it stands; `earlier` are those of the texts before a
     person rewrote it, the oldest first. `shown` and `held_out` are closed decisions. `looks` is how
-    often it may have been judged: the commits that brought these decisions, a bulk being one.
+    often it may have been judged: the commits that brought these decisions, a bulk being one;
+    `last_look` is the last of them.
     `trial`: it was retired, and these are the decisions since it is tried again.
     """
 
@@ -90,6 +90,7 @@ class Evidence(Struct, frozen=True):
     shown: int = 0
     held_out: int = 0
     looks: int = 1
+    last_look: int = 0
     lift: Lift | None = None
     earlier: tuple["Evidence", ...] = ()
     trial: bool = False
@@ -118,6 +119,9 @@ class Evidence(Struct, frozen=True):
         return wilson_lower(self.success_count, self.times_applied)
 
 
+NO_EVIDENCE = Evidence()
+
+
 class NextStatus(Struct, frozen=True):
     """The status that a skill's evidence gives it, and why in words."""
 
@@ -125,24 +129,30 @@ class NextStatus(Struct, frozen=True):
     reason: str
 
 
-def count_uses(uses: Iterable[Use]) -> Evidence:
-    """The evidence of all uses; a neutral one counts as an application and as nothing else."""
-    ordered = sorted({use.outcome: use for use in uses}.values())
+def count_uses(uses: Iterable[Use], before: Evidence = NO_EVIDENCE) -> Evidence:
+    """The evidence of all uses; a neutral one counts as an application and as nothing else.
+
+    `before` is that of earlier uses.
+    """
+    unique = {use.outcome: use for use in uses}
+    ordered = [unique[name] for name in sorted(unique)]
     statuses = [use.status for use in ordered]
-    streak, average = 0, None
+    streak, average = before.consecutive_failures, before.ema
     for status in statuses:
         if status != "neutral":
             streak = 0 if status == "success" else streak + 1
             average = ema(average, status == "success")
-    successes = statuses.count("success")
-    return Evidence(
-        times_applied=len(ordered),
+    successes = before.success_count + statuses.count("success")
+    times = before.times_applied + len(ordered)
+    return replace(
+        before,
+        times_applied=times,
         success_count=successes,
-        failure_count=statuses.count("failure"),
-        success_rate=successes / len(ordered) if ordered else None,
+        failure_count=before.failure_count + statuses.count("failure"),
+        success_rate=successes / times if times else None,
         consecutive_failures=streak,
         ema=average,
-        last_applied=ordered[-1].at if ordered else None,
+        last_applied=ordered[-1].at if ordered else before.last_applied,
     )
 
 
@@ -153,26 +163,61 @@ def evidence_by_version(
 
     `trial`: from the last on it is the same text, tried again.
     """
+    known = (NO_EVIDENCE,) * (len(begun) + 1)
+    return _with_later(known, _by_version(decisions, begun), trial=trial)
+
+
+def evidence_with_later(
+    before: Evidence,
+    decisions: Iterable[ClosedDecision],
+    begun: Sequence[int],
+    *,
+    trial: bool = False,
+) -> Evidence | None:
+    """The evidence with decisions after all that it counts; None if they cannot be added."""
+    known, versions = (*before.earlier, before), _by_version(decisions, begun)
+    if len(known) != len(versions):
+        return None
+    pairs = zip(known, versions, strict=True)
+    if any(0 < decision.look < one.last_look for one, later in pairs for decision in later):
+        return None
+    return _with_later(known, versions, trial=trial)
+
+
+def _by_version(
+    decisions: Iterable[ClosedDecision], begun: Sequence[int]
+) -> list[list[ClosedDecision]]:
     versions: list[list[ClosedDecision]] = [[] for _ in range(len(begun) + 1)]
     for decision in decisions:
         versions[bisect_right(begun, decision.made)].append(decision)
-    *earlier, last = (_of_version(version) for version in versions)
+    return versions
+
+
+def _with_later(
+    known: Sequence[Evidence], later: Iterable[Sequence[ClosedDecision]], *, trial: bool
+) -> Evidence:
+    *earlier, last = map(_of_version, known, later)
     return replace(last, earlier=tuple(earlier), trial=trial)
 
 
-def _of_version(decisions: Sequence[ClosedDecision]) -> Evidence:
-    evidence = count_uses(
-        Use(decision.at, decision.outcome, decision.status)
-        for decision in decisions
-        if decision.applied
-    )
+def _of_version(before: Evidence, decisions: Sequence[ClosedDecision]) -> Evidence:
+    uses = (Use(one.at, one.outcome, one.status) for one in decisions if one.applied)
+    evidence = count_uses(uses, before)
     offers = {decision.outcome: decision.offer for decision in decisions}
     shown, held_out = (
         sum(offer == kind for offer in offers.values()) for kind in ("shown", "held")
     )
     overruled = len({decision.outcome for decision in decisions if decision.overruled})
-    looks = max(1, len({decision.look for decision in decisions} - {0}))
-    return replace(evidence, overruled=overruled, shown=shown, held_out=held_out, looks=looks)
+    looks = {decision.look for decision in decisions} - {0, before.last_look}
+    counted = before.looks if before.last_look else 0
+    return replace(
+        evidence,
+        overruled=before.overruled + overruled,
+        shown=before.shown + shown,
+        held_out=before.held_out + held_out,
+        looks=max(1, counted + len(looks)),
+        last_look=max([before.last_look, *looks]),
+    )
 
 
 def with_lifts(evidence: Evidence, lifts: Sequence[Lift | None]) -> Evidence:

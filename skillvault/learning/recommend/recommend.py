@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct, field
 
 from skillvault.learning.effect.verdict import (
+    NO_EVIDENCE,
     Evidence,
     evidence_line,
     is_new,
@@ -40,7 +41,6 @@ Reason = Literal[
 ]
 
 NEXT = 20  # left-out skills that an answer names if not all are asked for
-NO_EVIDENCE = Evidence()
 _UNASKED = "a skill of the package; pin it, or ask for its role or stage"
 _NOT_LIVE = ("proposed", "retired")
 

@@ -266,12 +266,16 @@ def use(
     """Note which skills these outcomes used, in place of what was noted of them."""
     _unuse(database, outcomes, marks)
     database.executemany("insert into used values (?, ?, ?, ?, ?, ?, ?)", rows)
+    late = "update evidence set last = '' where key = ? and last >= ?"  # to be counted anew
+    database.executemany(late, [(skill, outcome) for outcome, skill, *_ in rows])
     dirty.mark(database, marks, "used", outcomes)
 
 
 def _unuse(database: sqlite3.Connection, outcomes: Sequence[str], marks: dirty.Marks) -> None:
     dirty.mark(database, marks, "used", outcomes)
     rows = [(bound(name),) for name in outcomes]
+    users = "update evidence set last = '' where key in (select skill from used where outcome = ?)"
+    database.executemany(users, rows)
     database.executemany("delete from used where outcome = ?", rows)
 
 

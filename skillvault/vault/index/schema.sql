@@ -55,7 +55,7 @@ create index used_skill on used (skill);
 create table begun (skill text, at integer, primary key (skill, at)) without rowid;
 create table sums (
     key text primary key, value blob, count integer, at integer, id text) without rowid;
-create table evidence (key text primary key, value blob) without rowid;
+create table evidence (key text primary key, value blob, last text) without rowid;
 create table session (
     n integer primary key, id text, domain text, trust text, at integer, name text);
 create index session_id on session (id);

@@ -4,7 +4,7 @@ Rows in, rows out: what they mean is `learning.effect`'s to say. Only trusted ou
 Times are microseconds since 1970.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -72,7 +72,6 @@ class DecidedRow(NamedTuple):
 class UseRow(NamedTuple):
     """A closed decision's use of a skill, with its time and end, and the commit that brought it."""
 
-    skill: str
     outcome: str
     at: int
     status: Status
@@ -141,14 +140,15 @@ class Uses(Topic):
         rows = self._reader.rows(query, [domain, until.at, until.id])
         return list(map(DecidedRow._make, rows))
 
-    def by_skill(self, skills: Iterable[str]) -> Iterator[UseRow]:
-        """All closed uses of these skills."""
+    def by_skill(self, skills: Iterable[str], after: str = "") -> list[UseRow]:
+        """The closed uses of these skills, by outcomes after one."""
         query = (
-            "select u.skill, u.outcome, o.at, o.status, u.made, u.match, u.offer, (select max(t.c) "
+            "select u.outcome, o.at, o.status, u.made, u.match, u.offer, (select max(t.c) "
             "from touch t where t.ref_kind = 'outcome' and t.ref_id = u.outcome) from used u "
-            f"join outcome o on o.id = u.outcome where u.skill in {{}} and {_CLOSED}"
+            "join outcome o on o.id = u.outcome "
+            f"where u.outcome > ? and u.skill in {{}} and {_CLOSED}"
         )
-        return map(UseRow._make, self._reader.rows_in(query, skills))
+        return list(map(UseRow._make, self._reader.rows_in(query, skills, before=[after])))
 
     def crowded(self, commits: Iterable[int], least: int) -> set[int]:
         """Those of these commits that brought at least so many records."""
@@ -223,6 +223,11 @@ class Uses(Topic):
         found = self._kept("select key, value from evidence where key = ?", kind, skill)
         return found.get(skill)
 
+    def last_counted(self, skill: str) -> str:
+        """The last outcome of those that what is known of a skill counts; "" to count all anew."""
+        query = "select last from evidence where key = ?"
+        return str(self._reader.value(query, [skill]) or "")
+
     @property
     def state(self) -> str | None:
         """What differs whenever the evidence does."""
@@ -244,7 +249,9 @@ class Uses(Topic):
         """Keep from when on skills have another text."""
         known = self.version_starts(starts)
         changed = [skill for skill in starts if list(starts[skill]) != known.get(skill, [])]
-        self._reader.change_many("delete from begun where skill = ?", [(one,) for one in changed])
+        skills = [(one,) for one in changed]
+        self._reader.change_many("delete from begun where skill = ?", skills)
+        self._reader.change_many("update evidence set last = '' where key = ?", skills)
         rows = [(skill, at) for skill in changed for at in starts[skill]]
         self._reader.change_many("insert or ignore into begun values (?, ?)", rows)
         self._reader.change(
@@ -255,10 +262,16 @@ class Uses(Topic):
         """Keep a domain's sums, and how far they go; None: nothing was decided in it."""
         self._put("sums", domain, value, *reached)
 
-    def keep_evidence(self, evidence: Sequence[tuple[str, object | None]]) -> None:
-        """Keep what is known of skills; None: nothing."""
+    def keep_evidence(
+        self, evidence: Sequence[tuple[str, object | None]], counted: Mapping[str, str]
+    ) -> None:
+        """Keep what is known of skills; None: nothing.
+
+        `counted` are those that were counted, each up to an outcome; see `last_counted`.
+        """
         for skill, value in evidence:
-            self._put("evidence", skill, value)
+            last = counted.get(skill, self.last_counted(skill))
+            self._put("evidence", skill, value, last)
         if evidence:
             query = "insert or replace into state values ('uses', hex(randomblob(8)))"
             self._reader.change_rows(query)

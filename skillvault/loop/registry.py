@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault.learning import (
+    account,
     answer,
     curate,
     distill,
@@ -150,5 +151,10 @@ MOVERS = frozenset(name for name, step in STEPS.items() if step.moves) | curate.
 
 # What the index of a vault marks as due, and whose commits are no person's.
 AGENDA = Agenda(
-    (*(queue for step in _LOOP for queue in step.depends_on), *recommend.DEPENDS_ON), tuple(STEPS)
+    (
+        *(queue for step in _LOOP for queue in step.depends_on),
+        account.COUNTED,
+        *recommend.DEPENDS_ON,
+    ),
+    tuple(STEPS),
 )

@@ -188,7 +188,7 @@ def test_a_text_is_asked_for_with_the_statements_and_their_counts(
     request = next(r for r in map(record, texts(api)) if r["kind"] == "warning")
     assert request["outcomes_in_all"] == 2
     kinds = [one["kind"] for one in request["statements"]]
-    assert kinds[:2] == ["extreme", "entry"]
+    assert kinds[:2] == ["extreme", "failed"]
     (deed,) = [one for one in request["statements"] if "2 of 2 runs failed" in one["text"]]
     assert (deed["for"], deed["against"]) == (2, 0)
     assert request["sections"] == list(WARNING)

@@ -74,12 +74,11 @@ def clear_taken(store: Store) -> None:
     commits = store.taken.commits()
     if not commits or not os.access(store.git.dirs()[0], os.W_OK):
         return
-    branch = store.head().policy.branch
-    if store.git.pause_reason(branch):
+    head = store.head()
+    if store.git.pause_reason(head.policy.branch):
         return
-    tip = store.git.tip(branch)
     for commit in commits:
-        if tip and (commit == tip or store.git.history.is_ancestor(commit, tip)):
+        if head.history.commits_at(commit):
             store.taken.forget(commit)
         else:
             store.taken.put_back(commit)

@@ -1,6 +1,6 @@
 """The commits of a repository: what each changed, who made it, which no branch has any more."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ from msgspec import Struct
 from skillvault.model.change import SOURCE, STEP, TARGET, Part, parts_in
 from skillvault.model.records import Commit
 from skillvault.vault.files import layout
+from skillvault.vault.git.objects import Objects
 from skillvault.vault.git.process import Runner
 from skillvault.vault.git.ref_transaction import ABSENT
 from skillvault.vault.git.trees import SUBMODULE, Entry
@@ -37,12 +38,9 @@ _CHUNK = 1000  # paths on one command line
 class History:
     """The history of one repository, as git tells it."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: Runner, objects: Callable[[], Objects]) -> None:
         self._git = runner
-
-    def has(self, commit: str) -> bool:
-        """Whether a commit is still there; one that nothing refers to is gone in time."""
-        return self._git.text("cat-file", "-t", commit, ok=(0, 128)) == "commit"
+        self._objects = objects  # loaded by who asks for a file
 
     def commit_named(self, text: str) -> str | None:
         """The commit that a person names; None if there is none."""
@@ -189,23 +187,9 @@ class History:
                     entries[path] = Entry(mode, blob)
         return entries
 
-    def files_at(self, places: Sequence[str]) -> dict[str, bytes]:
-        """`<commit>:<path>` or blob id -> bytes, for those that exist, all in one call."""
-        if not places:
-            return {}
-        out = self._git.run("cat-file", "--batch", stdin="\n".join([*places, ""]).encode())
-        contents: dict[str, bytes] = {}
-        at = 0
-        for place in places:
-            end = out.index(b"\n", at)
-            header = out[at:end].split(b" ")
-            at = end + 1
-            if header[-1] == b"missing":
-                continue
-            size = int(header[2])
-            contents[place] = out[at : at + size]
-            at += size + 1
-        return contents
+    def files_at(self, places: Iterable[str]) -> dict[str, bytes]:
+        """`<commit>:<path>`, `<commit>^:<path>` or blob id -> bytes, for those that exist."""
+        return self._objects().files_at(places)
 
     def lost(self) -> list[LostCommit]:
         """The commits of ours that a reflog names and no branch has, oldest first."""

@@ -31,10 +31,13 @@ class Objects:
         self._failed = pygit2.GitError
         self._folder = folder
         self._trees: dict[str, Tree] = {}
+        # A repository in memory: it has these objects, no config and no refs.
+        self._repository: Any = pygit2.Repository()
         try:
             self._database: Any = pygit2.Odb(str(folder))
         except pygit2.GitError as error:
             raise GitError(f"{folder}: {error}") from None
+        self._repository.set_odb(self._database)
 
     # ── reading ──────────────────────────────────────────────────────────────────────
 
@@ -49,6 +52,40 @@ class Objects:
     def root(self, commit: str) -> str:
         """The id of a commit's tree."""
         return self.commit(commit)[5:45].decode()
+
+    def has_commit(self, sha: str) -> bool:
+        """True if a commit is still there; one that nothing refers to is gone in time."""
+        found = self._find(sha)
+        return found is not None and found.type == _COMMIT
+
+    def files_at(self, places: Iterable[str]) -> dict[str, bytes]:
+        """`<commit>:<path>`, `<commit>^:<path>` or blob id -> bytes, for those that exist."""
+        found = {place: self._file_at(place) for place in places}
+        return {place: content for place, content in found.items() if content is not None}
+
+    def _file_at(self, place: str) -> bytes | None:
+        commit, is_path, path = place.partition(":")
+        sha, is_parent, _ = commit.partition("^")
+        node = self._find(sha)
+        if node is not None and is_parent:
+            node = self._find(node.parent_ids[0]) if node.parent_ids else None
+        if node is not None and is_path:
+            node = self._find(node.tree_id)
+            for name in path.split("/"):
+                is_there = node is not None and node.type == _TREE and name in node
+                node = self._find(node[name].id) if is_there else None
+        return bytes(node.data) if node is not None and node.type == _BLOB else None
+
+    def _find(self, name: Any) -> Any:
+        """An object as pygit2 has it; None if it is not there, GitError if a remote has it."""
+        try:
+            return self._repository[name]
+        except (KeyError, ValueError):
+            if self._is_partial:
+                raise GitError(f"object {name} cannot be read; {PARTIAL}") from None
+            return None
+        except self._failed as error:
+            raise GitError(f"object {name} cannot be read ({error}); run `git fsck`") from None
 
     def folders(self, root: str | None, names: Iterable[str]) -> dict[str, Tree]:
         """folder ("" is the root) -> its entries; empty if there is no such folder."""
@@ -116,17 +153,18 @@ class Objects:
         try:
             stored, content = self._database.read(name)
         except (KeyError, ValueError):
-            raise GitError(f"object {name} cannot be read; {self._advice()}") from None
+            advice = PARTIAL if self._is_partial else "run `git fsck`"
+            raise GitError(f"object {name} cannot be read; {advice}") from None
         except self._failed as error:
             raise GitError(f"object {name} cannot be read ({error}); run `git fsck`") from None
         if stored != kind:
             raise GitError(f"object {name} is no {_NAMES[kind]}; run `git fsck`")
         return bytes(content)
 
-    def _advice(self) -> str:
-        """What helps if an object is missing."""
-        promised = any((self._folder / "pack").glob("*.promisor"))
-        return PARTIAL if promised else "run `git fsck`"
+    @property
+    def _is_partial(self) -> bool:
+        """True if a missing object may be one that a remote promised."""
+        return any((self._folder / "pack").glob("*.promisor"))
 
     # ── writing ──────────────────────────────────────────────────────────────────────
 

@@ -75,7 +75,7 @@ class Git:
     @cached_property
     def history(self) -> History:
         """The repository's commits."""
-        return History(self._runner)
+        return History(self._runner, lambda: self.objects)
 
     @cached_property
     def index_file(self) -> IndexFile:
@@ -122,6 +122,9 @@ class Git:
 
     def head(self) -> str | None:
         """The commit that HEAD names; None on an unborn branch."""
+        own, common = self.dirs()
+        if own == common and (name := plain_branch(own)) and (plain := plain_tip(own, name)):
+            return plain
         return self.text("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1)) or None
 
     def branch(self) -> str | None:

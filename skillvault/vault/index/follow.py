@@ -63,16 +63,16 @@ def _branches(git: Git, shown: str | None) -> Iterator[str]:
     current = git.branch()
     if current and current == shown:
         yield current  # nothing is read: this is so nearly always
-    named = _named(git, "HEAD")
+    named = _named(git, git.head())
     if named and named == current:
         yield named
-    yield from filter(None, [shown, named, _named(git, f"refs/heads/{Policy().branch}")])
+    yield from filter(None, [shown, named, _named(git, git.tip(Policy().branch))])
 
 
-def _named(git: Git, revision: str) -> str | None:
+def _named(git: Git, commit: str | None) -> str | None:
     """The branch that a commit's vault.yaml names."""
-    place = f"{revision}:{layout.MARK}"
-    content = git.history.files_at([place]).get(place)
+    place = f"{commit}:{layout.MARK}"
+    content = git.history.files_at([place]).get(place) if commit else None
     with suppress(BadInputError):  # told to whoever asks for the policy
         return policy_of(content).branch if content else None
     return None
@@ -97,7 +97,7 @@ def _follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) ->
         return
     if shown is None:
         _everything(database, git, commit)
-    elif commit and same and git.history.has(shown):
+    elif commit and same and git.objects.has_commit(shown):
         _differences(database, git, shown, commit)
     else:
         raise ReplacedError("of another history")

@@ -27,7 +27,7 @@ from skillvault.vault.commit.growing import GrowingFile
 from skillvault.vault.commit.local_edits import begins_with, blob_at, mode_at
 from skillvault.vault.commit.locks import claim
 from skillvault.vault.failpoint import reach
-from skillvault.vault.git.ref_transaction import RefUpdate
+from skillvault.vault.git.refs import RefUpdate
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import Entry
 
@@ -213,10 +213,10 @@ class Journal:
         )
         note = "skillvault: finish what a kill cut off"
         branch = RefUpdate(f"refs/heads/{intent.branch}", parent, tip)
-        transaction = self._git.ref_transaction([branch], note)
-        if not (transaction.prepare() and transaction.commit()):
-            transaction.let_go()
-            raise VaultBusyError(f"the branch moved meanwhile ({transaction.error}); run again")
+        with self._git.ref_session(note) as refs:
+            refs.begin([branch])
+            if not refs.commit():
+                raise VaultBusyError(f"the branch moved meanwhile ({refs.error}); run again")
 
     def _advance(self, path: str, place: Place) -> None:
         """Let a file that stands as before a publication stand as after it."""

@@ -32,7 +32,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.committer import CommitDraft
 from skillvault.vault.git.config import Settings
-from skillvault.vault.git.ref_transaction import ABSENT, RefTransaction, RefUpdate
+from skillvault.vault.git.refs import ABSENT, RefSession, RefUpdate
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import Entry, mode_of
 
@@ -156,7 +156,11 @@ class Writer:
         drafts, entries = self._drafts(group, base)
         commits = self._committed(group, drafts, base, at)
         new = commits[-1]
-        with self._git.pinned(new) as pin:
+        headline, _, _ = drafts[-1].message.partition("\n")
+        with (
+            self._git.ref_session(f"skillvault: {headline}", durable=self._durable) as refs,
+            self._git.pinned(new, refs) as pin,
+        ):
             reach("objects-written")
             plain = {p: data for p, data in group.files.items() if p not in group.growths}
             with work_tree.drafted(self._folder / "drafts", plain) as places:
@@ -166,24 +170,19 @@ class Writer:
                 prepared = _Prepared(group, base, entries, places, intent, index, checksum)
                 branch = f"refs/heads/{self._branch}"
                 updates = [RefUpdate(branch, new, parent or ABSENT), RefUpdate(pin, ABSENT, new)]
-                headline, _, _ = drafts[-1].message.partition("\n")
-                note = f"skillvault: {headline}"
-                published = self._publish(prepared, updates, note)
+                refs.begin(updates)
+                published = self._publish(prepared, refs)
         return list(zip(commits, group.by_commit, strict=True)) if published else None
 
-    def _publish(self, prepared: _Prepared, updates: list[RefUpdate], note: str) -> bool:
+    def _publish(self, prepared: _Prepared, refs: RefSession) -> bool:
         """State the intent, take git's locks, do it; False if the branch moved meanwhile."""
         self._begun = False
         try:
             self._journal.intend(prepared.intent)
             self._sync()  # all that takes long is done before anybody has to wait for us
             reach("intent-written")
-            transaction = self._git.ref_transaction(updates, note, durable=self._durable)
-            try:
-                with self._lock_without_commit():
-                    published = self._publish_locked(prepared, transaction)
-            finally:
-                transaction.let_go()
+            with self._lock_without_commit():
+                published = self._publish_locked(prepared, refs)
             reach("index-unlocked")
             self._settle_late()
             whole = not published or self._restage(prepared)
@@ -213,7 +212,7 @@ class Writer:
         while self._late:
             self._late.pop().settle()
 
-    def _publish_locked(self, prepared: _Prepared, transaction: RefTransaction) -> bool:
+    def _publish_locked(self, prepared: _Prepared, refs: RefSession) -> bool:
         """Under index.lock: look again, lock the branch and HEAD, do it; False if it moved."""
         self._check_normal()
         parent, settings = prepared.base.parent, prepared.base.settings
@@ -221,10 +220,10 @@ class Writer:
         index_file = self._git.index_file
         if prepared.checksum is None or index_file.checksum() != prepared.checksum:
             index_file.draw(prepared.entries, settings.staging, prepared.index)
-        if not transaction.prepare():
-            transaction.let_go()
+        if not refs.prepare():
+            refs.let_go()
             if self._git.tip(self._branch) == parent:
-                error = transaction.error
+                error = refs.error
                 if "File exists" not in error:
                     raise GitError(f"git update-ref: {error}")
                 raise VaultBusyError(
@@ -237,9 +236,9 @@ class Writer:
             self._journal.rewrite(intent)
         self._begun = True
         try:
-            return self._carry_out(prepared, intent, transaction)
+            return self._carry_out(prepared, intent, refs)
         except BaseException as error:
-            transaction.let_go()
+            refs.let_go()
             try:
                 self._journal.roll_back(intent)
             except (OSError, GitError) as again:  # the journal stays, for the next writer
@@ -248,7 +247,7 @@ class Writer:
                 )
             raise
 
-    def _carry_out(self, prepared: _Prepared, intent: Intent, transaction: RefTransaction) -> bool:
+    def _carry_out(self, prepared: _Prepared, intent: Intent, refs: RefSession) -> bool:
         """Files, index, branch; False, and nothing is left of it, if git refuses the branch."""
         # The files first: were we killed here and the lock removed by hand, a person's commit of
         # the index would hold what the work tree lacks, and their next `commit -a` delete it.
@@ -257,7 +256,7 @@ class Writer:
         self._git.index_file.install(prepared.index)
         reach("index-written")
         reach("before-swap")
-        if not transaction.commit():
+        if not refs.commit():
             self._journal.undo(intent, self._journal.untouched(intent))
             return False
         reach("branch-moved")

@@ -11,7 +11,7 @@ from skillvault.model.records import Commit
 from skillvault.vault.files import layout
 from skillvault.vault.git.objects import Objects
 from skillvault.vault.git.process import Runner
-from skillvault.vault.git.ref_transaction import ABSENT
+from skillvault.vault.git.refs import ABSENT
 from skillvault.vault.git.trees import SUBMODULE, Entry
 
 _NO_BRANCH = ("--reflog", "--not", "--branches", "--remotes")

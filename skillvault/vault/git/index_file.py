@@ -11,7 +11,7 @@ from pathlib import Path
 from skillvault.model.errors import GitError
 from skillvault.vault.disk import draft_name
 from skillvault.vault.git.process import Runner
-from skillvault.vault.git.ref_transaction import ABSENT
+from skillvault.vault.git.refs import ABSENT
 from skillvault.vault.git.trees import Entry
 
 QUIET_SECONDS = 0.2  # that index and HEAD must have been still: a git may be half-way

@@ -25,7 +25,7 @@ from skillvault.vault.git.history import History
 from skillvault.vault.git.index_file import IndexFile
 from skillvault.vault.git.objects import Objects
 from skillvault.vault.git.process import OWNER_REMEDY, Runner, as_environment
-from skillvault.vault.git.ref_transaction import RefTransaction, RefUpdate
+from skillvault.vault.git.refs import ABSENT, RefSession, RefUpdate
 from skillvault.vault.git.trees import Entry
 
 _IN_PROGRESS = {
@@ -231,16 +231,19 @@ class Git:
     # ── publishing ───────────────────────────────────────────────────────────────────
 
     @contextmanager
-    def pinned(self, commit: str) -> Iterator[str]:
+    def pinned(self, commit: str, refs: RefSession) -> Iterator[str]:
         """A ref of ours to a commit that is not published yet, which `git prune` obeys.
 
         Its name; the transaction that publishes the commit deletes it.
         """
         name = f"{_PINS}/pending-{draft_name()}"
-        self.run("update-ref", "--no-deref", name, commit, fenced=True)
+        refs.begin([RefUpdate(name, commit, ABSENT)])
+        if not refs.commit():
+            raise GitError(f"git update-ref: {refs.error}")
         try:
             yield name
         finally:
+            refs.let_go()
             # If packed-refs is locked just now it stays until a later writer unpins it.
             if (self.dirs()[1] / name).exists():
                 self.run("update-ref", "-d", name, ok=(0, 1, 128), fenced=True)
@@ -253,12 +256,15 @@ class Git:
             for name in filter(is_abandoned, names):
                 self.run("update-ref", "-d", name, fenced=True)
 
-    def ref_transaction(
-        self, updates: Sequence[RefUpdate], note: str, *, durable: bool = False
-    ) -> RefTransaction:
-        """Refs that are about to move, in two phases; `note` is for their reflogs."""
+    @contextmanager
+    def ref_session(self, note: str, *, durable: bool = False) -> Iterator[RefSession]:
+        """What moves refs, in two phases; `note` is for their reflogs."""
         args = ("update-ref", "-m", note.replace("\0", " "), "--stdin", "-z")
-        return RefTransaction(self._runner.start(*args, env=_SYNCED if durable else None), updates)
+        refs = RefSession(self._runner.start(*args, env=_SYNCED if durable else None))
+        try:
+            yield refs
+        finally:
+            refs.let_go()
 
 
 def _content(path: Path) -> bytes:

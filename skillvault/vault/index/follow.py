@@ -15,7 +15,7 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import LEARNED, Link, Ref, ref_of
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import policy_of
-from skillvault.vault.git.ref_transaction import ABSENT
+from skillvault.vault.git.refs import ABSENT
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import Entry
 from skillvault.vault.index.connection import IndexDatabase, Pin, ReplacedError

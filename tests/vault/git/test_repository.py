@@ -16,7 +16,7 @@ from skillvault.model.errors import GitError, NotAVaultError, PausedError
 from skillvault.model.records import Ref
 from skillvault.vault.commit.store import Store
 from skillvault.vault.git.committer import CommitDraft
-from skillvault.vault.git.ref_transaction import RefUpdate
+from skillvault.vault.git.refs import RefUpdate
 from skillvault.vault.git.repository import Git
 from tests.conftest import Person
 from tests.given import as_file, raw, trade
@@ -497,7 +497,8 @@ def test_a_nul_in_a_message_does_not_stop_a_commit(vault: Vault, person: Person)
     made = git.committer.commits(
         [CommitDraft(tree, "a\0b\n"), CommitDraft(tree, "c\0d\n")], parent, NOW, git.settings()
     )
-    transaction = git.ref_transaction([RefUpdate("refs/heads/main", made[-1], parent)], "a\0b")
-    assert transaction.prepare()
-    assert transaction.commit()
+    with git.ref_session("a\0b") as refs:
+        refs.begin([RefUpdate("refs/heads/main", made[-1], parent)])
+        assert refs.prepare()
+        assert refs.commit()
     assert person.git("log", "-2", "--format=%s").splitlines() == ["c d", "a b"]

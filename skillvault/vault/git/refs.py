@@ -1,6 +1,6 @@
 """A move of refs in git's two phases: from `prepare` on git holds their locks, and HEAD's.
 
-One `git update-ref --stdin` a transaction. HEAD is locked with its branch, so that no
+One `git update-ref --stdin` for all that a publication moves. HEAD is locked with its branch: no
 `checkout -b`, `symbolic-ref`, `branch -m` or `reset --soft` comes between `prepare` and `commit`.
 """
 
@@ -26,29 +26,35 @@ class RefUpdate(NamedTuple):
         return f"update {self.ref}\0{self.new}\0{self.old}\0"
 
 
-class RefTransaction:
-    """Refs that move together, or not at all; `let_go` undoes what is not committed."""
+class RefSession:
+    """Transactions of one git process, one after the other; `let_go` undoes what is not committed.
 
-    def __init__(self, process: "subprocess.Popen[bytes]", updates: Sequence[RefUpdate]) -> None:
+    The refs of a transaction move together, or not at all.
+    """
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self._process = process
         self._open = True
-        self._started = self._ask(
-            "".join(["start\0", *(update.command for update in updates)]), b"start: ok\n"
-        )
         self.error = ""  # git's own words, once it let go
+
+    def begin(self, updates: Sequence[RefUpdate]) -> None:
+        """Say what is to move."""
+        commands = "".join(["start\0", *(update.command for update in updates)])
+        self._ask(commands, b"start: ok\n")
 
     def prepare(self) -> bool:
         """Take the locks; False if a ref does not stand where it should, or is locked."""
-        return self._started and self._ask("prepare\0", b"prepare: ok\n")
+        return self._ask("prepare\0", b"prepare: ok\n")
 
     def commit(self) -> bool:
-        """Move the refs; False if git refuses."""
+        """Move the refs; False, and all is let go, if git refuses."""
         moved = self._ask("commit\0", b"commit: ok\n")
-        self.let_go()
+        if not moved:
+            self.let_go()
         return moved
 
     def let_go(self) -> None:
-        """Let go of every lock; what is not committed has not happened."""
+        """End the process and let go of every lock; what is not committed has not happened."""
         if not self._open:
             return
         self._open = False

@@ -103,7 +103,7 @@ class Visit:
         except GitError as error:
             raise NotAVaultError(str(error)) from None
         # The index of the vault shows a commit that it knows, even if git has lost it.
-        if self.git.head() is None and self.named():
+        if self.git.history.commit_named("HEAD") is None and self.named():
             raise NotAVaultError("the commit of HEAD is gone")
         return head
 
@@ -277,7 +277,7 @@ def _head(visit: Visit) -> Iterator[Row]:
         return
     try:
         commit = visit.git.head()
-        files = len(visit.git.history.tree(commit)) if commit else None
+        files = len(visit.git.objects.files(commit)) if commit else None
     except GitError as error:
         commit, files = str(error), None
     if files is None:

@@ -412,7 +412,7 @@ class _Installation:
         return {}
 
     def _files_at(self, commit: str, place: str) -> Files:
-        entries = self._store.git.history.tree(commit, [place])
+        entries = self._store.git.objects.files(commit, [place])
         blobs = self._store.git.blobs(entry.id for entry in entries.values())
         return {
             path.removeprefix(f"{place}/"): with_mode(blobs[entry.id], entry)

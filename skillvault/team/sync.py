@@ -36,7 +36,7 @@ def new_problems(store: Store, entries: Mapping[str, Entry | None], theirs: str)
     problems = _problems(store, merged, entries, ours)
     if not problems:
         return []
-    there = {path: entry.id for path, entry in store.git.history.tree(theirs).items()}
+    there = {path: entry.id for path, entry in store.git.objects.files(theirs).items()}
     before = {*_problems(store, ours, entries, ours), *_problems(store, there, entries, ours)}
     return [problem for problem in problems if problem not in before]
 

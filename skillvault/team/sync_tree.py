@@ -77,13 +77,11 @@ class _Meeting:
 
     def _moved_by_person(self, commit: str) -> set[str]:
         span = (commit, *(f"^{base}" for base in self.bases))
-        history = self.git.history
-        steps = {parts[0].sha: {p.step for p in parts} for parts, _ in history.commits(*span)}
         return {
             name
-            for sha, paths in history.paths_by_commit(*span).items()
-            if not steps.get(sha, set()) & STEPS.keys()
-            for name in _on_two_shelves(paths)
+            for past in self.git.history.commits(*span)
+            if not STEPS.keys() & {part.step for part in past.parts}
+            for name in _on_two_shelves(past.files)
         }
 
 
@@ -200,7 +198,7 @@ def _decide_skills(meeting: _Meeting, names: Sequence[str], tree: MergedTree) ->
     if not names:
         return
     folders = [f"{shelf}/{name}" for name in names for shelf in layout.SHELVES]
-    files = [meeting.git.history.tree(root, folders) for root in meeting.roots]
+    files = [meeting.git.objects.files(root, folders) for root in meeting.roots]
     for name in names:
         own = [_of_skill(side, name) for side in files]
         if own[1] == own[2]:
@@ -281,7 +279,7 @@ def _supersede(meeting: _Meeting, tree: MergedTree) -> None:
         return
     git = meeting.git
     root = git.objects.write_tree(meeting.roots[1], tree.entries)
-    files = git.history.tree(root, ["memory", "evaluations"])
+    files = git.objects.files(root, ["memory", "evaluations"])
     facts = {ref.id: path for path in files if (ref := layout.ref_of(path)) and ref.kind == "fact"}
     for list_path in sorted({path for path, _ in added[0] | added[1]} & files.keys()):
         names = sorted(_promoted(meeting, list_path, files[list_path]) & facts.keys())

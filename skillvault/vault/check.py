@@ -14,7 +14,7 @@ from skillvault.model.skill_evidence import TriedLines
 from skillvault.model.text.hidden_characters import HiddenCharacter, escaped, hidden_characters
 from skillvault.vault.files import expertise, layout
 from skillvault.vault.files.work_tree import View
-from skillvault.vault.git.history import LostCommit
+from skillvault.vault.git.history import PastCommit
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import Entry
 from skillvault.vault.index.snapshot import Snapshot
@@ -60,7 +60,7 @@ def checked_out(git: Git, shown: Snapshot) -> dict[str, str]:
     head = git.head()
     if head == shown.commit:
         return dict(shown.files.items())
-    entries = git.history.tree(head) if head else {}
+    entries = git.objects.files(head) if head else {}
     return {path: entry.id for path, entry in entries.items()}
 
 
@@ -122,7 +122,7 @@ def _strays(view: View) -> Iterator[str]:
     yield from sorted(home for home in homes if f"{home}/SKILL.md" not in view.contents)
 
 
-def find_losses(git: Git, head: Snapshot) -> list[LostCommit]:
+def find_losses(git: Git, head: Snapshot) -> list[PastCommit]:
     """The lost commits that can be picked one after the other, oldest first.
 
     Each does something that the vault lacks, and each of its paths stands either as it found it or
@@ -133,9 +133,9 @@ def find_losses(git: Git, head: Snapshot) -> list[LostCommit]:
     paths = sorted({path for commit in commits for path in commit.files})
     if not paths or head.commit is None:
         return []
-    entries: dict[str, Entry | None] = dict(git.history.tree(head.commit, paths))
+    entries: dict[str, Entry | None] = dict(git.entries(head.commit, paths))
     removed = git.history.deletions(head.commit).keys()
-    losses: list[LostCommit] = []
+    losses: list[PastCommit] = []
     for commit in commits:
         if _is_lost(commit, entries, removed):
             entries |= {path: diff.after for path, diff in commit.files.items()}
@@ -148,7 +148,7 @@ def _is_vaults(path: str) -> bool:
 
 
 def _is_lost(
-    commit: LostCommit, entries: Mapping[str, Entry | None], removed: Collection[str]
+    commit: PastCommit, entries: Mapping[str, Entry | None], removed: Collection[str]
 ) -> bool:
     """Return True if something of a commit is missing and all of that fits what stands there."""
     missing = {path: diff for path, diff in commit.files.items() if entries.get(path) != diff.after}
@@ -165,16 +165,16 @@ def lost_notes(git: Git, head: Snapshot) -> list[Problem]:
     return [Problem(".git", None, "lost", message)] if commits else []
 
 
-def name_commits(commits: list[LostCommit]) -> str:
+def name_commits(commits: list[PastCommit]) -> str:
     """A sentence that names lost commits."""
-    subjects = [f"{_short(commit)} ({commit.message.partition(chr(10))[0]})" for commit in commits]
+    subjects = [f"{_short(commit)} ({commit.parts[0].subject})" for commit in commits]
     return f"commits of skillvault that the reflog has and no branch: {', '.join(subjects)}"
 
 
-def cherry_pick(commits: list[LostCommit]) -> str:
+def cherry_pick(commits: list[PastCommit]) -> str:
     """The command that makes lost commits again on the branch that is checked out."""
     return " ".join(["git cherry-pick", *map(_short, commits)])
 
 
-def _short(commit: LostCommit) -> str:
+def _short(commit: PastCommit) -> str:
     return commit.sha[:12]

@@ -87,6 +87,6 @@ def test_every_order_ends_in_one_tree_that_serves_each_persons_words(
     git, tips, words = days
     roots = {in_order(git, tips, seed) for seed in range(ORDERS)}
     assert len(roots) == 1
-    files = git.history.tree(roots.pop(), ["skills"])
+    files = git.objects.files(roots.pop(), ["skills"])
     texts = git.blobs(entry.id for entry in files.values()).values()
     assert all(any(word.encode() in text for text in texts) for word in words)

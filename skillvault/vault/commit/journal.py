@@ -318,8 +318,8 @@ def _commits_to_finish(git: Git, intent: Intent) -> list[str]:
     if intent.old is None or not has_part:
         return []
     found = list(git.history.commits(f"{intent.old}..{intent.new}"))
-    is_merged = any(len(parents) != 1 for _, parents in found)
-    return [] if is_merged else [parts[0].sha for parts, _ in found]
+    is_merged = any(len(commit.parents) != 1 for commit in found)
+    return [] if is_merged else [commit.sha for commit in found]
 
 
 def _copy_commit(git: Git, sha: str, parent: str) -> str:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from skillvault.vault.commit.growing import Growth
 from skillvault.vault.files.work_tree import blob_id
-from skillvault.vault.git.history import LostCommit, new_home
+from skillvault.vault.git.history import PastCommit, new_home
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import EXECUTABLE, REGULAR, Entry, mode_of
 
@@ -72,7 +72,7 @@ def _left_by_lost_commits(
     return {path: frozenset(blobs) for path, blobs in lost.items()}
 
 
-def _is_moved(git: Git, commit: LostCommit, path: str) -> bool:
+def _is_moved(git: Git, commit: PastCommit, path: str) -> bool:
     """Whether a file that a lost commit took away still stands where that commit put it.
 
     If not, a person may have removed it.

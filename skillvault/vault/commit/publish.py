@@ -110,7 +110,7 @@ class _Prepared(Struct, frozen=True):
     drafts: Mapping[str, Path]
     intent: Intent
     index: Path
-    checksum: bytes | None
+    checksum: str | None
 
 
 class Writer:
@@ -253,7 +253,7 @@ class Writer:
         # the index would hold what the work tree lacks, and their next `commit -a` delete it.
         self._place_files(prepared, intent)
         reach("before-index")
-        self._git.index_file.install(prepared.index)
+        self._git.index_file.install(prepared.index, intent.new, prepared.entries)
         reach("index-written")
         reach("before-swap")
         if not refs.commit():

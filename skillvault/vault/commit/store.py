@@ -165,7 +165,7 @@ class Store(threading.local):
 
     def git_index(self) -> View:
         """What git's index holds, as the next commit would have it."""
-        contents = {path: entry.id for path, entry in self.git.index_file.entries().items()}
+        contents = {path: entry.id for path, entry in self.git.index_file.all_entries().items()}
         return View(contents, self.git.blobs, self.head().records.at_blobs)
 
     def work_tree(self) -> View:

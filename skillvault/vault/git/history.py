@@ -1,10 +1,10 @@
 """The commits of a repository: what each changed, who made it, which no branch has any more."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import NamedTuple
-
-from msgspec import Struct
 
 from skillvault.model.change import SOURCE, STEP, TARGET, Part, parts_in
 from skillvault.model.records import Commit
@@ -14,6 +14,7 @@ from skillvault.vault.git.process import Runner
 from skillvault.vault.git.refs import ABSENT
 from skillvault.vault.git.trees import SUBMODULE, Entry
 
+_RAW = ("-z", "--raw", "--no-renames", "--no-abbrev")
 _NO_BRANCH = ("--reflog", "--not", "--branches", "--remotes")
 
 
@@ -24,15 +25,20 @@ class Diff(NamedTuple):
     after: Entry | None
 
 
-class LostCommit(Struct, frozen=True):
-    """A commit: its message, and what it made of each path."""
+class PastCommit(NamedTuple):
+    """What each step did in a commit, its parents, what it made of each path; of a merge nothing.
 
-    sha: str
-    message: str
-    files: Mapping[str, Diff]
+    The step is "" in a commit that is a person's.
+    """
 
+    parts: list[Commit]
+    parents: list[str]
+    files: dict[str, Diff]
 
-_CHUNK = 1000  # paths on one command line
+    @property
+    def sha(self) -> str:
+        """The id of the commit."""
+        return self.parts[0].sha
 
 
 class History:
@@ -56,18 +62,10 @@ class History:
 
         Without `submodules` these count as nothing.
         """
-        out = self._git.run(
-            "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", old, new
-        )
-        entries: dict[str, Entry | None] = {}
-        parts = iter(_records(out))
-        for meta, path in zip(parts, parts, strict=True):
-            _, mode, _, blob, status = meta.split(" ")
-            if status != "D" and (submodules or mode != SUBMODULE):
-                entries[path] = Entry(mode, blob)
-            else:
-                entries[path] = None
-        return entries
+        return {
+            path: after if submodules or after is None or after.mode != SUBMODULE else None
+            for path, (_, after), _ in diff_entries(self._git, "diff-tree", "-r", old, new)
+        }
 
     def reflog(self, branch: str) -> set[str]:
         """The commits that a branch stood at, as far back as its reflog goes."""
@@ -78,43 +76,23 @@ class History:
         """True if `newer` holds all the history of `older`."""
         return self._git.text("merge-base", older, newer, ok=(0, 1, 128)) == older
 
-    def commits(self, *span: str) -> Iterator[tuple[list[Commit], list[str]]]:
-        """(what each step did in a commit, the commit's parents) of a span, parents first.
-
-        `step` is "" for a commit that is a person's.
-        """
+    def commits(self, *span: str) -> Iterator[PastCommit]:
+        """The commits of a span, parents first, read while git tells them."""
         keys = ",".join(f"key={key}" for key in (STEP, SOURCE, TARGET))
-        form = f"%H%x00%cI%x00%s%x00%P%x00%(trailers:{keys},separator=%x1f)"
-        out = self._git.run(
-            "log", "-z", "--topo-order", "--reverse", f"--format={form}", *span, "--"
-        )
-        for sha, date, subject, parents, trailers in _fields(out, 5):
-            parts = parts_in(trailers.split("\x1f")) or [Part("")]
-            commits = [
-                Commit(sha, part.step, subject, utc(date), part.sources, part.targets)
-                for part in parts
-            ]
-            yield commits, parents.split()
-
-    def paths_by_commit(self, *span: str) -> dict[str, dict[str, tuple[str, str]]]:
-        """commit -> the paths that it changes, each with its blob before and after.
-
-        For the commits of a span but for merges; ABSENT stands for no blob.
-        """
         # An empty field tells that a commit begins: no path is empty.
-        args = ("-z", "--no-renames", "--no-abbrev", "--raw", "--format=%x00%H")
-        parts = iter(
-            self._git.run("log", *args, *span, "--").decode(errors="surrogateescape").split("\0")
-        )
-        paths_of: dict[str, dict[str, tuple[str, str]]] = {}
-        paths: dict[str, tuple[str, str]] = {}
-        for part in parts:
-            if part:
-                _, _, before, after, _ = part.removeprefix("\n").split(" ")
-                paths[next(parts)] = before, after
-            elif commit := next(parts, ""):
-                paths = paths_of.setdefault(commit, {})
-        return paths_of
+        form = f"%x00%H%x00%cI%x00%s%x00%P%x00%(trailers:{keys},separator=%x1f)"
+        options = ("--topo-order", "--reverse", "--root", f"--format={form}")
+        fields = self._git.fields("log", *_RAW, *options, *span, "--")
+        commit: PastCommit | None = None
+        for field in fields:
+            if field and commit:
+                commit.files[os.fsdecode(next(fields))] = _diff_in(field)[0]
+                continue
+            if commit:
+                yield commit
+            commit = _commit_in([text.decode(errors="replace") for text in islice(fields, 5)])
+        if commit:
+            yield commit
 
     def author_and_text(self, commits: Sequence[str]) -> dict[str, tuple[str, str]]:
         """commit -> (who is its author, its message without the trailers)."""
@@ -165,38 +143,42 @@ class History:
 
     def deletions(self, commit: str, since: datetime | None = None) -> dict[str, str]:
         """path -> the latest commit that removed it, up to this one, since then."""
-        form = ("--no-renames", "--diff-filter=D", "--format=%x1e%H", "--name-only", "-z")
         span = (commit,) if since is None else (f"--since={since.isoformat()}", commit)
-        out = self._git.run("log", *form, *span, "--")
-        removals: dict[str, str] = {}
-        for block in out.decode(errors="surrogateescape").split("\x1e")[1:]:
-            sha, *paths = (part.strip("\n") for part in block.split("\0"))
-            for path in filter(None, paths):
-                removals.setdefault(path, sha)
-        return removals
-
-    def tree(self, commit: str, paths: Sequence[str] | None = None) -> dict[str, Entry]:
-        """path -> entry of every file of a commit, of these paths only if they are named."""
-        entries: dict[str, Entry] = {}
-        for chunk in [()] if paths is None else _chunks(paths):
-            out = self._git.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", *chunk)
-            for line in _records(out):
-                meta, _, path = line.partition("\t")
-                mode, kind, blob = meta.split(" ")
-                if kind == "blob":
-                    entries[path] = Entry(mode, blob)
-        return entries
+        commits = self.commits("--diff-filter=D", *span)
+        return {path: one.sha for one in commits for path in one.files}
 
     def files_at(self, places: Iterable[str]) -> dict[str, bytes]:
         """`<commit>:<path>`, `<commit>^:<path>` or blob id -> bytes, for those that exist."""
         return self._objects().files_at(places)
 
-    def lost(self) -> list[LostCommit]:
+    def lost(self) -> list[PastCommit]:
         """The commits of ours that a reflog names and no branch has, oldest first."""
-        form = ("--date-order", "--reverse", f"--grep=^{STEP}: ", "--format=%H%x00%B")
-        messages = dict(_fields(self._git.run("log", "-z", *form, *_NO_BRANCH), 2))
-        files = _files(self._git, list(messages)) if messages else {}
-        return [LostCommit(sha, text, files.get(sha, {})) for sha, text in messages.items()]
+        return list(self.commits("--date-order", f"--grep=^{STEP}: ", *_NO_BRANCH))
+
+
+def diff_entries(git: Runner, command: str, *words: str) -> Iterator[tuple[str, Diff, str]]:
+    """(path, what became of it, git's letter for that) of what a diff tells."""
+    fields = git.fields(command, *_RAW, *words)
+    for field in fields:
+        yield os.fsdecode(next(fields)), *_diff_in(field)
+
+
+def _diff_in(field: bytes) -> tuple[Diff, str]:
+    before_mode, after_mode, before, after, kind = field.decode().lstrip("\n:").split(" ")
+    return Diff(_entry(before_mode, before), _entry(after_mode, after)), kind
+
+
+def _entry(mode: str, blob: str) -> Entry | None:
+    return Entry(mode, blob) if blob != ABSENT else None
+
+
+def _commit_in(fields: Sequence[str]) -> PastCommit:
+    sha, date, subject, parents, trailers = fields
+    parts = parts_in(trailers.split("\x1f")) or [Part("")]
+    commits = [
+        Commit(sha, part.step, subject, utc(date), part.sources, part.targets) for part in parts
+    ]
+    return PastCommit(commits, parents.split(), {})
 
 
 def utc(date: str) -> str:
@@ -210,14 +192,6 @@ def _fields(out: bytes, width: int) -> Iterator[list[str]]:
     return (fields[i : i + width] for i in range(0, len(fields) - 1, width))
 
 
-def _records(out: bytes) -> Iterator[str]:
-    return (line.decode(errors="surrogateescape") for line in out.split(b"\0") if line)
-
-
-def _chunks(paths: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (paths[i : i + _CHUNK] for i in range(0, len(paths), _CHUNK))
-
-
 def new_home(path: str, files: Mapping[str, Diff]) -> str | None:
     """Where a commit put a skill's file that it took away from its shelf; None if nowhere."""
     if files[path].after:
@@ -225,29 +199,3 @@ def new_home(path: str, files: Mapping[str, Diff]) -> str | None:
     rest = path.partition("/")[2]
     targets = (f"{shelf}/{rest}" for shelf in layout.SHELVES)
     return next((target for target in targets if target in files and files[target].after), None)
-
-
-def _files(git: Runner, commits: Sequence[str]) -> dict[str, dict[str, Diff]]:
-    """commit -> path -> what it made of it."""
-    form = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--root")
-    out = git.run("diff-tree", "--stdin", *form, stdin="".join(f"{c}\n" for c in commits).encode())
-    files: dict[str, dict[str, Diff]] = {}
-    diffs: dict[str, Diff] = {}
-    for field, path in _diff_fields(out):
-        if path is None:
-            diffs = files.setdefault(field, {})
-            continue
-        before_mode, after_mode, before, after, _ = field.removeprefix(":").split(" ")
-        diffs[path] = Diff(_entry(before_mode, before), _entry(after_mode, after))
-    return files
-
-
-def _entry(mode: str, blob: str) -> Entry | None:
-    return Entry(mode, blob) if blob != ABSENT else None
-
-
-def _diff_fields(out: bytes) -> Iterator[tuple[str, str | None]]:
-    """(what git says of a path, the path), or (a commit, None)."""
-    fields = iter(out.decode(errors="surrogateescape").split("\0")[:-1])
-    for field in fields:
-        yield field, next(fields) if field.startswith(":") else None

@@ -1,124 +1,94 @@
-"""Git's index: its entries at one moment, read once and asked many times, and how they are set."""
+"""Git's index: where it differs from HEAD, asked of git once in each state, and how it is set."""
 
+import json
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
 
 from skillvault.model.errors import GitError
 from skillvault.vault.disk import draft_name
+from skillvault.vault.git.committer import EMPTY_TREE
+from skillvault.vault.git.history import diff_entries
+from skillvault.vault.git.objects import Objects
 from skillvault.vault.git.process import Runner
 from skillvault.vault.git.refs import ABSENT
 from skillvault.vault.git.trees import Entry
 
 QUIET_SECONDS = 0.2  # that index and HEAD must have been still: a git may be half-way
-_OWN = "own-index"  # the file with the checksum of the index as we left it
+_OWN = "own-index"  # the file with the state of the index as we left it
+_UNKNOWN = "unknown"  # in the place of a commit: nobody compared the index with one
 _SUM = 20  # bytes of the checksum at the end of an index
 
-# `<mode> <id> <stage>\t<path>`: all but the path is of one width.
-_STAGE, _PATH = 48, 50
-_MERGED = ord("0")
 
+class IndexState(NamedTuple):
+    """An index with this checksum: the paths where it differs from a commit, with its entries."""
 
-class Listing:
-    """An index, of the output of `ls-files --stage -z`, which stands in the order of the paths.
-
-    Of a hundred thousand lines a few are asked for, so that they are not taken apart.
-    """
-
-    def __init__(self, listing: bytes) -> None:
-        self._listing = listing
-
-    @cached_property
-    def unmerged(self) -> bool:
-        """Whether files wait to be merged."""
-        # Hardly any path holds a tab, so that each is one behind a stage.
-        if self._listing.count(b"\t") == self._listing.count(b" 0\t"):
-            return False
-        return any(line[_STAGE] != _MERGED for line in self._all_lines())
-
-    def entries(self, paths: Iterable[str] | None = None) -> dict[str, Entry]:
-        """path -> entry of these files and of those below them, of all files without paths."""
-        lines = self._all_lines() if paths is None else self._below(paths)
-        return dict(map(_entry, (line for line in lines if line[_STAGE] == _MERGED)))
-
-    def _all_lines(self) -> list[bytes]:
-        return self._listing.split(b"\0")[:-1]
-
-    def _below(self, paths: Iterable[str]) -> Iterator[bytes]:
-        for path in paths:
-            name = path.encode(errors="surrogateescape")
-            at = self._start_of(name)
-            line = self._line_at(at)
-            if _path(line) == name:
-                yield line
-                at += len(line) + 1
-                line = self._line_at(at)
-            # "0" is next to "/"; what stands between a name and what is below it is not read.
-            if line and _path(line) < name + b"0":
-                yield from self._between(name + b"/", name + b"0")
-
-    def _between(self, start: bytes, end: bytes) -> Iterator[bytes]:
-        """The lines whose paths stand from `start` to before `end`."""
-        at = self._start_of(start)
-        while (line := self._line_at(at)) and _path(line) < end:
-            yield line
-            at += len(line) + 1
-
-    def _start_of(self, name: bytes) -> int:
-        """Where the first line begins whose path does not stand before a name."""
-        low, high = 0, len(self._listing)
-        while low < high:
-            # The line in the middle begins behind the end of the one before it.
-            middle = max(low, self._listing.rfind(b"\0", low, (low + high) // 2) + 1)
-            line = self._line_at(middle)
-            if _path(line) < name:
-                low = middle + len(line) + 1
-            else:
-                high = middle
-        return low
-
-    def _line_at(self, at: int) -> bytes:
-        """The line that begins there; nothing behind the last one."""
-        return self._listing[at : self._listing.find(b"\0", at)]
-
-
-def _path(line: bytes) -> bytes:
-    return line[_PATH:]
-
-
-def _entry(line: bytes) -> tuple[str, Entry]:
-    mode, blob, _ = line[: _PATH - 1].decode().split(" ")
-    return _path(line).decode(errors="surrogateescape"), Entry(mode, blob)
+    checksum: str | None
+    commit: str | None
+    differences: Mapping[str, Entry | None]
+    unmerged: bool = False
 
 
 class IndexFile:
-    """The index of one repository, which git lists once in each state."""
+    """The index of one repository. `head` gives the commit of HEAD."""
 
-    def __init__(self, runner: Runner, folder: Path) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        folder: Path,
+        head: Callable[[], str | None],
+        objects: Callable[[], Objects],
+    ) -> None:
         self._git = runner
         self._place = folder / "index"
         self._folder = folder / "skillvault"
-        self._listed: tuple[bytes, Listing] | None = None  # a checksum of it, its entries
+        self._head = head
+        self._objects = objects  # loaded by who asks for an entry
+        self._state: IndexState | None = None
 
-    def listing(self) -> Listing:
-        """The index as it is now; git lists each state of it once."""
-        before = None if self._git.index else self.checksum()
-        if self._listed and self._listed[0] == before:
-            return self._listed[1]
-        listing = Listing(self._git.run("ls-files", "--stage", "-z"))
-        same = before if before == self.checksum() else None
-        self._listed = (same, listing) if same else None
-        return listing
+    def current(self) -> IndexState:
+        """The index as it is now, beside HEAD; git is asked if it is not as we left it."""
+        commit, checksum = self._head(), None if self._git.index else self.checksum()
+        now = checksum, commit
+        if checksum is None or self._state is None or self._state[:2] != now:
+            own = self._own()
+            self._state = own if checksum and own and own[:2] == now else self._compare(*now)
+        return self._state
 
-    def entries(self, paths: Iterable[str] | None = None) -> dict[str, Entry]:
-        """path -> entry of these paths and of what is below them, of all without paths."""
-        return self.listing().entries(paths)
+    def _compare(self, checksum: str | None, commit: str | None) -> IndexState:
+        options = ("--cached", "--ita-visible-in-index", "--ignore-submodules=none")
+        found = list(diff_entries(self._git, "diff-index", *options, commit or EMPTY_TREE))
+        differences = {path: diff.after for path, diff, _ in found}
+        is_unmerged = any(kind == "U" for _, _, kind in found)
+        same = checksum if checksum == self.checksum() else None
+        return IndexState(same, commit, differences, is_unmerged)
 
-    def checksum(self) -> bytes | None:
+    def entries(self, paths: Iterable[str]) -> dict[str, Entry]:
+        """path -> entry of these files, and of those that were added below them since HEAD."""
+        state, wanted = self.current(), list(paths)
+        root = self._objects().root(state.commit) if state.commit else None
+        entries: dict[str, Entry | None] = dict(self._objects().entries(root, wanted))
+        names = set(wanted)
+        entries |= {
+            path: entry
+            for path, entry in state.differences.items()
+            if path in names or any(path[:i] in names for i, c in enumerate(path) if c == "/")
+        }
+        return {path: entry for path, entry in entries.items() if entry}
+
+    def all_entries(self) -> dict[str, Entry]:
+        """path -> entry of every file that does not wait to be merged."""
+        state = self.current()
+        files = self._objects().files(state.commit) if state.commit else {}
+        return {path: entry for path, entry in {**files, **state.differences}.items() if entry}
+
+    def checksum(self) -> str | None:
         """The checksum that stands at the end of the index; None if it has none."""
         try:
             with self._place.open("rb") as index:
@@ -126,7 +96,7 @@ class IndexFile:
                 checksum = index.read(_SUM)
         except OSError:
             return None
-        return checksum if any(checksum) else None
+        return checksum.hex() if any(checksum) else None
 
     def skipped(self) -> frozenset[str]:
         """The paths that a sparse checkout leaves out of the work tree."""
@@ -162,11 +132,23 @@ class IndexFile:
             raise
         return draft
 
-    def install(self, draft: Path) -> None:
-        """Let a drawn index be the index; the caller holds index.lock."""
-        self._listed = None  # what it takes at 100,000 files is not held between commits
+    def install(
+        self,
+        draft: Path,
+        commit: str | None = None,
+        entries: Mapping[str, Entry | None] | None = None,
+    ) -> None:
+        """Let a drawn index be the index; the caller holds index.lock.
+
+        `commit` is what HEAD is about to be, which says of these `entries` the same.
+        """
+        known = self._state if self._state and self._state.checksum == self.checksum() else None
         draft.replace(self._place)
-        (self._folder / _OWN).write_bytes(self.checksum() or b"")
+        self._state = IndexState(self.checksum(), _UNKNOWN, {})
+        if known and commit and entries is not None:
+            left = {path: entry for path, entry in known.differences.items() if path not in entries}
+            self._state = self._state._replace(commit=commit, differences=left)
+        (self._folder / _OWN).write_text(json.dumps(self._state), encoding="ascii")
 
     def set_entries(self, entries: Mapping[str, Entry | None], env: Mapping[str, str]) -> None:
         """Set exactly these entries; the caller holds index.lock.
@@ -180,9 +162,14 @@ class IndexFile:
 
     def is_own(self) -> bool:
         """True if the index is as we left it."""
-        with suppress(FileNotFoundError):
-            return (self._folder / _OWN).read_bytes() == self.checksum()
-        return False
+        own = self._own()
+        return own is not None and own.checksum is not None and own.checksum == self.checksum()
+
+    def _own(self) -> IndexState | None:
+        """The index as we left it; None if nobody can tell."""
+        with suppress(FileNotFoundError, ValueError):  # another process may be writing it
+            return msgspec.convert(json.loads((self._folder / _OWN).read_bytes()), IndexState)
+        return None
 
     def unrest(self) -> float:
         """Seconds until index and HEAD have been still long enough; 0.0 if they are.

@@ -4,7 +4,7 @@ The one home of pygit2, of which only the database is used. Nothing of the repos
 attributes, index or refs passes through it, so nothing of them can run or change a byte.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,10 +34,9 @@ class Objects:
         # A repository in memory: it has these objects, no config and no refs.
         self._repository: Any = pygit2.Repository()
         try:
-            self._database: Any = pygit2.Odb(str(folder))
+            self._repository.set_odb(pygit2.Odb(str(folder)))
         except pygit2.GitError as error:
             raise GitError(f"{folder}: {error}") from None
-        self._repository.set_odb(self._database)
 
     # ── reading ──────────────────────────────────────────────────────────────────────
 
@@ -70,11 +69,110 @@ class Objects:
         if node is not None and is_parent:
             node = self._find(node.parent_ids[0]) if node.parent_ids else None
         if node is not None and is_path:
-            node = self._find(node.tree_id)
-            for name in path.split("/"):
-                is_there = node is not None and node.type == _TREE and name in node
-                node = self._find(node[name].id) if is_there else None
+            node = self._below(self._find(node.tree_id), path)
         return bytes(node.data) if node is not None and node.type == _BLOB else None
+
+    def files(self, name: str, places: Iterable[str] = ("",)) -> dict[str, Entry]:
+        """path -> entry of every file of a commit or a tree, below these folders."""
+        root = self._node(name)
+        root = self._node(root.tree_id) if root.type == _COMMIT else root
+        files: dict[str, Entry] = {}
+        for place in places:
+            node = self._below(root, place)
+            if node is not None and node.type == _TREE:
+                files |= self._all_files(str(node.id), place and f"{place}/")
+        return files
+
+    def _all_files(self, tree: str, prefix: str) -> Iterator[tuple[str, Entry]]:
+        for name, node in trees.nodes_of(self._object(tree, _TREE)):
+            if node.mode == trees.FOLDER:
+                yield from self._all_files(node.id, f"{prefix}{name}/")
+            elif node.mode != trees.SUBMODULE:
+                yield prefix + name, node
+
+    def _below(self, node: Any, path: str) -> Any:
+        """What stands at a path below a tree, as pygit2 has it; None if there is nothing."""
+        for name in filter(None, path.split("/")):
+            if node is None or node.type != _TREE or name not in node:
+                return None
+            node = self._find(node[name].id)
+        return node
+
+    def folders(self, root: str | None, names: Iterable[str]) -> dict[str, Tree]:
+        """folder ("" is the root) -> its entries, to be changed; none of one that is not there."""
+        folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
+        found = {name: self._descend(folders, name) for name in names}
+        for name, folder in found.items():
+            if folder is None:
+                raise GitError(f"{name}: a file stands where a folder is needed")
+        return {name: folder.copy() for name, folder in found.items() if folder is not None}
+
+    def _descend(self, folders: dict[str, Tree | None], folder: str) -> Tree | None:
+        """The entries of a folder, empty if it is not there; None: a file is in its place."""
+        if folder not in folders:
+            parent, _, name = folder.rpartition("/")
+            above = self._descend(folders, parent)
+            node = above.get(name) if above is not None else None
+            if above is None or (node and node.mode != trees.FOLDER):
+                folders[folder] = None
+            else:
+                folders[folder] = self._tree(node.id) if node else Tree()
+        return folders[folder]
+
+    def entries(self, root: str | None, paths: Sequence[str]) -> dict[str, Entry]:
+        """path -> its entry below a tree, for the files that are there."""
+        folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
+        entries: dict[str, Entry] = {}
+        for path in paths:
+            folder, _, name = path.rpartition("/")
+            node = (self._descend(folders, folder) or Tree()).get(name)
+            if node and node.mode not in (trees.FOLDER, trees.SUBMODULE):
+                entries[path] = node
+        return entries
+
+    def clashes(self, root: str | None, paths: Iterable[str]) -> tuple[dict[str, str], set[str]]:
+        """(path -> why no file can be there, the folders of the paths that are not there)."""
+        folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
+        reasons: dict[str, str] = {}
+        bare: set[str] = set()
+        for path in paths:
+            for folder in (path[:i] for i, char in enumerate(path) if char == "/"):
+                standing = self._descend(folders, folder)
+                if standing is None:
+                    reasons[path] = f"a file is committed at {folder}, where a folder is needed"
+                    break
+                if not standing:
+                    bare.add(folder)
+            else:
+                above, _, name = path.rpartition("/")
+                node = (folders[above] or Tree()).get(name)
+                if node and node.mode in (trees.FOLDER, trees.SUBMODULE):
+                    reasons[path] = "a folder is committed there"
+        return reasons, bare
+
+    def _tree(self, tree: str) -> Tree:
+        """A tree's entries, which nobody changes; those read last are kept."""
+        entries = self._trees.pop(tree, None)
+        if entries is None:
+            entries = Tree(trees.nodes_of(self._object(tree, _TREE)))
+        self._remember(tree, entries)
+        return entries
+
+    def _remember(self, tree: str, entries: Tree) -> None:
+        self._trees[tree] = entries
+        while len(self._trees) > _REMEMBERED:
+            del self._trees[next(iter(self._trees))]
+
+    def _object(self, name: str, kind: int) -> bytes:
+        node = self._node(name)
+        if node.type != kind:
+            raise GitError(f"object {name} is no {_NAMES[kind]}; run `git fsck`")
+        return bytes(node.data if kind == _BLOB else node.read_raw())
+
+    def _node(self, name: Any) -> Any:
+        if (node := self._find(name)) is None:
+            raise GitError(f"object {name} cannot be read; run `git fsck`")
+        return node
 
     def _find(self, name: Any) -> Any:
         """An object as pygit2 has it; None if it is not there, GitError if a remote has it."""
@@ -86,80 +184,6 @@ class Objects:
             return None
         except self._failed as error:
             raise GitError(f"object {name} cannot be read ({error}); run `git fsck`") from None
-
-    def folders(self, root: str | None, names: Iterable[str]) -> dict[str, Tree]:
-        """folder ("" is the root) -> its entries; empty if there is no such folder."""
-        folders: dict[str, Tree] = {"": self._tree(root) if root else Tree()}
-        for name in names:
-            self._descend(folders, name)
-        return {name: folders[name] for name in names}
-
-    def _descend(self, folders: dict[str, Tree], folder: str) -> Tree:
-        if folder not in folders:
-            parent, _, name = folder.rpartition("/")
-            node = self._descend(folders, parent).get(name)
-            if node and node.mode != trees.FOLDER:
-                raise GitError(f"{folder}: a file stands where a folder is needed")
-            folders[folder] = self._tree(node.id) if node else Tree()
-        return folders[folder]
-
-    def entries(self, root: str | None, paths: Sequence[str]) -> dict[str, Entry]:
-        """path -> its entry below a tree, for the files that are there."""
-        folders = self.folders(root, {path.rpartition("/")[0] for path in paths})
-        entries: dict[str, Entry] = {}
-        for path in paths:
-            folder, _, name = path.rpartition("/")
-            node = folders[folder].get(name)
-            if node and node.mode not in (trees.FOLDER, trees.SUBMODULE):
-                entries[path] = node
-        return entries
-
-    def clashes(self, root: str | None, paths: Iterable[str]) -> tuple[dict[str, str], set[str]]:
-        """(path -> why no file can be there, the folders of the paths that are not there)."""
-        folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
-        reasons: dict[str, str] = {}
-        bare: set[str] = set()
-        for path in paths:
-            parts = path.split("/")
-            for depth in range(len(parts)):
-                above, folder = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
-                node = (folders[above] or Tree()).get(parts[depth])
-                if depth == len(parts) - 1:
-                    if node and node.mode in (trees.FOLDER, trees.SUBMODULE):
-                        reasons[path] = "a folder is committed there"
-                elif node and node.mode != trees.FOLDER:
-                    reasons[path] = f"a file is committed at {folder}, where a folder is needed"
-                    break
-                elif folder not in folders:
-                    folders[folder] = self._tree(node.id) if node else None
-                    if node is None:
-                        bare.add(folder)
-        return reasons, bare
-
-    def _tree(self, tree: str) -> Tree:
-        """A tree's entries, the caller's own; those read last are kept."""
-        entries = self._trees.pop(tree, None)
-        if entries is None:
-            entries = Tree(trees.nodes_of(self._object(tree, _TREE)))
-        self._remember(tree, entries)
-        return entries.copy()
-
-    def _remember(self, tree: str, entries: Tree) -> None:
-        self._trees[tree] = entries
-        while len(self._trees) > _REMEMBERED:
-            del self._trees[next(iter(self._trees))]
-
-    def _object(self, name: str, kind: int) -> bytes:
-        try:
-            stored, content = self._database.read(name)
-        except (KeyError, ValueError):
-            advice = PARTIAL if self._is_partial else "run `git fsck`"
-            raise GitError(f"object {name} cannot be read; {advice}") from None
-        except self._failed as error:
-            raise GitError(f"object {name} cannot be read ({error}); run `git fsck`") from None
-        if stored != kind:
-            raise GitError(f"object {name} is no {_NAMES[kind]}; run `git fsck`")
-        return bytes(content)
 
     @property
     def _is_partial(self) -> bool:
@@ -199,7 +223,7 @@ class Objects:
 
     def _write(self, kind: int, content: bytes) -> str:
         try:
-            return str(self._database.write(kind, content))
+            return str(self._repository.write(kind, content))
         except (self._failed, OSError) as error:
             raise GitError(f"a {_NAMES[kind]} cannot be written: {error}") from None
 

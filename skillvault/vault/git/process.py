@@ -75,6 +75,9 @@ def failure_of(command: str, err: bytes) -> str:
     return f"git {command}: {words}" + (f"; {PARTIAL}" if "promisor remote" in words else "")
 
 
+_CHUNK = 1 << 18  # bytes
+
+
 class Runner:
     """Calls git in one repository. `index` is the index file to read if a hook was handed one."""
 
@@ -142,6 +145,23 @@ class Runner:
         if process.returncode not in ok:
             raise GitError(failure_of(args[0], err))
         return process.returncode, out
+
+    def fields(self, *args: str) -> Iterator[bytes]:
+        """What one git call prints, each field up to its NUL, read while it prints."""
+        process = self.start(*args, fenced=False)
+        assert process.stdout
+        try:
+            rest = b""
+            while chunk := process.stdout.read(_CHUNK):
+                *fields, rest = (rest + chunk).split(b"\0")
+                yield from fields
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            _, err = process.communicate()
+        if process.returncode:
+            raise GitError(failure_of(args[0], err))
 
     @contextmanager
     def alone(self, *args: str, env: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:

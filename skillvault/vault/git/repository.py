@@ -80,7 +80,7 @@ class Git:
     @cached_property
     def index_file(self) -> IndexFile:
         """The person's index, or the one that a hook was handed."""
-        return IndexFile(self._runner, self.dirs()[0])
+        return IndexFile(self._runner, self.dirs()[0], self.head, lambda: self.objects)
 
     @cached_property
     def committer(self) -> Committer:
@@ -121,7 +121,7 @@ class Git:
         return (self.root / own).resolve(), (self.root / common).resolve()
 
     def head(self) -> str | None:
-        """The commit that HEAD names; None on an unborn branch."""
+        """The commit that HEAD names, which may be gone; None on an unborn branch."""
         own, common = self.dirs()
         if own == common and (name := plain_branch(own)) and (plain := plain_tip(own, name)):
             return plain
@@ -152,7 +152,7 @@ class Git:
             return unfit
         if elsewhere := self._elsewhere(branch, founding):
             return elsewhere
-        if self.index_file.listing().unmerged:
+        if self.index_file.current().unmerged:
             return "the index has unmerged files; resolve them, then git add and git commit"
         return None
 

@@ -15,7 +15,7 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import LEARNED, Link, Ref, ref_of
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import policy_of
-from skillvault.vault.git.refs import ABSENT
+from skillvault.vault.git.history import Diff
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import Entry
 from skillvault.vault.index.connection import IndexDatabase, Pin, ReplacedError
@@ -129,7 +129,7 @@ def _differences(database: IndexDatabase, git: Git, old: str, new: str) -> None:
 def _everything(database: IndexDatabase, git: Git, commit: str | None) -> None:
     if commit is None:
         return
-    tree = git.history.tree(commit)
+    tree = git.objects.files(commit)
     # An evaluation is found as far as its outcome is trusted, which is thus to be known by then.
     first = {path: entry for path, entry in tree.items() if layout.shelf_of(path) == "outcomes"}
     for batch in _batches(first | tree):
@@ -159,26 +159,26 @@ def _file(path: str, entry: Entry | None, data: Mapping[str, bytes]) -> File | N
 def _history(database: IndexDatabase, git: Git, span: str) -> Iterator[IndexedCommit]:
     """The commits of a span, parents first."""
     depths: dict[str, int] = {}
-    touched = git.history.paths_by_commit(span)
 
     def depth(sha: str) -> int:
         if sha not in depths:
             depths[sha] = database.value("select depth from commits where sha = ?", [sha]) or 0
         return depths[sha]
 
-    for parts, parents in git.history.commits(span):
-        sha = parts[0].sha
-        depths[sha] = 1 + max(map(depth, parents), default=0)
-        paths = touched.get(sha, {})
-        yield from indexed(parts, depths[sha], refs_of(paths, _links_changed(git, paths)))
+    for commit in git.history.commits(span):
+        depths[commit.sha] = 1 + max(map(depth, commit.parents), default=0)
+        refs = refs_of(commit.files, _links_changed(git, commit.files))
+        yield from indexed(commit.parts, depths[commit.sha], refs)
 
 
-def _links_changed(git: Git, paths: Mapping[str, tuple[str, str]]) -> Iterator[Link]:
-    """The links that came, went or changed, of paths with their blobs before and after."""
-    for path, versions in paths.items():
+def _links_changed(git: Git, files: Mapping[str, Diff]) -> Iterator[Link]:
+    """The links that came, went or changed in these files."""
+    for path, versions in files.items():
         if owner := layout.links_owner(path):
-            data = git.blobs(blob for blob in versions if blob != ABSENT)
-            yield from changed_links(owner, *(data.get(blob, b"") for blob in versions))
+            data = git.blobs(entry.id for entry in versions if entry)
+            yield from changed_links(
+                owner, *(data[entry.id] if entry else b"" for entry in versions)
+            )
 
 
 def refs_of(paths: Iterable[str], links: Iterable[Link]) -> list[Ref]:
@@ -202,7 +202,7 @@ def _contradictions(pin: Pin, git: Git) -> Iterator[str]:
     if verdict != "ok":
         yield str(verdict)
     commit = pin.commit
-    tree = git.history.tree(commit) if commit else {}
+    tree = git.objects.files(commit) if commit else {}
     files: dict[str, str] = dict(pin.rows("select path, blob from file"))
     for path in sorted(tree.keys() | files.keys()):
         if path not in tree:
@@ -250,9 +250,9 @@ def _history_contradictions(pin: Pin, git: Git, commit: str) -> Iterator[str]:
             refs.setdefault(role, []).append(ref)
         part = Part(step, tuple(refs.get("source", ())), tuple(refs.get("target", ())))
         kept.setdefault(sha, []).append(part)
-    for commits, _ in git.history.commits(commit):
-        parts = [Part(part.step, part.sources, part.targets) for part in commits]
-        if kept.pop(commits[0].sha, None) != parts:
-            yield f"commit {commits[0].sha} is not in it as it is in git"
+    for past in git.history.commits(commit):
+        parts = [Part(part.step, part.sources, part.targets) for part in past.parts]
+        if kept.pop(past.sha, None) != parts:
+            yield f"commit {past.sha} is not in it as it is in git"
     if kept:
         yield f"commit {min(kept)} is not in the history"

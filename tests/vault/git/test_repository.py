@@ -482,7 +482,7 @@ def test_a_thousand_paths_and_more_are_asked_for(vault: Vault, person: Person) -
 
 def test_an_index_that_a_person_wrote_since_is_listed_anew(vault: Vault, person: Person) -> None:
     git = vault.store.git
-    assert "notes/a.md" not in git.index_file.entries()
+    assert git.index_file.entries(["notes/a.md"]) == {}
     person.write("notes/a.md", "a\n")
     person.git("add", "notes/a.md")
     assert git.index_file.entries(["notes/a.md"]).keys() == {"notes/a.md"}

@@ -228,23 +228,23 @@ def test_who_commits_while_it_is_compared_with_git_is_no_contradiction(
         SILENT[harm](place(learned))
     store = Vault.open(learned.root).store
     store.follow()
-    history, trades = store.git.history, [trade(10, 0.21), trade(11, 0.22)]
-    read_tree, read_commits = history.tree, history.commits
+    git, trades = store.git, [trade(10, 0.21), trade(11, 0.22)]
+    read_files, read_commits = git.objects.files, git.history.commits
 
     def record_another() -> None:
         if trades:
             assert learned.record([("b.json", as_file(trades.pop()))], now=NOW).done
 
-    def tree(commit: str) -> object:
+    def files(commit: str) -> object:
         record_another()
-        return read_tree(commit)
+        return read_files(commit)
 
     def commits(span: str) -> object:
         record_another()
         return read_commits(span)
 
-    monkeypatch.setattr(history, "tree", tree)
-    monkeypatch.setattr(history, "commits", commits)
+    monkeypatch.setattr(git.objects, "files", files)
+    monkeypatch.setattr(git.history, "commits", commits)
     assert store.index.verify() is bool(harm)
     assert trades == []
     assert len(caplog.messages) == bool(harm)

@@ -1,6 +1,6 @@
 """promote: confirmed insights become facts, facts that recur become pattern skills."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import groupby, islice
 
@@ -27,6 +27,7 @@ from skillvault.loop.run import Run
 from skillvault.model.change import Change
 from skillvault.model.records import Evaluation, Fact, Link, Ref, Skill, moment_of
 from skillvault.model.sameness.forms import lookup_keys
+from skillvault.vault.index.facts import AskedFacts, Facts
 from skillvault.vault.index.insights import Insights
 from skillvault.vault.index.snapshot import Topics
 
@@ -99,7 +100,7 @@ def waiting_skills(run: Run) -> int:
 
 def support_plan(run: Run, due: Iterable[str]) -> SupportPlan:
     """What these evaluations support and speak against."""
-    material = of_evaluations(run, due)
+    material = of_evaluations(run, due, AskedFacts)
     evaluated = (
         evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
         for evaluation in material.evaluations.values()
@@ -129,14 +130,18 @@ def pages(run: Run, ids: Iterable[str]) -> Iterator[promote.PromotionMaterial]:
         yield of_evaluations(run, page)
 
 
-def of_evaluations(run: Run, ids: Iterable[str]) -> promote.PromotionMaterial:
-    """What the first arrow reads of the vault for some evaluations."""
+def of_evaluations(
+    run: Run,
+    ids: Iterable[str],
+    facts: Callable[[Facts, Collection[str]], Mapping[str, Fact]] = Facts.by_domain,
+) -> promote.PromotionMaterial:
+    """What the first arrow reads of the vault for some evaluations, and of their domains."""
     view = run.view
     names = list(ids)
     overruled = view.outcomes.overruled(names)
     evaluations = view.evaluations.get_many(name for name in names if name not in overruled)
-    facts = view.facts.by_domain({e.domain for e in evaluations.values()})
-    return _material(run, evaluations, facts, [Ref("evaluation", name) for name in evaluations])
+    known = facts(view.facts, {e.domain for e in evaluations.values()})
+    return _material(run, evaluations, known, [Ref("evaluation", name) for name in evaluations])
 
 
 def of_facts(run: Run, domains: Iterable[str]) -> promote.PromotionMaterial:

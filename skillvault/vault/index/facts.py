@@ -1,6 +1,6 @@
 """The facts of the vault, and the evaluations that they were made of."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from skillvault.model.records import Evaluation, Fact, JudgeInfo, Status
 from skillvault.vault.index.reader import FILES, Reader, Topic
@@ -48,7 +48,14 @@ class Facts(Folder[Fact]):
 
     def by_domain(self, domains: Iterable[str]) -> dict[str, Fact]:
         """The facts of these domains by id, superseded ones included."""
-        query = f"{FILES} join fact t on f.n = t.n where t.domain in {{}}"
+        return self._in_domains(domains, "")
+
+    def by_persons(self, domains: Iterable[str]) -> dict[str, Fact]:
+        """Those of these domains that persons wrote, or that stand in another's place."""
+        return self._in_domains(domains, "and (t.kind = 'human' or t.supersedes is not null)")
+
+    def _in_domains(self, domains: Iterable[str], which: str) -> dict[str, Fact]:
+        query = f"{FILES} join fact t on f.n = t.n where t.domain in {{}} {which}"
         rows = self._reader.rows_in(query, domains)
         return {fact.id: fact for fact in self._reader.records(rows, Fact)}
 
@@ -147,6 +154,32 @@ class Facts(Folder[Fact]):
             + (f" limit {limit}" if limit is not None else "")
         )
         return {session for (session,) in self._reader.rows_in(query, facts)}
+
+
+class AskedFacts(Mapping[str, Fact]):
+    """The facts of some domains, each read once it is asked for.
+
+    Only those that persons wrote or that replace others are iterated: the rest may be many.
+    """
+
+    def __init__(self, facts: Facts, domains: Collection[str]) -> None:
+        self._facts, self._domains = facts, frozenset(domains)
+        self._few = facts.by_persons(domains)
+        self._read: dict[str, Fact | None] = dict(self._few)
+
+    def __getitem__(self, name: str) -> Fact:
+        if name not in self._read:
+            fact = self._facts.get_many([name]).get(name)
+            self._read[name] = fact if fact and fact.domain in self._domains else None
+        if (known := self._read[name]) is None:
+            raise KeyError(name)
+        return known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._few)
+
+    def __len__(self) -> int:
+        return len(self._few)
 
 
 class FactKeys(Topic):

@@ -143,7 +143,7 @@ def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tu
             row = (judge.name, judge.version, judge.model, parsed.was_good_decision, right)
             yield "evaluation", ref.id, *row
         case Fact():
-            yield "fact", ref.id, parsed.domain, parsed.trust, parsed.supersedes
+            yield "fact", ref.id, parsed.domain, parsed.trust, parsed.supersedes, parsed.kind
         case Skill() if ref.id != LEARNED:  # which nobody recommends, merges or assesses
             yield "skill", *skill_columns(ref.id, top, parsed, blob), False, top == layout.SERVED
         case Recommendation():

@@ -66,7 +66,9 @@ create table answer (
 create index answer_id on answer (id);
 create index answer_subject on answer (subject, kind);
 create index answer_session on answer (session) where session is not null;
-create table fact (n integer primary key, id text, domain text, trust text, supersedes text);
+create table fact (
+    n integer primary key, id text, domain text, trust text, supersedes text, kind text);
+create index fact_by_person on fact (domain) where kind = 'human' or supersedes is not null;
 create index fact_supersedes on fact (supersedes) where supersedes is not null;
 create index fact_domain on fact (domain, trust);
 create index fact_id on fact (id);

@@ -24,7 +24,6 @@ from skillvault.vault.index.facts import FactKeys
 from skillvault.vault.index.snapshot import Topics
 
 TRUST = "local"  # of the facts that are looked at
-_REPLACES = "supersedes "  # before the fact whose place another takes: a key like no other
 
 
 class AlikeFacts:
@@ -42,15 +41,6 @@ class AlikeFacts:
             self._keys[name] = keys
             for key in keys:
                 self._holders[key].add(name)
-        for fact in view.facts.get_many(self._due).values():
-            if fact.supersedes:
-                self._keys[fact.id] = [*self._keys[fact.id], _REPLACES + fact.supersedes]
-
-    def changed(self) -> set[str]:
-        """The facts that are due, and those in whose place one of these stands or stood."""
-        kept = self._view.fact_keys.keys_of(self._due)
-        keys = kept.union(*self._keys.values())
-        return {k.removeprefix(_REPLACES) for k in keys if k.startswith(_REPLACES)} | self._due
 
     def reached(self, names: Iterable[str]) -> dict[str, Fact]:
         """These facts, and those that say the same, directly or by way of others.
@@ -138,7 +128,7 @@ def general_plan(run: Run, of_facts: OfFacts) -> GeneralPlan:
     if not keys:
         return GeneralPlan()
     alike = AlikeFacts(run.view, keys)
-    touched = _touched(run, alike, alike.changed()) if _is_of_several(run) else _Touched()
+    touched = _touched(run, alike, {*keys}) if _is_of_several(run) else _Touched()
     plan = _planned(run, touched, of_facts(run, touched.facts)) if touched.facts else GeneralPlan()
     waiting = {fact.id for _, pattern in plan.due for fact in pattern.recurring.facts}
     waiting |= _facts_of(run, [skill.name for skill in plan.left])

@@ -1,8 +1,11 @@
 """promote: confirmed insights become facts, facts that recur become pattern skills."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import UTC
 from functools import partial
-from itertools import groupby, islice
+from hashlib import sha256
+from itertools import islice
 
 import msgspec
 
@@ -27,7 +30,8 @@ from skillvault.loop.run import Run
 from skillvault.model.change import Change
 from skillvault.model.records import Evaluation, Fact, Link, Ref, Skill, moment_of
 from skillvault.model.sameness.forms import lookup_keys
-from skillvault.vault.index.facts import AskedFacts, Facts
+from skillvault.model.text.text import words
+from skillvault.vault.index.facts import AskedFacts, Facts, Membership
 from skillvault.vault.index.insights import Insights
 from skillvault.vault.index.snapshot import Topics
 
@@ -93,7 +97,7 @@ def waiting(run: Run) -> int:
 
 def waiting_skills(run: Run) -> int:
     """How many skills of facts are made, grow or leave."""
-    skills = sum(len(found.due) + len(found.left) for _, found in patterns(run))
+    skills = sum(len(plan.due) + len(plan.left) for *_, plan in _plans(run))
     general = general_plan(run, of_some)
     return skills + len(general.due) + len(general.left)
 
@@ -184,29 +188,128 @@ def _leads_to_version(view: Topics, link: Link) -> bool:
     return target.kind == "skill" and approved_name(view, target.id) != target.id
 
 
-def patterns(run: Run) -> Iterator[tuple[promote.PromotionMaterial, recurrence.Patterns]]:
-    """What the second arrow has to do in the domains that changed; settles the others."""
-    return ((found, plan) for _, found, plan in _patterns_by_domain(run))
-
-
-def _patterns_by_domain(
+def _plans(
     run: Run,
-) -> Iterator[tuple[list[str], promote.PromotionMaterial, recurrence.Patterns]]:
+) -> Iterator[tuple[set[str], promote.PromotionMaterial, recurrence.Patterns]]:
+    """What there is to do with the facts that changed; settles those with which nothing is."""
     due = run.view.due.keys(CONSOLIDATE)
-    for domain, grouped in groupby(due, lambda key: key.partition(" ")[0]):
-        keys = list(grouped)
-        found = of_facts(run, [domain])
+    by_domain = _connected_facts(run, due) if due else {}
+    waiting: set[str] = set()
+    for _, names in sorted(by_domain.items()):
+        found = of_some(run, run.view.facts.get_many(names))
         skills = derived_skills(run, set(found.skills_of.values()))
-        plan = recurrence.patterns(found, skills, run.policy)
+        old = run.view.facts.superseded(names)
+        current = {name: fact for name, fact in found.facts.items() if name not in old}
+        material = msgspec.structs.replace(found, facts=current)
+        plan = recurrence.patterns(material, skills, run.policy)
         plan = msgspec.structs.replace(
             plan,
             due=tuple(pattern for pattern in plan.due if not _is_told(run, found, pattern)),
             left=tuple(skill for skill in plan.left if may_leave(run, skill)),
         )
+        leaving = {skill.name for skill in plan.left}
+        keys = {fact for fact, skill in found.skills_of.items() if skill in leaving}
+        keys.update(plan.refused, *([f.id for f in pattern.facts] for pattern in plan.due))
+        waiting |= keys.intersection(due)
         if plan.due or plan.rejected or plan.left:
-            yield keys, found, plan
-        else:
-            run.settle(CONSOLIDATE, keys)
+            yield keys, material, plan
+    run.settle(CONSOLIDATE, set(due) - waiting)
+
+
+def _connected_facts(run: Run, due: Collection[str]) -> dict[str, set[str]]:
+    """Domain -> the facts that changed, and all that share a cluster or a skill with them.
+
+    Directly or by way of others, now or before. A question is told of whole domains: it keeps
+    nothing.
+    """
+    view = run.view
+    found = of_some(run, view.facts.get_many(due))
+    old, new = view.clusters.of_facts(due), _pooled(found, view.facts.superseded(due))
+    facts: dict[str, set[str]] = defaultdict(set)
+    if run.options.asks:
+        domains = {row.domain for row in (*old.values(), *new.values())}
+        for fact in view.facts.by_domain(domains).values():
+            facts[fact.domain].add(fact.id)
+        return facts
+    changed = keep_clusters(run.store.staged, old, new, run.policy.promote.cluster_above)
+    changed += [*old.values(), *run.store.staged.clusters.of_facts(new).values()]
+    seeds = {row.seed for row in changed if row.seed}
+    skills = {row.skill for row in changed if row.skill}
+    for row in (*changed, *view.clusters.connected(seeds, skills).values()):
+        facts[row.domain].add(row.fact)
+    return facts
+
+
+def _pooled(material: promote.PromotionMaterial, old: Collection[str]) -> dict[str, Membership]:
+    """The facts that are compared with others or made a skill; of `old` another took the place."""
+    pools, rows = recurrence.pools(material), dict[str, Membership]()
+    for fact in material.facts.values():
+        pool = None if fact.id in old else pools.get(fact.id)
+        skill = material.skills_of.get(fact.id)
+        if pool or skill:
+            at, name = fact.order
+            place = f"{at.astimezone(UTC).isoformat(timespec='microseconds')} {name}"
+            text = sha256(promote.statement_of(fact).encode(errors="surrogatepass")).hexdigest()
+            row = Membership(fact.id, fact.domain, skill=skill)
+            if pool:
+                row = row._replace(pool=" ".join(pool[1:]), place=place, words=text)
+            rows[fact.id] = row
+    return rows
+
+
+def keep_clusters(
+    view: Topics, old: Mapping[str, Membership], new: Mapping[str, Membership], above: float
+) -> list[Membership]:
+    """Keep facts that changed in their clusters; all others that are in another one therefore.
+
+    What is no seed changes no cluster but its own, nor does a seed that comes last. Of any other
+    change the pool is clustered anew.
+    """
+    clusters, stale = view.clusters, set[tuple[str, str]]()
+    moved = {n: row for n, row in new.items() if n not in old or _where(row) != _where(old[n])}
+    for name, row in old.items():
+        if name not in new or name in moved:
+            clusters.drop_rows([name])
+            if row.pool and row.seed == name:
+                stale.add((row.domain, row.pool))
+    for name, row in new.items():
+        if name not in moved and row.skill != old[name].skill:
+            clusters.keep_rows([row._replace(seed=old[name].seed)])
+    said = {name: _fact_words(fact) for name, fact in view.facts.get_many(moved).items()}
+    for row in sorted(moved.values(), key=lambda row: row.place):
+        seed = clusters.first_seed(row, said[row.fact], above) if row.pool else None
+        if row.pool and seed is None:
+            seed = row.fact
+            clusters.keep_seed(row, said[row.fact])
+            if not clusters.is_last(row):
+                stale.add((row.domain, row.pool))
+        clusters.keep_rows([row._replace(seed=seed)])
+    return [row for pool in sorted(stale) for row in _cluster_anew(view, *pool, above)]
+
+
+def _cluster_anew(view: Topics, domain: str, pool: str, above: float) -> Iterator[Membership]:
+    """Cluster a pool; yields what is in another cluster then, as it was and as it is."""
+    rows, clusters = view.clusters.of_pool(domain, pool), view.clusters
+    facts = view.facts.get_many(row.fact for row in rows)
+    texts = [promote.statement_of(facts[row.fact]) for row in rows]
+    for places in promote.clusters(texts, above, 1):
+        seed = rows[places[0]].fact
+        moved = [rows[place] for place in places if rows[place].seed != seed]
+        clusters.drop_rows([row.fact for row in moved])
+        kept = [row._replace(seed=seed) for row in moved]
+        clusters.keep_rows(kept)
+        for row in kept:
+            if row.fact == seed:
+                clusters.keep_seed(row, _fact_words(facts[seed]))
+        yield from (*moved, *kept)
+
+
+def _where(row: Membership) -> tuple[str, str | None, str, str]:
+    return row.domain, row.pool, row.place, row.words
+
+
+def _fact_words(fact: Fact) -> frozenset[str]:
+    return words(promote.statement_of(fact))
 
 
 def told_patterns(
@@ -252,7 +355,7 @@ def _made_due(run: Run, weighed: SupportPlan) -> set[str]:
 
 
 def _skills(run: Run) -> Iterator[Change]:
-    for keys, found, plan in list(_patterns_by_domain(run)):
+    for keys, found, plan in list(_plans(run)):
         made = bool(plan.left or plan.rejected)
         run.report.rejected += plan.rejected
         for skill in plan.left:

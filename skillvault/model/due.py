@@ -79,10 +79,14 @@ class Users(Struct, frozen=True):
 class Reached(Struct, frozen=True):
     """From a record to those of a kind that links lead to from it, step by step, itself included.
 
-    An outcome goes by its evaluation; links that contradict lead nowhere.
+    An outcome goes by its evaluation; links that contradict lead to facts alone.
     """
 
     kind: Kind
+
+
+class Predecessor(Struct, frozen=True):
+    """From a fact to the one in whose place it stands."""
 
 
 class Says(Struct, frozen=True):
@@ -94,7 +98,10 @@ class Says(Struct, frozen=True):
     of: Literal["words", "grounds"]
 
 
-Relation = Source | Target | LinkedFrom | Through | Same | InDomain | Uses | Users | Reached | Says
+Relation = (
+    Source | Target | LinkedFrom | Through | Same | InDomain | Uses | Users | Reached | Predecessor
+    | Says
+)  # fmt: skip
 
 
 class When(Struct, frozen=True):

@@ -1,12 +1,23 @@
 """promote: an insight becomes a fact, facts become a pattern skill."""
 
-from skillvault.model.due import InDomain, LinkedFrom, Queue, Reached, Says, Source, Target, When
+from skillvault.model.due import (
+    InDomain,
+    LinkedFrom,
+    Predecessor,
+    Queue,
+    Reached,
+    Says,
+    Source,
+    Target,
+    When,
+)
 
 GENERAL = "general"  # the queue of facts that may hold in every domain
-CONSOLIDATE = "consolidate"  # the queue of the second arrow, by `<domain> <trust>`
+CONSOLIDATE = "consolidate"  # the queue of facts that may recur in their domain
 _WEIGHED = ("promoted", "reinforced", "contradicted")
 _RECURRENCE = (
     When("fact"),
+    When("fact", along=(Predecessor(),)),
     When("link", along=(Source("fact"),)),
     When("link", along=(Target("fact"),)),
     When("skill", along=(LinkedFrom("fact", "derived"),)),
@@ -31,6 +42,6 @@ DEPENDS_ON = (
             *_SAID_OTHERWISE,
         ),
     ),
-    Queue(name=CONSOLIDATE, every="fact", key=("domain", "trust"), when=_RECURRENCE),
+    Queue(name=CONSOLIDATE, every="fact", when=_RECURRENCE),
     Queue(name=GENERAL, every="fact", when=_RECURRENCE),
 )

@@ -40,6 +40,9 @@ NO_GROUNDS = (
 )
 
 
+Pool = tuple[str, str, SkillKind]  # facts of one domain, trust and ending
+
+
 class Pattern(Struct, frozen=True, kw_only=True):
     """Facts that recur: a skill to be made of them, or one (`skill`) that grows.
 
@@ -63,11 +66,15 @@ class Pattern(Struct, frozen=True, kw_only=True):
 
 
 class Patterns(Struct, frozen=True):
-    """The second arrow's work, and what a person rejected before; `left` are skills that leave."""
+    """The second arrow's work, and what a person rejected before; `left` are skills that leave.
+
+    `refused` are the facts of what was rejected.
+    """
 
     due: tuple[Pattern, ...]
     rejected: tuple[Rejection, ...]
     left: tuple[Skill, ...] = ()
+    refused: frozenset[str] = frozenset()
 
 
 def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: Policy) -> Patterns:
@@ -76,7 +83,7 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
     `skills` are those in skills/ and proposed/, and those that this step archived.
     """
     due: list[Pattern] = []
-    rejected: list[Rejection] = []
+    rejected: set[tuple[Rejection, str]] = set()  # of which fact
     standing: set[str] = set()  # in service, or left to its end
     recurring = list(_recurring(material, policy))
     tells = skills_of_groups([facts for _, facts in recurring], material.skills_of)
@@ -91,15 +98,16 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
             continue  # the subject's own warning tells it
         over = _is_over(pattern, material, policy)
         if skill is None and refused:
-            rejected += refused
+            rejected.update((one, fact.id) for one in refused for fact in facts)
         elif skill is None:
             due += [] if over else [pattern]
         else:
             standing.add(skill)
             if skill not in skills or over or not is_own:
                 continue
-            fresh = pattern.fresh
-            linkable = tuple(f for f in fresh if not _unlinked(f, skill, material, rejected))
+            refusals = {f: r for f in pattern.fresh if (r := _unlinked(f, skill, material))}
+            rejected.update((r, fact.id) for r in refusals.values() for fact in facts)
+            linkable = tuple(fact for fact in pattern.fresh if fact not in refusals)
             admitted = (
                 pattern.independent
                 and _held_back(skills[skill])
@@ -107,8 +115,12 @@ def patterns(material: PromotionMaterial, skills: Mapping[str, Skill], policy: P
             )
             if linkable or admitted or _says_otherwise(skills[skill], pattern.digest):
                 due.append(replace(pattern, fresh=linkable, is_admitted=admitted))
-    left = _without_grounds(material, skills, standing)
-    return Patterns(tuple(due), tuple(sorted(set(rejected))), left)
+    return Patterns(
+        due=tuple(due),
+        rejected=tuple(sorted({refused for refused, _ in rejected})),
+        left=_without_grounds(material, skills, standing),
+        refused=frozenset(fact for _, fact in rejected),
+    )
 
 
 def _pattern_of(
@@ -234,6 +246,16 @@ def _without_grounds(
     )
 
 
+def pools(material: PromotionMaterial) -> dict[str, Pool]:
+    """Fact -> with which it is compared, of those that are told."""
+    endings: Mapping[str, Status] = {}
+    current = [fact for fact in material.current_facts if fact.id not in material.contested]
+    if material.rules.weighs:
+        endings = material.counts.endings([fact.id for fact in current])
+    kinds: Mapping[bool, SkillKind] = {True: "warning", False: "pattern"}
+    return {f.id: (f.domain, f.trust, kinds[endings.get(f.id) == "failure"]) for f in current}
+
+
 def _recurring(
     material: PromotionMaterial, policy: Policy
 ) -> Iterator[tuple[SkillKind, tuple[Fact, ...]]]:
@@ -241,14 +263,11 @@ def _recurring(
 
     What failures taught is a warning. What has as much against it as for it supports nothing.
     """
-    groups: dict[tuple[str, str, SkillKind], list[Fact]] = defaultdict(list)
-    rules, endings = policy.promote, dict[str, Status]()
-    if material.rules.weighs:
-        endings |= material.counts.endings([fact.id for fact in material.current_facts])
+    groups: dict[Pool, list[Fact]] = defaultdict(list)
+    rules, by_fact = policy.promote, pools(material)
     for fact in material.current_facts:
-        if fact.id not in material.contested:
-            kind: SkillKind = "warning" if endings.get(fact.id) == "failure" else "pattern"
-            groups[fact.domain, fact.trust, kind].append(fact)
+        if fact.id in by_fact:
+            groups[by_fact[fact.id]].append(fact)
     for (_, _, kind), facts in sorted(groups.items()):
         used: set[str] = set()
         texts = [statement_of(fact) for fact in facts]
@@ -311,14 +330,10 @@ def _skill_taken_away(fact: Fact, material: PromotionMaterial) -> Rejection | No
     return material.rejections.of_source(STEP, Ref("fact", fact.id), "skill")
 
 
-def _unlinked(
-    fact: Fact, skill: str, material: PromotionMaterial, rejected: list[Rejection]
-) -> bool:
-    """Whether a person took away the link by which this fact joined the skill before."""
+def _unlinked(fact: Fact, skill: str, material: PromotionMaterial) -> Rejection | None:
+    """The link by which this fact joined the skill before, if a person took it away."""
     link = link_id("derived", Ref("fact", fact.id), Ref("skill", skill))
-    refused = material.rejections.of_target(Ref("link", link))
-    rejected += [refused] if refused else []
-    return refused is not None
+    return material.rejections.of_target(Ref("link", link))
 
 
 def _held_back(skill: Skill) -> bool:

@@ -13,6 +13,7 @@ from skillvault.model.due import (
     Event,
     InDomain,
     LinkedFrom,
+    Predecessor,
     Queue,
     Reached,
     Relation,
@@ -209,7 +210,7 @@ def _joined(path: _Path, kind: str, table: str, *conditions: str) -> _Path:
     return _Path(kind, record_id, row, *added, path.before)
 
 
-def _followed(path: _Path, relation: Relation) -> _Path:  # noqa: PLR0911 (one a relation)
+def _followed(path: _Path, relation: Relation) -> _Path:  # noqa: C901,PLR0911 (one a relation)
     row = path.new
     match relation:
         case Source() | Target():
@@ -235,6 +236,8 @@ def _followed(path: _Path, relation: Relation) -> _Path:  # noqa: PLR0911 (one a
             return _reached(path, kind)
         case Says(of):
             return _saying(path, of)
+        case Predecessor():
+            return _joined(path, "fact", f"fact {row}", f"{row}.id = {path.row}.supersedes")
         case Uses():
             return _joined(path, "use", f"used {row}", f"{row}.{path.kind} = {path.id}")
         case Users():
@@ -268,7 +271,8 @@ def _reached(path: _Path, kind: str) -> _Path:
     before = (
         f"with recursive line (kind, id) as (select '{start}', {path.id} {path.body} "
         "union select l.target_kind, l.target_id from line cross join link l "
-        "where l.source_id = line.id and l.source_kind = line.kind and l.type != 'contradicted') "
+        "where l.source_id = line.id and l.source_kind = line.kind "
+        f"and (l.type != 'contradicted' or '{kind}' = 'fact')) "
     )
     return _Path(kind, "t0.id", None, ("line t0",), (f"t0.kind = '{kind}'",), before)
 

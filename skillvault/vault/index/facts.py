@@ -1,6 +1,7 @@
-"""The facts of the vault, and the evaluations that they were made of."""
+"""The facts of the vault, their clusters, and the evaluations that they were made of."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from skillvault.model.records import Evaluation, Fact, JudgeInfo, Status
 from skillvault.vault.index.reader import FILES, Reader, Topic
@@ -182,6 +183,93 @@ class AskedFacts(Mapping[str, Fact]):
         return len(self._few)
 
 
+class Membership(NamedTuple):
+    """A fact in its cluster: the first fact there is its `seed`, `place` sorts the facts of a pool.
+
+    Facts of one pool of a domain are compared with each other; one that is in none may still have
+    made a skill. `words` is a digest of those it is compared by.
+    """
+
+    fact: str
+    domain: str
+    pool: str | None = None
+    place: str = ""
+    words: str = ""
+    seed: str | None = None
+    skill: str | None = None
+
+
+_CLUSTERED = f"select {', '.join(Membership._fields)} from clustered"
+
+
+class Clusters(Topic):
+    """The facts that say nearly the same, as `loop.promote` keeps them; see `clusters`."""
+
+    def of_facts(self, facts: Iterable[str]) -> dict[str, Membership]:
+        """Those of these facts that are kept."""
+        rows = self._reader.rows_in(f"{_CLUSTERED} where fact in {{}}", facts)
+        return {row[0]: Membership(*row) for row in rows}
+
+    def of_pool(self, domain: str, pool: str) -> list[Membership]:
+        """The facts of a pool in their order."""
+        query = f"{_CLUSTERED} where domain = ? and pool = ? order by place"
+        return [Membership(*row) for row in self._reader.rows(query, [domain, pool])]
+
+    def connected(self, seeds: Iterable[str], skills: Iterable[str]) -> dict[str, Membership]:
+        """The facts of these clusters and skills, and of all that share any with those."""
+        found: dict[str, Membership] = {}
+        new = {"seed": {*seeds}, "skill": {*skills}}
+        known: dict[str, set[str]] = {"seed": set(), "skill": set()}
+        while any(new.values()):
+            rows = [
+                Membership(*row)
+                for column, names in new.items()
+                for row in self._reader.rows_in(f"{_CLUSTERED} where {column} in {{}}", names)
+            ]
+            found |= {row.fact: row for row in rows}
+            for column, names in new.items():
+                known[column] |= names
+                new[column] = {getattr(row, column) for row in rows} - known[column] - {None}
+        return found
+
+    def first_seed(self, fact: Membership, words: Collection[str], above: float) -> str | None:
+        """The first seed before a fact whose words are so similar to its own."""
+        marks = ",".join("?" * len(words))
+        query = (
+            "select c.fact from (select seed, size, count(*) as shared from seed_word "
+            f"where domain = ? and pool = ? and word in ({marks}) group by seed) s "
+            "join clustered c on c.fact = s.seed where c.place < ? "
+            "and cast(shared as real) / (? + size - shared) > ? order by c.place limit 1"
+        )
+        values = [fact.domain, fact.pool, *words, fact.place, len(words), above]
+        found: str | None = self._reader.value(query, values)
+        return found
+
+    def is_last(self, fact: Membership) -> bool:
+        """Return True if no fact of its pool comes after a fact."""
+        query = "select 1 from clustered where domain = ? and pool = ? and place > ? limit 1"
+        return self._reader.value(query, [fact.domain, fact.pool, fact.place]) is None
+
+    # ── keeping ──────────────────────────────────────────────────────────────────────
+    def keep_rows(self, facts: Iterable[Membership]) -> None:
+        """Keep where these facts are."""
+        query = f"insert or replace into clustered values ({', '.join('?' * 7)})"
+        self._reader.change_many(query, facts)
+
+    def drop_rows(self, facts: Collection[str]) -> None:
+        """Keep nothing of these facts, and no seeds of theirs."""
+        for query in (
+            "delete from clustered where fact = ?",
+            "delete from seed_word where seed = ?",
+        ):
+            self._reader.change_many(query, [(fact,) for fact in facts])
+
+    def keep_seed(self, fact: Membership, words: Collection[str]) -> None:
+        """Keep the words of a seed."""
+        rows = [(fact.domain, fact.pool, word, fact.fact, len(words)) for word in words]
+        self._reader.change_many("insert or replace into seed_word values (?, ?, ?, ?, ?)", rows)
+
+
 class FactKeys(Topic):
     """The keys under which facts are found that may say the same as another.
 
@@ -192,11 +280,6 @@ class FactKeys(Topic):
         """The facts that are kept under any of these keys."""
         query = "select distinct fact from fact_key where key in {}"
         return {fact for (fact,) in self._reader.rows_in(query, keys)}
-
-    def keys_of(self, facts: Iterable[str]) -> set[str]:
-        """The keys that these facts are kept under."""
-        query = "select distinct key from fact_key where fact in {}"
-        return {key for (key,) in self._reader.rows_in(query, facts)}
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
     def keep_fact(self, fact: str, keys: Iterable[str]) -> None:

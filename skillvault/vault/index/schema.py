@@ -69,6 +69,7 @@ _COUNT_ANEW = (
 )
 # An evaluation has the id of its outcome.
 _SAID = ("saying", "saying_key")
+_CLUSTERED = ("clustered", "seed_word")
 
 
 class IndexedCommit(Struct, frozen=True):
@@ -188,7 +189,8 @@ def _set(
     _note_gone(database, {*refs.values(), *changed}, marks)
     if layout.MARK in files:
         # Which outcomes count is the policy's to say.
-        for table in ("mark", "account", "account_mark", "said_key", "rule", *_SAID):
+        counted = ("mark", "account", "account_mark", "said_key", "rule")
+        for table in (*counted, *_SAID, *_CLUSTERED):
             database.execute(f"delete from {table}")
         dirty.mark_everything(database, marks)
     return new

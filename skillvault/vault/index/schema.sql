@@ -74,6 +74,16 @@ create index fact_domain on fact (domain, trust);
 create index fact_id on fact (id);
 create table fact_key (key text, fact text, primary key (key, fact)) without rowid;
 create index fact_key_fact on fact_key (fact);
+create table clustered (
+    fact text primary key, domain text, pool text, place text, words text, seed text, skill text)
+    without rowid;
+create index clustered_pool on clustered (domain, pool, place) where pool is not null;
+create index clustered_seed on clustered (seed) where seed is not null;
+create index clustered_skill on clustered (skill) where skill is not null;
+create table seed_word (
+    domain text, pool text, word text, seed text, size integer,
+    primary key (domain, pool, word, seed)) without rowid;
+create index seed_word_seed on seed_word (seed);
 create table skill (
     n integer primary key, id text, shelf text, domain text, kind text, status text,
     created text, expires text, tokens integer, roles text, stages text, blob text, subject text,

@@ -15,7 +15,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, policy_of
 from skillvault.vault.index.captures import Captures
 from skillvault.vault.index.connection import IndexDatabase, Pin
-from skillvault.vault.index.facts import Evaluations, FactKeys, Facts
+from skillvault.vault.index.facts import Clusters, Evaluations, FactKeys, Facts
 from skillvault.vault.index.history import History
 from skillvault.vault.index.insights import Insights
 from skillvault.vault.index.layers import Layers
@@ -113,6 +113,7 @@ class Topics:
         self.subjects = Subjects(reader)
         self.insights = Insights(reader)
         self.fact_keys = FactKeys(reader)
+        self.clusters = Clusters(reader)
         self.due = Due(reader)
         self.layers = Layers(reader)
         self.tasks = Tasks(reader)

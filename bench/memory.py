@@ -48,6 +48,14 @@ class FactRuns(FactCounts):
         """The runs that speak against any of these facts, in the order of time."""
         return sorted({run for fact in facts for run in self._opponents[fact]})
 
+    def sides(self, facts: Collection[str], until: str) -> Mapping[str, tuple[int, int]]:
+        """Fact -> how many runs up to one are for it and against it."""
+        both = {fact: (self._supporters[fact], self._opponents[fact]) for fact in facts}
+        return {
+            fact: (sum(run <= until for run in told), sum(run <= until for run in denied))
+            for fact, (told, denied) in both.items()
+        }
+
     def is_of_one_subject(self, facts: Collection[str]) -> bool:
         """Whether all runs that made or repeat these facts are of one subject."""
         return len(self.subjects(facts)) == 1

@@ -1,7 +1,7 @@
 """Promote's part of a made vault: the facts that results support, and the skills of them."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
 from drafts import draft_of, skill_of, unedited, whole
@@ -80,15 +80,16 @@ class Promoter:
             rejections=Rejections((), ()),
             taken_away=(),
             support=self._supporting,
+            outcomes_of=lambda names: {name: self._outcomes[name] for name in names},
             sessions_of=self._runs.sessions,
             counts=self._runs,
             clock=self._clocks.get,
             rules=rules_of(self._policy),
         )
 
-    def _supporting(self, fact: str) -> list[Evaluation]:
-        """The evaluations that made or repeat a fact, in the order of time."""
-        return [self._book.new[name].evaluation for name in self._runs.supporters([fact])]
+    def _supporting(self, facts: Collection[str]) -> list[Evaluation]:
+        """The evaluations that made or repeat facts, in the order of time."""
+        return [self._book.new[name].evaluation for name in self._runs.supporters(facts)]
 
     def _keep(self, change: Change) -> None:
         for record in change.writes:

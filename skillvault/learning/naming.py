@@ -12,7 +12,7 @@ from skillvault.model.text.text import MAX_SLUG, OPEN_WORDS, slug
 
 OF_DOMAIN: tuple[SkillKind, ...] = ("evolved", "strategy")
 _HEX = (6, 12, 24, 48)
-_GENERAL, _ABOUT = "general-", 48  # how such names begin; characters of what they are about
+GENERAL, _ABOUT = "general-", 48  # how such names begin; characters of what they are about
 _NEXT = "-next"
 _NEXT_NAME = re.compile(rf"{_NEXT}(?:-[0-9a-f]+)?$")
 _BEGINNING = 8  # characters of a session that its skill's name has
@@ -35,12 +35,12 @@ def is_strategy(name: str) -> bool:
 
 def is_general(name: str) -> bool:
     """Whether a name is that of a skill that facts of several domains made."""
-    return name.startswith(_GENERAL)
+    return name.startswith(GENERAL)
 
 
 def general_name(about: str, sources: Iterable[str], taken: Callable[[str], bool]) -> str:
     """`general-<slug of about>`; one that is taken, or ends openly, ends in hex of its sources."""
-    return _free(slug(f"{_GENERAL}{slug(about, limit=_ABOUT)}"), sources, taken)
+    return _free(slug(f"{GENERAL}{slug(about, limit=_ABOUT)}"), sources, taken)
 
 
 def subject_key(subject: Subject) -> str:

@@ -92,7 +92,7 @@ def fact_answers(
 
     `general` is where it stands with other domains, if there are any.
     """
-    support = memory.support(fact.id)
+    support = memory.support([fact.id])
     sessions = len(memory.sessions([fact]))
     support_text = (
         f"rests on {how_many(len(support), 'evaluation')} of {how_many(sessions, 'session')}"

@@ -9,7 +9,8 @@ from itertools import islice
 
 import msgspec
 
-from skillvault.learning.promote import CONSOLIDATE
+from skillvault.learning.account.reading import last_point
+from skillvault.learning.promote import CONSOLIDATE, RECOUNT
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.evaluated_runs import (
@@ -31,7 +32,7 @@ from skillvault.model.change import Change
 from skillvault.model.records import Evaluation, Fact, Link, Ref, Skill, moment_of
 from skillvault.model.sameness.forms import lookup_keys
 from skillvault.model.text.text import words
-from skillvault.vault.index.facts import AskedFacts, Facts, Membership
+from skillvault.vault.index.facts import AskedFacts, Facts, Membership, Unit
 from skillvault.vault.index.insights import Insights
 from skillvault.vault.index.snapshot import Topics
 
@@ -175,6 +176,7 @@ def _material(
         rejections=run.rejections,
         taken_away=view.evaluations.get_many(ref.partition(":")[2] for ref in refused).values(),
         support=view.evaluations.supporting,
+        outcomes_of=view.outcomes.get_many,
         sessions_of=lambda names: view.facts.sessions(names, enough),
         counts=view.facts,
         clock=lambda domain: clock(view, domain, run.now, run.rules),
@@ -192,8 +194,8 @@ def _plans(
     run: Run,
 ) -> Iterator[tuple[set[str], promote.PromotionMaterial, recurrence.Patterns]]:
     """What there is to do with the facts that changed; settles those with which nothing is."""
-    due = run.view.due.keys(CONSOLIDATE)
-    by_domain = _connected_facts(run, due) if due else {}
+    due, recounted = map(run.view.due.keys, (CONSOLIDATE, RECOUNT))
+    by_domain = _connected_facts(run, due, recounted) if due or recounted else {}
     waiting: set[str] = set()
     for _, names in sorted(by_domain.items()):
         found = of_some(run, run.view.facts.get_many(names))
@@ -204,40 +206,82 @@ def _plans(
         plan = recurrence.patterns(material, skills, run.policy)
         plan = msgspec.structs.replace(
             plan,
-            due=tuple(pattern for pattern in plan.due if not _is_told(run, found, pattern)),
+            due=tuple(pattern for pattern in plan.due if not _is_told(run, pattern)),
             left=tuple(skill for skill in plan.left if may_leave(run, skill)),
         )
         leaving = {skill.name for skill in plan.left}
         keys = {fact for fact, skill in found.skills_of.items() if skill in leaving}
         keys.update(plan.refused, *([f.id for f in pattern.facts] for pattern in plan.due))
-        waiting |= keys.intersection(due)
+        waiting |= keys
+        if not run.options.asks:
+            _keep_tallies(run, names, keys)
         if plan.due or plan.rejected or plan.left:
             yield keys, material, plan
     run.settle(CONSOLIDATE, set(due) - waiting)
+    run.settle(RECOUNT, set(recounted) - waiting)
 
 
-def _connected_facts(run: Run, due: Collection[str]) -> dict[str, set[str]]:
+def _connected_facts(
+    run: Run, due: Collection[str], recounted: Collection[str]
+) -> dict[str, set[str]]:
     """Domain -> the facts that changed, and all that share a cluster or a skill with them.
 
-    Directly or by way of others, now or before. A question is told of whole domains: it keeps
-    nothing.
+    Directly or by way of others, now or before. Of those that were `recounted` the ones of which
+    a skill would tell something else. A question is told of whole domains: it keeps nothing.
     """
     view = run.view
-    found = of_some(run, view.facts.get_many(due))
-    old, new = view.clusters.of_facts(due), _pooled(found, view.facts.superseded(due))
+    names = {*due, *recounted}
+    found = of_some(run, view.facts.get_many(names))
+    old, new = view.clusters.of_facts(names), _pooled(found, view.facts.superseded(names))
     facts: dict[str, set[str]] = defaultdict(set)
     if run.options.asks:
         domains = {row.domain for row in (*old.values(), *new.values())}
         for fact in view.facts.by_domain(domains).values():
             facts[fact.domain].add(fact.id)
         return facts
-    changed = keep_clusters(run.store.staged, old, new, run.policy.promote.cluster_above)
-    changed += [*old.values(), *run.store.staged.clusters.of_facts(new).values()]
+    changed = keep_clusters(view, old, new, run.policy.promote.cluster_above)
+    rows = view.clusters.of_facts(new)
+    names -= {
+        name for name in names.difference(due) if _is_quiet(run, old.get(name), rows.get(name))
+    }
+    changed += [at[name] for at in (old, rows) for name in names if name in at]
     seeds = {row.seed for row in changed if row.seed}
     skills = {row.skill for row in changed if row.skill}
+    skills.update(link.target.id for link in found.links.values() if link.source.id in names)
     for row in (*changed, *view.clusters.connected(seeds, skills).values()):
         facts[row.domain].add(row.fact)
     return facts
+
+
+def _is_quiet(run: Run, old: Membership | None, new: Membership | None) -> bool:
+    """Return True if a fact is where it was, and a skill would tell the same runs of it."""
+    if old != new or new is None or new.seed is None:
+        return old == new
+    clusters, is_large = run.view.clusters, False
+    if is_large := clusters.is_of_size(new.seed, run.policy.promote.cluster_size):
+        new = clusters.of_facts([new.seed])[new.seed]
+    return new.told == _tally(run, Unit("seed" if is_large else "fact", new.fact))
+
+
+def _tally(run: Run, unit: Unit) -> str:
+    rules = run.policy.promote
+    return run.view.clusters.tally(unit, last_point, max(rules.cluster_size, rules.min_sessions))
+
+
+def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) -> None:
+    """Keep as of which runs these facts were looked at; `waiting` are looked at again."""
+    clusters = run.view.clusters
+    rows = clusters.of_facts(names).values()
+    clusters.keep_told([row.fact for row in rows if row.told], None)
+    by_seed: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        if row.seed:
+            by_seed[row.seed].append(row.fact)
+    for seed, facts in by_seed.items():
+        is_large = len(facts) >= run.policy.promote.cluster_size
+        units = [Unit("seed", seed)] if is_large else [Unit("fact", fact) for fact in facts]
+        for unit in units if set(facts).isdisjoint(waiting) else ():
+            clusters.keep_told([unit.name], _tally(run, unit))
 
 
 def _pooled(material: promote.PromotionMaterial, old: Collection[str]) -> dict[str, Membership]:
@@ -322,12 +366,11 @@ def told_patterns(
         yield found, pattern, skills[pattern.skill or ""]
 
 
-def _is_told(run: Run, material: promote.PromotionMaterial, pattern: recurrence.Pattern) -> bool:
+def _is_told(run: Run, pattern: recurrence.Pattern) -> bool:
     """Return True for a warning of facts about one action, whose guide says the same."""
     if pattern.kind != "warning" or pattern.skill:
         return False
-    supporters = {e.id for fact in pattern.facts for e in material.support(fact.id)}
-    return len(run.view.outcomes.actions_of(supporters)) == 1
+    return run.view.facts.is_of_one_action([fact.id for fact in pattern.facts])
 
 
 def _facts(run: Run) -> Iterator[Change]:
@@ -368,6 +411,7 @@ def _skills(run: Run) -> Iterator[Change]:
                 yield change
         if not made and not run.report.unavailable:
             run.settle(CONSOLIDATE, keys)
+            run.settle(RECOUNT, keys)
 
 
 def _written(

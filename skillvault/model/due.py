@@ -41,10 +41,14 @@ class Target(Struct, frozen=True):
 
 
 class LinkedFrom(Struct, frozen=True):
-    """From a record to those of a kind with a link to it, of any type or of this one."""
+    """From a record to those of a kind with a link to it, of any type or of this one.
+
+    `first`: only to the one whose id comes first.
+    """
 
     kind: Kind
     type: str | None = None
+    first: bool = False
 
 
 class Through(Struct, frozen=True):
@@ -85,6 +89,12 @@ class Reached(Struct, frozen=True):
     kind: Kind
 
 
+class Prefix(Struct, frozen=True):
+    """From a record to itself if its id begins so."""
+
+    text: str
+
+
 class Predecessor(Struct, frozen=True):
     """From a fact to the one in whose place it stands."""
 
@@ -100,7 +110,7 @@ class Says(Struct, frozen=True):
 
 Relation = (
     Source | Target | LinkedFrom | Through | Same | InDomain | Uses | Users | Reached | Predecessor
-    | Says
+    | Says | Prefix
 )  # fmt: skip
 
 

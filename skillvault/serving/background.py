@@ -240,7 +240,7 @@ def _fact_hits(head: Topics, task: str, domain: str) -> list[FactHit]:
             actions=frozenset(actions.get(fact.id, ())),
         )
         for fact in facts.values()
-        if _holds(domain, fact, evaluations := head.evaluations.supporting(fact.id))
+        if _holds(domain, fact, evaluations := head.evaluations.supporting([fact.id]))
     ]
 
 
@@ -249,7 +249,7 @@ def holding_abroad(head: Topics, ids: Iterable[str], domain: str) -> set[str]:
     return {
         fact.id
         for fact in _in_force(head, ids).values()
-        if fact.domain != domain and _holds(domain, fact, head.evaluations.supporting(fact.id))
+        if fact.domain != domain and _holds(domain, fact, head.evaluations.supporting([fact.id]))
     }
 
 

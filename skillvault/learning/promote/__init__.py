@@ -1,9 +1,11 @@
 """promote: an insight becomes a fact, facts become a pattern skill."""
 
+from skillvault.learning.naming import GENERAL as GENERAL_NAME
 from skillvault.model.due import (
     InDomain,
     LinkedFrom,
     Predecessor,
+    Prefix,
     Queue,
     Reached,
     Says,
@@ -11,16 +13,19 @@ from skillvault.model.due import (
     Target,
     When,
 )
+from skillvault.model.records import LINK_TYPES
 
 GENERAL = "general"  # the queue of facts that may hold in every domain
 CONSOLIDATE = "consolidate"  # the queue of facts that may recur in their domain
+RECOUNT = "recount"  # the queue of facts for or against which other runs speak
 _WEIGHED = ("promoted", "reinforced", "contradicted")
+_OTHERS = tuple(name for name in LINK_TYPES if name not in _WEIGHED)
+_COUNTS = (When("link", types=_WEIGHED, along=(Target("fact"),)),)
 _RECURRENCE = (
     When("fact"),
     When("fact", along=(Predecessor(),)),
-    When("link", along=(Source("fact"),)),
-    When("link", along=(Target("fact"),)),
-    When("skill", along=(LinkedFrom("fact", "derived"),)),
+    When("link", types=_OTHERS, along=(Source("fact"),)),
+    When("link", types=_OTHERS, along=(Target("fact"),)),
     When("skill", "readmitted", along=(InDomain("fact"),)),
     When("outcome", "gone", along=(Reached("fact"),)),  # a run less, or one that counts no more
 )
@@ -42,6 +47,19 @@ DEPENDS_ON = (
             *_SAID_OTHERWISE,
         ),
     ),
-    Queue(name=CONSOLIDATE, every="fact", when=_RECURRENCE),
-    Queue(name=GENERAL, every="fact", when=_RECURRENCE),
+    Queue(
+        name=CONSOLIDATE,
+        every="fact",
+        when=(*_RECURRENCE, When("skill", along=(LinkedFrom("fact", "derived", first=True),))),
+    ),
+    Queue(name=RECOUNT, every=None, when=_COUNTS),
+    Queue(
+        name=GENERAL,
+        every="fact",
+        when=(
+            *_RECURRENCE,
+            *_COUNTS,
+            When("skill", along=(Prefix(GENERAL_NAME), LinkedFrom("fact", "derived"))),
+        ),
+    ),
 )

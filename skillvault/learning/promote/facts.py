@@ -144,6 +144,9 @@ class FactCounts(Protocol):
     def opponents(self, facts: Collection[str]) -> Sequence[str]:
         """The runs that speak against any of these facts, in the order of time."""
 
+    def sides(self, facts: Collection[str], until: str) -> Mapping[str, tuple[int, int]]:
+        """Fact -> how many runs up to one are for it and against it, of those with any."""
+
     def is_of_one_subject(self, facts: Collection[str]) -> bool:
         """Whether all runs that made or repeat these facts are of one subject."""
 
@@ -153,8 +156,9 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     `made_skills` says which skill a commit made of a fact, whatever became of the link;
     `taken_away` are the evaluations whose fact a person took away. `support` gives the
-    evaluations that made or repeat a fact, in the order of their ids, `sessions_of` the sessions
-    of the outcomes behind some facts, or enough of them to decide. `clock` is a domain's time.
+    evaluations that made or repeat facts, in the order of their ids, `outcomes_of` the
+    outcomes of evaluations, `sessions_of` the sessions of the outcomes behind some facts, or
+    enough of them to decide. `clock` is a domain's time.
     """
 
     outcomes: Mapping[str, Outcome]
@@ -164,7 +168,8 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     made_skills: Mapping[str, str]
     rejections: Rejections
     taken_away: Collection[Evaluation]
-    support: Callable[[str], list[Evaluation]]
+    support: Callable[[Collection[str]], list[Evaluation]]
+    outcomes_of: Callable[[Collection[str]], Mapping[str, Outcome]]
     sessions_of: Callable[[Sequence[str]], Collection[str]]
     counts: FactCounts
     clock: Callable[[str], datetime | None]

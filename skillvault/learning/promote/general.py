@@ -226,16 +226,13 @@ def general_brief(pattern: GeneralPattern, material: PromotionMaterial) -> Recur
     wordings = {fact.text: fact for fact in reversed(recurring.facts)}
     facts = tuple(fact for fact in recurring.facts if wordings[fact.text] is fact)
     read = set(recurring.read)
-    support = {e.id: e for f in recurring.facts for e in material.support(f.id) if e.id in read}
-    outcomes: dict[str, Outcome] = {
-        key: material.outcomes[key] for key in support if key in material.outcomes
-    }
+    support = [e for e in material.support([f.id for f in recurring.facts]) if e.id in read]
     return Recurrence(
         domain=listed(recurring.seen_in),
         theme=inert(theme([statement_of(fact) for fact in facts]), _TITLE),
         facts=facts,
-        evaluations=tuple(support[key] for key in sorted(support)),
-        outcomes=outcomes,
+        evaluations=tuple(support),
+        outcomes=material.outcomes_of([e.id for e in support]),
     )
 
 

@@ -344,11 +344,10 @@ def _held_back(skill: Skill) -> bool:
 def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
     """What a judge is given to write the skill."""
     names = [fact.id for fact in pattern.facts]
-    support = [e for name in names for e in material.support(name)]
+    support = material.support(names)
     if pattern.digest is not None:
         read = set(pattern.read)
         support = [e for e in support if e.id in read]
-    unique = {e.id: e for e in support}
     texts = [statement_of(fact) for fact in pattern.facts]
     if len(texts) == 1:  # what its repeats share says more than its own first words
         texts = [e.key_insight for e in support if e.key_insight] or texts
@@ -357,8 +356,8 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
         domain=pattern.facts[0].domain,
         theme=_plain(theme(texts)),
         facts=_told_facts(pattern, material),
-        evaluations=tuple(unique[key] for key in sorted(unique)),
-        outcomes={key: material.outcomes[key] for key in unique if key in material.outcomes},
+        evaluations=tuple(support),
+        outcomes=material.outcomes_of([e.id for e in support]),
         against=pattern.against,
     )
 
@@ -368,13 +367,12 @@ def _told_facts(pattern: Pattern, material: PromotionMaterial) -> tuple[Fact, ..
     if pattern.digest is None:
         return pattern.facts
     _, runs = _counted_runs([fact.id for fact in pattern.facts], material)
-    facts: list[Fact] = []
-    for fact in pattern.facts:
-        sides = (material.counts.supporters([fact.id]), material.counts.opponents([fact.id]))
-        supporters, opponents = (len(runs.intersection(side)) for side in sides)
-        text = told_text(fact, supporters, opponents, is_counted=len(pattern.facts) > 1)
-        facts.append(replace(fact, text=text))
-    return tuple(facts)
+    sides = material.counts.sides([fact.id for fact in pattern.facts], max(runs, default=""))
+    is_counted = len(pattern.facts) > 1
+    return tuple(
+        replace(fact, text=told_text(fact, *sides.get(fact.id, (0, 0)), is_counted=is_counted))
+        for fact in pattern.facts
+    )
 
 
 def _plain(shared_theme: str) -> str:

@@ -4,7 +4,7 @@ A key stands in a queue until the step finds nothing to do for it.
 """
 
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from skillvault.model.due import (
     InDomain,
     LinkedFrom,
     Predecessor,
+    Prefix,
     Queue,
     Reached,
     Relation,
@@ -215,12 +216,11 @@ def _followed(path: _Path, relation: Relation) -> _Path:  # noqa: C901,PLR0911 (
     match relation:
         case Source() | Target():
             return _at_end(path, relation)
-        case LinkedFrom(kind, of):
-            conditions: tuple[str, ...] = (
-                *_pointing(row, path.kind, path.id),
-                f"{row}.source_kind = '{kind}'",
-            )
-            conditions += (f"{row}.type = '{of}'",) if of else ()
+        case LinkedFrom(kind, of, first):
+            conditions = tuple(_linked(row, path, relation))
+            if first:
+                before = (*_linked("l", path, relation), f"l.source_id < {row}.source_id")
+                conditions += (f"not exists (select 1 from link l where {' and '.join(before)})",)
             links = _joined(path, kind, f"link {row}", *conditions)
             return links._replace(id=f"{row}.source_id", row=None)
         case Through(of):
@@ -236,6 +236,8 @@ def _followed(path: _Path, relation: Relation) -> _Path:  # noqa: C901,PLR0911 (
             return _reached(path, kind)
         case Says(of):
             return _saying(path, of)
+        case Prefix(text):
+            return path._replace(conditions=(*path.conditions, f"{path.id} glob '{text}*'"))
         case Predecessor():
             return _joined(path, "fact", f"fact {row}", f"{row}.id = {path.row}.supersedes")
         case Uses():
@@ -287,6 +289,14 @@ def _saying(path: _Path, of: str) -> _Path:
         )
         old = row
     return path._replace(id=f"{old}.evaluation", row=None)
+
+
+def _linked(row: str, path: _Path, relation: LinkedFrom) -> Iterator[str]:
+    """That the link of a row leads from a record of a kind to what a path reaches."""
+    yield from _pointing(row, path.kind, path.id)
+    yield f"{row}.source_kind = '{relation.kind}'"
+    if relation.type:
+        yield f"{row}.type = '{relation.type}'"
 
 
 def _pointing(row: str, kind: str, record_id: str) -> tuple[str, str]:

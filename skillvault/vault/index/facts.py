@@ -1,7 +1,7 @@
 """The facts of the vault, their clusters, and the evaluations that they were made of."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
 
 from skillvault.model.records import Evaluation, Fact, JudgeInfo, Status
 from skillvault.vault.index.reader import FILES, Reader, Topic
@@ -19,13 +19,15 @@ class Evaluations(Folder[Evaluation]):
     def __init__(self, reader: Reader) -> None:
         super().__init__(reader, "evaluations", Evaluation)
 
-    def supporting(self, fact: str) -> list[Evaluation]:
-        """The evaluations that made or repeat a fact, in the order of their ids."""
+    def supporting(self, facts: Iterable[str]) -> list[Evaluation]:
+        """The evaluations that made or repeat any of these facts, in the order of their ids."""
         query = (
-            f"select source_id from link where target_kind = 'fact' and target_id = ? and {_TELLS}"
+            f"select distinct source_id from link where {_TELLS} and target_kind = 'fact' "
+            "and target_id in {}"
         )
-        names = (name for (name,) in self._reader.rows(query, [fact]))
-        return list(self.get_many(names).values())
+        return list(
+            self.get_many(sorted({n for (n,) in self._reader.rows_in(query, facts)})).values()
+        )
 
     def agreements(self, judge: JudgeInfo) -> dict[tuple[bool, bool], int]:
         """(it succeeded, the verdict was right) -> how many trusted outcomes that a judge judged.
@@ -112,10 +114,28 @@ class Facts(Folder[Fact]):
         )
         return sorted({name for (name,) in self._reader.rows_in(query, facts)})
 
+    def sides(self, facts: Iterable[str], until: str) -> dict[str, tuple[int, int]]:
+        """Fact -> how many runs up to one are for it and against it."""
+        query = (
+            "select target_id, count(distinct iif(type = 'contradicted', null, source_id)), "
+            "count(distinct iif(type = 'contradicted', source_id, null)) from link "
+            f"where source_id <= ? and (type = 'contradicted' or {_TELLS}) "
+            "and target_kind = 'fact' and target_id in {} group by target_id"
+        )
+        rows = self._reader.rows_in(query, facts, before=[until])
+        return {fact: (supporters, opponents) for fact, supporters, opponents in rows}
+
     def is_of_one_subject(self, facts: Iterable[str]) -> bool:
         """Whether all evaluations that made or repeat these facts are of one subject."""
+        return self._are_alike("o.action, o.target", facts)
+
+    def is_of_one_action(self, facts: Iterable[str]) -> bool:
+        """Whether all evaluations that made or repeat these facts are of one action."""
+        return self._are_alike("o.domain, o.action", facts)
+
+    def _are_alike(self, columns: str, facts: Iterable[str]) -> bool:
         query = (
-            "select distinct o.action, o.target from link l join outcome o on o.id = l.source_id "
+            f"select distinct {columns} from link l join outcome o on o.id = l.source_id "
             f"where l.{_TELLS} and l.target_kind = 'fact' and l.target_id in {{}} limit 2"
         )
         return len(set(self._reader.rows_in(query, facts))) == 1
@@ -183,11 +203,19 @@ class AskedFacts(Mapping[str, Fact]):
         return len(self._few)
 
 
+class Unit(NamedTuple):
+    """A cluster of enough facts, by its seed, or one fact that may recur alone."""
+
+    column: Literal["seed", "fact"]
+    name: str
+
+
 class Membership(NamedTuple):
     """A fact in its cluster: the first fact there is its `seed`, `place` sorts the facts of a pool.
 
     Facts of one pool of a domain are compared with each other; one that is in none may still have
-    made a skill. `words` is a digest of those it is compared by.
+    made a skill. `words` is a digest of those it is compared by, `told` the `tally` of runs as of
+    which it was looked at: of a fact that recurs alone, or at the seed of a cluster.
     """
 
     fact: str
@@ -197,9 +225,17 @@ class Membership(NamedTuple):
     words: str = ""
     seed: str | None = None
     skill: str | None = None
+    told: str | None = None
 
 
 _CLUSTERED = f"select {', '.join(Membership._fields)} from clustered"
+
+
+_RUNS = (
+    "from clustered c cross join link l on l.target_id = c.fact and l.target_kind = 'fact' "
+    "{} where c.{} = ?1"
+)
+_FOR = f"and l.{_TELLS} left join outcome o on o.id = l.source_id"
 
 
 class Clusters(Topic):
@@ -250,10 +286,41 @@ class Clusters(Topic):
         query = "select 1 from clustered where domain = ? and pool = ? and place > ? limit 1"
         return self._reader.value(query, [fact.domain, fact.pool, fact.place]) is None
 
+    def is_of_size(self, seed: str, size: int) -> bool:
+        """Return True if so many facts have a seed."""
+        query = "select count(*) from (select 1 from clustered where seed = ? limit ?)"
+        return int(self._reader.value(query, [seed, size])) >= size
+
+    def tally(self, unit: Unit, point: Callable[[int], int], enough: int) -> str:
+        """Of the runs for and against a cluster or a fact, up to a point, what a skill would tell.
+
+        And of how many sessions, subjects and actions those for it are, up to `enough` and two.
+        """
+        runs = _RUNS.format(f"and (l.type = 'contradicted' or l.{_TELLS})", unit.column)
+        count = self._reader.value(f"select count(distinct l.source_id) {runs}", [unit.name])
+        first = f"select l.source_id as run, max(l.type != 'contradicted') as tells {runs}"
+        query = (
+            "select count(*), sum(tells), max(iif(tells, run, '')) "
+            f"from ({first} group by run order by run limit ?2)"
+        )
+        told = self._reader.rows(query, [unit.name, point(count)])
+        of = _RUNS.format(_FOR, unit.column)
+        kinds = ("coalesce(o.session, o.id)", "o.domain, o.action, o.target", "o.domain, o.action")
+        distinct = (f"select distinct {kind} {of}" for kind in kinds)
+        limits = zip(distinct, (enough, 2, 2), strict=True)
+        counts = (f"(select count(*) from ({one} limit {most}))" for one, most in limits)
+        told += self._reader.rows(f"select {', '.join(counts)}", [unit.name])
+        return " ".join(str(value) for row in told for value in row)
+
     # ── keeping ──────────────────────────────────────────────────────────────────────
+    def keep_told(self, facts: Iterable[str], told: str | None) -> None:
+        """Keep as of which tally these facts were looked at."""
+        query = "update clustered set told = ? where fact = ?"
+        self._reader.change_many(query, [(told, fact) for fact in facts])
+
     def keep_rows(self, facts: Iterable[Membership]) -> None:
         """Keep where these facts are."""
-        query = f"insert or replace into clustered values ({', '.join('?' * 7)})"
+        query = f"insert or replace into clustered values ({', '.join('?' * 8)})"
         self._reader.change_many(query, facts)
 
     def drop_rows(self, facts: Collection[str]) -> None:

@@ -75,8 +75,8 @@ create index fact_id on fact (id);
 create table fact_key (key text, fact text, primary key (key, fact)) without rowid;
 create index fact_key_fact on fact_key (fact);
 create table clustered (
-    fact text primary key, domain text, pool text, place text, words text, seed text, skill text)
-    without rowid;
+    fact text primary key, domain text, pool text, place text, words text, seed text, skill text,
+    told text) without rowid;
 create index clustered_pool on clustered (domain, pool, place) where pool is not null;
 create index clustered_seed on clustered (seed) where seed is not null;
 create index clustered_skill on clustered (skill) where skill is not null;

@@ -61,6 +61,13 @@ class Counts(promote.FactCounts):
         links = [link for link in self._links if link.type == "contradicted"]
         return sorted({link.source.id for link in links if link.target.id in facts})
 
+    def sides(self, facts: Collection[str], until: str) -> dict[str, tuple[int, int]]:
+        both = {fact: (self.supporters([fact]), self.opponents([fact])) for fact in facts}
+        return {
+            fact: (sum(run <= until for run in told), sum(run <= until for run in denied))
+            for fact, (told, denied) in both.items()
+        }
+
     def is_of_one_subject(self, facts: Collection[str]) -> bool:
         known = (self._outcomes.get(name) for _, name in self._supporters(facts))
         return len({outcome.subject for outcome in known if outcome}) == 1
@@ -80,7 +87,7 @@ def material(
     sessions = {o.id: o.session for o, _ in pairs}
     rejections = Rejections(commits, present)
 
-    def behind(names: Sequence[str]) -> list[str]:
+    def behind(names: Collection[str]) -> list[str]:
         told = [link for link in links if link.type in ("promoted", "reinforced")]
         return sorted({link.source.id for link in told if link.target.id in names})
 
@@ -95,7 +102,8 @@ def material(
         made_skills={},
         rejections=rejections,
         taken_away=evaluations.values(),
-        support=lambda name: [evaluations[e] for e in behind([name]) if e in evaluations],
+        support=lambda names: [evaluations[e] for e in behind(names) if e in evaluations],
+        outcomes_of=lambda names: {o.id: o for o, _ in pairs if o.id in names},
         sessions_of=lambda names: {sessions[e] for e in behind(names) if e in sessions},
     )
 

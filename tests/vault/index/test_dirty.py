@@ -6,6 +6,8 @@ from skillvault.model.due import (
     Agenda,
     InDomain,
     LinkedFrom,
+    Predecessor,
+    Prefix,
     Queue,
     Reached,
     Same,
@@ -14,7 +16,7 @@ from skillvault.model.due import (
     Through,
     When,
 )
-from skillvault.model.records import Link, Record, Ref, Skill, link_of
+from skillvault.model.records import Fact, Link, Record, Ref, Skill, link_of
 from skillvault.vault.files import layout
 from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.schema import shape
@@ -31,6 +33,11 @@ RECORDS = (
     Skill("new", "It is.", domain="perps"),
     link_of("generated", Ref("evaluation", ONE.id), Ref("skill", "old"), NOW),
     link_of("merged", Ref("skill", "old"), Ref("skill", "new"), NOW),
+    Fact(id="first", domain="perps", text="It rises."),
+    Fact(id="then", domain="perps", text="It falls.", supersedes="first"),
+    link_of("derived", Ref("fact", "first"), Ref("skill", "new"), NOW),
+    link_of("derived", Ref("fact", "then"), Ref("skill", "new"), NOW),
+    link_of("contradicted", Ref("evaluation", OTHER.id), Ref("fact", "then"), NOW),
 )
 ORIGINS = (Through("merged"), LinkedFrom("evaluation", "generated"))
 
@@ -59,6 +66,13 @@ def marking(*queues: Queue) -> Staged:
         (When("outcome", along=(Reached("skill"),)), ONE, ["new", "old"]),
         (When("outcome", along=(Reached("skill"),)), OTHER, []),
         (When("link", along=(Target("skill"), Reached("skill"))), RECORDS[6], ["new"]),
+        (When("outcome", "gone", along=(Reached("fact"),)), OTHER, ["then"]),
+        (When("fact", along=(Predecessor(),)), RECORDS[8], ["first"]),
+        (When("fact", along=(Predecessor(),)), RECORDS[7], []),
+        (When("skill", along=(LinkedFrom("fact"),)), RECORDS[4], ["first", "then"]),
+        (When("skill", along=(LinkedFrom("fact", first=True),)), RECORDS[4], ["first"]),
+        (When("skill", along=(Prefix("ne"), LinkedFrom("fact", first=True))), RECORDS[3], []),
+        (When("skill", along=(Prefix("ne"),)), RECORDS[4], ["new"]),
     ],
 )
 def test_what_a_changed_record_makes_due(when: When, record: Record, due: list[str]) -> None:

@@ -48,7 +48,7 @@ class FactRuns(FactCounts):
         """The runs that speak against any of these facts, in the order of time."""
         return sorted({run for fact in facts for run in self._opponents[fact]})
 
-    def sides(self, facts: Collection[str], until: str) -> Mapping[str, tuple[int, int]]:
+    def counts_until(self, facts: Collection[str], until: str) -> Mapping[str, tuple[int, int]]:
         """Fact -> how many runs up to one are for it and against it."""
         both = {fact: (self._supporters[fact], self._opponents[fact]) for fact in facts}
         return {

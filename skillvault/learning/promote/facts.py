@@ -144,7 +144,7 @@ class FactCounts(Protocol):
     def opponents(self, facts: Collection[str]) -> Sequence[str]:
         """The runs that speak against any of these facts, in the order of time."""
 
-    def sides(self, facts: Collection[str], until: str) -> Mapping[str, tuple[int, int]]:
+    def counts_until(self, facts: Collection[str], until: str) -> Mapping[str, tuple[int, int]]:
         """Fact -> how many runs up to one are for it and against it, of those with any."""
 
     def is_of_one_subject(self, facts: Collection[str]) -> bool:

@@ -367,7 +367,7 @@ def _told_facts(pattern: Pattern, material: PromotionMaterial) -> tuple[Fact, ..
     if pattern.digest is None:
         return pattern.facts
     _, runs = _counted_runs([fact.id for fact in pattern.facts], material)
-    sides = material.counts.sides([fact.id for fact in pattern.facts], max(runs, default=""))
+    sides = material.counts.counts_until([fact.id for fact in pattern.facts], max(runs, default=""))
     is_counted = len(pattern.facts) > 1
     return tuple(
         replace(fact, text=told_text(fact, *sides.get(fact.id, (0, 0)), is_counted=is_counted))

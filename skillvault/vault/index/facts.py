@@ -114,7 +114,7 @@ class Facts(Folder[Fact]):
         )
         return sorted({name for (name,) in self._reader.rows_in(query, facts)})
 
-    def sides(self, facts: Iterable[str], until: str) -> dict[str, tuple[int, int]]:
+    def counts_until(self, facts: Iterable[str], until: str) -> dict[str, tuple[int, int]]:
         """Fact -> how many runs up to one are for it and against it."""
         query = (
             "select target_id, count(distinct iif(type = 'contradicted', null, source_id)), "
@@ -233,7 +233,7 @@ _CLUSTERED = f"select {', '.join(Membership._fields)} from clustered"
 
 _RUNS = (
     "from clustered c cross join link l on l.target_id = c.fact and l.target_kind = 'fact' "
-    "{} where c.{} = ?1"
+    "{} where c.{} = ?"
 )
 _FOR = f"and l.{_TELLS} left join outcome o on o.id = l.source_id"
 
@@ -301,7 +301,7 @@ class Clusters(Topic):
         first = f"select l.source_id as run, max(l.type != 'contradicted') as tells {runs}"
         query = (
             "select count(*), sum(tells), max(iif(tells, run, '')) "
-            f"from ({first} group by run order by run limit ?2)"
+            f"from ({first} group by run order by run limit ?)"
         )
         told = self._reader.rows(query, [unit.name, point(count)])
         of = _RUNS.format(_FOR, unit.column)
@@ -309,7 +309,7 @@ class Clusters(Topic):
         distinct = (f"select distinct {kind} {of}" for kind in kinds)
         limits = zip(distinct, (enough, 2, 2), strict=True)
         counts = (f"(select count(*) from ({one} limit {most}))" for one, most in limits)
-        told += self._reader.rows(f"select {', '.join(counts)}", [unit.name])
+        told += self._reader.rows(f"select {', '.join(counts)}", [unit.name] * len(kinds))
         return " ".join(str(value) for row in told for value in row)
 
     # ── keeping ──────────────────────────────────────────────────────────────────────

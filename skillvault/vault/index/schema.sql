@@ -104,8 +104,7 @@ create index link_file on link (file);
 create index link_id on link (id);
 create index link_source on link (source_id, source_kind, id);
 create index link_target on link (target_id, target_kind, source_kind, source_id);
-create index link_against on link (target_id) where type = 'contradicted';
-create index link_promoted on link (target_id, source_id) where type = 'promoted';
+create index link_fact on link (target_id, type, source_kind, source_id) where target_kind = 'fact';
 create table commits (
     c integer primary key, sha text not null, part integer, depth integer, date text, step text,
     subject text, unique (sha, part));

@@ -61,7 +61,7 @@ class Counts(promote.FactCounts):
         links = [link for link in self._links if link.type == "contradicted"]
         return sorted({link.source.id for link in links if link.target.id in facts})
 
-    def sides(self, facts: Collection[str], until: str) -> dict[str, tuple[int, int]]:
+    def counts_until(self, facts: Collection[str], until: str) -> dict[str, tuple[int, int]]:
         both = {fact: (self.supporters([fact]), self.opponents([fact])) for fact in facts}
         return {
             fact: (sum(run <= until for run in told), sum(run <= until for run in denied))

@@ -444,7 +444,6 @@ class Vault:
     def status(self) -> Status:
         """The vault at a glance."""
         _recover_if_free(self.store)
-        self.shelf.ready()
         return overview.status(question(self))
 
     def log(self, limit: int | None = None, asks: logbook.Wanted | None = None) -> list[Commit]:
@@ -683,7 +682,8 @@ def page(
     UsageError for a domain that the vault does not know.
     """
     until = now or _clock()
-    status, effects = vault.status(), vault.stats(domain=domain)
+    effects = vault.stats(domain=domain)  # looks at what changed of the uses
+    status = vault.status()
     asks = status.judge.provider == "agent"
     questions = len(vault.queue.next_questions(sys.maxsize)) if asks else None
     return pages.page_of(

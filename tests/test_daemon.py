@@ -486,19 +486,6 @@ def test_each_commit_is_one_line_on_stdout_at_once(
     assert process.err.read_text().splitlines()[-1] == "stopped"
 
 
-def test_why_there_is_no_new_skill_is_said_at_the_start_only(
-    vault: Vault, process: Process
-) -> None:
-    until(lambda: "no new skill" in process.err.read_text())
-    drop(vault, "one")
-    until(lambda: recorded(vault) == 1)
-    (vault.root / "inbox" / "bad.json").write_text("{")
-    until(lambda: "not taken: bad.json" in process.err.read_text())
-    process.child.terminate()
-    process.ended()
-    assert process.err.read_text().count("no new skill") == 1
-
-
 @pytest.mark.parametrize("wish", [signal.SIGTERM, signal.SIGINT])
 def test_asked_to_stop_in_the_middle_of_work_it_leaves_nothing_half_done(
     vault: Vault, person: Person, process: Process, wish: signal.Signals

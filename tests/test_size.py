@@ -9,7 +9,7 @@ from tests import measures
 
 LINES = {
     "(top)": 510,
-    "cli": 3559,
+    "cli": 3564,
     "clients": 455,
     "daemon": 364,
     "exchange": 3215,

@@ -22,7 +22,7 @@ from skillvault.cli.options import (
     vault_option,
     write_options,
 )
-from skillvault.cli.run import end_intake, pack, print_done
+from skillvault.cli.run import end_intake, pack, print_done, print_waiting
 from skillvault.exchange import formats
 from skillvault.exchange.skills.formats import SKILL_FORMATS
 from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
@@ -146,8 +146,7 @@ def print_report(report: InstallReport, *, as_data: bool) -> None:
             _print_installed(installed)
         for sentence in report.known:
             say(sentence)
-        for waiting in report.waiting:
-            say(f"waiting: {waiting.path}: {waiting.reason}")
+        print_waiting(report.waiting)
         _say_problems(report.problems)
     if report.problems or report.waiting:
         sys.exit(1)

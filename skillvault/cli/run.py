@@ -3,6 +3,7 @@
 import shlex
 import sys
 import textwrap
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from skillvault.cli.options import echo, open_vault, print_json, say, track, wri
 from skillvault.inspect import lookup
 from skillvault.loop.loop import counts
 from skillvault.loop.registry import STEPS
-from skillvault.loop.run import Done, Report
+from skillvault.loop.run import Done, Report, Waiting
 from skillvault.model.change import Change
 from skillvault.model.errors import GitError, UnavailableError, UsageError
 from skillvault.model.records import Link, Record, Ref, Skill
@@ -116,17 +117,28 @@ def print_run(report: Report) -> None:
         say(f"{problem.path}: {problem.message} [{problem.code}]")
     for rule in report.broken:
         say(f"broken: {rule.rule}: {', '.join(rule.places)}")
-    for waiting in report.waiting:
-        say(f"waiting: {waiting.path}: {waiting.reason}")
+    print_waiting(report.waiting)
     _print_proposed(report)
     _print_rejected(report)
-    reasons_by_kind = {} if report.learner else report.reasons()
-    for kind, reasons in reasons_by_kind.items():
+
+
+def _explain_fruitless(report: Report, *, in_full: bool) -> None:
+    """Say that a run made no skill and no fact; why not is worked out only if it is asked for."""
+    if not in_full:
+        made_none = "no new skill, no new fact" if report.done or report.waiting else "nothing due"
+        say(f"{made_none}; `skillvault run -v` says why")
+        return
+    for kind, reasons in report.reasons().items():
         say(f"no new {kind}:")
         for reason in reasons:
             say(f"  {reason}")
-    if reasons_by_kind:
-        say("  (`skillvault why-not ID` for one outcome)")
+    say("  (`skillvault why-not ID` for one outcome)")
+
+
+def print_waiting(entries: Sequence[Waiting]) -> None:
+    """A line for each thing that could not be done now."""
+    for entry in entries:
+        say(f"waiting: {entry.path}: {entry.reason}")
 
 
 def print_refused(report: Report) -> None:
@@ -189,8 +201,7 @@ def end_distilling(vault: Vault, report: Report, *, dry: bool) -> None:
     if not dry:
         pack(vault)
     print_refused(report)
-    for waiting in report.waiting:
-        say(f"waiting: {waiting.path}: {waiting.reason}")
+    print_waiting(report.waiting)
     _print_proposed(report)
     _print_rejected(report)
     if report.quarantined:
@@ -222,8 +233,7 @@ def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
     for done in report.done:
         print_done(done)
     print_refused(report)
-    for waiting in report.waiting:
-        say(f"waiting: {waiting.path}: {waiting.reason}")
+    print_waiting(report.waiting)
     _print_rejected(report)
     if report.known and not recorded:
         echo(f"nothing new: {_all(len(report.known))} known already")
@@ -249,12 +259,14 @@ def _all(count: int) -> str:
     help="Capture by this folder of code instead of those of the policy (repeatable).",
 )
 @click.option("--retry", is_flag=True, help="Ask the judge again about outcomes it failed at.")
+@click.option("-v", "--verbose", is_flag=True, help="Say why no skill and no fact came of it.")
 @write_options
-def run(
+def run(  # noqa: PLR0913 (one an option)
     wanted: tuple[str, ...],
     batch: bool,
     code: tuple[Path, ...],
     retry: bool,
+    verbose: bool,
     vault_path: Path | None,
     now: datetime | None,
     dry: bool,
@@ -282,6 +294,9 @@ def run(
         print_refused(report)
     else:
         print_run(report)
+        if report.is_fruitless and wanted != ("capture",):  # who asked for that asked for neither
+            # Why an empty vault teaches nothing is how to begin.
+            _explain_fruitless(report, in_full=verbose or not vault.store.head().outcomes)
     if not dry:
         pack(vault)
     if report.unavailable and not batch:

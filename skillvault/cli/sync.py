@@ -28,6 +28,7 @@ from skillvault.learning.sync.table import rule_of
 from skillvault.learning.sync.three_way import Versions
 from skillvault.loop.run import Report, Waiting
 from skillvault.model.errors import SkillvaultError, UsageError
+from skillvault.model.text.text import how_many
 from skillvault.team.sync import Exchanged
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import policy_of
@@ -83,11 +84,11 @@ def print_exchanged(exchanged: Exchanged) -> None:
         echo(f"this clone, {exchanged.claimed}, learns from now on")
     if exchanged.received:
         how = f", merged as {exchanged.merged[:10]}" if exchanged.merged else ""
-        echo(f"received {_commits(exchanged.received)}{how}")
+        echo(f"received {how_many(exchanged.received, 'commit')}{how}")
     for place in exchanged.decided:
         echo(f"  changed on both sides: {place}")
     if exchanged.sent:
-        echo(f"sent {_commits(exchanged.sent)}")
+        echo(f"sent {how_many(exchanged.sent, 'commit')}")
     idle = not (exchanged.received or exchanged.sent or exchanged.claimed)
     if idle and not exchanged.problems and not exchanged.away:
         echo(f"nothing new here or in {exchanged.remote}")
@@ -98,11 +99,7 @@ def print_exchanged(exchanged: Exchanged) -> None:
     for key, values in exchanged.undecided.items():
         say(f"vault.yaml: {key} is {' or '.join(values)}; write one, and remove the comment")
     if exchanged.away:
-        say(f"{exchanged.away}; {_commits(exchanged.waiting)} wait")
-
-
-def _commits(count: int) -> str:
-    return f"{count} commit{'' if count == 1 else 's'}"
+        say(f"{exchanged.away}; {how_many(exchanged.waiting, 'commit')} wait")
 
 
 @click.command()
@@ -191,7 +188,6 @@ def _teller() -> Callable[[Report], None]:
                 report,
                 waiting=[entry for entry in report.waiting if entry not in before[0]],
                 rejected=[entry for entry in report.rejected if entry not in before[1]],
-                reasons=dict,
             )
         # Not the report: it knows the whole vault as it was.
         before = report.waiting, report.rejected

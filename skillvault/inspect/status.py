@@ -11,7 +11,6 @@ from skillvault.learning.sync.table import undecided
 from skillvault.loop import evaluate, learned, record
 from skillvault.loop.judging.judges import accuracy_of
 from skillvault.loop.learner import learner_elsewhere, silence
-from skillvault.loop.registry import Step
 from skillvault.loop.run import Run
 from skillvault.model.change import FORMAT
 from skillvault.model.conditions import Separation, clause, risk
@@ -72,7 +71,7 @@ class JudgeStatus(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True):
-    """A vault at a glance; `waiting` counts what each step has to do.
+    """A vault at a glance; `waiting` counts what each step has to look at.
 
     `tomorrow` counts what of untrusted sources there is no room for today (UTC). `edited` are
     files of the vault that a person edited locally, told if a step has to do: what concerns them
@@ -174,13 +173,11 @@ def _judge(run: Run) -> JudgeStatus:
 
 
 def waiting(run: Run) -> dict[str, int]:
-    """How much each step has to do."""
+    """How many records each step has to look at: a count of marks, nothing is worked out."""
+    marks = run.view.due.lengths()
     return {
-        name: step.waiting(run) if step.waiting else _due(run, step)
+        name: step.waiting(run)
+        if step.waiting
+        else sum(marks.get(queue.name, 0) for queue in step.depends_on)
         for name, step in run.rules.steps.items()
     }
-
-
-def _due(run: Run, step: Step) -> int:
-    """How many keys lie in a step's queues."""
-    return sum(len(run.view.due.keys(queue.name)) for queue in step.depends_on)

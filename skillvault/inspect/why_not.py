@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from skillvault.inspect import lookup
 from skillvault.learning import why_not as rules
-from skillvault.learning.capture.adoption import STEP as CAPTURE
 from skillvault.learning.generate.warning_pattern import Standing
 from skillvault.loop import distill, evaluate, learned
 from skillvault.loop import promote as promoting
@@ -95,13 +94,7 @@ def _accounts(run: Run, history: Sequence[Placed]) -> rules.AccountMaterial:
 
 
 def reasons(run: Run) -> dict[str, list[str]]:
-    """Why a run made no skill and no fact, grouped, with counts; empty if it made any.
-
-    Who asked for capture alone asked for none.
-    """
-    kinds = {ref.kind for done in run.report.done for ref in done.change.targets}
-    if kinds & {"skill", "fact"} or set(run.options.steps) == {CAPTURE}:
-        return {}
+    """Why a run made no skill and no fact, grouped, with counts."""
     histories = run.accounts.histories(run.view.outcomes, "action")
     materials = (_accounts(run, history) for history in histories)
     summaries = {"skill": rules.summary(materials, run.policy, len(run.view.sessions))}

@@ -19,11 +19,6 @@ def step(run: Run) -> Iterator[Change]:
     yield from list(due(run))
 
 
-def waiting(run: Run) -> int:
-    """How many skills get another status."""
-    return len(list(due(run)))
-
-
 def due(run: Run) -> Iterator[Change]:
     """The changes of status that follow from what is known of the skills' use."""
     view = run.view

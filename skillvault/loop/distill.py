@@ -79,13 +79,6 @@ def step(run: Run) -> Iterator[Change]:
         yield from changes
 
 
-def waiting(run: Run) -> int:
-    """How many sessions become skills or repeat one."""
-    sessions = run.view.sessions.in_order(run.view.due.keys(STEP))
-    states = [standing(run, session)[0].state for session in sessions]
-    return states.count("due")
-
-
 def standing(run: Run, session: Session) -> tuple[SessionState, SessionPresent]:
     """Where a session stands with its skill, and what there is of that."""
     present = _present(run, session)

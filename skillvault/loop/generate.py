@@ -1,5 +1,6 @@
 """generate: what an account says becomes a skill."""
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
@@ -29,11 +30,8 @@ def step(run: Run) -> Iterator[Change]:
     # What says the same as something rejected is not written again at each run.
     if not run.report.unavailable:
         run.settle(STEP, quiet - changed)
-
-
-def waiting(run: Run) -> int:
-    """Return how many skills are made."""
-    return len(list(due(run)))
+    if changed:
+        deque(due(run), maxlen=0)  # which settles the outcomes of what was made
 
 
 def due(run: Run) -> Iterator[tuple[Findings, frozenset[str]]]:

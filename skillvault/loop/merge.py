@@ -13,7 +13,7 @@ from skillvault.loop.accounts import BACK
 from skillvault.loop.next_versions import programs_words
 from skillvault.loop.registry import WRITERS
 from skillvault.loop.run import Run
-from skillvault.loop.session_merges import session_changes, session_merges
+from skillvault.loop.session_merges import session_changes
 from skillvault.model.change import Change
 from skillvault.model.records import Outcome, Ref, Skill
 from skillvault.vault.commit.skill_versions import skill_files
@@ -24,11 +24,6 @@ def step(run: Run) -> Iterator[Change]:
     """Yield one change a skill that comes of it or grows."""
     run.settle(STEP, run.view.due.keys(STEP))  # skills of outcomes are merged by `seed` alone
     yield from session_changes(run, partial(is_mergeable, run), references)
-
-
-def waiting(run: Run) -> int:
-    """Return how many skills come of it or grow."""
-    return len(list(session_merges(run, partial(is_mergeable, run))))
 
 
 def is_mergeable(run: Run, name: str) -> bool:

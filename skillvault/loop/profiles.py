@@ -61,11 +61,7 @@ _SEED = replace(
     steps={
         **STEPS,
         **{
-            name: replace(
-                STEPS[name],
-                run=lazy(f"loop.seed.{name}:step"),
-                waiting=lazy(f"loop.seed.{name}:waiting"),
-            )
+            name: replace(STEPS[name], run=lazy(f"loop.seed.{name}:step"))
             for name in ("promote", "generate", "refresh", "merge")
         },
     },

@@ -24,7 +24,7 @@ from skillvault.learning.promote.support import Support, support_state
 from skillvault.learning.promote.weighing import SupportPlan, fact_changes, weighing_changes
 from skillvault.loop.clock import clock
 from skillvault.loop.derived_skills import derived_skills, may_leave, shelf_of
-from skillvault.loop.general import general_changes, general_plan
+from skillvault.loop.general import general_changes
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.next_versions import approved_name, with_waiting_account, with_waiting_accounts
 from skillvault.loop.run import Run
@@ -87,20 +87,6 @@ def skill_changes(run: Run) -> Iterator[Change]:
     if run.options.consolidates:
         yield from _skills(run)
         yield from general_changes(run, of_some)
-
-
-def waiting(run: Run) -> int:
-    """How many facts and skills are made, grow or leave."""
-    weighed = support_plan(run, run.view.due.keys(promote.STEP))
-    facts = len(weighed.facts) + bool(weighed.links or weighed.retellings)
-    return facts + waiting_skills(run)
-
-
-def waiting_skills(run: Run) -> int:
-    """How many skills of facts are made, grow or leave."""
-    skills = sum(len(plan.due) + len(plan.left) for *_, plan in _plans(run))
-    general = general_plan(run, of_some)
-    return skills + len(general.due) + len(general.left)
 
 
 def support_plan(run: Run, due: Iterable[str]) -> SupportPlan:

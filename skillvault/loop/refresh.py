@@ -56,11 +56,6 @@ def _has_outcomes(run: Run, skill: Skill) -> bool:
     return skill.subject in keys
 
 
-def waiting(run: Run) -> int:
-    """Return how many skills are written anew, leave or come back."""
-    return len(list(refreshes(run)))
-
-
 def refreshes(run: Run) -> Iterator[tuple[Refreshing, frozenset[str]]]:
     """Yield what is to be done about skills, and the keys by which it is due; settle the others."""
     accounts, idle = run.accounts.due(STEP)

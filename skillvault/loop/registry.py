@@ -31,8 +31,8 @@ from skillvault.model.due import Agenda, Queue
 class Step(Struct, frozen=True, kw_only=True):
     """A step of the loop; both functions take a `Run`.
 
-    `run` yields the changes that are due, `waiting` counts what the step has to do: if there is
-    none, the keys in its queues.
+    `run` yields the changes that are due. `waiting` counts what waits for a step that the keys in
+    its queues do not tell: files, an hour, a day's quota.
     `writes_skills`: it writes the text of skills. `moves`: it puts skills into archive/, or takes
     them out.
     `depends_on`: what makes it due. `everywhere`: every clone of a team does it, not the learner
@@ -88,28 +88,24 @@ _LOOP = (
     Step(
         name="promote",
         run=lazy("loop.promote:step"),
-        waiting=lazy("loop.promote:waiting"),
         writes_skills=True,
         depends_on=promote.DEPENDS_ON,
     ),
     Step(
         name="generate",
         run=lazy("loop.generate:step"),
-        waiting=lazy("loop.generate:waiting"),
         writes_skills=True,
         depends_on=generate.DEPENDS_ON,
     ),
     Step(
         name="distill",
         run=lazy("loop.distill:step"),
-        waiting=lazy("loop.distill:waiting"),
         writes_skills=True,
         depends_on=distill.DEPENDS_ON,
     ),
     Step(
         name="refresh",
         run=lazy("loop.refresh:step"),
-        waiting=lazy("loop.refresh:waiting"),
         writes_skills=True,
         moves=True,
         depends_on=refresh.DEPENDS_ON,
@@ -117,7 +113,6 @@ _LOOP = (
     Step(
         name="merge",
         run=lazy("loop.merge:step"),
-        waiting=lazy("loop.merge:waiting"),
         writes_skills=True,
         moves=True,
         depends_on=merge.DEPENDS_ON,
@@ -126,7 +121,6 @@ _LOOP = (
     Step(
         name="assess",
         run=lazy("loop.assess:step"),
-        waiting=lazy("loop.assess:waiting"),
         moves=True,
         depends_on=effect.DEPENDS_ON,
     ),

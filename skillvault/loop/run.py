@@ -108,7 +108,7 @@ class Done(Struct, frozen=True):
 
 
 class Report(Struct):
-    """What a run did; `reasons()` says for `skill` and `fact` why it made none.
+    """What a run did; `reasons()` works out for `skill` and `fact` why it made none.
 
     `uses()` are those of skills by the decisions whose ends, or receipts, it recorded. `problems`
     are mistakes that nothing waits for; `broken` the rules that code breaks, and where; `learner`
@@ -126,6 +126,12 @@ class Report(Struct):
     learner: str | None = None
     reasons: Callable[[], Mapping[str, Sequence[str]]] = dict
     uses: Callable[[], Sequence["Used"]] = tuple
+
+    @property
+    def is_fruitless(self) -> bool:
+        """Whether the clone that learns made no skill and no fact."""
+        kinds = {ref.kind for done in self.done for ref in done.change.targets}
+        return not (self.learner or kinds & {"skill", "fact"})
 
     def include(self, part: "Report") -> None:
         """Hold what another report says, too, without what was written: that is in the vault."""

@@ -140,6 +140,13 @@ def test_run_with_bad_input_ends_well_and_says_why(vault: Vault) -> None:
     assert (code, "not taken: bad.yaml: line" in err) == (0, True)
 
 
+def test_why_a_run_taught_nothing_is_worked_out_if_it_is_asked_for(vault: Vault) -> None:
+    vault.record([("a.json", as_file(raw()))])
+    assert call("run", cwd=vault.root)[2] == ""
+    assert call("run", cwd=vault.root)[2] == "nothing due; `skillvault run -v` says why\n"
+    assert "no new skill:\n  1 outcome: told by a skill\n" in call("run", "-v", cwd=vault.root)[2]
+
+
 def test_an_empty_vault_says_how_to_begin(vault: Vault) -> None:
     assert "skillvault record --example" in call("run", cwd=vault.root)[2]
 

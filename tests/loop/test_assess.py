@@ -361,7 +361,7 @@ def test_a_dry_run_says_what_would_be_and_changes_nothing(vault: Vault) -> None:
     report = vault.run(["assess"], now=NOW, dry=True)
     assert [done.change.headline for done in report.done] == ["assess: proven guide"]
     assert vault.store.head().commit == before
-    assert vault.status().waiting["assess"] == 1
+    assert vault.status().waiting["assess"] > 0
 
 
 def test_untrusted_outcomes_prove_nothing(vault: Vault) -> None:

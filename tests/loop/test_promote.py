@@ -70,7 +70,6 @@ def test_what_a_run_weighed_is_not_due_by_its_own_links(vault: Vault) -> None:
     learn(vault, *three())
     learn(vault, loss(9, "ADA-PERP"))
     assert vault.memory.facts()
-    assert vault.status().waiting["promote"] == 0
     assert vault.store.head().due.keys("promote") == []
 
 

@@ -61,9 +61,9 @@ ACTS = st.sampled_from([(verb, how) for verb, ways in _DONE_IN_BETWEEN.items() f
 
 
 def _due(vault: Vault) -> object:
-    """What waits in a vault, or why it does not say so."""
+    """What a run would do in a vault, or why it does not say so."""
     try:
-        return vault.status().waiting
+        return [done.change.headline for done in vault.run(dry=True).done]
     except SkillvaultError as error:
         return str(error)
 

@@ -29,11 +29,6 @@ def step(run: Run) -> Iterator[Change]:
     yield from strategy.due(run)
 
 
-def waiting(run: Run) -> int:
-    """How many skills are made, strategies included."""
-    return len(list(_outcomes_due(run))) + strategy.waiting(run)
-
-
 def standings(
     run: Run, history: Sequence[Placed], _outcomes: Mapping[str, Outcome]
 ) -> dict[str, Standing]:

@@ -12,7 +12,7 @@ from skillvault.learning.seed.merged import Merging
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.merge import is_mergeable, references
 from skillvault.loop.run import Run
-from skillvault.loop.session_merges import session_changes, session_merges
+from skillvault.loop.session_merges import session_changes
 from skillvault.model.brief import Account, Agreement, Findings
 from skillvault.model.change import Change
 from skillvault.model.records import Outcome, Ref, Skill, SkillKind, Subject
@@ -31,12 +31,6 @@ def step(run: Run) -> Iterator[Change]:
         if not run.report.unavailable:
             run.settle(STEP, keys)
     yield from session_changes(run, partial(is_mergeable, run), references)
-
-
-def waiting(run: Run) -> int:
-    """How many skills come of it or grow."""
-    joined = len(list(session_merges(run, partial(is_mergeable, run))))
-    return joined + sum(bool(_next_merge(run, *due, ())) for due in _domains_due(run).items())
 
 
 def _domains_due(run: Run) -> dict[str, set[str]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from skillvault.learning.promote.facts import STEP
 from skillvault.learning.seed import facts
-from skillvault.loop.promote import of_evaluations, pages, skill_changes, waiting_skills
+from skillvault.loop.promote import of_evaluations, pages, skill_changes
 from skillvault.loop.run import Run
 from skillvault.model.change import Change
 
@@ -19,12 +19,6 @@ def step(run: Run) -> Iterator[Change]:
         if repetition.fact in run.view.facts:  # it may have had to wait
             yield facts.repetition_change(repetition, run.now)
     yield from skill_changes(run)
-
-
-def waiting(run: Run) -> int:
-    """How many facts and skills are made, grow or leave."""
-    plan = _plan(run)
-    return len(plan.promotions) + len(plan.repetitions) + waiting_skills(run)
 
 
 def _plan(run: Run) -> facts.FactPlan:

@@ -11,8 +11,3 @@ def step(run: Run) -> Iterator[Change]:
     """Settle what is due: nothing is written anew."""
     run.settle(STEP, run.view.due.keys(STEP))
     return iter(())
-
-
-def waiting(_run: Run) -> int:
-    """Return 0."""
-    return 0

@@ -437,8 +437,7 @@ class IndexDatabase(Connection):
     @property
     def depth(self) -> int:
         """The length of the longest way to the commit shown from the first one."""
-        query = "select depth from commits where sha = ?"
-        return self.value(query, [self.commit]) or 0
+        return self.value("select depth from commits where sha = ?", [self.commit]) or 0
 
     @property
     def boundary(self) -> str:

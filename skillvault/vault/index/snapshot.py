@@ -39,6 +39,10 @@ class Due(Topic):
         query = "select key from due where step = ? order by key"
         return [key for (key,) in self._reader.rows(query, [step])]
 
+    def lengths(self) -> dict[str, int]:
+        """Queue -> how many keys lie in it, of those that are not empty."""
+        return dict(self._reader.rows("select step, count(*) from due group by step"))
+
     def mark_done(self, step: str, keys: Iterable[str]) -> None:
         """A step found nothing to do for these; they are due again when something changes."""
         if rows := [(step, key) for key in keys]:
@@ -75,9 +79,8 @@ class Files(Topic, Mapping[str, str]):
 
     def below(self, folder: str) -> list[str]:
         """Every path below a folder, sorted."""
-        query = "select path from file where path > ? and path < ? order by path"
-        rows = self._reader.rows(query, [f"{folder}/", f"{folder}0"])  # "0" comes next
-        return [path for (path,) in rows]
+        query = "select path from file where path > ? and path < ? order by path"  # "0" comes next
+        return [path for (path,) in self._reader.rows(query, [f"{folder}/", f"{folder}0"])]
 
 
 _UNTRUSTED = """

@@ -17,6 +17,6 @@ say skillvault run --now 2026-11-20T12:20:00Z
 say skillvault skill show $guide
 say git revert --no-edit $(git log --format=%H --grep "^refresh: $guide") \
   $(git log --format=%H --grep "^generate: $guide")
-say skillvault run --now 2026-11-20T12:30:00Z
+say skillvault run -v --now 2026-11-20T12:30:00Z
 say skillvault skill list
 say skillvault check

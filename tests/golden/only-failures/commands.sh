@@ -10,5 +10,5 @@ say skillvault run --now 2026-11-20T12:00:00Z
 say skillvault skill list
 say skillvault fact list
 say skillvault status
-say skillvault run --now 2026-11-20T12:10:00Z
+say skillvault run -v --now 2026-11-20T12:10:00Z
 say skillvault check

@@ -7,7 +7,7 @@ say git revert --no-edit HEAD
 say skillvault check
 say skillvault run --now 2026-11-20T12:30:00Z
 say skillvault record ../again.yaml --now 2026-11-20T12:40:00Z
-say skillvault run --now 2026-11-20T12:40:00Z
+say skillvault run -v --now 2026-11-20T12:40:00Z
 say skillvault why-not 20261102t101500z
 say git revert --no-edit $(git log --grep "^evaluate:" --format=%H | tail -n 1)
 say skillvault run --now 2026-11-20T12:50:00Z

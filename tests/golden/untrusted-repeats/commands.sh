@@ -17,5 +17,5 @@ say skillvault skill list --proposed
 say skillvault fact list
 say git diff --stat $before HEAD -- skills memory archive
 say skillvault why-not 20261103t1010
-say skillvault run --now 2026-11-20T12:20:00Z
+say skillvault run -v --now 2026-11-20T12:20:00Z
 say skillvault check

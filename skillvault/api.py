@@ -534,7 +534,7 @@ def _new_run(
     now: datetime | None,
     judge: Judge | None = None,
 ) -> Run:
-    shelf = None if options.dry and not options.asks else vault.shelf
+    shelf = None if options.dry and not options.asks else lambda: vault.shelf
     return runs.Run(
         store, judge=judge or vault.judge, now=now or _clock(), options=options, shelf=shelf
     )

@@ -22,10 +22,11 @@ def main() -> None:
     # The threads of a BLAS wait for each other in a busy loop, which small matrices never repay.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.excepthook = _show_traceback
-    words = hook.split_vault(sys.argv[1:])
-    behind_vault = words[2:] if words[:1] == ["--vault"] else words
-    if behind_vault[:1] == ["hook"] and "--help" not in words:
-        hook.run_quietly(words)  # an error must not block what a person asked
+    if "hook" in sys.argv:
+        words = hook.split_vault(sys.argv[1:])
+        behind_vault = words[2:] if words[:1] == ["--vault"] else words
+        if behind_vault[:1] == ["hook"] and "--help" not in words:
+            hook.run_quietly(words)  # an error must not block what a person asked
     try:
         sys.exit(cli(standalone_mode=False, prog_name="skillvault"))
     except click.ClickException as error:

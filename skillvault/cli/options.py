@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from skillvault.api import Vault
+from skillvault import api
 from skillvault.model.errors import UsageError
-from skillvault.model.text.hidden_characters import escaped, json_escaped
+from skillvault.model.text import hidden_characters
 from skillvault.vault.git import past
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -26,12 +26,12 @@ _LONG = 200  # items from which on work is worth a progress bar
 def print_json(value: Any) -> None:
     """Print a value as JSON, the only thing on stdout; what hides stands as an escape of JSON."""
     encoded = msgspec.json.format(msgspec.json.encode(value), indent=2)
-    click.echo(json_escaped(encoded.decode()))  # noqa: TID251 (escaped as JSON is)
+    click.echo(hidden_characters.json_escaped(encoded.decode()))  # noqa: TID251 (escaped as JSON is)
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     """Print a text that does nothing to a terminal: what hides stands as a visible escape."""
-    click.echo(escaped(text), err=err, nl=nl)  # noqa: TID251 (the one place)
+    click.echo(hidden_characters.escaped(text), err=err, nl=nl)  # noqa: TID251 (the one place)
 
 
 def say(message: str) -> None:
@@ -109,15 +109,15 @@ def read_options(function: _F) -> _F:
     return vault_option(json_option(function))
 
 
-def open_vault(vault_path: Path | None) -> Vault:
+def open_vault(vault_path: Path | None) -> "api.Vault":
     """The vault that is vault_path_of."""
-    return Vault.open(vault_path_of(vault_path))
+    return api.Vault.open(vault_path_of(vault_path))
 
 
 @contextmanager
 def open_vault_at(
     vault_path: Path | None, at: str | None
-) -> Iterator[tuple[Vault, datetime | None]]:
+) -> Iterator[tuple["api.Vault", datetime | None]]:
     """(the vault, None), or with `--at` (the vault as it was, when that was)."""
     vault = open_vault(vault_path)
     if at is None:
@@ -128,14 +128,14 @@ def open_vault_at(
 
 
 @contextmanager
-def vault_at(vault: Vault, moment: str) -> Iterator[tuple[Vault, datetime]]:
+def vault_at(vault: "api.Vault", moment: str) -> Iterator[tuple["api.Vault", datetime]]:
     """(the vault as it was, when that was): at a revision, at a time, or at the end of a day.
 
     To be asked, not to be written; it goes with the block. UsageError if there was none.
     """
     branch = vault.store.head().policy.branch
     with past.past_of(vault.store.git, branch, moment) as (root, at):
-        yield Vault.open(root), at
+        yield api.Vault.open(root), at
 
 
 def vault_path_of(vault_path: Path | None) -> Path | None:

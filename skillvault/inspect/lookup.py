@@ -133,7 +133,7 @@ def why(run: Run, text: str) -> dict[str, Any]:
     ref = resolve(store, head, text)
     tree = {**with_commits(head, ref), "sources": provenance.sources(head, ref)}
     against = list(both_sides(run.view, ref).against)
-    answers = questions.answers_behind(run, ref)
+    answers = questions.answers_behind(run, ref) if len(head.answers) else []
     shown = {"answers": answers} if answers else {}
     return {**tree, "against": against, "rules": status.tested(run, ref), **shown}
 

@@ -88,7 +88,7 @@ class Uses:
 
     def _follow_uses(self, head: Staged) -> None:
         renamed = head.due.keys(NAME)
-        forms = map(mentions.shortest_form, renamed)
+        forms = map(mentions.shortest_form, renamed) if renamed else ()
         due = sorted({*head.due.keys(USE), *(head.outcomes.mentioning(forms) if renamed else ())})
         head.due.mark_done(NAME, renamed)
         known = self.names(head) if due else {}

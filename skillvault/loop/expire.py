@@ -37,7 +37,7 @@ def due(run: Run) -> Iterator[expire.Expiry]:
     latest = clock_of(None)  # no domain's is later
     if latest is None:
         return
-    known = run.shelf.uses.evidence(view)
+    known = cache(lambda: run.shelf.uses.evidence(view))
     shortest = min(filter(None, map(policy.days, SKILL_KINDS)))
     made = stamp(latest - timedelta(days=shortest) + _CLOSE)
     for shelf in ("skills", "proposed"):
@@ -49,7 +49,7 @@ def due(run: Run) -> Iterator[expire.Expiry]:
                 renamed(name, skill),
                 shelf,
                 archived=partial(_archived, run, name),
-                applied=known[name].latest if name in known else None,
+                applied=known()[name].latest if name in known() else None,
                 clock=at,
                 policy=policy,
             )

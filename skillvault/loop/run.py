@@ -208,7 +208,7 @@ class Run:
         judge: Judge,
         now: datetime,
         options: RunOptions | None = None,
-        shelf: "Shelf | None" = None,
+        shelf: "Callable[[], Shelf] | None" = None,
     ) -> None:
         self.store = store
         self.judge = judge
@@ -245,7 +245,7 @@ class Run:
     @cached_property
     def shelf(self) -> "Shelf":
         """The skills with all their layers, and what is known of their use."""
-        return self._shelf or shelves.Shelf(self.store)
+        return self._shelf() if self._shelf else shelves.Shelf(self.store)
 
     @cached_property
     def accounts(self) -> "Accounts":

@@ -4,7 +4,7 @@ Each class owns its exit code. An error is for an impossible request; a mistake 
 file that a person edits is a `records.Problem`, a value, and the rest goes on.
 """
 
-from skillvault.model.text.hidden_characters import escaped
+from skillvault.model.text import hidden_characters
 
 
 class SkillvaultError(Exception):
@@ -83,7 +83,7 @@ class BadInputError(SkillvaultError):
     def __init__(
         self, message: str, *, code: str, key: str | None = None, line: int | None = None
     ) -> None:
-        message = " ".join(escaped(" ".join(message.split())).split())
+        message = " ".join(hidden_characters.escaped(" ".join(message.split())).split())
         if len(message) > _LONGEST:  # the beginning, and the end with the next step
             message = f"{message[: _LONGEST // 2]}…{message[-_LONGEST // 3 :]}"
         super().__init__(message)

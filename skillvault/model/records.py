@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 
 from msgspec import Meta, Struct, field
 
-from skillvault.model.text.text import MAX_SLUG, is_slug, rule_key, slug
+from skillvault.model.text import text as texts
 
 Scalar = str | int | float | bool | None
 Status = Literal["success", "failure", "neutral"]
@@ -582,13 +582,13 @@ class LearnedPattern(Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> str:
         """What it has in common with a rule that says the same."""
-        return rule_key(self.pattern)
+        return texts.rule_key(self.pattern)
 
     @property
     def id(self) -> str:
         """Its first words and the hex of its key."""
         digest = hashlib.sha256(self.key.encode()).hexdigest()[:6]
-        return f"{slug(self.pattern, limit=_PATTERN_WORDS)}-{digest}".lstrip("-")
+        return f"{texts.slug(self.pattern, limit=_PATTERN_WORDS)}-{digest}".lstrip("-")
 
 
 class EvolutionEntry(Struct, frozen=True, kw_only=True):
@@ -653,11 +653,11 @@ def session_id(name: str, trust: Trust = "local") -> str:
     read alike: who is not trusted takes no other's id.
     """
     plain_name = name.replace("_", "-")
-    if trust == "local" and is_slug(plain_name):
+    if trust == "local" and texts.is_slug(plain_name):
         return plain_name
     whole = name if trust == "local" else f"{trust} {name}"
     digits = hashlib.sha256(whole.encode(errors="replace")).hexdigest()[:_SESSION_HEX]
-    return f"{slug(name, limit=MAX_SLUG - 1 - _SESSION_HEX) or 'session'}-{digits}"
+    return f"{texts.slug(name, limit=texts.MAX_SLUG - 1 - _SESSION_HEX) or 'session'}-{digits}"
 
 
 def moment_of(at: datetime) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from skillvault.learning.recommend import shelf
 from skillvault.model.policy import ShelfPolicy
 from skillvault.model.records import Problem, Shelved
-from skillvault.serving.background import unknown_domain
+from skillvault.serving import background
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers, layout
 from skillvault.vault.files.listing import EMPTY, listed
@@ -105,7 +105,7 @@ def names_of_nothing(head: Topics) -> Iterator[Problem]:
                 message = f"{name}: no package and no folder has a skill of this name; remove it"
                 yield _note(key, "unknown-skill", message)
     for domain in rules.seeds:
-        near = unknown_domain(head, domain)
+        near = background.unknown_domain(head, domain)
         if near is not None:
             hint = f"did you mean {near}?" if near else "remove it, or record an outcome of it"
             yield _note("seeds", "unknown-domain", f"{domain}: no such domain; {hint}")

@@ -3,27 +3,24 @@
 Asking changes no file; what was computed of uses is kept in the index.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from skillvault.learning import stats
 from skillvault.learning.assess import STEP as ASSESS
-from skillvault.learning.assess import Assessed
 from skillvault.learning.effect import detect
 from skillvault.learning.effect import verdict as effect
-from skillvault.learning.effect.verdict import NO_EVIDENCE, Evidence, capped, expected_lift
-from skillvault.learning.recommend import TASK, recommend, shelf
-from skillvault.learning.recommend.recommend import Candidate, Query, Selection
-from skillvault.learning.recommend.relevance import Match
-from skillvault.learning.recommend.shelf import STRATEGIES, Strategy
+from skillvault.learning.recommend import TASK, recommend, relevance, shelf
 from skillvault.learning.rules import Rules
 from skillvault.loop.clock import clock
 from skillvault.loop.effects import Uses, assessed
@@ -42,14 +39,7 @@ from skillvault.model.records import (
     Skill,
 )
 from skillvault.model.text.text import shorten
-from skillvault.serving.background import (
-    background_of,
-    guide_lines,
-    holding_abroad,
-    unknown_context,
-    unknown_domain,
-    with_line_shares,
-)
+from skillvault.serving import background as ground
 from skillvault.serving.folders import Folders
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers as shelves
@@ -60,6 +50,13 @@ from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 from skillvault.vault.index.uses import Used
 from skillvault.vault.search import vectors
 from skillvault.vault.search.ranking import Hit, Near
+
+if TYPE_CHECKING:
+    from skillvault.learning.assess import Assessed
+    from skillvault.learning.effect.verdict import Evidence
+    from skillvault.learning.recommend.recommend import Candidate, Query, Selection
+    from skillvault.learning.recommend.relevance import Match
+    from skillvault.learning.recommend.shelf import Strategy
 
 KINDS = ("skill", "fact", "evaluation")
 _Answer = TypeVar("_Answer")
@@ -178,12 +175,11 @@ class Shelf:
 
         UsageError for another strategy; a pin that no skill has is warned of.
         """
-        if strategy not in STRATEGIES:
-            raise UsageError(f"strategy {strategy!r}: there are {', '.join(STRATEGIES)}")
+        if strategy not in shelf.STRATEGIES:
+            raise UsageError(f"strategy {strategy!r}: there are {', '.join(shelf.STRATEGIES)}")
         head = self.ready()
-        usage = Counter(
-            {n: capped(one).times_applied for n, one in head.skills.counted_elsewhere().items()}
-        )
+        elsewhere = head.skills.counted_elsewhere().items()
+        usage = Counter({name: effect.capped(one).times_applied for name, one in elsewhere})
         usage.update({name: n.times_applied for name, n in self.uses.evidence(head).items()})
         asked = strategy == "semantic" and task
         matches = _scores(head, task, None, _near()) if asked else {}
@@ -223,18 +219,18 @@ class Shelf:
         return _ask(self, lambda head: self._recommended(head, query, task))
 
     def _recommended(self, head: Topics, query: Query, task: str) -> Selection:
-        if (near_domain := unknown_domain(head, query.domain)) is not None:
+        if (near_domain := ground.unknown_domain(head, query.domain)) is not None:
             return recommend.empty(query, near_domain)
         asked = bool(task.strip()) and query.strategy != "tag" and head.policy.recommend.task > 0
         domains = (query.domain, None)
         near = _near() if asked and query.strategy == "semantic" else None
         scores = _scores(head, task, domains, near) if asked else None
-        guides = guide_lines(head, scores or {}, query)
+        guides = ground.guide_lines(head, scores or {}, query)
         if scores:
-            scores = with_line_shares(task, scores, guides, head.policy.recommend.answers)
+            scores = ground.with_line_shares(task, scores, guides, head.policy.recommend.answers)
         candidates = self._candidates(head, query)
         read = _read_text(head)
-        background = background_of(head, query, None if scores is None else (task, scores))
+        background = ground.background_of(head, query, None if scores is None else (task, scores))
         cuts = {name: one.excerpt_for(task) for name, one in guides.items()}
         excerpts = {name: text for name, text in cuts.items() if text != guides[name].body}
         background = msgspec.structs.replace(background, excerpts=excerpts)
@@ -243,7 +239,8 @@ class Shelf:
         )
         if not (query.explain and query.context):
             return answer
-        unknown = unknown_context(head.policy, query.context, (read(c.name) for c in candidates))
+        texts = (read(candidate.name) for candidate in candidates)
+        unknown = ground.unknown_context(head.policy, query.context, texts)
         return msgspec.structs.replace(answer, unknown_context=unknown)
 
     def _candidates(self, head: Topics, query: Query) -> list[Candidate]:
@@ -305,7 +302,7 @@ class Shelf:
 
     def effects(
         self, skill: str | None = None, domain: str | None = None, *, now: datetime
-    ) -> "list[stats.SkillStats]":
+    ) -> list[stats.SkillStats]:
         """The numbers of one skill, or of all that were used (of a domain), by lift, best first."""
         head = self.ready()
         known = self.uses.evidence(head)
@@ -342,7 +339,7 @@ class Shelf:
         for name in names:
             found = head.skills.find(name)
             if found is None and (other := head.layers.of_name(name)) is not None:
-                evidence = self.uses.evidence(head).get(name, NO_EVIDENCE)
+                evidence = self.uses.evidence(head).get(name, effect.NO_EVIDENCE)
                 status = _earned(name, other.skill.status, evidence, rules_of(head.policy))
                 found = msgspec.structs.replace(other.skill, status=status)
             if found is not None:
@@ -479,7 +476,7 @@ def _search(
     hits = head.search(text, k + len(seeds), kinds=kinds, domains=domains, near=near)
     if domain is not None and kind in (None, "fact"):
         facts = head.search(text, k, kinds=("fact",), near=near)
-        ids = holding_abroad(head, (ref_from(hit.id).id for hit in facts), domain)
+        ids = ground.holding_abroad(head, (ref_from(hit.id).id for hit in facts), domain)
         hits += [hit for hit in facts if ref_from(hit.id).id in ids]
     hearsay = (
         head.search(text, k, kinds=kinds, domains=domains, near=near, untrusted=True)
@@ -540,7 +537,7 @@ def _candidates_of(
     """The skills in force of a domain and of none, or of all, by name."""
     rows = _rows(head.skills.candidates(domain), known, rules_of(head.policy), domain)
     counts, scale = head.skills.counted_elsewhere(), head.policy.effect.scale
-    expected = {name: expected_lift(one, scale) for name, one in counts.items()}
+    expected = {name: effect.expected_lift(one, scale) for name, one in counts.items()}
     return [
         msgspec.structs.replace(row, elsewhere=expected[row.name]) if row.name in expected else row
         for row in rows
@@ -561,18 +558,18 @@ def _rows(
         if name in seen:
             continue
         seen.add(name)
-        evidence = known.get(name, NO_EVIDENCE)
+        evidence = known.get(name, effect.NO_EVIDENCE)
         earned = status if layer == "vault" else _earned(name, status, evidence, rules)
         # One that hurts is left out with its numbers, not for its status.
         now = status if earned == "retired" else earned
         whom = (_listed(roles), _listed(stages))
         seed = layer == "seed" and not seeds
-        yield Candidate(name, kind, size, of, now, *whom, blob, evidence, seed)
+        yield recommend.Candidate(name, kind, size, of, now, *whom, blob, evidence, seed)
 
 
 def _assessed(head: Topics, skill: Skill, known: Mapping[str, Evidence], now: datetime) -> Assessed:
     """A skill as `assess` sees it; one of another layer has earned its status already."""
-    evidence = known.get(skill.name, NO_EVIDENCE)
+    evidence = known.get(skill.name, effect.NO_EVIDENCE)
     other = SkillStatusRow(skill.name, "skills", skill.status, skill.domain)
     (*_, row) = [other, *head.skills.statuses([skill.name])]
     at = clock(head, skill.domain, now, rules_of(head.policy)) or now
@@ -607,7 +604,7 @@ def _earned(name: str, status: str, evidence: Evidence, rules: Rules) -> str:
     """The status of a skill of another layer: no commit of ours can say it, so it is computed."""
     if name in rules.policy.shelf.pinned:
         return "pinned"
-    if evidence is NO_EVIDENCE or status not in ("testing", "proven"):
+    if evidence is effect.NO_EVIDENCE or status not in ("testing", "proven"):
         return status
     return effect.next_status(status, evidence, rules).status
 
@@ -654,4 +651,4 @@ def _scores(
     near: Near | None,
 ) -> dict[str, Match]:
     found = head.search(task, _TASKS, kinds=("skill",), domains=domains, near=near)
-    return {hit.id.partition(":")[2]: Match(hit.score, hit.share) for hit in found}
+    return {hit.id.partition(":")[2]: relevance.Match(hit.score, hit.share) for hit in found}

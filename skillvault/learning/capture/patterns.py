@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
+from skillvault.learning.capture import evidence as code_evidence
 from skillvault.learning.capture import prompt
-from skillvault.learning.capture.evidence import CodeEvidence
 from skillvault.learning.capture.rules import (
     WrittenRule,
     addition,
@@ -69,7 +69,7 @@ def _files_of(pattern: LearnedPattern) -> str:
 class Borne(Struct, frozen=True):
     """How code bears out a rule: its evidence, on how many lines, in which code bases."""
 
-    evidence: CodeEvidence
+    evidence: "code_evidence.CodeEvidence"
     lines: int = 0
     code: str = ""
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.learning.capture.rules import LATEST
-from skillvault.learning.recommend.render import INSTRUCTION, element, inert_body
+from skillvault.learning.recommend import render
 from skillvault.model.records import LearnedPattern
 from skillvault.model.text.text import rule_key, tokens
 
@@ -77,9 +77,9 @@ def framed(base: str, learned: Told) -> str:
     """A recommendation with patterns and rules behind it, in a frame that they cannot leave."""
     if not learned.prompt_text:
         return base
-    block = element("learned", learned.prompt_text)
+    block = render.element("learned", learned.prompt_text)
     if not base:
-        return f"{block}\n{element('instruction', INSTRUCTION)}"
+        return f"{block}\n{render.element('instruction', render.INSTRUCTION)}"
     return f"{base}\n\n---\n\n{block}"
 
 
@@ -107,4 +107,4 @@ def _bullet(rule: str) -> str:
 
 def _one_line(text: str) -> str:
     """Foreign text as one line that ends no frame around it."""
-    return inert_body(" ".join(text.split()).replace("</", "<\\/"))
+    return render.inert_body(" ".join(text.split()).replace("</", "<\\/"))

@@ -187,8 +187,6 @@ def answers_behind(run: Run, ref: Ref) -> list[dict[str, Any]]:
 
     The record is a skill, a fact, an evaluation or an outcome.
     """
-    if not len(run.view.answers):
-        return []
     answers = {answer.id: answer for answer in _find_answers(run, ref)}
     return [_answer_shape(answer) for _, answer in sorted(answers.items())]
 

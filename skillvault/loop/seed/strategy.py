@@ -35,11 +35,6 @@ def standing_of(run: Run, domain: str) -> Standing:
     return _state(run, material_of(run, domain))
 
 
-def waiting(run: Run) -> int:
-    """Return how many domains get a strategy now."""
-    return sum(_state(run, material).state == "due" for material in _materials(run))
-
-
 def rules(run: Run, domain: str) -> Iterator[Separation]:
     """Yield what separates the outcomes that the strategy of a domain looks at."""
     yield from brief_of(run, material_of(run, domain)).rules

@@ -2,7 +2,7 @@
 
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -56,7 +56,7 @@ def _one_by_one(ground: Ground, size: int) -> tuple[Spent, Spent]:
     for file in arriving(REPEATS, ground.ends, "single"):
         before = head(root)
         ours.append(spent(partial(_taken, vault, [file], ground.ends + LONG)))
-        theirs.append(spent(partial(_committed, git, _new(root, before))))
+        theirs.append(spent(partial(committed, git, _new(root, before))))
     ground.drop(root, git)
     return median(ours), median(theirs)
 
@@ -87,11 +87,14 @@ def _new(root: Path, before: str) -> dict[str, bytes]:
     return {path: (root / path).read_bytes() for path in done.stdout.splitlines()}
 
 
-def _committed(root: Path, files: dict[str, bytes]) -> None:
-    """Write, add and commit them, as an agent with git would."""
+def committed(root: Path, files: Mapping[str, bytes | None]) -> None:
+    """Write (None: remove), add and commit them, as an agent with git would."""
     for path, content in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_bytes(content)
+        if content is None:
+            (root / path).unlink()
+        else:
+            (root / path).write_bytes(content)
     listed = "\0".join(files)
     command = ["git", "add", "--pathspec-from-file=-", "--pathspec-file-nul"]
     subprocess.run(command, cwd=root, input=listed, text=True, check=True)
@@ -135,9 +138,9 @@ def _warm(root: Path, ends: datetime) -> Vault:
 def _one_each(git: Path, pairs: list[dict[str, bytes]]) -> Spent:
     """What the first and the last of so many commits cost; those between are made at once."""
     half = COMMITS // 2
-    found = [spent(partial(_committed, git, pair)) for pair in pairs[:half]]
-    _committed(git, {path: data for pair in pairs[half:-half] for path, data in pair.items()})
-    found += [spent(partial(_committed, git, pair)) for pair in pairs[-half:]]
+    found = [spent(partial(committed, git, pair)) for pair in pairs[:half]]
+    committed(git, {path: data for pair in pairs[half:-half] for path, data in pair.items()})
+    found += [spent(partial(committed, git, pair)) for pair in pairs[-half:]]
     return Spent(*map(sum, zip(*found, strict=True)))
 
 

@@ -9,7 +9,7 @@ others measured elsewhere is quoted as given, and their method, written anew, is
 The vaults come from `vaults.py`: of 10,000 and 100,000 records (`--quick`: 1,000 and 10,000),
 in a temporary folder, which needs 3 GB.
 
-A family is a module: commits, projecting, clustering, explaining, finding, recommending,
+A family is a module: commits, loop, projecting, clustering, explaining, finding, recommending,
 assessing, hooking, reporting, watching.
 Rows that do not meet what is asked are told below the table: how busy a machine is decides
 too much for an exit code.
@@ -34,6 +34,7 @@ import comparing
 import explaining
 import finding
 import hooking
+import loop
 import projecting
 import recommending
 import reporting
@@ -46,6 +47,7 @@ from vaults import known
 
 FAMILIES: dict[str, Callable[[Ground], Iterator[Row]]] = {
     "commits": commits.rows,
+    "loop": loop.rows,
     "projecting": projecting.rows,
     "clustering": clustering.rows,
     "comparing": comparing.rows,

@@ -8,6 +8,7 @@ from skillvault.vault.index.reader import Topic
 from skillvault.vault.index.rows import Row
 
 _NEWEST = "order by depth desc, date desc, sha desc"
+_MADE = "role = 'target' and ref_kind != 'link'"  # of links and sources it may have thousands
 
 
 class History(Topic):
@@ -66,21 +67,27 @@ class History(Topic):
         return {Ref(kind, name): sha for kind, name, sha in self._reader.rows_of(query, refs)}
 
     def commits_touching(self, refs: Iterable[Ref]) -> list[Commit]:
-        """Every commit that touches the files of these records, newest first; a person's too."""
+        """Every commit that touches the files of these records, newest first; a person's too.
+
+        Without their sources and the links that they made.
+        """
         query = "select c from touch where ref_kind = ? and ref_id in {}"
-        return self._commits(self._reader.rows_of(query, refs))
+        return self._commits(self._reader.rows_of(query, refs), _MADE)
 
     def commits_changing(self, ref: Ref) -> list[Commit]:
-        """The program's commits that made or changed a record, newest first."""
-        return self._commits_naming(ref, "target")
+        """The program's commits that made or changed a record, newest first.
+
+        Without their sources and the links that they made.
+        """
+        return self._commits(self._naming(ref, "target"), _MADE)
 
     def commits_from(self, ref: Ref) -> list[Commit]:
         """The program's commits that made something of a source, newest first."""
-        return self._commits_naming(ref, "source")
+        return self._commits(self._naming(ref, "source"))
 
-    def _commits_naming(self, ref: Ref, role: str) -> list[Commit]:
+    def _naming(self, ref: Ref, role: str) -> list[Row]:
         query = "select c from trailer where ref_kind = ? and ref_id = ? and role = ?"
-        return self._commits(self._reader.rows(query, [ref.kind, ref.id, role]))
+        return self._reader.rows(query, [ref.kind, ref.id, role])
 
     def commits_of_removed(self) -> list[Commit]:
         """The commits that made what is not there any more, newest first."""
@@ -156,12 +163,13 @@ class History(Topic):
         )
         yield from self._reader.rows_of(query, sources, before=[step, kind])
 
-    def _commits(self, rows: Iterable[Row]) -> list[Commit]:
-        """The commits whose numbers these rows hold, each once, newest first."""
+    def _commits(self, rows: Iterable[Row], ends: str = "true") -> list[Commit]:
+        """The commits whose numbers these rows hold, with these of their ends, newest first."""
         pending = {number for (number,) in rows}
         refs: dict[tuple[int, str], list[str]] = {}
         query = (
-            "select c, role, ref_kind, ref_id from trailer where c in {} order by c, role, place"
+            f"select c, role, ref_kind, ref_id from trailer where {ends} "
+            "and c in {} order by c, role, place"
         )
         for number, role, kind, name in self._reader.rows_in(query, pending):
             refs.setdefault((number, role), []).append(f"{kind}:{name}")

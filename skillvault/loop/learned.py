@@ -163,7 +163,7 @@ def _versions(store: Store, commit: str | None) -> Iterator[tuple[Writing, str]]
     """The versions of LEARNINGS.md up to a commit, the newest first."""
     for sha, author, date, subject in store.git.history.touching(commit, layout.LEARNINGS):
         place = f"{sha}:{layout.LEARNINGS}"
-        content = store.git.history.files_at([place]).get(place, b"")
+        content = store.git.objects.files_at([place]).get(place, b"")
         yield Writing(sha, author, date, subject), content.decode(errors="surrogateescape")
 
 

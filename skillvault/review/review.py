@@ -190,7 +190,7 @@ def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
             return TextPair("/dev/null", path, "", skill.body.strip())
         raise UsageError(f"{revision}: no such commit; `skillvault log --skill {name}` lists some")
     file = path.partition("/")[2]  # whatever name a person gave its folder
-    contents = git.history.files_at([f"{commit}:{shelf}/{file}" for shelf in layout.SHELVES])
+    contents = git.objects.files_at([f"{commit}:{shelf}/{file}" for shelf in layout.SHELVES])
     place = next(iter(contents), None)
     if place is None:
         return TextPair("/dev/null", path, "", skill.body.strip())

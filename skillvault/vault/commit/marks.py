@@ -129,5 +129,5 @@ def _served_last(path: str, history: History, git: Git) -> bytes | None:
     name = layout.ref_of(path)
     commits = history.commits_touching([name] if name else [])
     places = [f"{commit.sha}:{path}" for commit in commits]
-    contents = git.history.files_at(places)
+    contents = git.objects.files_at(places)
     return next((contents[place] for place in places if place in contents), None)

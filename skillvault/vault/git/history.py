@@ -1,7 +1,7 @@
 """The commits of a repository: what each changed, who made it, which no branch has any more."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
@@ -9,7 +9,6 @@ from typing import NamedTuple
 from skillvault.model.change import SOURCE, STEP, TARGET, Part, parts_in
 from skillvault.model.records import Commit
 from skillvault.vault.files import layout
-from skillvault.vault.git.objects import Objects
 from skillvault.vault.git.process import Runner
 from skillvault.vault.git.refs import ABSENT
 from skillvault.vault.git.trees import SUBMODULE, Entry
@@ -44,9 +43,8 @@ class PastCommit(NamedTuple):
 class History:
     """The history of one repository, as git tells it."""
 
-    def __init__(self, runner: Runner, objects: Callable[[], Objects]) -> None:
+    def __init__(self, runner: Runner) -> None:
         self._git = runner
-        self._objects = objects  # loaded by who asks for a file
 
     def commit_named(self, text: str) -> str | None:
         """The commit that a person names; None if there is none."""
@@ -146,10 +144,6 @@ class History:
         span = (commit,) if since is None else (f"--since={since.isoformat()}", commit)
         commits = self.commits("--diff-filter=D", *span)
         return {path: one.sha for one in commits for path in one.files}
-
-    def files_at(self, places: Iterable[str]) -> dict[str, bytes]:
-        """`<commit>:<path>`, `<commit>^:<path>` or blob id -> bytes, for those that exist."""
-        return self._objects().files_at(places)
 
     def lost(self) -> list[PastCommit]:
         """The commits of ours that a reflog names and no branch has, oldest first."""

@@ -26,12 +26,15 @@ _UNKNOWN = "unknown"  # in the place of a commit: nobody compared the index with
 _SUM = 20  # bytes of the checksum at the end of an index
 
 
+Entries = Mapping[str, Entry | None]  # by path; None: none there
+
+
 class IndexState(NamedTuple):
     """An index with this checksum: the paths where it differs from a commit, with its entries."""
 
     checksum: str | None
     commit: str | None
-    differences: Mapping[str, Entry | None]
+    differences: Entries
     unmerged: bool = False
 
 
@@ -102,15 +105,10 @@ class IndexFile:
         """The paths that a sparse checkout leaves out of the work tree."""
         if not (self._place.parent / "info/sparse-checkout").exists():
             return frozenset()
-        lines = self._git.run("ls-files", "-t", "-z").decode(errors="surrogateescape").split("\0")
+        lines = os.fsdecode(self._git.run("ls-files", "-t", "-z")).split("\0")
         return frozenset(line[2:] for line in lines if line.startswith("S "))
 
-    def draw(
-        self,
-        entries: Mapping[str, Entry | None],
-        env: Mapping[str, str],
-        draft: Path | None = None,
-    ) -> Path:
+    def draw(self, entries: Entries, env: Mapping[str, str], draft: Path | None = None) -> Path:
         """A copy of the index in the git dir, with exactly these entries set; drawn anew there."""
         draft = draft or self._folder / f"index-{draft_name()}"
         draft.parent.mkdir(exist_ok=True)
@@ -132,25 +130,19 @@ class IndexFile:
             raise
         return draft
 
-    def install(
-        self,
-        draft: Path,
-        commit: str | None = None,
-        entries: Mapping[str, Entry | None] | None = None,
-    ) -> None:
+    def install(self, draft: Path, commit: str = _UNKNOWN, entries: Entries | None = None) -> None:
         """Let a drawn index be the index; the caller holds index.lock.
 
         `commit` is what HEAD is about to be, which says of these `entries` the same.
         """
         known = self._state if self._state and self._state.checksum == self.checksum() else None
         draft.replace(self._place)
-        self._state = IndexState(self.checksum(), _UNKNOWN, {})
-        if known and commit and entries is not None:
-            left = {path: entry for path, entry in known.differences.items() if path not in entries}
-            self._state = self._state._replace(commit=commit, differences=left)
+        before = known.differences if known else {}
+        differences = {path: entry for path, entry in before.items() if path not in (entries or {})}
+        self._state = IndexState(self.checksum(), commit if known else _UNKNOWN, differences)
         (self._folder / _OWN).write_text(json.dumps(self._state), encoding="ascii")
 
-    def set_entries(self, entries: Mapping[str, Entry | None], env: Mapping[str, str]) -> None:
+    def set_entries(self, entries: Entries, env: Mapping[str, str]) -> None:
         """Set exactly these entries; the caller holds index.lock.
 
         In an index that a hook was handed git sets them itself: who made it waits for the hook.
@@ -185,7 +177,7 @@ class IndexFile:
         return max(0.0, QUIET_SECONDS - youngest)
 
 
-def _index_info(entries: Mapping[str, Entry | None]) -> bytes:
+def _index_info(entries: Entries) -> bytes:
     lines = (
         f"{entry.mode} {entry.id}\t{path}\0" if entry else f"0 {ABSENT}\t{path}\0"
         for path, entry in entries.items()

@@ -58,18 +58,15 @@ class Objects:
         return found is not None and found.type == _COMMIT
 
     def files_at(self, places: Iterable[str]) -> dict[str, bytes]:
-        """`<commit>:<path>`, `<commit>^:<path>` or blob id -> bytes, for those that exist."""
-        found = {place: self._file_at(place) for place in places}
+        """`<commit>:<path>`, or `<commit>^:<path>` for its parent -> bytes of those that exist."""
+        found = {place: self._file_at(*place.split(":", 1)) for place in places}
         return {place: content for place, content in found.items() if content is not None}
 
-    def _file_at(self, place: str) -> bytes | None:
-        commit, is_path, path = place.partition(":")
-        sha, is_parent, _ = commit.partition("^")
-        node = self._find(sha)
-        if node is not None and is_parent:
+    def _file_at(self, commit: str, path: str) -> bytes | None:
+        node = self._find(commit.removesuffix("^"))
+        if node is not None and commit.endswith("^"):
             node = self._find(node.parent_ids[0]) if node.parent_ids else None
-        if node is not None and is_path:
-            node = self._below(self._find(node.tree_id), path)
+        node = self._below(self._find(node.tree_id), path) if node is not None else None
         return bytes(node.data) if node is not None and node.type == _BLOB else None
 
     def files(self, name: str, places: Iterable[str] = ("",)) -> dict[str, Entry]:

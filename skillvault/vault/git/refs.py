@@ -63,8 +63,8 @@ class RefSession:
 
     def _ask(self, text: str, answer: bytes) -> bool:
         stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is None or stdout is None:
-            return False
+        assert stdin
+        assert stdout
         try:
             stdin.write(text.encode(errors="surrogateescape"))
             stdin.flush()

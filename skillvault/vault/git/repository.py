@@ -75,7 +75,7 @@ class Git:
     @cached_property
     def history(self) -> History:
         """The repository's commits."""
-        return History(self._runner, lambda: self.objects)
+        return History(self._runner)
 
     @cached_property
     def index_file(self) -> IndexFile:

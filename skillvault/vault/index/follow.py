@@ -72,7 +72,7 @@ def _branches(git: Git, shown: str | None) -> Iterator[str]:
 def _named(git: Git, commit: str | None) -> str | None:
     """The branch that a commit's vault.yaml names."""
     place = f"{commit}:{layout.MARK}"
-    content = git.history.files_at([place]).get(place) if commit else None
+    content = git.objects.files_at([place]).get(place) if commit else None
     with suppress(BadInputError):  # told to whoever asks for the policy
         return policy_of(content).branch if content else None
     return None
@@ -147,13 +147,10 @@ def _batches(entries: Mapping[str, Entry | None]) -> Iterator[dict[str, Entry | 
 def _files(git: Git, entries: Mapping[str, Entry | None]) -> dict[str, File | None]:
     blobs = [entry.id for path, entry in entries.items() if entry and is_read(path)]
     data = git.blobs(blobs)
-    return {path: _file(path, entry, data) for path, entry in entries.items()}
-
-
-def _file(path: str, entry: Entry | None, data: Mapping[str, bytes]) -> File | None:
-    if entry is None:
-        return None
-    return entry.id, read(path, data.get(entry.id, b""))
+    return {
+        path: (entry.id, read(path, data.get(entry.id, b""))) if entry else None
+        for path, entry in entries.items()
+    }
 
 
 def _history(database: IndexDatabase, git: Git, span: str) -> Iterator[IndexedCommit]:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.accuracy import Accuracy
-from skillvault.learning.sync.table import undecided
+from skillvault.learning.sync import table
 from skillvault.loop import evaluate, learned, record
 from skillvault.loop.judging.judges import accuracy_of
 from skillvault.loop.learner import learner_elsewhere, silence
@@ -116,6 +116,7 @@ def status(run: Run) -> Status:
     patterns, rules = learned.counts(run.store, head)
     upstream = upstream_of(run.store.git, run.policy.branch)
     mark = run.store.root / layout.MARK
+    settings = mark.read_text("utf-8", "replace") if mark.exists() else ""
     return Status(
         format=FORMAT,
         head=head.commit,
@@ -142,7 +143,7 @@ def status(run: Run) -> Status:
         silent=silence(
             head, learner_elsewhere(run.store.git, run.policy), _judgeable(counts), run.now
         ),
-        undecided=undecided(mark.read_text("utf-8", "replace")) if mark.exists() else {},
+        undecided=table.undecided(settings) if "# undecided: " in settings else {},
     )
 
 

@@ -1,16 +1,17 @@
-"""Modules of this package run their code when something of them is used first.
+"""Modules of this package run their code, and patterns are compiled, when they are first used.
 
 `from skillvault.loop import run` costs nothing until `run.` something is asked for, while
 `from skillvault.loop.run import Run` loads the module at once.
 """
 
+import re
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
 from threading import RLock
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 _LOCK = RLock()
 # An import statement asks for these of a module that was imported before.
@@ -73,3 +74,20 @@ class _Finder:
 def defer_modules() -> None:
     """Let all modules of this package that are imported from now on load late."""
     sys.meta_path.insert(0, _Finder())
+
+
+class _Regex:
+    """A regular expression that is compiled when it is first used."""
+
+    def __init__(self, *given: Any) -> None:
+        self._given = given
+
+    def __getattr__(self, name: str) -> Any:
+        compiled = re.compile(*self._given)
+        self.__dict__ |= {key: getattr(compiled, key) for key in dir(compiled) if key[0] != "_"}
+        return getattr(compiled, name)
+
+
+def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """What `re.compile` returns, compiled when it is first used: a command needs few of them."""
+    return cast("re.Pattern[str]", _Regex(pattern, flags))

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from skillvault.model.lazy import regex
 from skillvault.model.records import Outcome
 from skillvault.model.text.text import sentences
 
 _FLAGS = re.IGNORECASE
-_UNCHECKED = re.compile(
+_UNCHECKED = regex(
     r"\b(?:can't|cannot|can not|could(?: not|n't)|unable to|no way to)\s+(?:easily\s+)?"
     r"(?:verify|check|confirm|test|validate)"
     r"|\bassum(?:e|ing) (?:success|that it|it (?:work|is)|correct)"
@@ -22,7 +23,7 @@ _UNCHECKED = re.compile(
     r"(?:check|verif|test|reproduc|measur|validat|confirm)\w*|无法验证|未验证|没有检查",
     _FLAGS,
 )
-_EXPOSED = re.compile(
+_EXPOSED = regex(
     r"\b(?:no|without(?: an?y?)?|never (?:set|use)|not (?:set|setting|using)(?: an?y?)?)\s+"
     r"(?:hard |mental )?(?:stop|hedge|exit|rollback|limit|backup)\b"
     r"|\bstop(?:-loss)? (?:later|afterwards)\b"
@@ -31,7 +32,7 @@ _EXPOSED = re.compile(
 )
 # The surer the sign of a guess, the higher it stands.
 _GUESS = tuple(
-    (weight, re.compile("|".join(cues), _FLAGS))
+    (weight, regex("|".join(cues), _FLAGS))
     for weight, cues in (
         (5, (r"\bassum(?:e|es|ed|ing|ption)\b", r"\bpresum(?:e|ably|ed)\b", "假设|假定")),
         (4, (r"\bnot sure\b|\bunsure\b|\bno idea\b", r"\bguess|\bhope(?:fully)?\b", "不确定|估计")),
@@ -40,81 +41,81 @@ _GUESS = tuple(
         (1, (r"\bmaybe\b|\bmight\b|\bperhaps\b",)),
     )
 )
-_CHECK = re.compile(
+_CHECK = regex(
     r"\b(?:re-?)?(?:verif(?:y|ied|ies|ying|ication)|validat(?:e|ed|es|ing|ion))\b"
     r"|\bdouble-check|\bconfirm(?:ed|s|ing)?\b|\brecalculat|\breconcil|\bcross-?check"
     r"|\b(?:zero|no|0) errors?\b|\btests? pass|\bassert\b|\breproduc(?:e|ed|es|ing)\b"
     r"|验证|检查|核对|确认",
     _FLAGS,
 )
-_FOUND = re.compile(
+_FOUND = regex(
     r"\b(?:the|an?|one) (?:\w+ )?(?:issue|problem|bug|cause|mistake|catch)\b|\bturns out\b"
     r"|\b(?:correct|robust|right|safe\w*) (?:approach|way|order|fix)\b|\brather than\b"
     r"|\binstead of\b|\bcritical\b|\bactual(?:ly)? \w+ (?:is|are|was)\b"
     r"|\bi notice|问题|原因|而不是",
     _FLAGS,
 )
-_WHY = re.compile(
+_WHY = regex(
     r"\b(?:because|since|due to|given that|as long as|so that|therefore|hence)\b|因为|由于|所以",
     _FLAGS,
 )
-_IF = re.compile(r"\b(?:if|when|while|unless|until|above|below|once|as soon as)\b|如果|当", _FLAGS)
-_RISK = re.compile(
+_IF = regex(r"\b(?:if|when|while|unless|until|above|below|once|as soon as)\b|如果|当", _FLAGS)
+_RISK = regex(
     r"\brisk|\bdownside\b|\bdanger|\bcareful\b|\bedge case|\bworst\b|\bcould (?:fail|break|reverse)"
     r"|\bmight (?:fail|break|reverse)|\bagainst (?:me|us|it)\b|\bsqueeze\b|\bliquidat|\bdespite\b"
     r"|\bhowever\b|\binvalid(?:ate|ated|ates|ation)\b|\bcounter|风险|小心|但是|然而",
     _FLAGS,
 )
-_ALTERNATIVE = re.compile(
+_ALTERNATIVE = regex(
     r"\balternative|\banother (?:approach|option|way)\b|\binstead\b|\brather than\b"
     r"|\boption [ab12]\b|\bother(?:wise| option| way)\b|\bconsidered\b|\bor wait\b"
     r"|\bcompared (?:to|with)\b|\bversus\b|\bvs\b|替代|另一种|相比",
     _FLAGS,
 )
-_PLAN = re.compile(
+_PLAN = regex(
     r"\bstop(?:-| )?(?:loss|s|out)?\b|\bexit\b|\btake[- ]profit\b|\bhedge|\blimit\b|\bcap(?:ped)?\b"
     r"|\bsmall(?:er)? size|\bscale (?:in|out)\b|\broll ?back\b|\brevert\b|\btests? first\b"
     r"|止损|退出",
     _FLAGS,
 )
-_HYPE = re.compile(
+_HYPE = regex(
     r"\ball[- ]?in\b|\bmoon|\bcan(?:'t|not) (?:lose|fail|go wrong)|\bguarantee|\bno[- ]brainer\b"
     r"|\beasy money\b|\bfree money\b|\byolo\b|\bfomo\b|\b100 ?% sure\b|\bdefinitely\b|\bobviously\b"
     r"|\bno (?:need to|risk)\b|\btrust me\b|\bgut feeling\b|\bsure thing\b|稳赚|肯定",
     _FLAGS,
 )
-_CLAIM = re.compile(
+_CLAIM = regex(
     r"\bsuccessful|\bcompleted?\b|\bhas been\b|\bhave been\b|\bis (?:now )?ready\b|\bpassed\b"
     r"|\bfixed\b|\banswer\b|\bsaved\b|\bzero errors\b|\ball \d+|\bresults?\b|\bproperly\b"
     r"|完成|成功",
     _FLAGS,
 )
-_STEP = re.compile(
+_STEP = regex(
     r"^(?:now,? |next,? |first,? |great[!,]? |good[!,]? |perfect[!,]? )?"
     r"(?:let me(?! know)|let's|i'll|i will|i need to|i should|we need to|we'll|now i)\b",
     _FLAGS,
 )
-_WAITING = re.compile(r"\bwait(?:ing)? for\b[^.,:;]{0,28}(?<=\w)\b", _FLAGS)
-_EXISTS = re.compile(
+_WAITING = regex(r"\bwait(?:ing)? for\b[^.,:;]{0,28}(?<=\w)\b", _FLAGS)
+_EXISTS = regex(
     r"\b(?:file|output|report|result|answer|document)s?\b.{0,30}\b(?:exists?|created|written|saved)\b"
     r"|\b(?:created|written|saved) (?:correctly|successfully)",
     _FLAGS,
 )
-_PATH = re.compile(r"`?/[\w./-]+`?")
-_RESTATED = re.compile(
+_PATH = regex(r"`?/[\w./-]+`?")
+_RESTATED = regex(
     r"^(?:[-*+\d.)\s]*)(?:the user|user wants|this is\b|i need to|we need to|let me|i'll|i should"
     r"|let's|now\b|first\b|step \d|the task|write |read |extract |the output should|need\b|wait,"
     r"|proceed|return )"
     r"|\bskills? (?:since|because|for this|to )|\bshould use the\b",
     _FLAGS,
 )
-_FIGURE = re.compile(r"\d[\d.,]*\s?%?")
-_CODE = re.compile(
+_FIGURE = regex(r"\d[\d.,]*\s?%?")
+_CODE = regex(
     r"`[^`]+`|\{\{[^}]+\}\}|\b\w+\.(?:py|xlsx|json|docx|pdf|md|ts|js)\b|\b\w+_\w+\b|\w+\(\)"
 )
-_NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w-]*[A-Za-z]|\b[A-Z]{2,}\b|\"[^\"]{3,}\"")
+_NAME = regex(r"(?<=[\w,;] )[A-Z][\w-]*[A-Za-z]|\b[A-Z]{2,}\b|\"[^\"]{3,}\"")
 # What leads to a discovery and says nothing of it.
-_LEAD = re.compile(
+_LEAD = regex(
     r"^(?:(?:perfect|great|good|excellent|ah|okay|ok|now|however|so|but|hmm|wait|interesting|yes"
     r"|right|actually|oh)\b[,!.:]*\s+"
     r"|(?:i|we)\s+(?:can |could |now )*(?:see|noticed?|found|find|understand|discovered|realize)\b"
@@ -125,17 +126,17 @@ _LEAD = re.compile(
     _FLAGS,
 )
 # That something is otherwise than one would think.
-_OTHERWISE = re.compile(
+_OTHERWISE = regex(
     r"\b(?:issue|problem|bug|cause|turns out|actually|instead of|rather than|whereas|while|but|only"
     r"|no longer|no|missing|incomplete|offset|mismatch|isn't|is not|aren't|are not|doesn't"
     r"|does not|don't|starts? (?:at|with|in)|in row)\b|而不是|其实",
     _FLAGS,
 )
-_CONCRETE = re.compile(
+_CONCRETE = regex(
     r"\d|`[^`]+`|\"[^\"]{1,60}\"|\{\{|\b[A-Z]{2,}\b|\b\w+_\w+\b|\b[A-Z][a-z]+[A-Z]\w*\b"
     r"|\b\w+\.(?:py|js|ts|xlsx|json|docx|pptx|pdf|csv|md|xml)\b"
 )
-_ASSERTS = re.compile(
+_ASSERTS = regex(
     r"\b(?:is|are|was|were|has|have|had|does|do|isn't|aren't|doesn't|don't|hasn't|by \w+ing"
     r"|(?:accept|allow|begin|bind|call|come|contain|convert|count|default|depend|differ|drop|end"
     r"|exist|expect|fail|give|go|hold|ignore|include|keep|lack|list|load|make|mean|miss|need|parse"
@@ -144,7 +145,7 @@ _ASSERTS = re.compile(
     _FLAGS,
 )
 # What points to something before it, tells of the run's own work, or is a label with its value.
-_LEANS = re.compile(
+_LEANS = regex(
     r"^(?:it|its|it's|this|that|these|those|they|there|them|my|our|i|we|so|then)\b"
     r"(?!'s (?:no|an?|only)\b)|^[^:]{1,40}(?::|\s[–—])\**\s"
     r"|^the (?:script|report|output|result)\b(?!.*\bby \w+ing\b)|\s\|\s"
@@ -154,7 +155,7 @@ _LEANS = re.compile(
     r"|\b(?:at|in|to|from|for) (?:that|this)\b",
     _FLAGS,
 )
-_UNSETTLED = re.compile(
+_UNSETTLED = regex(
     r"\b(?:might|may|maybe|perhaps|probably|likely|seems?|appears?|suggests?|could|should|would"
     r"|typical(?:ly)?|usual(?:ly)?|general(?:ly)?|often|easily|let me|let's|needs? to"
     r"|the user|try(?:ing)?|as (?:specified|requested|instructed)|i|my|our|we|okay|skills?)\b"
@@ -162,12 +163,12 @@ _UNSETTLED = re.compile(
     _FLAGS,
 )
 # How an agent praises its own work.
-PRAISE = re.compile(
+PRAISE = regex(
     r"\bsuccess\w*|\bperfect\w*|\b(?:correct|proper|accurate)ly\b|\bcomplete[d]?\b|\bexcellent\b"
     r"|\bhas been\b|\bhave been\b|成功|完成",
     _FLAGS,
 )
-_PRAISED = re.compile(r"\bsuccess\w*|\bperfect\w*|\bexcellent\b|成功", _FLAGS)
+_PRAISED = regex(r"\bsuccess\w*|\bperfect\w*|\bexcellent\b|成功", _FLAGS)
 _LEAST, _MOST = 15, 220
 NOTE = 1200  # characters; what is longer is the report of a whole run
 _STEPS = 3  # announced ones, in what is no note but a transcript
@@ -175,18 +176,18 @@ _STEPS = 3  # announced ones, in what is no note but a transcript
 
 # What a line of evidence says of what went wrong, and how much each says of it.
 _TELLING_LINES = (
-    (3, re.compile(
+    (3, regex(
         r"\b[\w.]*[A-Z]\w*(?:Error|Exception|Violation|Available|Denied|Refused|Timeout)\w*: |错误"
         r"|^[a-z_]\w*\.[\w.]*[A-Z]\w+: "
     )),
-    (2, re.compile(r"==|!=|\bexpected\b|\bmismatch\b", _FLAGS)),
-    (2, re.compile(r"error\b|exception|assert|refused|denied", _FLAGS)),
-    (1, re.compile(r"fail|error|timeout|失败", _FLAGS)),
-    (-2, re.compile(r"^FAILED \S+(?: \([^)]*\))?$")),
-    (-1, re.compile(r"^\W*\d+ failed\b")),
+    (2, regex(r"==|!=|\bexpected\b|\bmismatch\b", _FLAGS)),
+    (2, regex(r"error\b|exception|assert|refused|denied", _FLAGS)),
+    (1, regex(r"fail|error|timeout|失败", _FLAGS)),
+    (-2, regex(r"^FAILED \S+(?: \([^)]*\))?$")),
+    (-1, regex(r"^\W*\d+ failed\b")),
 )  # fmt: skip
 # A verifier's bare verdict is the status said again.
-_BARE = re.compile(
+_BARE = regex(
     r"^(?:verifier )?(?:reward|score|status|result)?\W*+(?:\d[\d.]*+\W*+)?$"
     r"|^(?:fail|pass)(?:ed)?\W*+$",
     re.IGNORECASE,
@@ -429,10 +430,8 @@ def substance(claim: str) -> float:
     return telling(result) + 2.0 * min(len(_FIGURE.findall(result)), 4) - praised
 
 
-_DONE = re.compile(
-    r"\b(?:fixed|works?|done|finished|implemented|renamed|added|pass(?:es)?)\b", _FLAGS
-)
-_NOT_DONE = re.compile(
+_DONE = regex(r"\b(?:fixed|works?|done|finished|implemented|renamed|added|pass(?:es)?)\b", _FLAGS)
+_NOT_DONE = regex(
     r"\b(?:not|never|cannot|unable|fail(?:s|ed|ing|ure)?|error|still|partly|partially)\b|n't\b",
     _FLAGS,
 )

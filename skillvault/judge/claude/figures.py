@@ -8,40 +8,39 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from skillvault.model.lazy import regex
 from skillvault.model.text.text import sentences
 
 _NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
-_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?|\d{1,2}:\d{2}(?::\d{2})?")
-_HEX = re.compile(r"\b(?=\w*\d)(?=\w*[a-z])[\w-]*[0-9a-f]{6,}[\w-]*\b")
-_PAIR = re.compile(
-    rf"(?<![\w.,])({_NUMBER})\s?(?:/|of|out of)\s?(?:all |the )?({_NUMBER})(?![\w.]*\d)"
-)
-_FIGURE = re.compile(rf"(?<![\w.,])[-+−]?({_NUMBER})(\s?(?:%|per ?cent\b))?(?![\w]*\d)")
-_COUNTED = re.compile(
+_MOMENT = regex(r"\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?|\d{1,2}:\d{2}(?::\d{2})?")
+_HEX = regex(r"\b(?=\w*\d)(?=\w*[a-z])[\w-]*[0-9a-f]{6,}[\w-]*\b")
+_PAIR = regex(rf"(?<![\w.,])({_NUMBER})\s?(?:/|of|out of)\s?(?:all |the )?({_NUMBER})(?![\w.]*\d)")
+_FIGURE = regex(rf"(?<![\w.,])[-+−]?({_NUMBER})(\s?(?:%|per ?cent\b))?(?![\w]*\d)")
+_COUNTED = regex(
     r"^\s*(?:loss|win|run|time|outcome|case|trade|failure|success|decision|attempt)\w*",
     re.IGNORECASE,
 )
-_OUTCOME = re.compile(
+_OUTCOME = regex(
     r"\b(?:los[et]|losses|loss|won|wins?|fail\w*|succe\w*|cases|runs|trades|outcomes|decisions|"
     r"rate|times|attempts|likely|chance|improv\w*|cuts?|rais\w*|doubl\w*|pass(?:es|ed)|happen\w*|"
     r"was|were|had|did)\b",
     re.IGNORECASE,
 )
-_IMPERATIVE = re.compile(
+_IMPERATIVE = regex(
     r"^\W*(?:(?:then|and|first|only) )*(?:set|keep|use|cap|limit|stop|wait|check|avoid|halve|size|"
     r"reduce|place|exit|enter|close|open|retry|try|pin|run|repeat|reproduce|write|add|leave|take|raise|"
     r"require|allow|lower|start|read|verify|test|count|trade|split|hold|risk|never|always|do not|"
     r"don't)\b",
     re.IGNORECASE,
 )
-_LIMIT = re.compile(
+_LIMIT = regex(
     r"\b(?:should|must|at least|at most|no more than|up to|below|above|stop|limit|threshold)\b",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[:;(]")
-_REASON = re.compile(r"\b(?:as|because|since|which|where)\b", re.IGNORECASE)
-_PURPOSE = re.compile(r"[:;,)]|\b(?:until|before|unless|if|when|so that)\b", re.IGNORECASE)
-_NAME = re.compile(r"(?:^|[\s(“\"'`])([A-Z][A-Za-z+#]*|port|version|line|status|code|step|v)\s$")
+_CLAUSE = regex(r"[:;(]")
+_REASON = regex(r"\b(?:as|because|since|which|where)\b", re.IGNORECASE)
+_PURPOSE = regex(r"[:;,)]|\b(?:until|before|unless|if|when|so that)\b", re.IGNORECASE)
+_NAME = regex(r"(?:^|[\s(“\"'`])([A-Z][A-Za-z+#]*|port|version|line|status|code|step|v)\s$")
 _LEAST = 100  # smaller whole numbers that count nothing are no claim
 
 

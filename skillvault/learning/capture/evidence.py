@@ -6,6 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from skillvault.model.lazy import regex
 from skillvault.model.policy import CapturePolicy
 from skillvault.model.text.text import UNSPACED
 
@@ -13,20 +14,20 @@ Polarity = Literal["positive", "negative"]
 
 _MOST = 5  # terms of a kind
 _MIN_TERM, _MIN_WORD = 3, 4  # characters
-_CODE = re.compile(r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)")
-_QUOTED = re.compile(
+_CODE = regex(r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)")
+_QUOTED = regex(
     r"\"(?P<double>[^\"]+)\"|“(?P<curly>[^”]+)”"
     r"|(?<!\w)'(?P<single>[^']+)'(?!\w)|(?<!\w)‘(?P<bent>[^’]+)’(?!\w)"
 )
-_WORD = re.compile(r"[.@]?\w[\w./@-]*")
-_UNSPACED = re.compile(f"[{UNSPACED}]")
-_NEGATIVE = re.compile(
+_WORD = regex(r"[.@]?\w[\w./@-]*")
+_UNSPACED = regex(f"[{UNSPACED}]")
+_NEGATIVE = regex(
     r"\b(?:never|avoid(?:s|ing)?|don['’]t|do not|must not|should not|shouldn['’]t"
     r"|forbid(?:s|den)?|ban(?:s|ned)?|no longer)\b",
     re.IGNORECASE,
 )
-_CONTRAST = re.compile(r"\b(?:instead of|rather than|not|over)\b", re.IGNORECASE)
-_IDENTIFIER = re.compile(r"[_./@\d]|\w-\w|[a-z][A-Z]|[A-Z]{2}[a-z]")
+_CONTRAST = regex(r"\b(?:instead of|rather than|not|over)\b", re.IGNORECASE)
+_IDENTIFIER = regex(r"[_./@\d]|\w-\w|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _STOP = frozenset(
     """
     always never avoid should must when where with without from into that this these those then

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pkgutil import get_data
 from typing import NamedTuple
 
+from skillvault.model.lazy import regex
 from skillvault.model.text import markdown
 
 X, Y = "\ue000", "\ue001"  # in a plain sentence: the mention that is read, and any other
@@ -35,7 +36,7 @@ def expand(pattern: str) -> re.Pattern[str]:
     while re.search(r"<\w+>", pattern):
         pattern = re.sub(r"<(\w+)>", lambda match: f"(?:{_WORDS[match[1]]})", pattern)
     pattern = _ENDINGS.join(re.split(r"(?<=[\w\])])~", pattern))
-    return re.compile(pattern.replace("X", X).replace("Y", Y))
+    return regex(pattern.replace("X", X).replace("Y", Y))
 
 
 def cues_of(section: str) -> list[re.Pattern[str]]:
@@ -50,37 +51,37 @@ NEAR = 160  # characters around a place in which a cue may be
 _QUOTES = "\"'`*“”‘’«»"
 _NO_QUOTES = str.maketrans(dict.fromkeys(_QUOTES, ""))
 _BESIDE = cues_of("beside")  # what makes a word a mention that may be a word like others
-JOINED = re.compile(  # what stands between two of a list
+JOINED = regex(  # what stands between two of a list
     rf"[{_QUOTES})\]\s]*(?:\([^()]{{0,60}}\)\s*|\b(?:for|to)(?: [\w-]+){{1,4}})?"
     r"(?:[,;&+/]|,?\s*\b(?:and|or|nor|not|but|with)(?:\s+(?:later|then|also|of|by|with|on|to))*)"
     rf"\s*(?:the\s+)?[{_QUOTES}(\[\s]*",
     re.IGNORECASE,
 )
-_LAST = re.compile(
+_LAST = regex(
     r"[\"'`*)\]\s]*(?:[,.;:)\]]|$|(?:and|or|for|to|as well|skills?|lessons?)\b)", re.IGNORECASE
 )
 # A handle without its brackets stands at the head of a line and beside what is said of it.
-_HEAD = re.compile(
+_HEAD = regex(
     r"(?:^|[\n;.,(]|skills?:|\[[ xX✓✔]\])\s*(?:[-*]\s+)?(?:lessons?\s+|both\s+)?$", re.IGNORECASE
 )
-_SAYS = re.compile(
+_SAYS = regex(
     r"\s*(?:[:=→)]|->|[-–—]\s|(?:,|and|or|&)\s*\[?S\d|(?:sa(?:ys|id)|tells?|told|warned|advis\w+"
     r"|suggest\w*|appl\w+|used|followed|skipped|ignored|no|yes|was|is|did|does)\b)",
     re.IGNORECASE,
 )
 # What is said of a skill instead of its name: `the unlock-token warning`, `the rule about tokens`.
-_CALLED = re.compile(
+_CALLED = regex(
     r"(?<![\w/-])(?P<kind>skill|lesson|rule|warning|pattern|guide|strategy|playbook"
     r"|advice)s?(?![\w-])"
     r"(?:(?:\s*[:=]\s*|\s+(?:about|on|for|against|of|regarding)\s+)"
     rf"(?P<ahead>[{_QUOTES}]*\w+(?:[-_ ]+\w+){{0,5}}))?",
     re.IGNORECASE,
 )
-_RUN = re.compile(rf"\w+(?:[-_ {_QUOTES}]+\w+){{0,6}}[{_QUOTES}]*[ -]$")
+_RUN = regex(rf"\w+(?:[-_ {_QUOTES}]+\w+){{0,6}}[{_QUOTES}]*[ -]$")
 _EMPTY = frozenset("the a an this that our my its of on in to for at by with and or".split())
-_WORD = re.compile(r"[^\W_]+")
-_PART = re.compile(r"[^-_\s]+")
-_HEX = re.compile(r"^(?=.*\d)[0-9a-f]{6}(?:[0-9a-f]{6})?$")
+_WORD = regex(r"[^\W_]+")
+_PART = regex(r"[^-_\s]+")
+_HEX = regex(r"^(?=.*\d)[0-9a-f]{6}(?:[0-9a-f]{6})?$")
 
 
 class Mention(NamedTuple):
@@ -252,7 +253,7 @@ def _pattern_of(name: str) -> re.Pattern[str]:
     start, needed, tail = ([re.escape(part) for part in parts] for parts in _split(name))
     pattern = "".join(rf"(?:{part}[-_ ])?" for part in start) + "[-_ ]".join(needed)
     pattern += "".join(rf"(?:[-_ ]{part})?" for part in tail)
-    return re.compile(rf"(?<![\w-])(?<!\w[.@]){pattern}(?![\w-])", re.IGNORECASE)
+    return regex(rf"(?<![\w-])(?<!\w[.@]){pattern}(?![\w-])", re.IGNORECASE)
 
 
 def _split(name: str) -> tuple[list[str], list[str], list[str]]:

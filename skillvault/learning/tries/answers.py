@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 
 from skillvault.model.brief import RefusedAnswers
+from skillvault.model.lazy import regex
 from skillvault.model.records import Outcome
 
 # A figure begins at its sign or first digit: else each digit of a long one would be a beginning.
@@ -22,21 +23,21 @@ _VALUE = (
     r"|(?P<words>\w[^.,;:()\n]{0,48})(?=[.!]?\s*(?:\n|$)))"
 )
 _NOUN = r"(?:answer|result|solution|output value|final value)"
-_ANSWER = re.compile(r"\banswer\b", re.IGNORECASE)
+_ANSWER = regex(r"\banswer\b", re.IGNORECASE)
 _IS = r"(?:\s*(?:is|was|are|=|:|would be|should be|comes? (?:out )?(?:to|as)|equals)(?:\s*:)?)"
 # Each says: this value is the answer. `words` only count behind the plainest of them.
 _GIVEN = (
-    re.compile(
+    regex(
         rf"\b{_NOUN}\b(?:\s+(?:of|to|for)\s+[^.:\n]{{1,60}}?)?"
         rf"[\"'*]*{_IS}[\s*]*{_VALUE}",
         re.IGNORECASE,
     ),
-    re.compile(
+    regex(
         rf"(?:{_MARKED}|(?P<number>{_NUMBER}))\s+(?:is|was|as)\s+(?:the|my|our|its|their)\s+"
         rf"(?:final |correct )?{_NOUN}\b",
         re.IGNORECASE,
     ),
-    re.compile(
+    regex(
         r"\b(?:answer(?:ed|ing|s)?|conclud\w+|report(?:ed|ing)?|return(?:ed|ing|s)?"
         r"|submit(?:ted|ting)?|wr(?:ote|ite|iting|itten)|put|sav(?:ed|ing|e)|contain(?:s|ing)"
         r"|comes? (?:out )?(?:to|at))"
@@ -46,21 +47,21 @@ _GIVEN = (
         re.IGNORECASE,
     ),
 )
-_FIELD = re.compile(
+_FIELD = regex(
     rf"[\"'](?:final_)?(?:answer|result)[\"']\s*[:=]\s*(?:[\"'](?P<said>[^\"'\n]{{1,60}})[\"']"
     rf"|(?P<number>{_NUMBER}))",
     re.IGNORECASE,
 )
-_FILE = re.compile(
+_FILE = regex(
     rf"(?:answer|result|solution)[\w-]{{0,60}}\.(?:txt|md|csv|out)\b"
     r"(?:[\s\"'`:=>*]|-(?![\d$€£¥]))*"
     rf"(?:(?:contains?|holds?|reads?|says|content|was|is)\b[\s\"'`:=]*)*"
     rf"(?P<number>{_NUMBER})(?=\s*(?:$|\n|[\"'`*]))",
     re.IGNORECASE,
 )
-_LONE = re.compile(rf"[>#*_`\s]*(?P<number>{_NUMBER})[*_`.\s]*")
+_LONE = regex(rf"[>#*_`\s]*(?P<number>{_NUMBER})[*_`.\s]*")
 # What stands behind `the answer is` and is no answer.
-_NO_VALUE = re.compile(
+_NO_VALUE = regex(
     r"^(?:now|not|no|in|at|to|on|as|by|be|been|being|written|saved|stored|correct|wrong|right|ready|"
     r"below|above|here|there|that|this|these|those|it|its|what|how|the|a|an|just|also|then|only|"
     r"computed|calculated|based|located|available|unknown|unclear|expected|required|needed|read|"
@@ -69,14 +70,14 @@ _NO_VALUE = re.compile(
     re.IGNORECASE,
 )
 # A verifier's own word for how it ended is no answer either.
-_VERDICT = re.compile(
+_VERDICT = regex(
     r"pass(?:ed)?|fail(?:ed|ure)?|success(?:ful)?|error|completed?|ok|done", re.IGNORECASE
 )
-_PATH = re.compile(r"[/\\]|\.\w{2,4}$")
+_PATH = regex(r"[/\\]|\.\w{2,4}$")
 _MARKS = "*`\"'“” "
 # `1,240` is one number, `1,2,40` three.
-_GROUPED = re.compile(r"[-+]?\d{1,3}(?:[,_]\d{2,3})*[,_]\d{3}(?:\.\d*)?(?:[eE][-+]?\d+)?")
-_UNIT = re.compile(r"^([-−–+]?)\s*[$€£¥]\s?")
+_GROUPED = regex(r"[-+]?\d{1,3}(?:[,_]\d{2,3})*[,_]\d{3}(?:\.\d*)?(?:[eE][-+]?\d+)?")
+_UNIT = regex(r"^([-−–+]?)\s*[$€£¥]\s?")
 _DIGITS = 60  # before or behind the point; a figure with more stays as it is written
 _TAIL = 2000  # characters in which an answer is looked for
 _LINE = 120  # of a line that is nothing but a value

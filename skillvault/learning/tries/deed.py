@@ -12,22 +12,23 @@ from skillvault.learning.tries.sentences import (
     rank_of,
     split_sentences,
 )
+from skillvault.model.lazy import regex
 from skillvault.model.reading import NOTE, telling
 from skillvault.model.records import Outcome
 from skillvault.model.text.text import cut_at_clause, shorten
 
 LIMIT = 160  # characters of a deed and of a result
 _SENTENCE = 200  # characters of a sentence that says more whole than cut
-_ENDS = re.compile(r"\s*(?:[.,;:!?。！？—–]|\s-\s)")
+_ENDS = regex(r"\s*(?:[.,;:!?。！？—–]|\s-\s)")
 _STEPS = 3  # announced ones, in what is no note but the transcript of a run
 _ITEMS = 3  # of a closing report
 _REPORT = 2500  # characters at the end of a transcript in which its closing report stands
-_LEADING = re.compile(
+_LEADING = regex(
     r"^(?:(?:i|we)(?:'ve|’ve| have)?\s+(?:successfully\s+|now\s+)*(?=\w+ed\b|ran|took|set|put|made)"
     r"|successfully\s+|(?:here's|here is) (?:what|a)\b.*?:\s*|✅\s*|✓\s*)+",
     re.IGNORECASE,
 )
-_REPORTED = re.compile(
+_REPORTED = regex(
     r"^(?:added|adjusted|analy[sz]ed|applied|assumed|backfilled|built|bumped|calculated|cached"
     r"|changed|cleaned|combined|compared|computed|configured|converted|copied|counted|deleted"
     r"|derived|detected|disabled|dropped|enabled|estimated|excluded|exported|fetched|filled"
@@ -39,29 +40,29 @@ _REPORTED = re.compile(
     r"|wrote)\b",
     re.IGNORECASE,
 )
-_METHOD = re.compile(r"\b(?:by \w+ing|using|instead of|with formulas?)\b", re.IGNORECASE)
-_HOUSEKEEPING = re.compile(
+_METHOD = regex(r"\b(?:by \w+ing|using|instead of|with formulas?)\b", re.IGNORECASE)
+_HOUSEKEEPING = regex(
     r"^(?:saved|read|loaded|extracted|created|re-?packed|re-?packaged|opened|generated|validated"
     r"|verified|let me|now i|\d)\b|^\w+ (?:it|them)\b|\b(?:saved|written|created) (?:as|to|at)\b"
     r"|\bready (?:for|to)\b|!$",
     re.IGNORECASE,
 )
-_SAVED = re.compile(r",? and (?:\S+ ){0,6}(?:saved|written) (?:as|to|at)\b.*$", re.IGNORECASE)
-_STEP = re.compile(
+_SAVED = regex(r",? and (?:\S+ ){0,6}(?:saved|written) (?:as|to|at)\b.*$", re.IGNORECASE)
+_STEP = regex(
     r"(?:[\w!, -]{0,40}[!.,] )?(?:now )?"
     r"(?:let me\b|let's|i'll|i need to|we need|we should|need to)",
     re.IGNORECASE,
 )
-_RUN_ON = re.compile(r"(?<=[a-z]{4})\.(?=(?:The|I|All|We|I've) )")
+_RUN_ON = regex(r"(?<=[a-z]{4})\.(?=(?:The|I|All|We|I've) )")
 # A word of what was asked, or of courtesy.
-_EMPTY_CLAIM = re.compile(
+_EMPTY_CLAIM = regex(
     r"^(?:\w+|you are welcome|you're welcome|all (?:is |tests )?\w+|(?:that |it )?looks? \w+)\W*$",
     re.IGNORECASE,
 )
-_SURE = re.compile(
+_SURE = regex(
     r"^(?:everything|both|tests?|it|all)(?: \w+)? (?:works?|pass(?:es)?|is|are)\b", re.IGNORECASE
 )
-_PRAISE = re.compile(
+_PRAISE = regex(
     r"^(?:all (?:\w+ )?tests pass(?: now)?|done|fixed|ok)[:;,.!]\s+(?=\w)", re.IGNORECASE
 )
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from functools import lru_cache
 
+from skillvault.model.lazy import regex
 from skillvault.model.reading import is_narration, is_praise
 from skillvault.model.text.text import sentences
 
@@ -105,12 +106,12 @@ _THIS_DOES = (
     r"|fixes|implements|introduces|limits|moves|raises|reduces|refactors|removes|renames|replaces"
     r"|reverts|sets|switches|updates|uses)\b"
 )
-_I_DO = re.compile(_FIRST_PERSON)
-_DOES = re.compile(
+_I_DO = regex(_FIRST_PERSON)
+_DOES = regex(
     rf"(?:then|now|so|and|but)?,?\s*{_BARE_DEED}|{_THIS_DOES}|(?!{_NO_VERB}){_WITH_OBJECT}", _FLAGS
 )
-_LATER_DEED = re.compile(rf"(?:[;:—–]|, then)\s+(?:{_BARE_DEED})", _FLAGS)
-_CONCLUSION = re.compile(
+_LATER_DEED = regex(rf"(?:[;:—–]|, then)\s+(?:{_BARE_DEED})", _FLAGS)
+_CONCLUSION = regex(
     rf"\b(?:so|therefore|hence),?\s+(?:{_FIRST_PERSON}|(?:will |must |going to )?{_BARE_DEED})"
     r"|\b(?:I|we) therefore\b"
     r"|,\s+so (?:the same|no|only|at|in|half|a|an|\d[\d.,]*|(?-i:[A-Z][\w.-]*))\b"
@@ -120,7 +121,7 @@ _CONCLUSION = re.compile(
     r"|^(?:fix|improve|solve|address|correct|avoid|resolve|remedy)\b.*\b(?:by|with) \w+",
     _FLAGS,
 )
-_STATE = re.compile(
+_STATE = regex(
     r"\b(?:is|are|was|were|isn't|aren't|wasn't|has|have|had|hasn't|looks|looked|seems?|stays|stayed"
     r"|remains?|remained|holds?|held|fails?|failed|shows?|showed|stalls?|stalled|pays?|rose|rises"
     r"|fell|falls|sits|stands|stood|lacks|means|comes?|came|doubled|halved|needs|takes|took|passes"
@@ -129,68 +130,66 @@ _STATE = re.compile(
     r"|won|loses|lost|works|worked)\b",
     _FLAGS,
 )
-_INVESTIGATED = re.compile(
+_INVESTIGATED = regex(
     r"^(?:reproduced|ran|traced|measured|compared|tested|checked|profiled|debugged|read|asked|saw"
     r"|verified|confirmed|counted|searched|bisected)\b",
     _FLAGS,
 )
 # What is only done if something happens.
-_CONTINGENT = re.compile(
+_CONTINGENT = regex(
     r"^(?:if|should|unless|in case|when|once)\b.*\b(?:will|would|can)\b"
     r"|^(?:stop|exit|target|plan b):",
     _FLAGS,
 )
 # How it is, or what follows another deed.
-_LESSER = re.compile(
+_LESSER = regex(
     r"^(?:(?:only )?(?:then|after that|afterwards|otherwise)|when|while|whenever|currently"
     r"|although|usually|normally|at the moment|before|till now|until now|so far|previously)\b",
     _FLAGS,
 )
-_ASIDE = re.compile(
+_ASIDE = regex(
     r"^(?:(?:close[sd]?|(?:this )?fix(?:es|ed)?|see|ref\w*):? (?:issue )?#\d+|pull request courtesy"
     r"|(?:the |a |one |main |only )*(?:risks?|downside|alternatives?|danger)\b|alternatively\b"
     r"|(?:the )?(?:user|task) (?:wants?|asks?|is)\b|overall\b|in summary\b)",
     _FLAGS,
 )
-_LOOK = re.compile(
+_LOOK = regex(
     r"^(?:(?:first|now|then|next),? )?(?:(?:I|we)(?:['’]ll| will|['’]d)? |let me |let's )"
     r"(?:first |now )*"
     r"(?:look|read|check|inspect|explore|examine|run|test|review|see|start by|begin)\b"
     r"(?!.*\b(?:so|and|then)\s+(?:I|we)\b)",
     _FLAGS,
 )
-_MODAL = re.compile(
+_MODAL = regex(
     r"\b(?:will|would|should|could|might|may|can|must|cannot|won't|can't|has to|have to"
     r"|had to|if|unless|whether)\b",
     _FLAGS,
 )
-_POINTS_BACK = re.compile(
+_POINTS_BACK = regex(
     r"^(?:it|its|it's|this|that|these|those|they|there|I|we|he|she|you|nothing|which|who|what|how)\b",
     _FLAGS,
 )
-_LEANS = re.compile(
+_LEANS = regex(
     r"^(?:(?:\S+ ){0,4}?(?:that|those|these|this(?! (?:patch|commit|change|pr)\b)|it|them)"
     r"|(?:only )?then)\b(?! (?:\w+ )?who\b)",
     _FLAGS,
 )
-_CLAUSE_END = re.compile(
+_CLAUSE_END = regex(
     r"(?<=[a-z%)])[.!?]\s+|[;:—]\s+|\s[-–]\s|,\s+(?:since|or)\s+"
     r"|,?\s+(?:because|while|whereas|although|but|as long as)\s+"
     r"|,\s+(?:and\s+|which\s+|then\s+)?(?=\w)|(?<=[a-z%\d])\s+(?=I\s)|[.!?]+\s*$",
     _FLAGS,
 )
 # A consequence is no ground.
-_CONSEQUENCE = re.compile(r"(?:[,;]?\s+|^)so(?: that)?\s(?:(?![;:—]|\.\s).)*", _FLAGS)
-_JOINED = re.compile(r"\s+and\s+")
-_TAIL = re.compile(r"\s+(?:and|or|but)$", _FLAGS)
-_LEAD = re.compile(
-    r"^(?:because|since|as|while|although|so|and|but|given that|now|also)\s+", _FLAGS
-)
+_CONSEQUENCE = regex(r"(?:[,;]?\s+|^)so(?: that)?\s(?:(?![;:—]|\.\s).)*", _FLAGS)
+_JOINED = regex(r"\s+and\s+")
+_TAIL = regex(r"\s+(?:and|or|but)$", _FLAGS)
+_LEAD = regex(r"^(?:because|since|as|while|although|so|and|but|given that|now|also)\s+", _FLAGS)
 _LEAST, _MOST = 8, 160  # characters of a ground
-FIGURE = re.compile(r"(?<![\w.])[-−–+]?[$€£¥]?\d[\d.,:_]*(?:\s?%)?")
+FIGURE = regex(r"(?<![\w.])[-−–+]?[$€£¥]?\d[\d.,:_]*(?:\s?%)?")
 
 
-_BOLD = re.compile(r"(?<![\w)])\*\*|\*\*(?![\w(])")  # but 2**30 is a power
+_BOLD = regex(r"(?<![\w)])\*\*|\*\*(?![\w(])")  # but 2**30 is a power
 
 
 @lru_cache(maxsize=4096)

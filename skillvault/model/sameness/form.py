@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 from skillvault.model.english.rarity import weight
+from skillvault.model.lazy import regex
 from skillvault.model.sameness import stemming, vocabulary
 from skillvault.model.sameness.vocabulary import Side
 from skillvault.model.text.text import UNSPACED
@@ -87,8 +88,8 @@ def _proper(text: str) -> frozenset[str]:
 
 
 _TITLE = 0.6
-_INITIAL = re.compile(r"\b[^\W\d_]")
-_CAPITAL = re.compile(r"(?<![.!?:\n] )(?<=\s)[\"'(]?([A-Z][\w'-]*)")
+_INITIAL = regex(r"\b[^\W\d_]")
+_CAPITAL = regex(r"(?<![.!?:\n] )(?<=\s)[\"'(]?([A-Z][\w'-]*)")
 
 
 def _scopes(items: Iterable[Item]) -> frozenset[tuple[Item, frozenset[str]]]:
@@ -152,7 +153,7 @@ def _side_of(key: str) -> Side:
 
 
 _REWRITTEN = [
-    (re.compile(pattern, re.IGNORECASE), plain)
+    (regex(pattern, re.IGNORECASE), plain)
     for pattern, plain in (
         (r"[’ʼ]", "'"),
         (r"(?<![\w.])[-−]([$€]\s?)?(?=\d)", r"\1-"),  # the sign of `−5` and of `-$5`
@@ -176,14 +177,14 @@ _REWRITTEN = [
         (rf"\bone (?=(?:{'|'.join(u for u in vocabulary.UNITS if len(u) > 3)})\b)", "1 "),
     )
 ]
-_COUNTRY = re.compile(r"\bU\.S\.(?:A\.)?|\bUSA?\b")  # no unit, and no pronoun
-_NUMERAL = re.compile(rf"\b(?:{'|'.join(vocabulary.NUMERALS)})\b", re.IGNORECASE)
+_COUNTRY = regex(r"\bU\.S\.(?:A\.)?|\bUSA?\b")  # no unit, and no pronoun
+_NUMERAL = regex(rf"\b(?:{'|'.join(vocabulary.NUMERALS)})\b", re.IGNORECASE)
 _LONG = "|".join(
     re.escape(unit)
     for unit in sorted(vocabulary.UNITS, key=len, reverse=True)
     if unit not in vocabulary.SHORT_UNITS
 )
-_TOKEN = re.compile(
+_TOKEN = regex(
     rf"""
     (?P<name>(?<!\S)--?[a-z][\w-]*|\b\d{{4}}s\b|\b\d{{4}}-\d\d(?:-\d\d)?\b|`[^`\s]+`)
   | (?P<time>\b\d\d?:\d\d(?::\d\d)?\b)
@@ -195,7 +196,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_CODE = re.compile(r"\d|_|/|[a-z]\.[a-z]|[a-z][A-Z]")
+_CODE = regex(r"\d|_|/|[a-z]\.[a-z]|[a-z][A-Z]")
 
 
 def _items(text: str) -> Iterator[Item]:
@@ -238,8 +239,8 @@ def _word_items(word: str) -> tuple[Item, ...]:
     return tuple(item for part in parts for item in _part_items(part))
 
 
-_POSSESSIVE = re.compile(r"'s?$")
-_JOINT = re.compile(r"[-–./:]")
+_POSSESSIVE = regex(r"'s?$")
+_JOINT = regex(r"[-–./:]")
 
 
 def _is_name(word: str) -> bool:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from skillvault.model.lazy import regex
+
 # What Unicode calls aliases: controls have no other names.
 _C0 = """
 NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI
@@ -35,7 +37,7 @@ _HIDDEN = (
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"  # no characters at all
 )
-_SEARCH = re.compile(f"[{_BREAKS}{_HIDDEN}]|\r(?!\n)")
+_SEARCH = regex(f"[{_BREAKS}{_HIDDEN}]|\r(?!\n)")
 
 # ── what is needed ───────────────────────────────────────────────────────────────────
 
@@ -57,7 +59,7 @@ _JOINING = (
 )
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17b3\u17b6-\u17dd\u1950-\u1a1f"
 _IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fa1f"
-_RIGHT_TO_LEFT = re.compile(
+_RIGHT_TO_LEFT = regex(
     "[\u05d0-\u05f4\u0620-\u064a\u066e-\u06d3\u0700-\u08ff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc]"
 )
 _NEEDED = (
@@ -71,12 +73,12 @@ _NEEDED = (
 )
 _MARKS = "\u200e\u200f\u061c"
 # A terminal's sequence goes whole, but for one that does not end within its line.
-_SEQUENCE = re.compile(
+_SEQUENCE = regex(
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
     "|(?:\x1b[]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x9c|\x1b\\\\)"
     "|\x1b[ -/]*[0-~]"
 )
-_PARTS = re.compile(
+_PARTS = regex(
     f"(?P<needed>{_NEEDED})|(?P<mark>[{_MARKS}])|(?P<end>\r\n?|[{_BREAKS}])|(?P<hidden>[{_HIDDEN}])"
 )
 

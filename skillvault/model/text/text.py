@@ -11,33 +11,34 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
 
+from skillvault.model.lazy import regex
 from skillvault.model.text.hidden_characters import cleaned
 
 MAX_SLUG = 64
 ARROW = " → "  # from a deed to its result
-SLUG = re.compile(r"^(?=.{1,64}\Z)[a-z0-9]+(?:-[a-z0-9]+)*\Z")
+SLUG = regex(r"^(?=.{1,64}\Z)[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 
 # Scripts written without spaces: CJK ideographs, kana, Thai, Lao, Khmer, Myanmar.
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fa1f"
 )
-_UNSPACED_RUN = re.compile(f"[{UNSPACED}]{{2,}}")
-_SENTENCE_END = re.compile(
+_UNSPACED_RUN = regex(f"[{UNSPACED}]{{2,}}")
+_SENTENCE_END = regex(
     r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)(?<!cf\.)\s+(?=[^\s\da-z])|(?<=[。！？])|\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.)\s)"
 )
-_STATEMENT_END = re.compile(r"[.!?][”\"')\]]*\s+(?=[^\s\da-z(])|[。！？][”」』）]*")
-_LEANING = re.compile(
+_STATEMENT_END = regex(r"[.!?][”\"')\]]*\s+(?=[^\s\da-z(])|[。！？][”」』）]*")
+_LEANING = regex(
     r"^(?:it|its|this|that|these|those|they|them|he|she|then|so|otherwise|but|and|or|which)\b",
     re.IGNORECASE,
 )
-_ENDS_SENTENCE = re.compile(
+_ENDS_SENTENCE = regex(
     r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)(?<!cf\.)(?=\s)|(?<=[。！？])"
 )
-_ENDS_CLAUSE = re.compile(r"(?<=\w)(?=[,;:]\s)|(?=\s[-—–]\s)")
-_ENDS_WORD = re.compile(r"(?=\s)")
-_TAG = re.compile(r"<(?=[/!?a-zA-Z])([^<>]*)>")
-_TERM = re.compile(r"[^\W\d_][\w'-]{3,}")
+_ENDS_CLAUSE = regex(r"(?<=\w)(?=[,;:]\s)|(?=\s[-—–]\s)")
+_ENDS_WORD = regex(r"(?=\s)")
+_TAG = regex(r"<(?=[/!?a-zA-Z])([^<>]*)>")
+_TERM = regex(r"[^\W\d_][\w'-]{3,}")
 
 # Words that carry no condition: function words and the vocabulary of thinking aloud.
 STOP_WORDS = frozenset(
@@ -172,7 +173,7 @@ def cut_between_words(text: str, limit: int) -> str:
 
 
 # Marks of structure at the beginning of a line; a sign in front of its number is none.
-_MARKERS = re.compile(r"^(?:[#>|*=]+\s*|[-+]+(?![-+.$€£¥]*\d)\s*|\d+[.)]\s+)+")
+_MARKERS = regex(r"^(?:[#>|*=]+\s*|[-+]+(?![-+.$€£¥]*\d)\s*|\d+[.)]\s+)+")
 
 
 _MARKUP = r"`{3,}|~{3,}|-{3,}|(?<![\w)])\*\*|\*\*(?![\w(])"  # but 2**30 is a power

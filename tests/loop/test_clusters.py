@@ -1,19 +1,30 @@
 """Facts in their clusters, as they are kept: what changed is followed, and it is as if all were."""
 
 import random
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
 
 import pytest
 
+from skillvault.api import Vault
+from skillvault.learning.promote import CONSOLIDATE, RECOUNT
+from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.facts import clusters
+from skillvault.loop import promote
+from skillvault.loop.derived_skills import derived_skills, may_leave
 from skillvault.loop.promote import keep_clusters
+from skillvault.loop.run import Run
 from skillvault.model.due import Agenda
 from skillvault.model.records import Fact
 from skillvault.vault.files import layout
 from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.facts import Membership
 from skillvault.vault.index.snapshot import Staged
-from tests.given import NOW
+from tests.given import NOW, as_file, raw
+from tests.streams import Raw, batches
 from tests.vault.given import record_files
 
 WORDS = [f"word{number}" for number in range(12)]
@@ -71,3 +82,85 @@ def test_clusters_are_what_all_facts_come_to_whatever_changes(seed: int) -> None
         held = view.rows("select distinct seed from seed_word")
         speaking = {row.seed for row in kept.values() if row.seed and facts[row.seed].text != "no"}
         assert {name for (name,) in held} == speaking
+
+
+def said(number: int, figure: int, *, won: bool) -> Raw:
+    """A run that says of a figure nearly what others say of others."""
+    return raw(
+        number % 27,
+        event_id=f"run-{number}",
+        source__session=f"s{number % 7}",
+        decision__target=f"service-{number % 5}",
+        decision__reasoning=f"The pool of shard {figure} ran out, so raise its limit first.",
+        result={"status": "success" if won else "failure"},
+    )
+
+
+def topic(count: int, figures: int, seed: int) -> Iterator[Raw]:
+    """Runs on one topic, of so many figures in turn."""
+    chance = random.Random(seed)
+    for number in range(count):
+        figure = number % figures
+        yield said(number, figure, won=chance.random() < (0.85 if figure % 3 else 0.3))
+
+
+def record(vault: Vault, number: int, part: Sequence[Raw]) -> None:
+    files = [(f"{number}-{i}.json", as_file({**one})) for i, one in enumerate(part)]
+    vault.record(files, now=NOW)
+
+
+def left_of_all(run: Run) -> Iterator[object]:
+    """What there is to do in whole domains, whatever changed."""
+    for domain in run.view.facts.domains_with_facts():
+        found = promote.of_facts(run, [domain])
+        skills = derived_skills(run, set(found.skills_of.values()))
+        plan = recurrence.patterns(found, skills, run.policy)
+        warnings = (pattern for pattern in plan.due if pattern.kind == "warning")
+        told = [w for w in warnings if run.view.facts.is_of_one_action([f.id for f in w.facts])]
+        yield from (pattern for pattern in plan.due if pattern not in told)
+        yield from (skill for skill in plan.left if may_leave(run, skill))
+
+
+@pytest.mark.parametrize("way", ["one at a time", "random batches", "random order"])
+def test_nothing_is_left_to_do_of_all_facts_when_what_changed_is_done(
+    vault: Vault, way: str
+) -> None:
+    stream = list(topic(36, 6, seed=len(way)))
+    for number, part in enumerate(batches(stream, way, seed=2)):
+        record(vault, number, part)
+        vault.run(now=NOW)
+        vault.run(now=NOW)
+        run = Run(vault.store, judge=vault.judge, now=NOW)
+        assert [*run.view.due.keys(CONSOLIDATE), *run.view.due.keys(RECOUNT)] == []
+        assert list(left_of_all(run)) == []
+    assert any(name.startswith("pattern") for name in vault.store.head().skills)
+
+
+def trace(database: Connection, queries: list[str]) -> None:
+    database.set_trace_callback(queries.append)
+
+
+def queries_for_one_more(vault: Vault, figures: int) -> int:
+    """How many queries promote runs to link a run more, in a vault with so many facts alike."""
+    known = list(topic(figures * 4, figures, seed=1))
+    known += [said(number, 1, won=True) for number in range(len(known), len(known) + 40)]
+    record(vault, 0, known)
+    for _ in range(3):
+        vault.run(now=NOW)
+    counts: list[int] = []
+    for number in range(len(known), len(known) + 6):
+        record(vault, number, [said(number, 1, won=True)])
+        vault.run(["evaluate"], now=NOW)
+        queries: list[str] = []
+        vault.store.index.run(partial(trace, queries=queries))
+        done = vault.run(["promote"], now=NOW).done
+        counts += [len(queries)] * bool(done)
+    assert len(vault.store.head().facts) > figures / 2
+    return min(counts)
+
+
+def test_a_run_more_costs_as_many_queries_with_many_facts_alike(tmp_path: Path) -> None:
+    """But at a point, and where a fact comes or goes: then a skill is written of all of them."""
+    vaults = [Vault.init(tmp_path / name, ["coding"], now=NOW)[0] for name in ("few", "many")]
+    few, many = (queries_for_one_more(v, n) for v, n in zip(vaults, (12, 96), strict=True))
+    assert abs(many - few) <= few / 10, (few, many)

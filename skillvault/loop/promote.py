@@ -20,6 +20,7 @@ from skillvault.learning.promote.evaluated_runs import (
     RunBook,
     evaluated_run,
 )
+from skillvault.learning.promote.evidence import is_contested
 from skillvault.learning.promote.support import Support, support_state
 from skillvault.learning.promote.weighing import SupportPlan, fact_changes, weighing_changes
 from skillvault.loop.clock import clock
@@ -32,7 +33,7 @@ from skillvault.model.change import Change
 from skillvault.model.records import Evaluation, Fact, Link, Ref, Skill, moment_of
 from skillvault.model.sameness.forms import lookup_keys
 from skillvault.model.text.text import words
-from skillvault.vault.index.facts import AskedFacts, Facts, Membership, Unit
+from skillvault.vault.index.facts import AskedFacts, Facts, FactTally, Membership, Unit, UnitTally
 from skillvault.vault.index.insights import Insights
 from skillvault.vault.index.snapshot import Topics
 
@@ -73,6 +74,7 @@ def _keep_runs(insights: Insights, book: RunBook) -> None:
         insights.keep_maker(run.domain, run.id, [run.words, *run.grounds])
 
 
+_FACT, _UNIT = msgspec.msgpack.Decoder(FactTally), msgspec.msgpack.Decoder(UnitTally)
 _PAGE = 1000  # evaluations that are looked at together
 
 
@@ -217,6 +219,8 @@ def _connected_facts(
     """
     view = run.view
     names = {*due, *recounted}
+    if not run.options.asks:
+        names -= _quiet_facts(run, names.difference(due))
     found = of_some(run, view.facts.get_many(names))
     old, new = view.clusters.of_facts(names), _pooled(found, view.facts.superseded(names))
     facts: dict[str, set[str]] = defaultdict(set)
@@ -226,32 +230,56 @@ def _connected_facts(
             facts[fact.domain].add(fact.id)
         return facts
     changed = keep_clusters(view, old, new, run.policy.promote.cluster_above)
-    rows = view.clusters.of_facts(new)
-    names -= {
-        name for name in names.difference(due) if _is_quiet(run, old.get(name), rows.get(name))
-    }
-    changed += [at[name] for at in (old, rows) for name in names if name in at]
+    _keep_counted(run, new)
+    changed += [*old.values(), *view.clusters.of_facts(new).values()]
     seeds = {row.seed for row in changed if row.seed}
     skills = {row.skill for row in changed if row.skill}
-    skills.update(link.target.id for link in found.links.values() if link.source.id in names)
+    skills.update(link.target.id for link in found.links.values())
     for row in (*changed, *view.clusters.connected(seeds, skills).values()):
         facts[row.domain].add(row.fact)
     return facts
 
 
-def _is_quiet(run: Run, old: Membership | None, new: Membership | None) -> bool:
-    """Return True if a fact is where it was, and a skill would tell the same runs of it."""
-    if old != new or new is None or new.seed is None:
-        return old == new
-    clusters, is_large = run.view.clusters, False
-    if is_large := clusters.is_of_size(new.seed, run.policy.promote.cluster_size):
-        new = clusters.of_facts([new.seed])[new.seed]
-    return new.told == _tally(run, Unit("seed" if is_large else "fact", new.fact))
+def _quiet_facts(run: Run, names: Collection[str]) -> set[str]:
+    """Those of these facts of which more runs speak, and of which a skill would tell the same."""
+    clusters, rules = run.view.clusters, run.policy.promote
+    facts, seen = run.view.facts.get_many(names), clusters.last_link()
+    quiet: set[str] = set()
+    for name, row in sorted(clusters.of_facts(facts).items()):
+        if row.counted is None or not run.rules.weighs:
+            continue
+        counted = _FACT.decode(row.counted)
+        links = clusters.new_links(name, counted.seen)
+        more = counted.with_links(links, seen)
+        if more is None or _is_contested(facts[name], more) != _is_contested(facts[name], counted):
+            continue
+        if row.seed:
+            is_large = clusters.is_of_size(row.seed, rules.cluster_size)
+            unit = clusters.of_facts([row.seed])[row.seed] if is_large else row
+            told = _UNIT.decode(unit.told) if unit.told else None
+            tally = told and told.with_links(links, _enough(run))
+            if not (told and tally) or last_point(told.runs) != last_point(tally.runs):
+                continue
+            clusters.keep_told([unit.fact], tally)
+        clusters.keep_counted(name, more)
+        quiet.add(name)
+    return quiet
 
 
-def _tally(run: Run, unit: Unit) -> str:
-    rules = run.policy.promote
-    return run.view.clusters.tally(unit, last_point, max(rules.cluster_size, rules.min_sessions))
+def _is_contested(fact: Fact, counted: FactTally) -> bool:
+    return is_contested(fact, counted.runs, counted.against)
+
+
+def _enough(run: Run) -> int:
+    return max(run.policy.promote.cluster_size, run.policy.promote.min_sessions)
+
+
+def _keep_counted(run: Run, facts: Collection[str]) -> None:
+    """Keep how many runs speak of these facts."""
+    clusters = run.view.clusters
+    seen, counts = clusters.last_link(), clusters.fact_tallies(facts)
+    for name in facts:
+        clusters.keep_counted(name, FactTally(seen, *counts.get(name, ("", 0, 0))))
 
 
 def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) -> None:
@@ -267,23 +295,22 @@ def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) ->
         is_large = len(facts) >= run.policy.promote.cluster_size
         units = [Unit("seed", seed)] if is_large else [Unit("fact", fact) for fact in facts]
         for unit in units if set(facts).isdisjoint(waiting) else ():
-            clusters.keep_told([unit.name], _tally(run, unit))
+            clusters.keep_told([unit.name], clusters.tally(unit, _enough(run)))
 
 
 def _pooled(material: promote.PromotionMaterial, old: Collection[str]) -> dict[str, Membership]:
-    """The facts that are compared with others or made a skill; of `old` another took the place."""
+    """Where facts are compared with others, if they are; of `old` another took the place."""
     pools, rows = recurrence.pools(material), dict[str, Membership]()
     for fact in material.facts.values():
         pool = None if fact.id in old else pools.get(fact.id)
         skill = material.skills_of.get(fact.id)
-        if pool or skill:
-            at, name = fact.order
-            place = f"{at.astimezone(UTC).isoformat(timespec='microseconds')} {name}"
-            text = sha256(promote.statement_of(fact).encode(errors="surrogatepass")).hexdigest()
-            row = Membership(fact.id, fact.domain, skill=skill)
-            if pool:
-                row = row._replace(pool=" ".join(pool[1:]), place=place, words=text)
-            rows[fact.id] = row
+        at, name = fact.order
+        place = f"{at.astimezone(UTC).isoformat(timespec='microseconds')} {name}"
+        text = sha256(promote.statement_of(fact).encode(errors="surrogatepass")).hexdigest()
+        row = Membership(fact.id, fact.domain, skill=skill)
+        if pool:
+            row = row._replace(pool=" ".join(pool[1:]), place=place, words=text)
+        rows[fact.id] = row
     return rows
 
 

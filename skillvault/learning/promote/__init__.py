@@ -19,13 +19,15 @@ GENERAL = "general"  # the queue of facts that may hold in every domain
 CONSOLIDATE = "consolidate"  # the queue of facts that may recur in their domain
 RECOUNT = "recount"  # the queue of facts for or against which other runs speak
 _WEIGHED = ("promoted", "reinforced", "contradicted")
-_OTHERS = tuple(name for name in LINK_TYPES if name not in _WEIGHED)
-_COUNTS = (When("link", types=_WEIGHED, along=(Target("fact"),)),)
+_COUNTED = ("reinforced", "contradicted")
+_OTHERS = tuple(name for name in LINK_TYPES if name not in _COUNTED)
+_COUNTS = (When("link", types=_COUNTED, along=(Target("fact"),)),)
 _RECURRENCE = (
     When("fact"),
     When("fact", along=(Predecessor(),)),
     When("link", types=_OTHERS, along=(Source("fact"),)),
     When("link", types=_OTHERS, along=(Target("fact"),)),
+    When("link", "gone", types=_COUNTED, along=(Target("fact"),)),
     When("skill", "readmitted", along=(InDomain("fact"),)),
     When("outcome", "gone", along=(Reached("fact"),)),  # a run less, or one that counts no more
 )

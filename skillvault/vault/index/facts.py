@@ -1,7 +1,11 @@
 """The facts of the vault, their clusters, and the evaluations that they were made of."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
+
+from msgspec import Struct
+from msgspec.msgpack import encode
+from msgspec.structs import replace
 
 from skillvault.model.records import Evaluation, Fact, JudgeInfo, Status
 from skillvault.vault.index.reader import FILES, Reader, Topic
@@ -203,6 +207,66 @@ class AskedFacts(Mapping[str, Fact]):
         return len(self._few)
 
 
+class FactLink(NamedTuple):
+    """A run that speaks for a fact or against it: of which session, subject and action it is."""
+
+    run: str
+    is_for: bool
+    is_counted: bool
+    session: str
+    subject: str
+    action: str
+
+
+class FactTally(Struct, frozen=True, array_like=True):
+    """How many runs are for a fact and against it, the last of them, and the last link seen."""
+
+    seen: int
+    newest: str
+    runs: int
+    against: int
+
+    def with_links(self, links: Sequence[FactLink], seen: int) -> "FactTally | None":
+        """Count links of later runs too; None if one is not later."""
+        newest, counts = self.newest, [self.runs, self.against]
+        for link in links:
+            if link.run <= newest or not link.is_counted:
+                return None
+            newest = link.run
+            counts[not link.is_for] += 1
+        return FactTally(seen, newest, *counts)
+
+
+class UnitTally(Struct, frozen=True, array_like=True):
+    """How many runs speak of facts that may make a skill, and the last of them.
+
+    And the first few sessions, subjects and actions of those that are for them.
+    """
+
+    runs: int
+    newest: str
+    sessions: tuple[str, ...]
+    subjects: tuple[str, ...]
+    actions: tuple[str, ...]
+
+    def with_links(self, links: Sequence[FactLink], enough: int) -> "UnitTally | None":
+        """Count links of later runs too; None if one is not later or says who did not yet."""
+        runs, newest = self.runs, self.newest
+        for link in links:
+            if link.run < newest or (link.is_for and not self._knows(link, enough)):
+                return None
+            runs += link.run > newest
+            newest = link.run
+        return replace(self, runs=runs, newest=newest)
+
+    def _knows(self, link: FactLink, enough: int) -> bool:
+        return (
+            (len(self.sessions) >= enough or link.session in self.sessions)
+            and (len(self.subjects) > 1 or link.subject in self.subjects)
+            and (len(self.actions) > 1 or link.action in self.actions)
+        )
+
+
 class Unit(NamedTuple):
     """A cluster of enough facts, by its seed, or one fact that may recur alone."""
 
@@ -215,7 +279,8 @@ class Membership(NamedTuple):
 
     Facts of one pool of a domain are compared with each other; one that is in none may still have
     made a skill. `words` is a digest of those it is compared by, `told` the `tally` of runs as of
-    which it was looked at: of a fact that recurs alone, or at the seed of a cluster.
+    which it was looked at: of a fact that recurs alone, or at the seed of a cluster. `counted` is
+    its own.
     """
 
     fact: str
@@ -225,7 +290,8 @@ class Membership(NamedTuple):
     words: str = ""
     seed: str | None = None
     skill: str | None = None
-    told: str | None = None
+    told: bytes | None = None
+    counted: bytes | None = None
 
 
 _CLUSTERED = f"select {', '.join(Membership._fields)} from clustered"
@@ -236,6 +302,8 @@ _RUNS = (
     "{} where c.{} = ?"
 )
 _FOR = f"and l.{_TELLS} left join outcome o on o.id = l.source_id"
+_SESSION, _ACTION = "coalesce(o.session, o.id, '')", "coalesce(o.domain || ' ' || o.action, '')"
+_SUBJECT = f"{_ACTION} || char(10) || coalesce(o.target, char(10))"
 
 
 class Clusters(Topic):
@@ -291,36 +359,57 @@ class Clusters(Topic):
         query = "select count(*) from (select 1 from clustered where seed = ? limit ?)"
         return int(self._reader.value(query, [seed, size])) >= size
 
-    def tally(self, unit: Unit, point: Callable[[int], int], enough: int) -> str:
-        """Of the runs for and against a cluster or a fact, up to a point, what a skill would tell.
-
-        And of how many sessions, subjects and actions those for it are, up to `enough` and two.
-        """
+    def tally(self, unit: Unit, enough: int) -> UnitTally:
+        """What speaks of a cluster or a fact."""
         runs = _RUNS.format(f"and (l.type = 'contradicted' or l.{_TELLS})", unit.column)
-        count = self._reader.value(f"select count(distinct l.source_id) {runs}", [unit.name])
-        first = f"select l.source_id as run, max(l.type != 'contradicted') as tells {runs}"
-        query = (
-            "select count(*), sum(tells), max(iif(tells, run, '')) "
-            f"from ({first} group by run order by run limit ?)"
-        )
-        told = self._reader.rows(query, [unit.name, point(count)])
+        query = f"select count(distinct l.source_id), coalesce(max(l.source_id), '') {runs}"
+        ((count, newest),) = self._reader.rows(query, [unit.name])
         of = _RUNS.format(_FOR, unit.column)
-        kinds = ("coalesce(o.session, o.id)", "o.domain, o.action, o.target", "o.domain, o.action")
-        distinct = (f"select distinct {kind} {of}" for kind in kinds)
-        limits = zip(distinct, (enough, 2, 2), strict=True)
-        counts = (f"(select count(*) from ({one} limit {most}))" for one, most in limits)
-        told += self._reader.rows(f"select {', '.join(counts)}", [unit.name] * len(kinds))
-        return " ".join(str(value) for row in told for value in row)
+        kinds = ((_SESSION, enough), (_SUBJECT, 2), (_ACTION, 2))
+        found = (
+            self._reader.rows(f"select distinct {kind} {of} limit {most}", [unit.name])
+            for kind, most in kinds
+        )
+        return UnitTally(count, newest, *(tuple(name for (name,) in rows) for rows in found))
+
+    def last_link(self) -> int:
+        """The number of the link that came last."""
+        return int(self._reader.value("select coalesce(max(n), 0) from link"))
+
+    def fact_tallies(self, facts: Collection[str]) -> dict[str, tuple[str, int, int]]:
+        """Fact -> the last run for it or against it, how many are for it, how many against it."""
+        query = (
+            "select target_id, max(source_id), sum(type != 'contradicted'), "
+            "sum(type = 'contradicted') from link where target_kind = 'fact' and target_id in {} "
+            f"and (type = 'contradicted' or {_TELLS}) and not {_OVERRULED} group by target_id"
+        )
+        return {fact: tuple(counts) for fact, *counts in self._reader.rows_in(query, facts)}
+
+    def new_links(self, fact: str, seen: int) -> list[FactLink]:
+        """The links of runs to a fact that came after one, in the order of the runs."""
+        query = (
+            f"select l.source_id, l.type != 'contradicted', coalesce(o.counts, 0), {_SESSION}, "
+            f"{_SUBJECT}, {_ACTION} from link l indexed by link_to_fact "
+            "left join outcome o on o.id = l.source_id where l.target_kind = 'fact' "
+            f"and l.target_id = ? and l.n > ? and (l.type = 'contradicted' or l.{_TELLS}) "
+            "order by l.source_id"
+        )
+        return [FactLink(*row) for row in self._reader.rows(query, [fact, seen])]
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
-    def keep_told(self, facts: Iterable[str], told: str | None) -> None:
+    def keep_told(self, facts: Iterable[str], told: UnitTally | None) -> None:
         """Keep as of which tally these facts were looked at."""
-        query = "update clustered set told = ? where fact = ?"
-        self._reader.change_many(query, [(told, fact) for fact in facts])
+        query, value = "update clustered set told = ? where fact = ?", told and encode(told)
+        self._reader.change_many(query, [(value, fact) for fact in facts])
+
+    def keep_counted(self, fact: str, counted: FactTally) -> None:
+        """Keep which runs speak of a fact."""
+        query = "update clustered set counted = ? where fact = ?"
+        self._reader.change_rows(query, [encode(counted), fact])
 
     def keep_rows(self, facts: Iterable[Membership]) -> None:
         """Keep where these facts are."""
-        query = f"insert or replace into clustered values ({', '.join('?' * 8)})"
+        query = f"insert or replace into clustered values ({', '.join('?' * 9)})"
         self._reader.change_many(query, facts)
 
     def drop_rows(self, facts: Collection[str]) -> None:

@@ -76,7 +76,7 @@ create table fact_key (key text, fact text, primary key (key, fact)) without row
 create index fact_key_fact on fact_key (fact);
 create table clustered (
     fact text primary key, domain text, pool text, place text, words text, seed text, skill text,
-    told text) without rowid;
+    told blob, counted blob) without rowid;
 create index clustered_pool on clustered (domain, pool, place) where pool is not null;
 create index clustered_seed on clustered (seed) where seed is not null;
 create index clustered_skill on clustered (skill) where skill is not null;
@@ -104,6 +104,7 @@ create index link_file on link (file);
 create index link_id on link (id);
 create index link_source on link (source_id, source_kind, id);
 create index link_target on link (target_id, target_kind, source_kind, source_id);
+create index link_to_fact on link (target_id) where target_kind = 'fact';
 create index link_fact on link (target_id, type, source_kind, source_id) where target_kind = 'fact';
 create table commits (
     c integer primary key, sha text not null, part integer, depth integer, date text, step text,

@@ -35,8 +35,8 @@ def test_a_made_vault_holds_and_has_the_records_asked_for(tmp_path: Path) -> Non
 
 
 def test_what_the_outcomes_of_a_made_vault_teach_is_learned(tmp_path: Path) -> None:
-    waiting = Vault.open(made(tmp_path / "vault", learned(RECORDS))).status().waiting
-    assert [waiting[step] for step in ("record", "evaluate", "promote", "generate")] == [0] * 4
+    vault = Vault.open(made(tmp_path / "vault", learned(RECORDS)))
+    assert vault.run(("record", "evaluate", "promote", "generate"), dry=True).done == []
 
 
 def test_the_commits_of_a_made_vault_are_read_as_the_programs(tmp_path: Path) -> None:

@@ -110,8 +110,10 @@ def read_options(function: _F) -> _F:
 
 
 def open_vault(vault_path: Path | None) -> "api.Vault":
-    """The vault that is vault_path_of."""
-    return api.Vault.open(vault_path_of(vault_path))
+    """The vault that is vault_path_of; it shows how far the first reading of its files is."""
+    vault = api.Vault.open(vault_path_of(vault_path))
+    vault.store.index.track = track
+    return vault
 
 
 @contextmanager

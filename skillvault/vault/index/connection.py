@@ -9,11 +9,11 @@ written meanwhile. The pins of an index in memory share a copy of it.
 import logging
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -428,6 +428,8 @@ class IndexDatabase(Connection):
     ) -> None:
         super().__init__(path, heal, schema.shape(agenda), contradiction)
         self._agenda = agenda
+        # Shows how far a list of items is; a command sets it.
+        self.track: Callable[[Sequence[Any], str], Iterable[Any]] = lambda items, _what: items
 
     @cached_property
     def marks(self) -> dirty.Marks:

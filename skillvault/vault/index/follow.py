@@ -117,7 +117,7 @@ def keep_policy(database: IndexDatabase, git: Git) -> None:
 
 
 def _differences(database: IndexDatabase, git: Git, old: str, new: str) -> None:
-    for batch in _batches(git.history.changed(old, new)):
+    for batch in _batches(git.history.changed(old, new).items()):
         database.put(_files(git, batch))
     removed = git.history.between(new, old)
     database.leave(removed)
@@ -132,14 +132,16 @@ def _everything(database: IndexDatabase, git: Git, commit: str | None) -> None:
     tree = git.objects.files(commit)
     # An evaluation is found as far as its outcome is trusted, which is thus to be known by then.
     first = {path: entry for path, entry in tree.items() if layout.shelf_of(path) == "outcomes"}
-    for batch in _batches(first | tree):
+    for batch in _batches(database.track(list((first | tree).items()), "Reading the vault")):
         database.fill({path: file for path, file in _files(git, batch).items() if file})
     database.enter(_history(database, git, commit))
     database.finish()
 
 
-def _batches(entries: Mapping[str, Entry | None]) -> Iterator[dict[str, Entry | None]]:
-    remainder = iter(entries.items())
+def _batches(
+    entries: Iterable[tuple[str, Entry | None]],
+) -> Iterator[dict[str, Entry | None]]:
+    remainder = iter(entries)
     while batch := dict(islice(remainder, _BATCH)):
         yield batch
 

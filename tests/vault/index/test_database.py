@@ -3,8 +3,10 @@
 import os
 import sqlite3
 import threading
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -210,3 +212,18 @@ def test_who_asked_for_head_before_another_went_ahead_leads_nobody_back(
     tips = iter([older])
     follow(vault.store.index, vault.store.git, lambda: next(tips, vault.store.git.head()))
     assert vault.store.index.commit == person.git("rev-parse", "HEAD")
+
+
+def test_the_first_reading_of_a_vault_tells_how_far_it_is(vault: Vault) -> None:
+    learned(vault)
+    for path in place(vault).parent.glob("index.db*"):
+        path.unlink()
+    store, shown = Vault.open(vault.root).store, list[tuple[int, str]]()
+
+    def track(items: Sequence[Any], what: str) -> Sequence[Any]:
+        shown.append((len(items), what))
+        return items
+
+    store.index.track = track
+    count = len(store.head().files)
+    assert shown == [(count, "Reading the vault")]

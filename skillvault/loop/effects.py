@@ -27,13 +27,13 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.index.rows import micros, moment
 from skillvault.vault.index.skills import SkillStatusRow
 from skillvault.vault.index.snapshot import Staged, Topics
-from skillvault.vault.index.uses import DecidedRow, Reached, Used
+from skillvault.vault.index.uses import DecidedRow, SumsEnd, Used
 
 _PAGE = 500  # outcomes that are read at once
 _APPLIED = frozenset({"tool", "explicit", "implicit"})
 
 
-class Counted(NamedTuple):
+class UseCounts(NamedTuple):
     """A skill's counts, and the last outcome among them; "" if they are always counted anew."""
 
     evidence: Evidence
@@ -143,7 +143,7 @@ class Uses:
         head.due.mark_done(COUNT, touched)
 
     def _keep_evidence(
-        self, head: Staged, counted: Mapping[str, Counted], *, are_lifts_new: bool
+        self, head: Staged, counted: Mapping[str, UseCounts], *, are_lifts_new: bool
     ) -> None:
         """Keep what was counted anew; where sums changed, the lift of every skill is another."""
         if are_lifts_new:
@@ -204,34 +204,34 @@ def _add_up(head: Staged, changes: Iterable[str]) -> bool:
     `changes` say in which domain something changed, and when it ended. True if any was added up.
     """
     earliest: dict[str, int] = {}
-    for domain, _, ended in (key.rpartition(" ") for key in changes):
-        earliest[domain] = min(int(ended), earliest.get(domain, int(ended)))
+    for domain, _, time in (key.rpartition(" ") for key in changes):
+        earliest[domain] = min(int(time), earliest.get(domain, int(time)))
     is_summed = False
     for domain, at in earliest.items():
-        known = head.uses.reached(domain)
-        until = _reach(head, domain, known if at > known.at else Reached())
-        if until != known or at <= known.at:
-            head.uses.keep_sums(domain, _sums(head, domain, until), until)
+        last = head.uses.sums_end(domain)
+        end = _reach(head, domain, last if at > last.at else SumsEnd())
+        if end != last or at <= last.at:
+            head.uses.keep_sums(domain, _sums(head, domain, end), end)
             is_summed = True
     return is_summed
 
 
-def _reach(head: Topics, domain: str, until: Reached) -> Reached:
+def _reach(head: Topics, domain: str, end: SumsEnd) -> SumsEnd:
     """The last decision of a domain up to which its sums go, from one on of which it is known."""
-    while further := head.uses.after(domain, until, estimate.more_to_add(until.decisions)):
-        until = further
-    return until
+    while later_end := head.uses.later_end(domain, end, estimate.more_to_add(end.decisions)):
+        end = later_end
+    return end
 
 
-def _sums(head: Topics, domain: str, until: Reached) -> object | None:
+def _sums(head: Topics, domain: str, end: SumsEnd) -> object | None:
     """What a domain's closed decisions up to one come to; None if there are none."""
-    if not until.decisions:
+    if not end.decisions:
         return None
-    totals, exposures = head.uses.totals(domain, until), head.uses.exposures(domain, until)
+    totals, exposures = head.uses.totals(domain, end), head.uses.exposures(domain, end)
     used = {row.skill for row in exposures}
     merged = head.uses.merged()
     begun = head.uses.version_starts(used | {_whole(skill, merged) for skill in used})
-    rows = head.uses.decided(domain, until) if exposures else ()
+    rows = head.uses.decided(domain, end) if exposures else ()
     episode_of = _episodes(rows, head.policy.evaluate.episode_minutes)
     found = (
         Observation(
@@ -283,7 +283,7 @@ def _whole(skill: str, merged: Mapping[str, str]) -> str:
     return skill
 
 
-def _counted(head: Topics, skills: set[str]) -> dict[str, Counted]:
+def _counted(head: Topics, skills: set[str]) -> dict[str, UseCounts]:
     """Skill -> its counts; those of what was merged into it among them."""
     merged = head.uses.merged_with(skills)
     wanted = {_whole(name, merged) for name in skills} | skills
@@ -294,7 +294,7 @@ def _counted(head: Topics, skills: set[str]) -> dict[str, Counted]:
     }
 
 
-def _counted_on(head: Topics, name: str) -> Counted | None:
+def _counted_on(head: Topics, name: str) -> UseCounts | None:
     """A skill's counts with the decisions after the last counted; None if they cannot be added."""
     last = head.uses.last_counted(name)
     before = head.uses.evidence_of(name, Evidence) if last else None
@@ -304,17 +304,17 @@ def _counted_on(head: Topics, name: str) -> Counted | None:
     decisions = _decisions(head, [name], last)
     trial = _is_tried(head, name, starts)
     found = effect.evidence_with_later(before, decisions, starts, trial=trial)
-    return Counted(found, max([last, *(one.outcome for one in decisions)])) if found else None
+    return UseCounts(found, max([last, *(one.outcome for one in decisions)])) if found else None
 
 
-def _counted_anew(head: Topics, name: str, merged: Sequence[str]) -> Counted:
+def _counted_anew(head: Topics, name: str, merged: Sequence[str]) -> UseCounts:
     """A skill's counts of all its decisions, and of those of what was merged into it."""
     starts = head.uses.version_starts([name]).get(name, [])
     decisions = _decisions(head, [name, *merged])
     trial = _is_tried(head, name, starts)
     found = effect.evidence_by_version(decisions, starts, trial=trial)
     last = "" if merged else max((one.outcome for one in decisions), default="")
-    return Counted(found, last)
+    return UseCounts(found, last)
 
 
 def _is_tried(head: Topics, name: str, starts: Sequence[int]) -> bool:

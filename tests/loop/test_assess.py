@@ -161,7 +161,7 @@ def test_two_outcomes_of_one_decision_are_one(vault: Vault) -> None:
 
 def test_lifts_are_of_the_decisions_up_to_a_point_whatever_came_last(vault: Vault) -> None:
     def reached() -> int:
-        return vault.shelf.ready().uses.reached("coding").decisions
+        return vault.shelf.ready().uses.sums_end("coding").decisions
 
     learned(vault, *tried(1, 129, 2, "guide"))
     assert reached() == 128

@@ -129,30 +129,30 @@ class NextStatus(Struct, frozen=True):
     reason: str
 
 
-def count_uses(uses: Iterable[Use], before: Evidence = NO_EVIDENCE) -> Evidence:
+def count_uses(uses: Iterable[Use], base: Evidence = NO_EVIDENCE) -> Evidence:
     """The evidence of all uses; a neutral one counts as an application and as nothing else.
 
-    `before` is that of earlier uses.
+    `base` is that of earlier uses.
     """
     unique = {use.outcome: use for use in uses}
     ordered = [unique[name] for name in sorted(unique)]
     statuses = [use.status for use in ordered]
-    streak, average = before.consecutive_failures, before.ema
+    streak, average = base.consecutive_failures, base.ema
     for status in statuses:
         if status != "neutral":
             streak = 0 if status == "success" else streak + 1
             average = ema(average, status == "success")
-    successes = before.success_count + statuses.count("success")
-    times = before.times_applied + len(ordered)
+    successes = base.success_count + statuses.count("success")
+    times = base.times_applied + len(ordered)
     return replace(
-        before,
+        base,
         times_applied=times,
         success_count=successes,
-        failure_count=before.failure_count + statuses.count("failure"),
+        failure_count=base.failure_count + statuses.count("failure"),
         success_rate=successes / times if times else None,
         consecutive_failures=streak,
         ema=average,
-        last_applied=ordered[-1].at if ordered else before.last_applied,
+        last_applied=ordered[-1].at if ordered else base.last_applied,
     )
 
 
@@ -163,25 +163,25 @@ def evidence_by_version(
 
     `trial`: from the last on it is the same text, tried again.
     """
-    known = (NO_EVIDENCE,) * (len(begun) + 1)
-    return _with_later(known, _by_version(decisions, begun), trial=trial)
+    bases = (NO_EVIDENCE,) * (len(begun) + 1)
+    return _with_later(bases, _by_version(decisions, begun), trial=trial)
 
 
 def evidence_with_later(
-    before: Evidence,
+    evidence_before: Evidence,
     decisions: Iterable[ClosedDecision],
     begun: Sequence[int],
     *,
     trial: bool = False,
 ) -> Evidence | None:
     """The evidence with decisions after all that it counts; None if they cannot be added."""
-    known, versions = (*before.earlier, before), _by_version(decisions, begun)
-    if len(known) != len(versions):
+    bases, versions = (*evidence_before.earlier, evidence_before), _by_version(decisions, begun)
+    if len(bases) != len(versions):
         return None
-    pairs = zip(known, versions, strict=True)
-    if any(0 < decision.look < one.last_look for one, later in pairs for decision in later):
+    pairs = zip(bases, versions, strict=True)
+    if any(0 < decision.look < base.last_look for base, later in pairs for decision in later):
         return None
-    return _with_later(known, versions, trial=trial)
+    return _with_later(bases, versions, trial=trial)
 
 
 def _by_version(
@@ -194,29 +194,29 @@ def _by_version(
 
 
 def _with_later(
-    known: Sequence[Evidence], later: Iterable[Sequence[ClosedDecision]], *, trial: bool
+    bases: Sequence[Evidence], later: Iterable[Sequence[ClosedDecision]], *, trial: bool
 ) -> Evidence:
-    *earlier, last = map(_of_version, known, later)
+    *earlier, last = map(_of_version, bases, later)
     return replace(last, earlier=tuple(earlier), trial=trial)
 
 
-def _of_version(before: Evidence, decisions: Sequence[ClosedDecision]) -> Evidence:
-    uses = (Use(one.at, one.outcome, one.status) for one in decisions if one.applied)
-    evidence = count_uses(uses, before)
+def _of_version(evidence_before: Evidence, decisions: Sequence[ClosedDecision]) -> Evidence:
+    uses = (Use(d.at, d.outcome, d.status) for d in decisions if d.applied)
+    evidence = count_uses(uses, evidence_before)
     offers = {decision.outcome: decision.offer for decision in decisions}
     shown, held_out = (
         sum(offer == kind for offer in offers.values()) for kind in ("shown", "held")
     )
     overruled = len({decision.outcome for decision in decisions if decision.overruled})
-    looks = {decision.look for decision in decisions} - {0, before.last_look}
-    counted = before.looks if before.last_look else 0
+    looks = {decision.look for decision in decisions} - {0, evidence_before.last_look}
+    earlier_looks = evidence_before.looks if evidence_before.last_look else 0
     return replace(
         evidence,
-        overruled=before.overruled + overruled,
-        shown=before.shown + shown,
-        held_out=before.held_out + held_out,
-        looks=max(1, counted + len(looks)),
-        last_look=max([before.last_look, *looks]),
+        overruled=evidence_before.overruled + overruled,
+        shown=evidence_before.shown + shown,
+        held_out=evidence_before.held_out + held_out,
+        looks=max(1, earlier_looks + len(looks)),
+        last_look=max([evidence_before.last_look, *looks]),
     )
 
 

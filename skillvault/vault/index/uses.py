@@ -81,7 +81,7 @@ class UseRow(NamedTuple):
     commit: int | None
 
 
-class Reached(NamedTuple):
+class SumsEnd(NamedTuple):
     """How many closed decisions of a domain are added up, and the last of them by time."""
 
     decisions: int = 0
@@ -94,23 +94,23 @@ class Uses(Topic):
 
     # ── uses ─────────────────────────────────────────────────────────────────────────
 
-    def exposures(self, domain: str, until: Reached) -> list[ExposureRow]:
+    def exposures(self, domain: str, end: SumsEnd) -> list[ExposureRow]:
         """The closed uses of a domain up to a decision, by time."""
         query = (
             f"select u.outcome, u.skill, {_GROUP}, o.status, u.made, u.match, u.confidence, "
             "u.offer from used u join outcome o on o.id = u.outcome "
             f"where {_SUMMED} and {_CLOSED} order by o.at, o.id"
         )
-        rows = self._reader.rows(query, [domain, until.at, until.id])
+        rows = self._reader.rows(query, [domain, end.at, end.id])
         return [ExposureRow(*row) for row in rows]
 
-    def totals(self, domain: str, until: Reached) -> dict[str, tuple[int, int]]:
+    def totals(self, domain: str, end: SumsEnd) -> dict[str, tuple[int, int]]:
         """Group -> (closed decisions up to one, those that succeeded) of a domain."""
         query = (
             f"select {_GROUP}, count(*), sum(o.status = 'success') from outcome o "
             f"where {_SUMMED} and {_CLOSED} group by o.action, o.target"
         )
-        rows = self._reader.rows(query, [domain, until.at, until.id])
+        rows = self._reader.rows(query, [domain, end.at, end.id])
         return {group: (count, successes) for group, count, successes in rows}
 
     def closed_since(self, domain: str | None, at: int) -> int:
@@ -121,23 +121,23 @@ class Uses(Topic):
         )
         return int(self._reader.value(query, [at, domain, domain]))
 
-    def after(self, domain: str, reached: Reached, more: int) -> Reached | None:
+    def later_end(self, domain: str, end: SumsEnd, more: int) -> SumsEnd | None:
         """So many closed decisions of a domain further on; None if there are fewer."""
         query = (
             "select o.at, o.id from outcome o where o.domain = ? and o.status != 'neutral' "
             f"and (o.at, o.id) > (?, ?) and {_CLOSED} order by o.at, o.id limit 1 offset ?"
         )
-        rows = self._reader.rows(query, [domain, reached.at, reached.id, more - 1])
-        return next((Reached(reached.decisions + more, at, name) for at, name in rows), None)
+        rows = self._reader.rows(query, [domain, end.at, end.id, more - 1])
+        return next((SumsEnd(end.decisions + more, at, name) for at, name in rows), None)
 
-    def decided(self, domain: str, until: Reached) -> list[DecidedRow]:
+    def decided(self, domain: str, end: SumsEnd) -> list[DecidedRow]:
         """When and in which session a domain's closed decisions up to one were made."""
         query = (
             "select o.id, o.action, o.target, o.at, o.session, d.made, d.batch, o.agent, d.task "
             "from outcome o cross join decided d on d.id = o.id "
             f"where {_SUMMED} and {_CLOSED}"
         )
-        rows = self._reader.rows(query, [domain, until.at, until.id])
+        rows = self._reader.rows(query, [domain, end.at, end.id])
         return list(map(DecidedRow._make, rows))
 
     def by_skill(self, skills: Iterable[str], after: str = "") -> list[UseRow]:
@@ -209,10 +209,10 @@ class Uses(Topic):
         """Domain -> its sums."""
         return self._kept("select key, value from sums order by key", kind)
 
-    def reached(self, domain: str) -> Reached:
+    def sums_end(self, domain: str) -> SumsEnd:
         """How far a domain's sums go."""
         query = "select count, at, id from sums where key = ?"
-        return next(map(Reached._make, self._reader.rows(query, [domain])), Reached())
+        return next(map(SumsEnd._make, self._reader.rows(query, [domain])), SumsEnd())
 
     def evidence(self, kind: type[_Kept]) -> dict[str, _Kept]:
         """Skill -> what is known of it."""
@@ -258,9 +258,9 @@ class Uses(Topic):
             lambda database, marks: dirty.mark(database, marks, "rewritten", changed)
         )
 
-    def keep_sums(self, domain: str, value: object | None, reached: Reached) -> None:
+    def keep_sums(self, domain: str, value: object | None, end: SumsEnd) -> None:
         """Keep a domain's sums, and how far they go; None: nothing was decided in it."""
-        self._put("sums", domain, value, *reached)
+        self._put("sums", domain, value, *end)
 
     def keep_evidence(
         self, evidence: Sequence[tuple[str, object | None]], counted: Mapping[str, str]

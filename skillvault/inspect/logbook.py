@@ -153,10 +153,10 @@ def logged(
         parts.setdefault(commit.sha, []).append(commit)
     history = store.git.history
     messages = history.author_and_text(list(parts))
-    past = {one.sha: one for one in history.commits("--no-walk", *parts)} if parts else {}
+    files = {one.sha: one.files for one in history.commits("--no-walk", *parts)} if parts else {}
     for sha, steps in parts.items():
         author, text = messages[sha]
-        changed = list(past[sha].files)
+        changed = list(files[sha])
         read = [path for path in changed if layout.shelf_of(path) in _READ]
         links = [ref for ref in head.history.touched(sha) if ref.kind == "link"]
         types = Counter(link.type for link in head.links.get_many(ref.id for ref in links).values())

@@ -58,26 +58,25 @@ class IndexFile:
     def current(self) -> IndexState:
         """The index as it is now, beside HEAD; git is asked if it is not as we left it."""
         commit, checksum = self._head(), None if self._git.index else self.checksum()
-        now = checksum, commit
-        if checksum is None or self._state is None or self._state[:2] != now:
-            own = self._own()
-            self._state = own if checksum and own and own[:2] == now else self._compare(*now)
+        key = checksum, commit
+        if checksum is None or self._state is None or self._state[:2] != key:
+            state = self._own()
+            self._state = state if checksum and state and state[:2] == key else self._compare(*key)
         return self._state
 
     def _compare(self, checksum: str | None, commit: str | None) -> IndexState:
         options = ("--cached", "--ita-visible-in-index", "--ignore-submodules=none")
-        found = list(diff_entries(self._git, "diff-index", *options, commit or EMPTY_TREE))
-        differences = {path: diff.after for path, diff, _ in found}
-        is_unmerged = any(kind == "U" for _, _, kind in found)
-        same = checksum if checksum == self.checksum() else None
-        return IndexState(same, commit, differences, is_unmerged)
+        lines = list(diff_entries(self._git, "diff-index", *options, commit or EMPTY_TREE))
+        differences = {path: diff.after for path, diff, _ in lines}
+        is_unmerged = any(kind == "U" for _, _, kind in lines)
+        checksum_after = checksum if checksum == self.checksum() else None
+        return IndexState(checksum_after, commit, differences, is_unmerged)
 
     def entries(self, paths: Iterable[str]) -> dict[str, Entry]:
         """path -> entry of these files, and of those that were added below them since HEAD."""
-        state, wanted = self.current(), list(paths)
+        state, names = self.current(), set(paths)
         root = self._objects().root(state.commit) if state.commit else None
-        entries: dict[str, Entry | None] = dict(self._objects().entries(root, wanted))
-        names = set(wanted)
+        entries: dict[str, Entry | None] = dict(self._objects().entries(root, sorted(names)))
         entries |= {
             path: entry
             for path, entry in state.differences.items()
@@ -135,11 +134,14 @@ class IndexFile:
 
         `commit` is what HEAD is about to be, which says of these `entries` the same.
         """
-        known = self._state if self._state and self._state.checksum == self.checksum() else None
+        state = self._state if self._state and self._state.checksum == self.checksum() else None
         draft.replace(self._place)
-        before = known.differences if known else {}
-        differences = {path: entry for path, entry in before.items() if path not in (entries or {})}
-        self._state = IndexState(self.checksum(), commit if known else _UNKNOWN, differences)
+        differences = {
+            path: entry
+            for path, entry in (state.differences if state else {}).items()
+            if path not in (entries or {})
+        }
+        self._state = IndexState(self.checksum(), commit if state else _UNKNOWN, differences)
         (self._folder / _OWN).write_text(json.dumps(self._state), encoding="ascii")
 
     def set_entries(self, entries: Entries, env: Mapping[str, str]) -> None:
@@ -154,8 +156,10 @@ class IndexFile:
 
     def is_own(self) -> bool:
         """True if the index is as we left it."""
-        own = self._own()
-        return own is not None and own.checksum is not None and own.checksum == self.checksum()
+        state = self._own()
+        return (
+            state is not None and state.checksum is not None and state.checksum == self.checksum()
+        )
 
     def _own(self) -> IndexState | None:
         """The index as we left it; None if nobody can tell."""

@@ -54,13 +54,13 @@ class Objects:
 
     def has_commit(self, sha: str) -> bool:
         """True if a commit is still there; one that nothing refers to is gone in time."""
-        found = self._find(sha)
-        return found is not None and found.type == _COMMIT
+        node = self._find(sha)
+        return node is not None and node.type == _COMMIT
 
     def files_at(self, places: Iterable[str]) -> dict[str, bytes]:
         """`<commit>:<path>`, or `<commit>^:<path>` for its parent -> bytes of those that exist."""
-        found = {place: self._file_at(*place.split(":", 1)) for place in places}
-        return {place: content for place, content in found.items() if content is not None}
+        contents = {place: self._file_at(*place.split(":", 1)) for place in places}
+        return {place: content for place, content in contents.items() if content is not None}
 
     def _file_at(self, commit: str, path: str) -> bytes | None:
         node = self._find(commit.removesuffix("^"))
@@ -98,19 +98,19 @@ class Objects:
     def folders(self, root: str | None, names: Iterable[str]) -> dict[str, Tree]:
         """folder ("" is the root) -> its entries, to be changed; none of one that is not there."""
         folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
-        found = {name: self._descend(folders, name) for name in names}
-        for name, folder in found.items():
+        entries = {name: self._descend(folders, name) for name in names}
+        for name, folder in entries.items():
             if folder is None:
                 raise GitError(f"{name}: a file stands where a folder is needed")
-        return {name: folder.copy() for name, folder in found.items() if folder is not None}
+        return {name: folder.copy() for name, folder in entries.items() if folder is not None}
 
     def _descend(self, folders: dict[str, Tree | None], folder: str) -> Tree | None:
         """The entries of a folder, empty if it is not there; None: a file is in its place."""
         if folder not in folders:
-            parent, _, name = folder.rpartition("/")
-            above = self._descend(folders, parent)
-            node = above.get(name) if above is not None else None
-            if above is None or (node and node.mode != trees.FOLDER):
+            place, _, name = folder.rpartition("/")
+            parent = self._descend(folders, place)
+            node = parent.get(name) if parent is not None else None
+            if parent is None or (node and node.mode != trees.FOLDER):
                 folders[folder] = None
             else:
                 folders[folder] = self._tree(node.id) if node else Tree()
@@ -134,15 +134,15 @@ class Objects:
         bare: set[str] = set()
         for path in paths:
             for folder in (path[:i] for i, char in enumerate(path) if char == "/"):
-                standing = self._descend(folders, folder)
-                if standing is None:
+                entries = self._descend(folders, folder)
+                if entries is None:
                     reasons[path] = f"a file is committed at {folder}, where a folder is needed"
                     break
-                if not standing:
+                if not entries:
                     bare.add(folder)
             else:
-                above, _, name = path.rpartition("/")
-                node = (folders[above] or Tree()).get(name)
+                parent, _, name = path.rpartition("/")
+                node = (folders[parent] or Tree()).get(name)
                 if node and node.mode in (trees.FOLDER, trees.SUBMODULE):
                     reasons[path] = "a folder is committed there"
         return reasons, bare

@@ -6,7 +6,7 @@ strategy). `generate` and `refresh` write the skills.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
@@ -15,8 +15,6 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from skillvault.learning.account import COUNTED
-from skillvault.learning.account.reading import counted, last_point, marks_of
 from skillvault.learning.account.rules import action_rules
 from skillvault.learning.account.statements import (
     ACTIONS,
@@ -38,11 +36,12 @@ from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.rules import Rules
 from skillvault.loop.clock import clock
 from skillvault.loop.next_versions import with_version, with_waiting_account
+from skillvault.loop.readings import Readings
 from skillvault.loop.registry import RECOMPUTING
 from skillvault.model.brief import Account, Findings
 from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
-from skillvault.model.records import Placed, Position, Ref, Skill, SkillKind
+from skillvault.model.records import Placed, Ref, Skill, SkillKind
 from skillvault.vault.index.snapshot import Topics
 from skillvault.vault.index.subjects import AccountKey, SaidRow, Scope, Subjects
 
@@ -56,11 +55,14 @@ _SCOPES: tuple[tuple[Scope, tuple[SkillKind, ...]], ...] = (
 class ActionRules:
     """The rules of a vault's actions in one run, each asked for once; `writes` keeps them."""
 
-    def __init__(self, view: Topics, policy: Policy, writes: Subjects | None) -> None:
+    def __init__(
+        self, view: Topics, policy: Policy, writes: Subjects | None, readings: Readings
+    ) -> None:
         self._view = view
         self._policy = policy
         self._writes = writes
-        self._ids: dict[tuple[str, str], list[str]] = {}  # what rules are read of
+        self._readings = readings
+        self._ids: dict[AccountKey, list[str]] = {}  # what rules are read of
         self._rules: dict[str, _Rules] = {}  # by the digest of what they were computed from
 
     def rules(self, domain: str, action: str) -> _Rules:
@@ -82,12 +84,9 @@ class ActionRules:
 
     def _read(self, domain: str, action: str) -> list[str]:
         """The outcomes that the rules are read of: the latest ones of a reading point."""
-        key = (domain, action)
+        key = AccountKey("action", domain, action, "local")
         if key not in self._ids:
-            outcomes = self._view.outcomes
-            last = last_point(outcomes.count_of_action(domain, action))
-            first = max(0, last - self._policy.evaluate.peers)
-            self._ids[key] = outcomes.of_action(domain, action, first, last)
+            self._ids[key] = [outcome.id for outcome in self._readings.read_at_point(key)]
         return self._ids[key]
 
 
@@ -136,7 +135,9 @@ class Accounts:
         self._findings: dict[tuple[int, SkillKind], Findings] = {}
         self._said: dict[str, dict[str, SaidRow]] = {}
         self._clocks: dict[str, datetime | None] = {}
-        self.actions = ActionRules(surroundings.view, surroundings.policy, surroundings.writes)
+        around = surroundings.view, surroundings.policy, surroundings.writes
+        self.readings = Readings(*around)
+        self.actions = ActionRules(*around, self.readings)
 
     # ── which are due ────────────────────────────────────────────────────────────────
 
@@ -148,10 +149,9 @@ class Accounts:
         changed = set(self._in.view.due.keys(step))
         accounts: list[tuple[Placed, DueAccount]] = []
         by_domain: dict[str, set[str]] = defaultdict(set)
-        self._count()
         for scope, kinds in _SCOPES:
             for key, outcomes in self._in.view.subjects.accounts(changed, scope).items():
-                read = self._read(key, outcomes)
+                read = self.readings.read(key, outcomes)
                 if not read:
                     continue
                 account, keys = self.account(read), frozenset(o.id for o in outcomes)
@@ -179,64 +179,6 @@ class Accounts:
             seen.update(outcome.id for outcome in history)
             if history:
                 yield history
-
-    def _read(self, key: AccountKey, changed: Sequence[Placed] = ()) -> list[Placed]:
-        """Return the evaluated outcomes that an account reads: the latest up to a point.
-
-        None where it is asked after changed ones, of which it reads none.
-        """
-        until = self._position(key).until
-        # What has no evaluation may have had one, and then it was read.
-        near = [outcome for outcome in changed if not outcome.evaluated or outcome[:2] <= until]
-        if changed and not near:
-            return []
-        peers = self._in.policy.evaluate.peers
-        read = self._in.view.subjects.evaluated_until(key, until, peers)
-        is_due = any(not outcome.evaluated or outcome[:2] >= read[0][:2] for outcome in near)
-        return read if read and (is_due or not changed) else []
-
-    def _position(self, key: AccountKey) -> Position:
-        """Return how far an account is counted and read; counted whole where nothing is kept."""
-        if self._in.writes:
-            return self._in.view.subjects.position(key)
-        return self._counted(key, Position())[0]
-
-    def _count(self) -> None:
-        """Count on the accounts of which an outcome came, and anew those where another changed."""
-        if not (writes := self._in.writes):
-            return
-        due = self._in.view.due
-        changed = due.keys(COUNTED.name)
-        for scope, _ in _SCOPES:
-            for key, outcomes in writes.accounts(changed, scope).items():
-                position = writes.position(key)
-                before = (outcome for outcome in outcomes if outcome[:2] <= position.last)
-                # What was counted and is as it was has its marks.
-                if not all(outcome.evaluated and outcome.marks is not None for outcome in before):
-                    position = Position()
-                now, counts = self._counted(key, position)
-                writes.keep_position(key, now, counts, anew=not position.outcomes)
-        due.mark_done(COUNTED.name, changed)
-
-    def _counted(self, key: AccountKey, position: Position) -> tuple[Position, Mapping[str, int]]:
-        """Return how far an account is counted and read by now, and the counts of its new marks."""
-        subjects = self._in.view.subjects
-        outcomes = self._marked(subjects.evaluated_after(key, position.last))
-        marks = {mark for outcome in outcomes for mark in outcome.marks or ()}
-        counts = subjects.mark_counts(key, marks) if position.outcomes else {}
-        return counted(position, counts, outcomes)
-
-    def _marked(self, outcomes: Sequence[Placed]) -> list[Placed]:
-        """Return these outcomes, each with its marks."""
-        new = [outcome.id for outcome in outcomes if outcome.marks is None]
-        records = self._in.view.outcomes.get_many(new)
-        marks = {name: marks_of(outcome, self._in.policy) for name, outcome in records.items()}
-        if marks and self._in.writes:
-            self._in.writes.keep_marks(marks)
-        return [
-            outcome if outcome.marks is not None else outcome._replace(marks=marks.get(outcome.id))
-            for outcome in outcomes
-        ]
 
     # ── what they say ────────────────────────────────────────────────────────────────
 
@@ -270,7 +212,7 @@ class Accounts:
         ids = sorted(outcomes)
         for scope, kinds in _SCOPES:
             for key in self._in.view.subjects.accounts(ids, scope):
-                if read := self._read(key):
+                if read := self.readings.read(key):
                     yield DueAccount(self.account(read), kinds, frozenset())
 
     def of_kinds(self, account: DueAccount) -> Iterator[tuple[Findings, Present]]:
@@ -308,7 +250,7 @@ class Accounts:
         read = [
             placed
             for key in self._in.view.subjects.accounts(firsts, "action")
-            for placed in self._saying(self._read(key), shared)
+            for placed in self._saying(self.readings.read(key), shared)
         ]
         if not read:
             return None
@@ -333,7 +275,7 @@ class Accounts:
     def strategy(self, domain: str) -> DueAccount | None:
         """Return the account of the actions with a rule or lead, as their guides read them."""
         keys = self._in.view.subjects.accounts(self.ruled(domain), "action")
-        read = sorted(placed for key in keys for placed in self._read(key))
+        read = sorted(placed for key in keys for placed in self.readings.read(key))
         return DueAccount(self.account(read), ("strategy",), frozenset()) if read else None
 
     # ── what skills there are ────────────────────────────────────────────────────────

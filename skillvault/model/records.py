@@ -252,14 +252,15 @@ class Placed(NamedTuple):
 
 
 class Position(NamedTuple):
-    """How many outcomes of an account were counted, the last of them, and the last that is read.
+    """How many outcomes of an account were counted, and the last of them.
 
-    Both are (when it happened, its id).
+    `until` is the last that is read, `point` the last at a reading point: (when, id), as `last`.
     """
 
     outcomes: int = 0
     last: tuple[int, str] = (-(2**63), "")
     until: tuple[int, str] = (-(2**63), "")
+    point: tuple[int, str] = (-(2**63), "")
 
 
 OFFLINE = "offline"  # the judge without a model: its insight only says deed and result again

@@ -440,7 +440,7 @@ def _tasks(head: Staged, skills: list[str]) -> Iterator[tuple[str, str]]:
     skills = [name for name in skills if kinds.get(name) != "strategy"]
     for name in skills:
         made, users = (
-            head.skills.latest_behind(name, _LATEST),
+            head.tasks.latest_behind(name, _LATEST),
             head.tasks.latest_users(name, _LATEST),
         )
         asked = head.tasks.of_outcomes(sorted(made | users, reverse=True)[:_LATEST])

@@ -56,13 +56,14 @@ def counted(
 
     `counts` says how many outcomes before them had each of their marks.
     """
-    number, last, until = position
-    new = Counter(counts)
+    number, last, end, point = position
+    new_counts = Counter(counts)
     for number, outcome in enumerate(outcomes, position.outcomes + 1):
         marks, last = set(outcome.marks or ()), (outcome.at, outcome.id)
-        new.update(marks)
-        beyond_bounds = (new[mark] for mark in _BEYOND.intersection(marks))
-        is_new = any(new[mark] == 1 for mark in marks)
-        if is_new or any(last_point(count) == count for count in (number, *beyond_bounds)):
-            until = last
-    return Position(number, last, until), new
+        new_counts.update(marks)
+        of_scores = (new_counts[mark] for mark in _BEYOND.intersection(marks))
+        is_new = any(new_counts[mark] == 1 for mark in marks)
+        point = last if last_point(number) == number else point
+        if is_new or point == last or any(last_point(count) == count for count in of_scores):
+            end = last
+    return Position(number, last, end, point), new_counts

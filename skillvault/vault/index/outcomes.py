@@ -18,7 +18,6 @@ HAS_EVALUATION = (
     "o.counts and exists (select 1 from file e "
     "where e.ref_kind = 'evaluation' and e.ref_id = o.id and e.type = 'Evaluation')"
 )
-_OF_ACTION = f"o.domain = ? and o.action = ? and o.trust = 'local' and {HAS_EVALUATION}"
 EVALUATED = f"trust = 'local' and {HAS_EVALUATION}"
 
 
@@ -140,19 +139,6 @@ class Outcomes(Folder[Outcome]):
         query = "select distinct domain, action from outcome where trust = 'local' and id in {}"
         return sorted({(of, action) for of, action in self._reader.rows_in(query, outcomes)})
 
-    def count_of_action(self, domain: str, action: str) -> int:
-        """How many trusted and evaluated outcomes an action has."""
-        query = f"select count(*) from outcome o where {_OF_ACTION}"
-        return int(self._reader.value(query, [domain, action]))
-
-    def of_action(self, domain: str, action: str, first: int, last: int) -> list[str]:
-        """The ids of the trusted and evaluated outcomes of an action in places, oldest first."""
-        query = (
-            f"select o.id from outcome o where {_OF_ACTION} order by o.at, o.id limit ? offset ?"
-        )
-        rows = self._reader.rows(query, [domain, action, last - first, first])
-        return [name for (name,) in rows]
-
     # ── by what they say ─────────────────────────────────────────────────────────────
 
     def mentioning(self, skills: Iterable[str]) -> set[str]:
@@ -267,6 +253,21 @@ class Tasks(Topic):
                 silent[name] = decision, Claim(trust, agent, moment(at))
         tasks |= Recommendations(self._reader).asked(silent)
         return {name: (times[name], task) for name, task in tasks.items()}
+
+    def latest_behind(self, name: str, most: int) -> set[str]:
+        """The ids of the latest outcomes that a skill rests on; so many of each step at most."""
+        links = (
+            "from link where target_kind = ? and target_id = ? and type != 'contradicted' "
+            "and source_kind"
+        )
+        made_of = f"select source_kind, source_id {links} in ('fact', 'skill')"
+        latest = f"select source_id {links} = 'evaluation' order by source_id desc limit {most:d}"
+        outcomes: set[str] = set()
+        targets = [("skill", name)]
+        for target in targets:  # which grows
+            outcomes |= {source for (source,) in self._reader.rows(latest, target)}
+            targets += [row for row in self._reader.rows(made_of, target) if row not in targets]
+        return outcomes
 
     def latest_users(self, skill: str, most: int) -> set[str]:
         """The ids of the latest outcomes that applied a skill, so many at most."""

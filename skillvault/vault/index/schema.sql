@@ -18,7 +18,8 @@ create index evaluation_judge on evaluation (judge, version, model, was_good, wa
 create table mark (outcome text primary key, marks text) without rowid;
 create table account (
     n integer primary key, scope text, domain text, action text, trust text, target text,
-    outcomes integer, at integer, id text, until_at integer, until_id text);
+    outcomes integer, at integer, id text, until_at integer, until_id text, point_at integer,
+    point_id text);
 create index account_key on account (domain, action, trust, scope, target);
 create table account_mark (
     account integer, mark text, count integer, primary key (account, mark)) without rowid;

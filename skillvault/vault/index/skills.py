@@ -243,21 +243,6 @@ class Skills(Folder[Skill]):
             for name, some in behind.items()
         }
 
-    def latest_behind(self, name: str, most: int) -> set[str]:
-        """The ids of the latest outcomes that a skill rests on; so many of each step at most."""
-        links = (
-            "from link where target_kind = ? and target_id = ? and type != 'contradicted' "
-            "and source_kind"
-        )
-        above = f"select source_kind, source_id {links} in ('fact', 'skill')"
-        latest = f"select source_id {links} = 'evaluation' order by source_id desc limit {most:d}"
-        found: set[str] = set()
-        targets = [("skill", name)]
-        for target in targets:  # which grows
-            found |= {source for (source,) in self._reader.rows(latest, target)}
-            targets += [one for one in self._reader.rows(above, target) if one not in targets]
-        return found
-
     def outcome_ids_behind(self, names: Iterable[str]) -> dict[str, list[str]]:
         """The ids of the outcomes that each of these skills rests on."""
         roots = [Ref("skill", name) for name in names]

@@ -14,6 +14,7 @@ _BETWEEN = "\n"
 
 
 Scope = Literal["action", "subject"]
+SCOPES: tuple[Scope, ...] = ("action", "subject")
 _ALIKE: Mapping[Scope, str] = {
     "action": "o.domain = s.domain and o.action = s.action and o.trust = s.trust",
     "subject": (
@@ -85,10 +86,12 @@ class Subjects(Topic):
 
     def position(self, account: AccountKey) -> Position:
         """How far an account was counted."""
-        query = f"select outcomes, at, id, until_at, until_id from account where {_ACCOUNT}"
-        for outcomes, at, name, until_at, until in self._reader.rows(query, account):
-            if outcomes:
-                return Position(outcomes, (at, name), (until_at, until))
+        query = (
+            "select outcomes, at, id, until_at, until_id, point_at, point_id from account "
+            f"where {_ACCOUNT} and outcomes > 0"
+        )
+        for outcomes, *ends in self._reader.rows(query, account):
+            return Position(outcomes, *zip(ends[::2], ends[1::2], strict=True))
         return Position()
 
     def mark_counts(self, account: AccountKey, marks: Collection[str]) -> dict[str, int]:
@@ -162,10 +165,11 @@ class Subjects(Topic):
             )
             change(query, account)
         query = (
-            "update account set outcomes = ?, at = ?, id = ?, until_at = ?, until_id = ? "
-            f"where {_ACCOUNT}"
+            "update account set outcomes = ?, at = ?, id = ?, until_at = ?, until_id = ?, "
+            f"point_at = ?, point_id = ? where {_ACCOUNT}"
         )
-        change(query, [position.outcomes, *position.last, *position.until, *account])
+        ends = (*position.last, *position.until, *position.point)
+        change(query, [position.outcomes, *ends, *account])
         query = f"insert or replace into account_mark select n, ?, ? from account where {_ACCOUNT}"
         self._reader.change_many(query, [(*pair, *account) for pair in counts.items()])
 

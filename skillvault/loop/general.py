@@ -129,7 +129,10 @@ def general_plan(run: Run, of_facts: OfFacts) -> GeneralPlan:
         return GeneralPlan()
     alike = AlikeFacts(run.view, keys)
     touched = _touched(run, alike, {*keys}) if _is_of_several(run) else _Touched()
-    plan = _planned(run, touched, of_facts(run, touched.facts)) if touched.facts else GeneralPlan()
+    domains = {fact.domain for fact in touched.facts.values()}
+    plan = GeneralPlan()
+    if touched.made or len(domains) > 1:  # facts of one domain recur in `promote`
+        plan = _planned(run, touched, of_facts(run, touched.facts))
     waiting = {fact.id for _, pattern in plan.due for fact in pattern.recurring.facts}
     waiting |= _facts_of(run, [skill.name for skill in plan.left])
     settled = set(keys) - waiting

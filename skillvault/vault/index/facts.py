@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from skillvault.model.records import Evaluation, Fact, JudgeInfo, Status
 from skillvault.vault.index.reader import FILES, Reader, Topic
 from skillvault.vault.index.records import Folder
+from skillvault.vault.index.rows import domains_of
 
 _TELLS = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'"
 
@@ -76,7 +77,7 @@ class Facts(Folder[Fact]):
 
     def domains_with_facts(self) -> list[str]:
         """The domains that have a trusted fact, by name."""
-        query = "select distinct domain from fact where trust = 'local' order by domain"
+        query = domains_of("fact", "trust = 'local'")
         return [domain for (domain,) in self._reader.rows(query)]
 
     def runs(self, facts: Iterable[str]) -> dict[str, int]:

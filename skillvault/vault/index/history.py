@@ -8,6 +8,7 @@ from skillvault.vault.index.reader import Topic
 from skillvault.vault.index.rows import Row
 
 _NEWEST = "order by depth desc, date desc, sha desc"
+# `+c.step` keeps a query from looking up all commits of a step before the few of a record.
 _MADE = "role = 'target' and ref_kind != 'link'"  # of links and sources it may have thousands
 
 
@@ -126,7 +127,7 @@ class History(Topic):
         """The ids of the sources of a step's commits that made or changed a record."""
         query = (
             "select distinct s.ref_id from trailer t "
-            "join commits c on c.c = t.c and c.step = ? "
+            "join commits c on c.c = t.c and +c.step = ? "
             "join trailer s on s.c = t.c and s.role = 'source' "
             "where t.ref_kind = ? and t.ref_id = ? and t.role = 'target'"
         )
@@ -146,7 +147,7 @@ class History(Topic):
         query = (
             "select c.step from trailer t join commits c on c.c = t.c "
             "where t.ref_kind = ? and t.ref_id = ? "
-            f"and t.role = 'target' and c.step in ({', '.join('?' * len(steps))}) {_NEWEST} limit 1"
+            f"and t.role = 'target' and +c.step in ({', '.join('?' * len(steps))}) {_NEWEST} limit 1"
         )
         step: str | None = self._reader.value(query, [ref.kind, ref.id, *steps])
         return step
@@ -154,7 +155,7 @@ class History(Topic):
     def targets_of(self, step: str, kind: str, sources: Iterable[Ref]) -> Iterator[tuple[str, str]]:
         """(source id, id of a record that is there) a step made of these, newest first."""
         query = (
-            "select s.ref_id, t.ref_id from trailer s join commits c on c.c = s.c and c.step = ? "
+            "select s.ref_id, t.ref_id from trailer s join commits c on c.c = s.c and +c.step = ? "
             "join trailer t on t.c = s.c and t.role = 'target' and t.ref_kind = ? "
             "and exists "
             "(select 1 from file f where f.ref_kind = t.ref_kind and f.ref_id = t.ref_id) "

@@ -9,7 +9,7 @@ from skillvault.model.claims import Claim, claim_of, own
 from skillvault.model.records import Outcome, Recommendation, Status, Trust
 from skillvault.vault.index.reader import FILES, Reader, Topic
 from skillvault.vault.index.records import Folder
-from skillvault.vault.index.rows import grouped, micros, moment, words
+from skillvault.vault.index.rows import domains_of, grouped, micros, moment, words
 from skillvault.vault.search import ranking
 
 # With which outcomes one is compared: a trusted one with trusted ones, any other with all.
@@ -29,7 +29,7 @@ class Outcomes(Folder[Outcome]):
 
     def domains(self, trust: Trust) -> frozenset[str]:
         """The domains that an outcome of this trust is compared with: of trusted ones, or all."""
-        query = f"select distinct domain from outcome where {_COMPARED[trust]}"
+        query = domains_of("outcome", _COMPARED[trust])
         return frozenset(domain for (domain,) in self._reader.rows(query))
 
     def actions(self, domain: str) -> list[str]:

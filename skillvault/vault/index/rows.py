@@ -221,6 +221,16 @@ def unbound(data: bytes) -> str:
     return _ESCAPED.sub(lambda f: chr(0xDC00 + int(f[1], 16)), text) if "\0" in text else text
 
 
+def domains_of(table: str, condition: str) -> str:
+    """A query for the domains of which a row meets a condition, by name; it seeks each domain."""
+    least = f"select min(domain) from {table}"
+    return (
+        f"with recursive found (domain) as ({least} union all select ({least} where domain > "
+        "found.domain) from found where found.domain is not null) select domain from found "
+        f"where exists (select 1 from {table} t where t.domain = found.domain and {condition})"
+    )
+
+
 def grouped(rows: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
     """First column -> what stands in the second beside it, in the order of the rows."""
     groups: dict[Any, list[Any]] = {}

@@ -110,6 +110,7 @@ create index link_fact on link (target_id, type, source_kind, source_id) where t
 create table commits (
     c integer primary key, sha text not null, part integer, depth integer, date text, step text,
     subject text, unique (sha, part));
+create index commits_step on commits (step, date);
 create index commits_order on commits (depth, date, sha);
 create table trailer (c integer, role text, place integer, ref_kind text, ref_id text);
 create index trailer_ref on trailer (ref_id, ref_kind, role, c);

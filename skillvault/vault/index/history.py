@@ -146,8 +146,8 @@ class History(Topic):
         """Which of these steps made or changed a record last."""
         query = (
             "select c.step from trailer t join commits c on c.c = t.c "
-            "where t.ref_kind = ? and t.ref_id = ? "
-            f"and t.role = 'target' and +c.step in ({', '.join('?' * len(steps))}) {_NEWEST} limit 1"
+            "where t.ref_kind = ? and t.ref_id = ? and t.role = 'target' "
+            f"and +c.step in ({', '.join('?' * len(steps))}) {_NEWEST} limit 1"
         )
         step: str | None = self._reader.value(query, [ref.kind, ref.id, *steps])
         return step

@@ -18,7 +18,7 @@ from skillvault.loop.derived_skills import derived_skills, may_leave
 from skillvault.loop.promote import keep_clusters
 from skillvault.loop.run import Run
 from skillvault.model.due import Agenda
-from skillvault.model.records import Fact
+from skillvault.model.records import Fact, Ref, link_of
 from skillvault.vault.files import layout
 from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.facts import Membership
@@ -164,3 +164,19 @@ def test_a_run_more_costs_as_many_queries_with_many_facts_alike(tmp_path: Path) 
     vaults = [Vault.init(tmp_path / name, ["coding"], now=NOW)[0] for name in ("few", "many")]
     few, many = (queries_for_one_more(v, n) for v, n in zip(vaults, (12, 96), strict=True))
     assert abs(many - few) <= few / 10, (few, many)
+
+
+def test_a_link_that_stays_in_a_list_is_no_new_one() -> None:
+    view = Staged(IndexDatabase(None, lambda: None, Agenda()), lambda _: {})
+    ends = [
+        Ref("evaluation", "20261101t100000z-0123456789"),
+        *(Ref("fact", name) for name in "abc"),
+    ]
+    made = [link_of("reinforced", ends[0], fact, NOW) for fact in ends[1:]]
+    view.stage(record_files(*made[:2]))
+    before: dict[str, int] = dict(view.rows("select id, n from link"))
+    view.stage(record_files(*made[1:]))
+    after: dict[str, int] = dict(view.rows("select id, n from link"))
+    assert after.keys() == {link.id for link in made[1:]}
+    assert after[made[1].id] == before[made[1].id]
+    assert after[made[2].id] > max(before.values())

@@ -374,7 +374,7 @@ class Clusters(Topic):
         return UnitTally(count, newest, *(tuple(name for (name,) in rows) for rows in found))
 
     def last_link(self) -> int:
-        """The number of the link that came last."""
+        """The number of the link that came last; no other link ever has that again."""
         return int(self._reader.value("select coalesce(max(n), 0) from link"))
 
     def fact_tallies(self, facts: Collection[str]) -> dict[str, tuple[str, int, int]]:

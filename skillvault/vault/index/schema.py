@@ -3,11 +3,12 @@
 import hashlib
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pkgutil import get_data
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from skillvault.model import policy, profiles, records
@@ -167,8 +168,11 @@ def _set(
     database.executemany(_COUNT_ANEW, rows)
     for table in ("file", "own", *TYPED):
         database.executemany(f"delete from {table} where n = ?", rows)
+    staying = {row: n for row, n in links.items() if row not in going}
     if links:
-        database.executemany("delete from link where file = ?", rows)
+        others = "delete from link where file = ? and n not in (select value from json_each(?))"
+        names = msgspec.json.encode([*staying.values()]).decode()
+        database.executemany(others, [(n, names) for n in old.values()])
     outcomes = [ref.id for ref in refs.values() if ref.kind == "outcome"]
     found = {str(ref) for path, ref in refs.items() if is_found(path)}
     _unfind(database, found.union(f"evaluation:{name}" for name in outcomes))
@@ -178,7 +182,9 @@ def _set(
     gone = [ref.id for path, ref in refs.items() if ref.kind == "evaluation" and not files[path]]
     database.executemany("delete from mark where outcome = ?", [(bound(i),) for i in gone])
     _unsay(database, [bound(i) for i in dict.fromkeys((*outcomes, *evaluations))])
-    new = insert(database, {path: found for path, found in files.items() if found})
+    new = insert(database, {path: found for path, found in files.items() if found}, staying)
+    moves = [(new[row[0]], n) for row, n in staying.items()]
+    database.executemany("update link set file = ? where n = ?", moves)
     coming = {row: n for row, n in _link_rows(database, new).items() if row not in links}
     _mark_links(database, marks, list(coming.values()))
     numbers = {n: refs[path].kind for path, n in new.items() if path in refs}
@@ -287,8 +293,13 @@ def _numbers(database: sqlite3.Connection, paths: Iterable[str]) -> dict[str, in
     return {path: row[0] for path, row in found if row}
 
 
-def insert(database: sqlite3.Connection, files: Mapping[str, File]) -> dict[str, int]:
-    """Add files of which none is there; path -> the number that a file got."""
+def insert(
+    database: sqlite3.Connection, files: Mapping[str, File], known: Collection[Row] = ()
+) -> dict[str, int]:
+    """Add files of which none is there; path -> the number that a file got.
+
+    `known` are the links that are there already: (path, what a link says).
+    """
     rows: list[Row] = []
     typed: dict[str, list[Row]] = {table: [] for table in TYPED}
     said: list[Row] = []
@@ -304,7 +315,11 @@ def insert(database: sqlite3.Connection, files: Mapping[str, File]) -> dict[str,
         for table, *values in columns(ref, top, parsed, blob) if ref else ():
             typed[table].append((n, *values))
         if isinstance(parsed, LinkList):
-            links += [(n, *link_row(link)) for link in parsed.links]
+            links += [
+                (n, *values)
+                for values in map(link_row, parsed.links)
+                if (path, *map(bound, values)) not in known
+            ]
         if isinstance(parsed, Outcome):
             texts = (parsed.decision.reasoning, *(parsed.applied or ()))
             said.append((n, " ".join(word for text in texts for word in words(text))))

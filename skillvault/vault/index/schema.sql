@@ -99,7 +99,7 @@ create table layer_file (
     name text, value blob, unique (folder, path));
 create index layer_file_problem on layer_file (place, path) where name is null;
 create table link (
-    n integer primary key, file integer, id text, type text,
+    n integer primary key autoincrement, file integer, id text, type text,
     source_kind text, source_id text, target_kind text, target_id text, at text, metadata text);
 create index link_file on link (file);
 create index link_id on link (id);

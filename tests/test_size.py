@@ -16,7 +16,7 @@ LINES = {
     "inspect": 1805,
     "judge": 2126,
     "learning": 11608,
-    "loop": 5044,
+    "loop": 5047,
     "model": 5157,
     "page": 524,
     "review": 1271,
@@ -25,7 +25,7 @@ LINES = {
     "team": 452,
     "vault": 10366,
 }
-ALL_LINES = 68537
+ALL_LINES = 68538
 MODULES = 386
 WITH_ONE_IMPORTER = 42
 REPEATED_FUNCTIONS = 18

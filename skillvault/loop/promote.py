@@ -1,11 +1,11 @@
 """promote: confirmed insights become facts, facts that recur become pattern skills."""
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC
 from functools import partial
 from hashlib import sha256
-from itertools import islice
+from itertools import chain, islice
 
 import msgspec
 
@@ -25,7 +25,7 @@ from skillvault.learning.promote.support import Support, support_state
 from skillvault.learning.promote.weighing import SupportPlan, fact_changes, weighing_changes
 from skillvault.loop.clock import clock
 from skillvault.loop.derived_skills import derived_skills, may_leave, shelf_of
-from skillvault.loop.general import general_changes
+from skillvault.loop.general import general_changes, general_plan
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.next_versions import approved_name, with_waiting_account, with_waiting_accounts
 from skillvault.loop.run import Run
@@ -86,9 +86,16 @@ def step(run: Run) -> Iterator[Change]:
 
 def skill_changes(run: Run) -> Iterator[Change]:
     """One change a skill that facts make, or that grows or leaves with them."""
-    if run.options.consolidates:
-        yield from _skills(run)
-        yield from general_changes(run, of_some)
+    if not run.options.consolidates:
+        return
+    is_changed = False
+    for change in chain(_skills(run), general_changes(run, of_some)):
+        is_changed = True
+        yield change
+    if is_changed and not run.report.unavailable:
+        # Both settle the facts of what was made.
+        deque(_plans(run), maxlen=0)
+        general_plan(run, of_some)
 
 
 def support_plan(run: Run, due: Iterable[str]) -> SupportPlan:

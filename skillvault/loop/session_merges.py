@@ -20,12 +20,6 @@ _SERVED = ("testing", "proven")
 _References = Callable[[Run, str, Skill], References]
 
 
-def session_merges(run: Run, is_ours: Callable[[str], bool]) -> Iterator[SessionMerging]:
-    """What is to be done about skills of sessions, in the domains in which something changed."""
-    for domain in run.view.due.keys(SESSIONS):
-        yield from _of_domain(run, domain, is_ours)
-
-
 def session_changes(
     run: Run, is_ours: Callable[[str], bool], references: _References
 ) -> Iterator[Change]:

@@ -117,6 +117,13 @@ def test_one_session_alone_is_proposed_and_a_second_lets_it_in(vault: Vault) -> 
     assert vault.run(now=NOW).done == []
 
 
+def test_nothing_waits_after_the_run_that_made_a_skill_of_facts(vault: Vault) -> None:
+    vault = Vault(vault.root, EchoJudge())
+    learn(vault, *(alike(number, f"s{number}") for number in (1, 3, 5)))
+    assert from_memory(vault)
+    assert set(vault.status().waiting.values()) == {0}
+
+
 def test_a_person_keeps_what_they_wrote_when_the_pattern_grows(
     vault: Vault, person: Person
 ) -> None:

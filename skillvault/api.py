@@ -38,11 +38,11 @@ from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import BadInputError, PausedError, VaultBusyError
 from skillvault.model.records import Answer, Commit, Outcome, Scalar, Skill, Trust
 from skillvault.model.text import html_table
+from skillvault.review import curate as curating
+from skillvault.review import memory as remembering
 from skillvault.review import recompute, review
 from skillvault.review import retract as retracting
 from skillvault.review import undo as undoing
-from skillvault.review.curate import Curator
-from skillvault.review.memory import FactsOnRecord
 from skillvault.serving import advise as advising
 from skillvault.serving import shelf as shelves
 from skillvault.serving.exporting import Exporter
@@ -93,17 +93,11 @@ class Vault:
         self.store = Store(root, AGENDA)
         self.inbox = Inbox(root)
         self.quarantine = self.inbox.quarantine
-        self.curate = Curator(
-            self.store,
-            _clock,
-            lambda name: self.shelf.beside(name),  # noqa: PLW0108 (it is made late)
-        )
         self.exporter = Exporter(self.store, lambda: self.shelf)
         self.notebook = Notebook(self.store)
         self.learn, self.learned = self.notebook.learn, self.notebook.learned
         self.inquiry = Inquiry(lambda: self.shelf, _clock)
         self.search, self.stats = self.inquiry.search, self.inquiry.stats
-        self.memory = FactsOnRecord(self.store, _clock)
         self.queue = QuestionQueue(
             lambda: question(self),
             lambda answers, now: _answered(self, answers, now),
@@ -121,6 +115,16 @@ class Vault:
         keys = ("outcomes", "evaluations", "facts", "skills", "proposed", "inbox", "paused")
         rows = [(key, getattr(at_a_glance, key)) for key in keys]
         return html_table.html_table(str(self.root), (), rows)
+
+    @cached_property
+    def curate(self) -> curating.Curator:
+        """What a person decides about skills."""
+        return curating.Curator(self.store, _clock, self.shelf.beside)
+
+    @cached_property
+    def memory(self) -> remembering.FactsOnRecord:
+        """The facts of the vault."""
+        return remembering.FactsOnRecord(self.store, _clock)
 
     @property
     def judge(self) -> Judge:

@@ -34,7 +34,7 @@ ORDER = {
 HOMES = {
     "httpx2": {"exchange/fetch"},
     "git": {"vault/git"},
-    "ahocorasick": {"vault/evidence"},
+    "ahocorasick": {"vault/evidence", "vault/files"},
     "pygit2": {"vault/git"},
     "ctypes": {"vault/disk"},
     "sqlite3": {"vault/index", "vault/search", "vault/spending"},

@@ -7,9 +7,12 @@ bounded way ahead, so that a text made to be slow costs no more.
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import ahocorasick
 
 _WORDS: dict[str, list[str]] = tomllib.loads(
     Path(__file__).with_name("secret_words.toml").read_text(encoding="utf-8")
@@ -18,8 +21,7 @@ _INNER = frozenset(_WORDS["inner"])
 _ALONE = frozenset(_WORDS["alone"])
 _PASSWORDS = frozenset(_WORDS["password"])
 _KEYS = frozenset(_WORDS["key"])
-_NAMES = sorted({*_INNER, *_PASSWORDS, *_WORDS["token"], *_KEYS}, key=len, reverse=True)
-_ASCII_NAMES = list(filter(str.isascii, _NAMES))
+_NAMES = sorted({*_INNER, *_PASSWORDS, *_WORDS["token"], *_KEYS})
 # They may stand within a word: those of `inner`, and of scripts without spaces or capitals.
 _WITHIN = _INNER.union(w for w in _NAMES if not (w.isascii() or "\u00c0" < max(w) < "\u0590"))
 _KEY_OF, _NOT_OF = frozenset(_WORDS["key_of"]), frozenset(_WORDS["not_of"])
@@ -180,7 +182,7 @@ def _whole_cut(match: re.Match[str], kind: str) -> _Cut:
 
 
 def _cued_cuts(text: str, lowered: str) -> Iterator[_Cut]:
-    cues = {cue for sign, cues in _CUES_OF.items() if sign in lowered for cue in cues}
+    cues = {cue for _, sign in _SIGN_FINDER.iter(lowered) for cue in _CUES_OF[sign]}
     for cue in cues:
         for match in cue.pattern.finditer(lowered):
             start, end = _span(match)
@@ -232,16 +234,23 @@ def _is_word_and_number(part: str) -> bool:
     return _WORD_AND_NUMBER.fullmatch(part) is not None and not _TECHNICAL.match(part)
 
 
-def _positions(lowered: str) -> Iterator[tuple[int, str]]:
-    """Where each word for a secret stands."""
-    for word in _ASCII_NAMES if lowered.isascii() else _NAMES:
-        at = lowered.find(word)
-        while at >= 0:
-            end = at + len(word)
-            following = lowered.find(word, end)
-            if following != end:  # the last of a row has the value
-                yield at, word
-            at = following
+def _finder(words: Iterable[str]) -> Any:
+    """Return an automaton that finds all of the words in one pass over a text."""
+    automaton = ahocorasick.Automaton()
+    for word in words:
+        automaton.add_word(word, word)
+    automaton.make_automaton()
+    return automaton
+
+
+_NAME_FINDER = _finder(_NAMES)
+
+
+def _positions(lowered: str) -> list[tuple[int, str]]:
+    """Where each word for a secret stands, in order."""
+    found = {(end - len(word) + 1, word) for end, word in _NAME_FINDER.iter(lowered)}
+    # Of one word repeated in a row the last has the value.
+    return sorted((at, word) for at, word in found if (at + len(word), word) not in found)
 
 
 class _Name(NamedTuple):
@@ -257,7 +266,7 @@ class _Name(NamedTuple):
 def _named_cuts(text: str, lowered: str) -> Iterator[_Cut]:
     """The values of what is called a password, a token or a key."""
     end, generated, heads = 0, -1, list[int]()
-    for at, word in sorted(_positions(lowered)):
+    for at, word in _positions(lowered):
         name = _name(text, lowered, at, word) if at >= end else None
         if name is None:
             continue
@@ -434,6 +443,7 @@ def _least(name: _Name, words: list[str], gap: str, length: int) -> int:
     return 3 if is_near else 4
 
 
+@lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
     """Return True for a name of which every value is a secret, as `db_password` and `apiKey`."""
     lowered = name.lower()
@@ -678,3 +688,4 @@ CUES = (
 _CUES_OF = {
     sign: [cue for cue in CUES if sign in cue.signs] for sign in {s for c in CUES for s in c.signs}
 }
+_SIGN_FINDER = _finder(_CUES_OF)

@@ -20,7 +20,7 @@ from stream import START, shifted, stream
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning import record
 from skillvault.learning.account.reading import counted, marks_of
-from skillvault.learning.account.statements import digest, findings_of, shown_by
+from skillvault.learning.account.statements import account_of, digest, findings_of, shown_by
 from skillvault.learning.evaluate import evaluate
 from skillvault.learning.generate import warning_pattern as generate
 from skillvault.learning.generate.warning_pattern import Present
@@ -85,7 +85,7 @@ class Known:
         """What is read of it."""
         read = tuple(self.outcomes[max(0, self.count - POLICY.evaluate.peers) : self.count])
         said = {one.id: self.evaluations[one.id] for one in read}
-        return Account(outcomes=read, evaluations=said, tasks={})
+        return account_of(outcomes=read, evaluations=said, tasks={})
 
 
 def learned(

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.learning.account.statements import KINDS, calls_for_skill, findings_of
+from skillvault.learning.account.statements import KINDS, account_of, calls_for_skill, findings_of
 from skillvault.learning.generate import warning_pattern
 from skillvault.learning.naming import OF_DOMAIN
 from skillvault.learning.seed import merged
@@ -248,7 +248,7 @@ def _account(outcomes: Sequence[Outcome], rules: dict[str, tuple[Separation, ...
     tasks = {o.id: o.decision.task for o in outcomes if o.decision.task}
     actions = sorted({o.decision.action for o in outcomes})
     told = tuple(rule for action in actions for rule in rules.get(action, ()))
-    return Account(outcomes=tuple(outcomes), evaluations={}, tasks=tasks, rules=told)
+    return account_of(outcomes, {}, tasks, told)
 
 
 def _joined(apart: Sequence[Findings]) -> Change:

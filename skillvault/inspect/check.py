@@ -8,10 +8,9 @@ from msgspec import Struct
 
 from skillvault.inspect import lookup
 from skillvault.learning.account.evidence import miscounted
-from skillvault.learning.account.statements import calls_for_skill, findings_of
+from skillvault.learning.account.statements import account_of, calls_for_skill, findings_of
 from skillvault.loop import learned
 from skillvault.loop.registry import AGENDA
-from skillvault.model.brief import Account
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Problem
 from skillvault.model.skill_evidence import EVIDENCE, from_text
@@ -93,11 +92,8 @@ def _miscounts(head: Snapshot, path: str, content: bytes) -> Iterator[Problem]:
         return
     records = head.outcomes.get_many(evidence.read)
     outcomes = tuple(records[name] for name in evidence.read if name in records)
-    account = Account(
-        outcomes=outcomes,
-        evaluations=head.evaluations.get_many(evidence.read),
-        tasks=head.recommendations.tasks(outcomes),
-    )
+    evaluations = head.evaluations.get_many(evidence.read)
+    account = account_of(outcomes, evaluations, head.recommendations.tasks(outcomes))
     if missing := len(evidence.read) - len(outcomes):
         if not outcomes or calls_for_skill(findings_of(account, evidence.kind, head.policy)):
             message = f"{missing} of its outcomes are gone; run skillvault"

@@ -18,10 +18,10 @@ from msgspec import Struct
 from skillvault.learning.account.rules import action_rules
 from skillvault.learning.account.statements import (
     ACTIONS,
+    account_of,
     findings_of,
     said_by,
     said_keys,
-    tries_of,
 )
 from skillvault.learning.assess import STEP as ASSESS
 from skillvault.learning.distill.skill import STEP as DISTILL
@@ -192,12 +192,9 @@ class Accounts:
             records = self._in.view.outcomes.get_many(ids)
             outcomes = tuple(records[name] for name in ids if name in records)
             about = sorted({(o.domain, o.decision.action) for o in outcomes if o.trust == "local"})
-            self._accounts[key] = Account(
-                outcomes=outcomes,
-                evaluations=evaluations,
-                tasks=self._in.view.recommendations.tasks(outcomes),
-                rules=tuple(rule for action in about for rule in self.actions.rules(*action)),
-            )
+            tasks = self._in.view.recommendations.tasks(outcomes)
+            rules = tuple(rule for action in about for rule in self.actions.rules(*action))
+            self._accounts[key] = account_of(outcomes, evaluations, tasks, rules)
         return self._accounts[key]
 
     def findings(self, account: Account, kind: SkillKind) -> Findings:
@@ -260,7 +257,7 @@ class Accounts:
     def _saying(self, read: Sequence[Placed], shared: set[str]) -> list[Placed]:
         """Return the outcomes that say what is shared, and those that speak against it."""
         account = self.account(read)
-        ids = {t.id for t in tries_of(account) if not shared.isdisjoint(said_by(t, either=True))}
+        ids = {t.id for t in account.tries if not shared.isdisjoint(said_by(t, either=True))}
         return [placed for placed in read if placed.id in ids]
 
     # ── which actions have a rule ────────────────────────────────────────────────────

@@ -27,6 +27,7 @@ from skillvault.model.records import (
     question_key,
 )
 from skillvault.model.text.text import flat, shorten
+from skillvault.model.tries import Try
 
 RULES = "Rules and Leads"  # the section of a guide that has them
 AVOID = "Avoid"  # the one of what failed
@@ -138,11 +139,12 @@ class Statement(Struct, frozen=True, kw_only=True):
 class Account(Struct, frozen=True, kw_only=True):
     """What is known of an action, a subject or a domain, as of so many outcomes, oldest first.
 
-    `evaluations` are theirs by id. `tasks` says what was asked, of those of which it is known.
-    `rules` are what separates the outcomes of each action.
+    `tries` is what each outcome says in one line, `evaluations` are theirs by id, `tasks` is what
+    was asked, of those of which it is known. `rules` are what separates outcomes of each action.
     """
 
     outcomes: tuple[Outcome, ...]
+    tries: tuple[Try, ...]
     evaluations: Mapping[str, Evaluation]
     tasks: Mapping[str, str]
     rules: tuple[Separation, ...] = ()

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from skillvault.learning.account import statements
+from skillvault.learning.account.statements import account_of
 from skillvault.model.brief import Account, Findings
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Outcome, SkillKind, Status, Trust
@@ -42,7 +43,7 @@ def account(
     """The account of these outcomes, in whatever order they came."""
     ordered = tuple(sorted(outcomes, key=lambda o: o.order))
     every = {o.id: judged(o) for o in ordered} | {each.outcome: each for each in evaluations}
-    return Account(outcomes=ordered, evaluations=every, tasks=tasks or {})
+    return account_of(outcomes=ordered, evaluations=every, tasks=tasks or {})
 
 
 def findings_of(

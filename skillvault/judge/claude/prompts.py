@@ -16,7 +16,6 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.learning.account.sentences import labels_of, tried_sentence
-from skillvault.learning.account.statements import tries_of
 from skillvault.learning.tries.tries import try_of
 from skillvault.model.brief import (
     Agreement,
@@ -237,7 +236,7 @@ def surroundings(brief: Brief, plain: Draft, limit: int) -> dict[str, Any]:
     findings = brief.together if isinstance(brief, Agreement) else brief
     if isinstance(findings, Findings):
         evaluations = findings.account.evaluations
-        tries = tries_of(findings.account)
+        tries = findings.account.tries
         labels = labels_of(tries, findings.account.tasks)
         shown["tries"] = [tried_sentence(attempt, labels) for attempt in tries[-_TRIES:]]
         latest = findings.significant[-_SHOWN:]

@@ -12,7 +12,7 @@ from skillvault.judge.offline.citations import cited, contradicted, words_of
 from skillvault.model.english import base_form
 from skillvault.model.english.rarity import FULL, weight
 from skillvault.model.records import Decision, Scalar
-from skillvault.model.sameness.form import normal_form
+from skillvault.model.sameness.form import Form, normal_form
 
 # The words of deciding, whatever is decided: they tell nothing of this decision.
 _GENERAL = """
@@ -111,11 +111,12 @@ def statements_of(
     called = " ".join(filter(None, (decision.action, decision.target, *context)))
     own = words_of(called) | normal_form(called).names
     by_form = {normal_form(text): text for text in texts}
-    return tuple(_statement(text, context, own) for text in by_form.values())
+    return tuple(_statement(text, form, context, own) for form, text in by_form.items())
 
 
-def _statement(text: str, context: Mapping[str, Scalar], own: frozenset[str]) -> Statement:
-    form = normal_form(text)
+def _statement(
+    text: str, form: Form, context: Mapping[str, Scalar], own: frozenset[str]
+) -> Statement:
     named = cited(text, form, context)
     own = own.union(*(words_of(str(context[key])) for key in named))
     return Statement(

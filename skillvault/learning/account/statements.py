@@ -39,7 +39,7 @@ from skillvault.learning.tries.tries import try_of
 from skillvault.model.brief import Account, Findings, Statement, StatementKind
 from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
-from skillvault.model.records import Outcome, SkillKind
+from skillvault.model.records import Evaluation, Outcome, SkillKind
 from skillvault.model.sameness.form import normal_form
 from skillvault.model.sameness.forms import components
 from skillvault.model.speech import plain
@@ -93,7 +93,7 @@ def calls_for_skill(findings: Findings) -> bool:
 def digest(findings: Findings) -> str:
     """Return twelve hex digits that differ if the statements do, or what they are counted of."""
     outcomes = findings.account.outcomes
-    remarks = [(t.strengths, t.weaknesses) for t in tries_of(findings.account)]
+    remarks = [(t.strengths, t.weaknesses) for t in findings.account.tries]
     values = [len(outcomes), outcomes[-1].id, findings.statements, remarks]
     return sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()[:12]
 
@@ -111,14 +111,25 @@ def told_by(findings: Findings) -> set[str]:
     return {*shown_by(findings), *(name for names in remedies for name in names)}
 
 
-def tries_of(account: Account) -> list[Try]:
-    """Return the tries of an account, oldest first."""
-    return [try_of(o, account.evaluations.get(o.id)) for o in account.outcomes]
+def account_of(
+    outcomes: Sequence[Outcome],
+    evaluations: Mapping[str, Evaluation],
+    tasks: Mapping[str, str],
+    rules: tuple[Separation, ...] = (),
+) -> Account:
+    """Return the account of these outcomes, oldest first."""
+    return Account(
+        outcomes=tuple(outcomes),
+        tries=tuple(try_of(outcome, evaluations.get(outcome.id)) for outcome in outcomes),
+        evaluations=evaluations,
+        tasks=tasks,
+        rules=rules,
+    )
 
 
 def said_keys(account: Account) -> tuple[str, ...]:
     """Return what an account's lessons and deeds say, in keys that are equal for the same."""
-    return tuple(sorted(frozenset[str]().union(*map(said_by, tries_of(account)))))
+    return tuple(sorted(frozenset[str]().union(*map(said_by, account.tries))))
 
 
 def said_by(attempt: Try, *, either: bool = False) -> frozenset[str]:
@@ -134,7 +145,7 @@ def said_by(attempt: Try, *, either: bool = False) -> frozenset[str]:
 
 
 def _guide_statements(account: Account, policy: Policy) -> Iterator[Statement]:
-    tries = tries_of(account)
+    tries = account.tries
     labels = labels_of(tries, account.tasks)
     for separation in account.rules:
         yield _rule(separation, account.outcomes, policy)
@@ -405,7 +416,7 @@ def _graded_statements(
     account: Account, kind: SkillKind, members: Sequence[Outcome]
 ) -> Iterator[Statement]:
     """Yield what a subject's losses say, or its gains: the greatest first, its entry last."""
-    tries = {attempt.id: attempt for attempt in tries_of(account)}
+    tries = {attempt.id: attempt for attempt in account.tries}
     about = [tries[outcome.id] for outcome in members]
     scored = [outcome for outcome in members if outcome.result.score is not None]
     sign = -1 if kind == "warning" else 1

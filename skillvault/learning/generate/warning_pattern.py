@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from skillvault.learning.account.evidence import to_text
 from skillvault.learning.account.sentences import labels_of, tried_line
-from skillvault.learning.account.statements import calls_for_skill, digest, shown_by, tries_of
+from skillvault.learning.account.statements import calls_for_skill, digest, shown_by
 from skillvault.learning.contrast.episodes import in_words
 from skillvault.learning.length import STATEMENTS, References, part_of, within
 from skillvault.learning.naming import OF_DOMAIN, subject_key, subject_names
@@ -277,7 +277,7 @@ def about_words(findings: Findings) -> str:
 
 def tried_text(findings: Findings) -> str:
     """Return every try of a guide in a line, the latest first."""
-    tries = tries_of(findings.account)
+    tries = findings.account.tries
     labels = labels_of(tries, findings.account.tasks)
     lines = [f"- {tried_line(attempt, labels)}" for attempt in reversed(tries)]
     return "\n".join(["# Tried", "", *lines]) + "\n"

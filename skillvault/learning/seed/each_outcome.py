@@ -9,7 +9,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from skillvault.learning.account.significance import beyond
-from skillvault.learning.account.statements import calls_for_skill, findings_about
+from skillvault.learning.account.statements import account_of, calls_for_skill, findings_about
 from skillvault.learning.generate.warning_pattern import (
     STEP,
     Standing,
@@ -154,11 +154,8 @@ def standing_alone(material: OutcomeMaterial, policy: Policy) -> tuple[Standing,
 def _alone(material: OutcomeMaterial) -> Account:
     """The account of one outcome alone."""
     outcome = material.outcome
-    return Account(
-        outcomes=(outcome,),
-        evaluations={outcome.id: material.evaluation},
-        tasks={outcome.id: material.task} if material.task else {},
-    )
+    tasks = {outcome.id: material.task} if material.task else {}
+    return account_of([outcome], {outcome.id: material.evaluation}, tasks)
 
 
 def outcome_skill_change(

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
-from skillvault.learning.account.statements import findings_about
+from skillvault.learning.account.statements import account_of, findings_about
 from skillvault.learning.merge.sessions import STEP, rejected
 from skillvault.learning.naming import is_strategy
 from skillvault.learning.seed import merged
@@ -13,7 +13,7 @@ from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.merge import is_mergeable, references
 from skillvault.loop.run import Run
 from skillvault.loop.session_merges import session_changes
-from skillvault.model.brief import Account, Agreement, Findings
+from skillvault.model.brief import Agreement, Findings
 from skillvault.model.change import Change
 from skillvault.model.records import Outcome, Ref, Skill, SkillKind, Subject
 
@@ -144,12 +144,9 @@ def _joint_merge(
 
 def _findings_on(run: Run, outcomes: Sequence[Outcome], kind: SkillKind) -> Findings:
     """Return what these outcomes say together, all of them significant."""
-    account = Account(
-        outcomes=tuple(outcomes),
-        evaluations=run.view.evaluations.get_many(outcome.id for outcome in outcomes),
-        tasks=run.view.recommendations.tasks(outcomes),
-    )
-    return findings_about(account, kind, outcomes)
+    evaluations = run.view.evaluations.get_many(outcome.id for outcome in outcomes)
+    tasks = run.view.recommendations.tasks(outcomes)
+    return findings_about(account_of(outcomes, evaluations, tasks), kind, outcomes)
 
 
 def _composed(run: Run, due: Merging) -> Change | None:

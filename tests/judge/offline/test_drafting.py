@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from skillvault.judge.offline.drafting import drafted, sections_of
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.learning.account.statements import findings_of
-from skillvault.model.brief import Account, Draft, Findings, Statement, StatementKind
+from skillvault.learning.account.statements import account_of, findings_of
+from skillvault.model.brief import Draft, Findings, Statement, StatementKind
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, SkillKind
 from tests.given import START, evaluation, outcome, raw, trade
@@ -25,7 +25,7 @@ def of(outcomes: Sequence[Outcome], kind: SkillKind = "guide", **judged: Any) ->
     ordered = tuple(sorted(outcomes, key=lambda one: one.order))
     evaluations = {one.id: evaluation(one, **{"key_insight": None, **judged}) for one in ordered}
     tasks = {one.id: one.decision.task for one in ordered if one.decision.task}
-    account = Account(outcomes=ordered, evaluations=evaluations, tasks=tasks)
+    account = account_of(outcomes=ordered, evaluations=evaluations, tasks=tasks)
     return findings_of(account, kind, Policy())
 
 
@@ -39,7 +39,7 @@ def brief(*statements: Statement, kind: SkillKind = "guide", count: int = 2) -> 
     status = "success" if kind == "pattern" else "failure"
     plain = {"result": {"status": status}, "decision__reasoning": None}
     outcomes = tuple(outcome(raw(day, **plain)) for day in range(count))
-    account = Account(outcomes=outcomes, evaluations={}, tasks={})
+    account = account_of(outcomes=outcomes, evaluations={}, tasks={})
     return Findings(kind=kind, account=account, statements=statements, significant=outcomes)
 
 
@@ -304,7 +304,7 @@ def test_foreign_text_cannot_pass_for_structure(kind: SkillKind, score: float | 
 
 def test_what_a_rule_names_cannot_pass_for_structure() -> None:
     one = hostile(0, "failure")
-    account = Account(
+    account = account_of(
         outcomes=(one,),
         evaluations={},
         tasks={one.id: HOSTILE},

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from skillvault.learning.account.statements import digest
-from skillvault.model.brief import Account, Findings, Statement
+from skillvault.learning.account.statements import account_of, digest
+from skillvault.model.brief import Findings, Statement
 from skillvault.model.conditions import Condition, Separation
 from tests.given import outcome
 
@@ -26,7 +26,7 @@ def guide(holds_for: Iterable[str]) -> Findings:
         until=datetime(2026, 1, 1, tzinfo=UTC),
         lead=True,
     )
-    account = Account(outcomes=(outcome(),), evaluations={}, tasks={})
+    account = account_of(outcomes=(outcome(),), evaluations={}, tasks={})
     statement = Statement(kind="rule", text="a lead", supporting=(), rule=lead)
     return Findings(
         kind="guide", account=account, statements=(statement,), significant=account.outcomes

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skillvault.learning.account.statements import findings_of
-from skillvault.model.brief import Account, Statement
+from skillvault.learning.account.statements import account_of, findings_of
+from skillvault.model.brief import Statement
 from skillvault.model.policy import Policy
 from skillvault.model.records import SkillKind
 from tests.given import outcome, raw
@@ -18,7 +18,7 @@ def told(kind: SkillKind, *trades: tuple[str, float]) -> list[Statement]:
         outcome(raw(day, decision__reasoning=words, result={"score": score}))
         for day, (words, score) in enumerate(trades, 1)
     )
-    account = Account(outcomes=outcomes, evaluations={}, tasks={})
+    account = account_of(outcomes=outcomes, evaluations={}, tasks={})
     return list(findings_of(account, kind, Policy()).statements)
 
 

@@ -98,6 +98,7 @@ class Vault:
         self.learn, self.learned = self.notebook.learn, self.notebook.learned
         self.inquiry = Inquiry(lambda: self.shelf, _clock)
         self.search, self.stats = self.inquiry.search, self.inquiry.stats
+        self.memory = remembering.FactsOnRecord(self.store, _clock)
         self.queue = QuestionQueue(
             lambda: question(self),
             lambda answers, now: _answered(self, answers, now),
@@ -120,11 +121,6 @@ class Vault:
     def curate(self) -> curating.Curator:
         """What a person decides about skills."""
         return curating.Curator(self.store, _clock, self.shelf.beside)
-
-    @cached_property
-    def memory(self) -> remembering.FactsOnRecord:
-        """The facts of the vault."""
-        return remembering.FactsOnRecord(self.store, _clock)
 
     @property
     def judge(self) -> Judge:

@@ -13,7 +13,7 @@ from skillvault.inspect import lookup
 from skillvault.learning.promote import facts as promote
 from skillvault.model.errors import UsageError
 from skillvault.model.records import IMPORTANCES, Fact, Importance, Ref, kind_of
-from skillvault.review.curate import decide
+from skillvault.review import curate
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import redact
@@ -101,4 +101,4 @@ class FactsOnRecord:
         )
         if Ref("fact", fact.id) in head.records:
             raise UsageError(f"{fact.id}: this fact is in the vault already")
-        return decide(self._store, promote.added(fact, now), now, dry=dry)
+        return curate.decide(self._store, promote.added(fact, now), now, dry=dry)

@@ -54,7 +54,7 @@ from skillvault.team import sync as exchange_of_clones
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
-from skillvault.vault.files import attestation, layout
+from skillvault.vault.files import arrival, layout
 from skillvault.vault.files.arrival import Received
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.files.quarantine import Refused
@@ -558,7 +558,7 @@ def _taken_in(
             arrived = [Received(name, data, is_attested=is_attested) for name, data in files]
             return _run_steps(vault, replace(options, arrived=arrived), now, steps)
         if is_attested:
-            files = attestation.attest_files(vault.store.git.dirs()[0], files)
+            files = arrival.attest_files(vault.store.git.dirs()[0], files)
         with vault.inbox.dropped(files) as names:
             try:
                 return _run_steps(vault, replace(options, names=names), now, steps)

@@ -22,7 +22,7 @@ from skillvault.vault import provenance
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import View
-from skillvault.vault.index.links import LinkEnds
+from skillvault.vault.index.records import LinkEnds
 from skillvault.vault.index.snapshot import Topics
 
 

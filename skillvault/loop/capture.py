@@ -33,10 +33,10 @@ from skillvault.loop.tiers import (
 from skillvault.model.change import Change
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import LearnedPattern, Problem
-from skillvault.vault.evidence.code_base import CodeBase
+from skillvault.vault.code_base import CodeBase
 from skillvault.vault.files import layout, learnings, redact
 from skillvault.vault.files.work_tree import blob_id
-from skillvault.vault.index.captures import LookedFor
+from skillvault.vault.index.snapshot import LookedFor
 
 _PAUSE = 0.05
 _HOUR = 3600

@@ -13,7 +13,7 @@ from skillvault.model.errors import GitError
 from skillvault.model.policy import CapturePolicy
 from skillvault.model.records import Problem
 from skillvault.model.text.text import rule_key
-from skillvault.vault.evidence.code_base import (
+from skillvault.vault.code_base import (
     CodeBase,
     UnreadableError,
     committed_version,

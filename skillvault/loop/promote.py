@@ -33,8 +33,15 @@ from skillvault.model.change import Change
 from skillvault.model.records import Evaluation, Fact, Link, Ref, Skill, moment_of
 from skillvault.model.sameness.forms import lookup_keys
 from skillvault.model.text.text import words
-from skillvault.vault.index.facts import AskedFacts, Facts, FactTally, Membership, Unit, UnitTally
-from skillvault.vault.index.insights import Insights
+from skillvault.vault.index.facts import (
+    AskedFacts,
+    Facts,
+    FactTally,
+    Insights,
+    Membership,
+    Unit,
+    UnitTally,
+)
 from skillvault.vault.index.snapshot import Topics
 
 

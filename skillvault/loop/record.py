@@ -21,7 +21,7 @@ from skillvault.model.change import BATCH, Change
 from skillvault.model.errors import BadInputError
 from skillvault.model.observed import as_agents_word
 from skillvault.model.records import Outcome, Recommendation, Ref, Session, Trust, ref_of
-from skillvault.vault.files import attestation, layout, redact
+from skillvault.vault.files import arrival, layout, redact
 from skillvault.vault.files.arrival import Received
 from skillvault.vault.files.inbox import WRITING, Inbox
 from skillvault.vault.index.snapshot import Topics
@@ -220,7 +220,7 @@ def _parsed(item: Received | BadInputError, run: Run) -> _InboxFile:
     if isinstance(item, BadInputError):
         raise item
     values: Mapping[str, Any] = codec.incoming(item.name, item.data)
-    is_attested = item.is_attested or attestation.is_attested(
+    is_attested = item.is_attested or arrival.is_attested(
         run.store.git.dirs()[0], item.name, item.data
     )
     if not is_attested:

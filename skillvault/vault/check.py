@@ -12,7 +12,7 @@ from skillvault.model.link_lists import LinkList
 from skillvault.model.records import Problem, Ref
 from skillvault.model.skill_evidence import TriedLines
 from skillvault.model.text.hidden_characters import HiddenCharacter, escaped, hidden_characters
-from skillvault.vault.files import expertise, layout
+from skillvault.vault.files import layout, learnings
 from skillvault.vault.files.work_tree import View
 from skillvault.vault.git.history import PastCommit
 from skillvault.vault.git.repository import Git
@@ -39,7 +39,7 @@ def findings(
         broken += record.problems if isinstance(record, LinkList) else ()
     broken += _problems_of(layout.MARK, lambda: view.policy)
     content = view.bytes_at(layout.EXPERTISE)
-    broken += _problems_of(layout.EXPERTISE, lambda: expertise.decode(content or b""))
+    broken += _problems_of(layout.EXPERTISE, lambda: learnings.decode_expertise(content or b""))
     broken += _hidden(view.texts_at(paths))
     notes = [*integrity.notes(seen), *_missing_lists(view, paths)]
     return [*broken, *integrity.problems(seen)], notes

@@ -16,7 +16,7 @@ from skillvault.loop.tiers import read_tiers
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import CapturePolicy
 from skillvault.model.records import LearnedPattern, Ref
-from skillvault.vault.evidence.code_base import open_code_base
+from skillvault.vault.code_base import open_code_base
 from tests.conftest import NOW, Person
 from tests.judge.secrets import FORMATS
 

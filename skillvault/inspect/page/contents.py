@@ -9,7 +9,7 @@ from msgspec import Struct
 from skillvault.learning.stats import SkillStats
 from skillvault.loop.run import Run
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Skill
-from skillvault.vault.index.links import LinkEnds
+from skillvault.vault.index.records import LinkEnds
 from skillvault.vault.index.snapshot import Topics
 
 SHELVES = ("skills", "proposed", "archive")

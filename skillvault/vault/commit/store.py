@@ -31,7 +31,7 @@ from skillvault.vault.commit.fence import index_lock, is_left_behind
 from skillvault.vault.commit.journal import Journal
 from skillvault.vault.disk import is_abandoned
 from skillvault.vault.files import layout, redact
-from skillvault.vault.files.taken import Taken
+from skillvault.vault.files.inbox import Taken
 from skillvault.vault.files.work_tree import View, blob_id
 from skillvault.vault.git.history import utc
 from skillvault.vault.git.repository import Git

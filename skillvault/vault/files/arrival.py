@@ -4,15 +4,18 @@ Nothing is decided here; `inbox` takes such files and `quarantine` keeps those t
 """
 
 import hashlib
+import hmac
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
 
 from skillvault.model.records import Trust
 from skillvault.model.text.hidden_characters import escaped, has_hidden
+from skillvault.vault.disk import draft_name
 
 MAX_OUTCOME = 256 * 1024
 DRAFT = re.compile(
@@ -28,7 +31,7 @@ Identity = tuple[int, int, int]  # inode number, size, nanoseconds of its modifi
 class Received(Struct, frozen=True):
     """One file that arrived: its name below inbox/, its bytes, how far its folder is trusted.
 
-    `is_attested`: the program hands it over itself, not an agent; see `attestation`.
+    `is_attested`: the program hands it over itself, not an agent; see `is_attested`.
     """
 
     name: str
@@ -83,3 +86,52 @@ def is_untrusted(origin: str) -> bool:
 def shown(value: object) -> str:
     """A foreign text on one line that does nothing to a terminal and fits into JSON."""
     return escaped(str(value)).replace("\r", "\\r").replace("\n", "\\n")
+
+
+_KEY = "skillvault/inbox.key"
+_BYTES = 32
+_HEX = 32
+_NAME = re.compile(rf"seen-(?P<digest>[0-9a-f]{{{_HEX}}})-")
+
+
+def attest_files(
+    git_folder: Path, files: Iterable[tuple[str, bytes]]
+) -> Iterator[tuple[str, bytes]]:
+    """Name files so that it is known that the program puts them there; `git_folder` holds the key.
+
+    Those that name no observer keep their names.
+    """
+    for name, content in files:
+        is_observed = b"observed_by" in content
+        prefix = f"seen-{_mac_of(_key(git_folder), content)}-" if is_observed else ""
+        yield prefix + name, content
+
+
+def is_attested(git_folder: Path, name: str, content: bytes) -> bool:
+    """Return True if the program put these bytes into the inbox itself."""
+    match = _NAME.match(name)
+    place = git_folder / _KEY
+    if match is None or not place.is_file():
+        return False
+    return hmac.compare_digest(match["digest"], _mac_of(place.read_bytes(), content))
+
+
+def _mac_of(key: bytes, content: bytes) -> str:
+    return hmac.new(key, content, hashlib.sha256).hexdigest()[:_HEX]
+
+
+def _key(git_folder: Path) -> bytes:
+    """The key of a clone; whoever needs it first makes it, whole or not at all."""
+    place = git_folder / _KEY
+    if not place.is_file():
+        place.parent.mkdir(exist_ok=True)
+        draft = place.parent / f".{draft_name()}.tmp"
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with open(descriptor, "wb") as file:  # noqa: PTH123 (a descriptor, not a path)
+                file.write(os.urandom(_BYTES))
+            with suppress(FileExistsError):  # another process made one meanwhile
+                os.link(draft, place)
+        finally:
+            draft.unlink()
+    return place.read_bytes()

@@ -7,6 +7,7 @@ taken is moved to quarantine/ with its reason beside it; none is ever deleted un
 import errno
 import hashlib
 import os
+import shutil
 import stat
 import threading
 import time
@@ -33,7 +34,6 @@ from skillvault.vault.files.arrival import (
     plain_name,
 )
 from skillvault.vault.files.quarantine import Quarantine, Refused
-from skillvault.vault.files.taken import Taken
 
 ENDINGS = (".yaml", ".yml", ".json", ".md")
 WRITING = "still being written"  # why a young file waits
@@ -229,7 +229,7 @@ class Inbox:
             if draft and age > _ABANDONED and not is_alive(int(draft["pid"])):
                 Path(entry.path).unlink(missing_ok=True)
 
-    def mark_done(self, names: Iterable[str], taken: Taken, commit: str) -> None:
+    def mark_done(self, names: Iterable[str], taken: "Taken", commit: str) -> None:
         """Take away files that are in a commit; one written anew since it was read stays."""
         for name in names:
             path = self.root / layout.INBOX / name
@@ -253,3 +253,77 @@ def _check_size(size: int) -> None:
             "shorten result.evidence to the lines that show the error",
             code="too-large",
         )
+
+
+LOOK_AFTER = 2.0  # seconds from which on a commit is looked for
+
+
+class Taken:
+    """What was taken from one vault's inbox, in a folder a commit."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self._root = root
+        self._folder = folder
+
+    def keep(self, name: str, commit: str) -> None:
+        """Move a file from the inbox to those of a commit."""
+        reach("inbox-done")
+        mode = private_mode(self._root)
+        self._folder.mkdir(mode=mode, parents=True, exist_ok=True)
+        _move(self._root / layout.INBOX / name, self._folder / commit / name, mode & 0o666)
+
+    def commits(self, age: float = LOOK_AFTER) -> list[str]:
+        """The commits whose files were taken at least so many seconds ago, sorted."""
+        if not self._folder.is_dir():
+            return []
+        now = time.time()
+        places = [Path(entry.path) for entry in os.scandir(self._folder)]
+        return sorted(place.name for place in places if now - _last_change(place) >= age)
+
+    def forget(self, commit: str) -> None:
+        """Remove the files of a commit for good."""
+        with suppress(FileNotFoundError):  # another run looks at it too
+            shutil.rmtree(self._folder / commit)
+
+    def put_back(self, commit: str) -> None:
+        """Return the files of a commit to the inbox."""
+        folder = self._folder / commit
+        for place in sorted(folder.rglob("*")):
+            if place.is_file():
+                wish = self._root / layout.INBOX / place.relative_to(folder)
+                _move(place, wish, private_mode(self._root) & 0o666)
+        self.forget(commit)
+
+
+def _move(source: Path, wish: Path, mode: int) -> None:
+    """Move a file to a free name like this one; it replaces nothing that arrives meanwhile."""
+    wish.parent.mkdir(parents=True, exist_ok=True)
+    for name in free_names(wish.name):
+        try:
+            _link(source, wish.with_name(name), mode)
+        except FileExistsError:
+            continue
+        except FileNotFoundError:
+            return  # another run took it
+        source.unlink(missing_ok=True)
+        return
+
+
+def _link(source: Path, place: Path, mode: int) -> None:
+    try:
+        os.link(source, place)
+        with suppress(PermissionError):  # another user's, who lets it be read
+            place.chmod(mode)
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.EPERM):
+            raise
+        # The git dir is on another disk, or the file another user's: Linux lets nobody link that.
+        place.touch(mode, exist_ok=False)
+        place.write_bytes(source.read_bytes())
+
+
+def _last_change(place: Path) -> float:
+    try:
+        return place.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0  # another run looked at it

@@ -1,13 +1,21 @@
-"""LEARNINGS.md in the work tree: what agents wrote there, and how a rule is appended."""
+"""The files of learned rules: LEARNINGS.md in the work tree, and expertise.yaml <-> its patterns.
+
+Unknown keys of expertise.yaml are kept, behind those that are known.
+"""
 
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import msgspec
+
+from skillvault.model.conversion import convert
 from skillvault.model.errors import BadInputError
+from skillvault.model.records import EvolutionEntry, Expertise, LearnedPattern
+from skillvault.model.text import front_matter, strict_yaml
 from skillvault.vault.files import layout
 
 _MOST = 8 << 20  # bytes that are read at all
@@ -54,3 +62,74 @@ def template() -> str:
     """The text that a vault's file begins with."""
     place = layout.resource("vault_template") / layout.LEARNINGS
     return place.read_text(encoding="utf-8")
+
+
+def decode_expertise(content: bytes) -> Expertise:
+    """The patterns that the bytes of the file state; BadInputError names the key."""
+    values = _load_values(front_matter.text_of(content))
+    for key in ("patterns", "evolution_log"):
+        entries = values.get(key) or []
+        if not isinstance(entries, list) or not all(isinstance(one, Mapping) for one in entries):
+            raise BadInputError(
+                f"{key}: expected a list of entries with keys", code="wrong-type", key=key
+            )
+    return convert(values, Expertise)
+
+
+def _load_values(text: str) -> dict[str, Any]:
+    raw = strict_yaml.load(text)
+    if not isinstance(raw, Mapping | None):
+        raise BadInputError(
+            "expected keys and values: version, patterns, evolution_log", code="wrong-type"
+        )
+    return dict(raw or {})
+
+
+def encode_expertise(expertise: Expertise) -> bytes:
+    """The whole file, in the format's key order."""
+    values = {
+        "version": expertise.version,
+        "patterns": list(map(_in_key_order, expertise.patterns)),
+        "evolution_log": list(map(_in_key_order, expertise.evolution_log)),
+        **expertise.extra,
+    }
+    return strict_yaml.dump(values).encode()
+
+
+def rewrite_expertise(content: bytes, expertise: Expertise) -> bytes:
+    """The file with other patterns; comments stay, and so does every entry that is as it was.
+
+    Where that cannot be done line by line all its comments stand above the whole file.
+    """
+    before = decode_expertise(content)
+    if not content or content == encode_expertise(before):
+        return encode_expertise(expertise)
+    text = front_matter.text_of(content)
+    raw = _load_values(text)
+    try:
+        for key in ("patterns", "evolution_log"):
+            old = list(zip(getattr(before, key), raw.get(key) or [], strict=True))
+            entries = [
+                next((values for entry, values in old if entry == new), _in_key_order(new))
+                for new in getattr(expertise, key)
+            ]
+            text = strict_yaml.with_entries(text, key, entries, _name_of)
+    except BadInputError:
+        lines = [
+            *strict_yaml.comments(front_matter.text_of(content)),
+            encode_expertise(expertise).decode(),
+        ]
+        return "\n".join(lines).encode()
+    return text.encode()
+
+
+def _name_of(entry: Mapping[str, Any]) -> str:
+    """By what an entry is known while its figures change."""
+    return str(entry.get("pattern") or sorted(entry.items()))
+
+
+def _in_key_order(entry: LearnedPattern | EvolutionEntry) -> dict[str, Any]:
+    values: dict[str, Any] = msgspec.to_builtins(entry)
+    extra = values.pop("extra")
+    present = {key: value for key, value in values.items() if value not in (None, "", ())}
+    return {**present, **extra}

@@ -9,20 +9,20 @@ from contextlib import closing
 from functools import cached_property
 from typing import cast
 
+import msgspec
+from msgspec import Struct
+
 from skillvault.model.policy import Policy
 from skillvault.model.records import Retraction
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, policy_of
-from skillvault.vault.index.captures import Captures
 from skillvault.vault.index.connection import IndexDatabase, Pin
-from skillvault.vault.index.facts import Clusters, Evaluations, FactKeys, Facts
+from skillvault.vault.index.facts import Clusters, Evaluations, FactKeys, Facts, Insights
 from skillvault.vault.index.history import History
-from skillvault.vault.index.insights import Insights
 from skillvault.vault.index.layers import Layers
-from skillvault.vault.index.links import Links
 from skillvault.vault.index.outcomes import Outcomes, Recommendations, Tasks
 from skillvault.vault.index.reader import Blobs, Reader, Topic
-from skillvault.vault.index.records import Answers, Folder, Records, Sessions
+from skillvault.vault.index.records import Answers, Folder, Links, Records, Sessions
 from skillvault.vault.index.rows import File, decoded, document, read
 from skillvault.vault.index.skills import Skills
 from skillvault.vault.index.subjects import Subjects
@@ -81,6 +81,36 @@ class Files(Topic, Mapping[str, str]):
         """Every path below a folder, sorted."""
         query = "select path from file where path > ? and path < ? order by path"  # "0" comes next
         return [path for (path,) in self._reader.rows(query, [f"{folder}/", f"{folder}0"])]
+
+
+class LookedFor(Struct, frozen=True):
+    """What stood where when evidence was looked for: blobs by path, versions of code by place.
+
+    `tail` betrays what stood in the work tree behind the committed rules; `settings` is what the
+    policy said; `at` a unix time.
+    """
+
+    at: float
+    blobs: Mapping[str, str | None]
+    tail: str
+    code: Mapping[str, str]
+    settings: str
+
+
+class Captures(Topic):
+    """The last look for evidence."""
+
+    @property
+    def last(self) -> LookedFor | None:
+        """The last one; None if none is known of."""
+        query = "select name, value from state where name = 'capture'"
+        decode = msgspec.msgpack.Decoder(LookedFor).decode
+        return self._reader.source.kept(query, decode).get("capture")
+
+    def note(self, looked_for: LookedFor) -> None:
+        """Note what was seen."""
+        value = msgspec.msgpack.encode(looked_for)
+        self._reader.change_rows("insert or replace into state values ('capture', ?)", [value])
 
 
 _UNTRUSTED = """

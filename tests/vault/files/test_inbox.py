@@ -16,8 +16,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.model.errors import BadInputError
 from skillvault.vault.files.arrival import MAX_OUTCOME
-from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.files.taken import Taken
+from skillvault.vault.files.inbox import Inbox, Taken
 from tests.given import NOW, as_file, raw
 
 PATIENCE = 30.0  # seconds within which a busy machine has done next to nothing

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skillvault.vault.evidence.code_base import (
+from skillvault.vault.code_base import (
     CodeBase,
     Searcher,
     UnreadableError,

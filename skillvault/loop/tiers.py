@@ -66,7 +66,7 @@ def rejected_patterns(run: "Run", refs: Iterable[Ref]) -> dict[Ref, Rejection]:
 
     What the program ended itself it named as a source.
     """
-    named = run.view.history.last_named(refs).items()
+    named = run.view.history.last_mentions(refs).items()
     return {ref: Rejection(str(ref), sha) for ref, (sha, role) in named if role == "target"}
 
 

@@ -365,7 +365,7 @@ class Hooks:
         """How a prompt ended as far as it is known; None if nothing was done for it."""
         asked = prompted.asked
         policy = self._vault.store.head().policy.transcripts
-        tally = prompts.PromptTally(policy.checks, redact.redacted_text)
+        tally = prompts.PromptTally(policy.checks, redact.redact_text)
         run = tally.open_run(events.Prompt(asked.at, asked.text, asked.id))
         header = events.Header(session=asked.session, cwd=asked.cwd)
         for event in _events_for(prompted, header):

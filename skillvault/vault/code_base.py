@@ -39,7 +39,7 @@ _OF_VAULT = (*layout.FOLDERS, *layout.LOCAL)
 _VAULT_FILES = (layout.MARK, layout.LEARNINGS)
 
 
-class UnreadableError(Exception):
+class UnreadableCodeError(Exception):
     """A code base of which something cannot be read: its `name`, and why."""
 
     def __init__(self, name: str, reason: str) -> None:
@@ -65,7 +65,7 @@ class CodeBase(Struct, frozen=True):
         """Which code base it is, at which version."""
         return f"{self.name}@{self.version[:10]}"
 
-    def paths_in(self, scope: Sequence[str]) -> list[str]:
+    def find_paths(self, scope: Sequence[str]) -> list[str]:
         """The files that are searched: all code, or what one of the scope's patterns fits.
 
         A pattern is that of a whole path or of a file's name; its `*` passes over `/`.
@@ -81,17 +81,17 @@ class CodeBase(Struct, frozen=True):
 
     def contents(self, scope: Sequence[str] = ()) -> Iterator[tuple[str, bytes]]:
         """(path, bytes) of every file that is searched, none of them binary."""
-        for path, content in self.contents_at(self.paths_in(scope)):
-            if not is_binary(content):
+        for path, content in self.read_files(self.find_paths(scope)):
+            if not _is_binary(content):
                 yield path, content
 
-    def contents_at(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    def read_files(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """(path, bytes) of some of its files; UnreadableError if one cannot be read."""
         for start in range(0, len(paths), _BATCH):
             try:
                 contents = self.read(paths[start : start + _BATCH])
             except (GitError, OSError) as error:
-                raise UnreadableError(self.name, reason_of(error)) from None
+                raise UnreadableCodeError(self.name, reason_of(error)) from None
             yield from contents.items()
 
 
@@ -102,20 +102,20 @@ def open_code_base(place: Path, root: Path, name: str = "") -> CodeBase:
     """
     name = name or place.resolve().name
     try:
-        base = _code_base_at(place, root, name)
+        base = _read_code_base(place, root, name)
     except (GitError, OSError) as error:
-        raise UnreadableError(name, reason_of(error)) from None
+        raise UnreadableCodeError(name, reason_of(error)) from None
     if not base.sizes and not base.documents:
-        raise UnreadableError(name, "no file in it that could be searched")
+        raise UnreadableCodeError(name, "no file in it that could be searched")
     return base
 
 
-def _code_base_at(place: Path, root: Path, name: str) -> CodeBase:
+def _read_code_base(place: Path, root: Path, name: str) -> CodeBase:
     version = committed_version(place)
     entries = _committed_files(Runner(place), version) if version else {}
     if not entries:  # also a folder inside a repository that holds nothing of it
-        walked = dict(sorted(_walked(place, root)))
-        sizes, documents = _parted(walked)
+        walked = dict(sorted(_walk(place, root)))
+        sizes, documents = _split_documents(walked)
         # What betrays that other files stand in the folder.
         lines = "".join(f"{path}\0{size}\n" for path, size in walked.items())
         version = hashlib.sha256(lines.encode(errors="surrogateescape")).hexdigest()
@@ -127,7 +127,7 @@ def _code_base_at(place: Path, root: Path, name: str) -> CodeBase:
     ours = {
         path: (blob, size)
         for path, (blob, size) in entries.items()
-        if is_own(path, size) and not _is_vaults(place / path, root)
+        if _is_searched(path, size) and not _is_of_vault(place / path, root)
     }
     objects = _objects(place)
 
@@ -135,11 +135,11 @@ def _code_base_at(place: Path, root: Path, name: str) -> CodeBase:
         contents = objects.blobs(ours[path][0] for path in paths)
         return {path: contents[ours[path][0]] for path in paths}
 
-    sizes, documents = _parted({path: size for path, (_, size) in ours.items()})
+    sizes, documents = _split_documents({path: size for path, (_, size) in ours.items()})
     return CodeBase(name, version, sizes, read_blobs, documents)
 
 
-def _parted(sizes: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+def _split_documents(sizes: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
     """(code, documents)."""
     documents = {path: size for path, size in sizes.items() if _is_document(path)}
     return {p: size for p, size in sizes.items() if p not in documents}, documents
@@ -160,7 +160,7 @@ def committed_version(place: Path) -> str:
     return Runner(place).text("rev-parse", "--verify", "HEAD^{commit}")
 
 
-def is_own(path: str, size: int) -> bool:
+def _is_searched(path: str, size: int) -> bool:
     """Whether a file is a code base's own, its documents among them, and not too large."""
     *folders, name = path.split("/")
     ours = not _FOLDERS.intersection(folders) and name not in _LOCKS and name not in _TOLD
@@ -171,12 +171,12 @@ def _is_document(path: str) -> bool:
     return path.lower().endswith(_DOCUMENTS)
 
 
-def is_binary(content: bytes) -> bool:
+def _is_binary(content: bytes) -> bool:
     """Whether git would take it for binary."""
     return b"\0" in content[:8000]
 
 
-def _is_vaults(place: Path, root: Path) -> bool:
+def _is_of_vault(place: Path, root: Path) -> bool:
     """Whether a file is one of the vault's."""
     if not place.is_relative_to(root):
         return False
@@ -197,7 +197,7 @@ def _committed_files(runner: Runner, commit: str) -> dict[str, tuple[str, int]]:
     return entries
 
 
-def _walked(place: Path, root: Path) -> Iterator[tuple[str, int]]:
+def _walk(place: Path, root: Path) -> Iterator[tuple[str, int]]:
     """(path, size) of the regular files below a folder that are searched."""
     for folder, folders, names in os.walk(place, onerror=_raise):
         folders[:] = sorted(set(folders) - _FOLDERS)
@@ -205,7 +205,7 @@ def _walked(place: Path, root: Path) -> Iterator[tuple[str, int]]:
             path = Path(folder) / name
             state, inside = path.lstat(), path.relative_to(place).as_posix()
             regular = stat.S_ISREG(state.st_mode)
-            if regular and is_own(inside, state.st_size) and not _is_vaults(path, root):
+            if regular and _is_searched(inside, state.st_size) and not _is_of_vault(path, root):
                 yield inside, state.st_size
 
 
@@ -235,14 +235,14 @@ class Searcher:
     def __init__(self, terms: Iterable[str]) -> None:
         distinct = list(dict.fromkeys(terms))
         self._exact = _automaton((_as_bytes(term), term) for term in distinct)
-        self._loose = _automaton((_squeezed(_as_bytes(term)), term) for term in distinct)
+        self._loose = _automaton((_strip_blanks(_as_bytes(term)), term) for term in distinct)
 
-    def terms_in(self, path: str, content: bytes) -> set[str]:
+    def find_terms(self, path: str, content: bytes) -> set[str]:
         """The terms that stand in a file."""
         text = content.decode("latin-1")
         terms = _matches(self._exact, text)
         if path.lower().endswith(_LOOSE):
-            terms |= _matches(self._loose, _squeezed(text))
+            terms |= _matches(self._loose, _strip_blanks(text))
         return terms
 
 
@@ -255,9 +255,9 @@ def search_code(
     searched = 0
     for base in bases:
         for path, content in base.contents(scope):
-            name = path_in(bases, base, path)
+            name = qualified_path(bases, base, path)
             searched += 1
-            for term in searcher.terms_in(name, content):
+            for term in searcher.find_terms(name, content):
                 files.setdefault(term, set()).add(name)
     return Occurrences({term: frozenset(paths) for term, paths in files.items()}, searched)
 
@@ -278,20 +278,20 @@ def lines_of(
     for path, content in _contents_of(bases, by_file):
         rows = content.split(b"\n")
         for name in by_file[path]:
-            terms_in = searchers[name].terms_in
-            lines[name][path] = [n for n, row in enumerate(rows, 1) if terms_in(path, row)]
+            find_terms = searchers[name].find_terms
+            lines[name][path] = [n for n, row in enumerate(rows, 1) if find_terms(path, row)]
     return lines
 
 
 def _contents_of(bases: Sequence[CodeBase], files: Collection[str]) -> Iterator[tuple[str, bytes]]:
     for base in bases:
-        names = {path: path_in(bases, base, path) for path in (*base.sizes, *base.documents)}
+        names = {path: qualified_path(bases, base, path) for path in (*base.sizes, *base.documents)}
         paths = [path for path, name in names.items() if name in files]
-        for path, content in base.contents_at(paths):
+        for path, content in base.read_files(paths):
             yield names[path], content
 
 
-def path_in(bases: Sequence[CodeBase], base: CodeBase, path: str) -> str:
+def qualified_path(bases: Sequence[CodeBase], base: CodeBase, path: str) -> str:
     """How a file is called: behind the name of its code base if there are several."""
     return path if len(bases) == 1 else f"{base.name}/{path}"
 
@@ -317,5 +317,5 @@ def _as_bytes(term: str) -> str:
     return term.encode(errors="surrogateescape").decode("latin-1")
 
 
-def _squeezed(text: str) -> str:
+def _strip_blanks(text: str) -> str:
     return text.translate(_BLANKS)

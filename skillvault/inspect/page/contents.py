@@ -88,6 +88,6 @@ def contents_of(
         },
         links=links,
         by_id=by_id,
-        overruled=frozenset(view.outcomes.overruled(outcomes)),
+        overruled=frozenset(view.outcomes.overruled_ids(outcomes)),
         effects=effects,
     )

@@ -28,7 +28,7 @@ _MAX_NAME = 200  # bytes of a file name, so that what is added to it still fits
 Identity = tuple[int, int, int]  # inode number, size, nanoseconds of its modification
 
 
-class Received(Struct, frozen=True):
+class ReceivedFile(Struct, frozen=True):
     """One file that arrived: its name below inbox/, its bytes, how far its folder is trusted.
 
     `is_attested`: the program hands it over itself, not an agent; see `is_attested`.
@@ -83,7 +83,7 @@ def is_untrusted(origin: str) -> bool:
     return origin.startswith("untrusted/")
 
 
-def shown(value: object) -> str:
+def make_printable(value: object) -> str:
     """A foreign text on one line that does nothing to a terminal and fits into JSON."""
     return escaped(str(value)).replace("\r", "\\r").replace("\n", "\\n")
 

@@ -27,13 +27,13 @@ from skillvault.vault.files.arrival import (
     IGNORED,
     MAX_OUTCOME,
     Identity,
-    Received,
+    ReceivedFile,
     free_names,
     identity_of,
     is_untrusted,
     plain_name,
 )
-from skillvault.vault.files.quarantine import Quarantine, Refused
+from skillvault.vault.files.quarantine import Quarantine, Refusal
 
 ENDINGS = (".yaml", ".yml", ".json", ".md")
 WRITING = "still being written"  # why a young file waits
@@ -49,7 +49,7 @@ _PATIENCE = 10.0  # seconds of waiting for a file that is being written all the 
 _PAUSE = 0.05
 
 
-class Arrival(NamedTuple):
+class WaitingFile(NamedTuple):
     """An untrusted file that waits: when it was written last (ns), its name, its bytes."""
 
     written: int
@@ -101,15 +101,15 @@ class Inbox:
                 if not IGNORED.search(entry.name):
                     yield prefix + entry.name, entry
 
-    def arrivals(self, names: Iterable[str]) -> list[Arrival]:
+    def arrivals(self, names: Iterable[str]) -> list[WaitingFile]:
         """The untrusted ones of these files, the first that arrived first."""
-        found: list[Arrival] = []
+        found: list[WaitingFile] = []
         for name in filter(is_untrusted, names):
             try:
                 state = (self.root / layout.INBOX / name).lstat()
             except FileNotFoundError:
                 continue  # another run took it
-            found.append(Arrival(state.st_mtime_ns, name, min(state.st_size, MAX_OUTCOME)))
+            found.append(WaitingFile(state.st_mtime_ns, name, min(state.st_size, MAX_OUTCOME)))
         return sorted(found)
 
     def wait_until_stable(
@@ -145,7 +145,7 @@ class Inbox:
         seen = first_seen.setdefault((name, state.st_size, state.st_mtime_ns), time.monotonic())
         return age < seconds if age >= 0 else time.monotonic() - seen < seconds
 
-    def read_file(self, name: str) -> Received | None:
+    def read_file(self, name: str) -> ReceivedFile | None:
         """One waiting file, None if it is gone; BadInputError if it may not be taken."""
         path = self.root / layout.INBOX / name
         try:
@@ -173,7 +173,7 @@ class Inbox:
                 f"the name must end with {', '.join(ENDINGS)}; rename it", code="unknown-ending"
             )
         trust: Trust = "untrusted" if is_untrusted(name) else "local"
-        return Received(name, content, trust)
+        return ReceivedFile(name, content, trust)
 
     def drop(self, files: Iterable[tuple[str, bytes]]) -> Iterator[str]:
         """Drop files into the inbox under free names; yields each name."""
@@ -182,7 +182,7 @@ class Inbox:
             yield self._drop(name, content)
 
     @contextmanager
-    def dropped(self, files: Iterable[tuple[str, bytes]]) -> Iterator[list[str]]:
+    def drop_reserved(self, files: Iterable[tuple[str, bytes]]) -> Iterator[list[str]]:
         """Drop files that the caller takes: no other thread finds them here meanwhile."""
         self.create_folders()
         names: list[str] = []
@@ -229,14 +229,14 @@ class Inbox:
             if draft and age > _ABANDONED and not is_alive(int(draft["pid"])):
                 Path(entry.path).unlink(missing_ok=True)
 
-    def mark_done(self, names: Iterable[str], taken: "Taken", commit: str) -> None:
+    def mark_done(self, names: Iterable[str], taken: "TakenFiles", commit: str) -> None:
         """Take away files that are in a commit; one written anew since it was read stays."""
         for name in names:
             path = self.root / layout.INBOX / name
             if os.path.lexists(path) and identity_of(path.lstat()) == self._read.get(name):
                 taken.keep(name, commit)
 
-    def refuse(self, name: str, error: BadInputError, now: datetime) -> Refused:
+    def refuse(self, name: str, error: BadInputError, now: datetime) -> Refusal:
         """Move a file to quarantine/ with its reason beside it, unless it is gone."""
         looks, digest = self._read.get(name), self._digests.get(name)
         return self.quarantine.take(name, error, now, looks=looks, digest=digest)
@@ -258,7 +258,7 @@ def _check_size(size: int) -> None:
 LOOK_AFTER = 2.0  # seconds from which on a commit is looked for
 
 
-class Taken:
+class TakenFiles:
     """What was taken from one vault's inbox, in a folder a commit."""
 
     def __init__(self, root: Path, folder: Path) -> None:

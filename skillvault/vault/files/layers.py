@@ -37,7 +37,7 @@ _SHUT = ("proposed", "archive", layout.QUARANTINE, layout.INBOX)
 _MAX_SKILL = 1024 * 1024
 
 
-class Prose(Struct, frozen=True):
+class ProseFile(Struct, frozen=True):
     """A text of a team's folder that is no skill and does not mean to be one."""
 
 
@@ -46,21 +46,21 @@ def seeds() -> Path:
     return layout.resource(SEEDS)
 
 
-def is_shut(root: Path, folder: Path) -> bool:
+def is_never_served(root: Path, folder: Path) -> bool:
     """Whether a folder holds, or lies in, one of the vault's that is never served."""
     place = layout.real_path(folder)
     others = [layout.real_path(root / shut) for shut in _SHUT]
     return any(place.is_relative_to(one) or one.is_relative_to(place) for one in others)
 
 
-def outside(root: Path, dirs: Iterable[str]) -> list[Path]:
+def outside_folders(root: Path, dirs: Iterable[str]) -> list[Path]:
     """Those of the policy's folders that do not lie in the vault, links followed."""
     home = layout.real_path(root)
     places = (layout.real_path(root / name) for name in dirs)
     return [place for place in places if not place.is_relative_to(home)]
 
 
-def allowed(root: Path, names: Iterable[str]) -> tuple[Path, ...]:
+def allowed_folders(root: Path, names: Iterable[str]) -> tuple[Path, ...]:
     """The folders that `git config skillvault.dirs` names, on this machine."""
     return tuple(layout.real_path(root / os.path.expanduser(name)) for name in names)  # noqa: PTH111
 
@@ -76,17 +76,17 @@ def domains(
     places: list[Path] = []
     packages, problems = plugins()
     for place in packages:
-        if is_shut(root, place):
+        if is_never_served(root, place):
             message = f"{SHUT}; install the package that brings it elsewhere"
             problems.append(Problem(str(place), None, "not-served", message))
         else:
             places.append(place)
     for name in dirs:
         place = layout.real_path(root / name)
-        if is_shut(root, place):
+        if is_never_served(root, place):
             message = f"{SHUT}; remove it from `shelf.dirs` in vault.yaml"
             problems.append(Problem(name, "shelf.dirs", "not-served", message))
-        elif outside(root, [name]) and not any(map(place.is_relative_to, readable)):
+        elif outside_folders(root, [name]) and not any(map(place.is_relative_to, readable)):
             problems.append(Problem(name, "shelf.dirs", "outside", _not_read(place)))
         elif not place.is_dir():
             message = "no such folder; correct `shelf.dirs` in vault.yaml"
@@ -105,7 +105,7 @@ def _not_read(place: Path) -> str:
 
 def read(
     path: str, layer: str, known: str | None = None, folder: str | None = None
-) -> Shelved | Problem | Prose | None:
+) -> Shelved | Problem | ProseFile | None:
     """The skill in a file of a layer, or the problem that keeps it from being read.
 
     None if the file is the version that is `known`. `folder` is the layer's, from which no link
@@ -120,10 +120,10 @@ def read(
         version = blob_id(content)
         if version == known:
             return None
-        return Shelved(_decoded(name, content), layer, path, version)
+        return Shelved(_decode(name, content), layer, path, version)
     except BadInputError as error:
         if error.code == "no-front-matter" and not is_whole:
-            return Prose()
+            return ProseFile()
         return Problem(path, error.key, error.code, error.message)
 
 
@@ -138,11 +138,11 @@ def _check_link(place: Path, folder: Path) -> None:
             f"a link to {real.parent}, outside {repository}; add that folder to `shelf.dirs`",
             code="link-outside",
         )
-    if any((at / layout.MARK).is_file() and is_shut(at, real) for at in real.parents):
+    if any((at / layout.MARK).is_file() and is_never_served(at, real) for at in real.parents):
         raise BadInputError(f"a link to {real.parent}: {SHUT}; remove it", code="not-served")
 
 
-def _decoded(name: str, content: bytes) -> Skill:
+def _decode(name: str, content: bytes) -> Skill:
     skill = codec.foreign_skill(name, content)
     skill_name = skill.name.replace("_", "-")
     if not is_slug(skill_name):
@@ -231,15 +231,15 @@ def _folder(package: str) -> Path:
     """Where a package lies, found by its path; BadInputError if it is no folder on this disk."""
     first, *rest = package.split(".")
     if not all(part.isidentifier() for part in (first, *rest)):
-        raise _refused(package, "no package has such a name")
+        raise _bad_package(package, "no package has such a name")
     places = [place.joinpath(*rest) for place in _package_places(first)]
     folder = next((place for place in places if place.is_dir()), None)
     if folder is None:
-        raise _refused(package, _why_none(places))
+        raise _bad_package(package, _describe_missing(places))
     return folder
 
 
-def _why_none(places: Iterable[Path]) -> str:
+def _describe_missing(places: Iterable[Path]) -> str:
     """Why no folder is at any of these places."""
     files = [part for place in places for part in (place, *place.parents) if part.is_file()]
     if any(map(is_zipfile, files)):
@@ -259,6 +259,6 @@ def _package_places(name: str) -> Iterator[Path]:
         yield Path(spec.origin)
 
 
-def _refused(package: str, reason: str) -> BadInputError:
+def _bad_package(package: str, reason: str) -> BadInputError:
     message = f"{package}: {reason}; correct the plugin's entry point, or install it unzipped"
     return BadInputError(message, code="no-package")

@@ -203,7 +203,7 @@ def holds_records(path: str) -> bool:
     return ref_of(path) is not None or links_owner(path) is not None
 
 
-def is_tried(path: str) -> bool:
+def is_tries_file(path: str) -> bool:
     """Return True for the file beside a guide that has every try in a line."""
     return _TRIED.fullmatch(path) is not None
 

@@ -21,14 +21,14 @@ from skillvault.vault.files import layout
 _MOST = 8 << 20  # bytes that are read at all
 
 
-class WrittenFile(NamedTuple):
+class LearningsFile(NamedTuple):
     """The bytes of a file, and how many seconds ago it was written last."""
 
     content: bytes
     age: float
 
 
-def read_file(root: Path) -> WrittenFile | None:
+def read_file(root: Path) -> LearningsFile | None:
     """The file as it stands; None if there is none, BadInputError for one that is not read."""
     try:
         descriptor = os.open(root / layout.LEARNINGS, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -44,7 +44,7 @@ def read_file(root: Path) -> WrittenFile | None:
             raise BadInputError(
                 f"{state.st_size >> 20} MiB; remove rules that are not needed", code="too-large"
             )
-        return WrittenFile(file.read(_MOST), time.time() - state.st_mtime)
+        return LearningsFile(file.read(_MOST), time.time() - state.st_mtime)
 
 
 def append(root: Path, addition: Callable[[str], str]) -> None:

@@ -21,7 +21,7 @@ Stamp = tuple[int, int, int]  # size, time of the content, time of the entry; al
 _AGAIN: Stamp = (0, 0, 0)
 
 
-class Names(Struct, frozen=True, array_like=True, gc=False):
+class FolderNames(Struct, frozen=True, array_like=True, gc=False):
     """The folders, the markdown files and the links to folders in one; `time` 0: look again."""
 
     time: int
@@ -38,10 +38,10 @@ class Names(Struct, frozen=True, array_like=True, gc=False):
 class FolderListing(Struct, frozen=True, gc=False):
     """The folders below one, itself included, and the skill files in them, by path."""
 
-    folders: dict[str, Names]
+    folders: dict[str, FolderNames]
     files: dict[str, Stamp]
 
-    def unlike(self, before: "FolderListing") -> list[str]:
+    def changed_files(self, before: "FolderListing") -> list[str]:
         """The files that may hold something else than before, or came since."""
         known = before.files
         return [path for path, at in self.files.items() if at == _AGAIN or known.get(path) != at]
@@ -50,20 +50,20 @@ class FolderListing(Struct, frozen=True, gc=False):
 EMPTY = FolderListing({}, {})
 
 
-def listed(root: Path, before: FolderListing = EMPTY) -> FolderListing:
+def list_folder(root: Path, before: FolderListing = EMPTY) -> FolderListing:
     """The skill files of a folder: each `SKILL.md`, and flat `*.md` outside the folders of those.
 
     Folders and files whose names begin with a dot, or are no text, are left out. A link to a
     skill's folder stands for it; no other is followed. `before` is how it was listed last.
     """
     settled = time.time_ns() - _UNSETTLED
-    folders: dict[str, Names] = {}
+    folders: dict[str, FolderNames] = {}
     files: dict[str, Stamp] = {}
     inside = any((parent / FILE).is_file() for parent in root.parents)
     pending = [(str(root), inside)]
     while pending:  # of tens of thousands, so little is done for each
         place, is_material = pending.pop()
-        names = _names_in(place, before.folders.get(place), settled)
+        names = _scan_names(place, before.folders.get(place), settled)
         if names is None:  # gone meanwhile, or not ours to read
             continue
         folders[place] = names
@@ -72,7 +72,9 @@ def listed(root: Path, before: FolderListing = EMPTY) -> FolderListing:
         # A file beside a SKILL.md or below one is a skill's material, not a skill.
         if not (is_material := is_material or whole is not None):
             paths = [f"{place}/{name}" for name in names.files]
-            paths += [path for name in names.links if (path := _linked(f"{place}/{name}"))]
+            paths += [
+                path for name in names.links if (path := _linked_skill_file(f"{place}/{name}"))
+            ]
         if names.folders:
             pending.extend((f"{place}/{name}", is_material) for name in names.folders)
         for path in paths:
@@ -80,18 +82,18 @@ def listed(root: Path, before: FolderListing = EMPTY) -> FolderListing:
     return FolderListing(folders, files)
 
 
-def _names_in(place: str, before: Names | None, settled: int) -> Names | None:
+def _scan_names(place: str, before: FolderNames | None, settled: int) -> FolderNames | None:
     try:
         at = os.stat(place).st_ctime_ns  # noqa: PTH116 (of thousands, and a Path costs more)
         if before is not None and at == before.time:
             return before
         with os.scandir(place) as found:
-            seen = [entry for entry in found if _is_told(entry.name)]
+            seen = [entry for entry in found if _is_listed(entry.name)]
             folders = tuple(sorted(e.name for e in seen if e.is_dir(follow_symlinks=False)))
             files = (e.name for e in seen if e.name.endswith(".md") and not _is_folder(e))
             links = (e.name for e in seen if e.is_symlink() and _is_folder(e))
             time_ = at if at < settled else 0
-            return Names(time_, folders, tuple(sorted(files)), tuple(sorted(links)))
+            return FolderNames(time_, folders, tuple(sorted(files)), tuple(sorted(links)))
     except OSError:
         return None
 
@@ -101,13 +103,13 @@ def is_skill_file(name: str) -> bool:
     return name == FILE or name in _OTHER_CASES
 
 
-def _linked(folder: str) -> str | None:
+def _linked_skill_file(folder: str) -> str | None:
     """The skill's file in a folder that a link leads to; None if it is no skill's."""
     paths = (f"{folder}/{name}" for name in (FILE, *_OTHER_CASES))
     return next((path for path in paths if os.path.isfile(path)), None)  # noqa: PTH113 (as below)
 
 
-def _is_told(name: str) -> bool:
+def _is_listed(name: str) -> bool:
     return not name.startswith(".") and (name.isascii() or not _UNTEXT.search(name))
 
 

@@ -24,13 +24,13 @@ from skillvault.vault.files.arrival import (
     IGNORED,
     MAX_OUTCOME,
     Identity,
-    Received,
+    ReceivedFile,
     digest_of,
     free_names,
     identity_of,
     is_untrusted,
+    make_printable,
     plain_name,
-    shown,
 )
 
 _NO_REASON = (
@@ -42,7 +42,7 @@ _NO_REASON = (
 _NOTES = "sessions/"  # how the origin of an agent's session's notes begins
 
 
-class Refused(Struct, frozen=True):
+class Refusal(Struct, frozen=True):
     """Why a file was not taken."""
 
     file: str
@@ -62,7 +62,7 @@ class QuarantinedFile(Struct, frozen=True, rename={"origin": "from"}):
     origin: str | None = None
 
 
-class Returned(Struct, frozen=True):
+class ReturnedFile(Struct, frozen=True):
     """A file that went from quarantine/ back into the inbox, and its name there."""
 
     name: str
@@ -94,7 +94,7 @@ class Quarantine:
         *,
         looks: Identity | None = None,
         digest: str | None = None,
-    ) -> Refused:
+    ) -> Refusal:
         """Move a file of the inbox here with its reason beside it, unless it is gone.
 
         `looks` and `digest` are those of when it was read, if it was.
@@ -114,17 +114,17 @@ class Quarantine:
         *,
         looks: Identity | None = None,
         digest: str | None = None,
-    ) -> Refused:
+    ) -> Refusal:
         self.create_folders()
         folder = self._folder
-        message = shown(error.message)
+        message = make_printable(error.message)
         if looks is None:
-            digest, looks = _unread(source)
+            digest, looks = _describe_unread(source)
         plain = plain_name(name.replace("/", "-"))
-        if digest and (twin := _same(folder, plain, name, digest)):
+        if digest and (twin := _find_twin(folder, plain, name, digest)):
             source.unlink(missing_ok=True)  # the same bytes lie there already
-            return Refused(twin, error.code, message, error.line)
-        target = folder / _free_in(folder, plain, name)
+            return Refusal(twin, error.code, message, error.line)
+        target = folder / _find_free_name(folder, plain, name)
         reason = {
             "code": error.code,
             "message": message,
@@ -144,7 +144,7 @@ class Quarantine:
         except FileNotFoundError:  # another run took it
             reason_file.unlink()
         reach("quarantined")
-        return Refused(target.name, error.code, message, error.line)
+        return Refusal(target.name, error.code, message, error.line)
 
     # ── what lies there ──────────────────────────────────────────────────────────────
 
@@ -158,23 +158,25 @@ class Quarantine:
     def files(self) -> list[QuarantinedFile]:
         """What lies here, by name, each with its reason in words that can be shown."""
         return [
-            _described(name, _reason_at(self._folder / (name + ERROR))) for name in self.names()
+            _describe(name, _read_reason(self._folder / (name + ERROR))) for name in self.names()
         ]
 
-    def changed(self) -> list[Received]:
+    def changed_files(self) -> list[ReceivedFile]:
         """The quarantined files whose bytes changed since, as they would arrive again."""
         return [
-            Received(origin, path.read_bytes(), "untrusted" if is_untrusted(origin) else "local")
-            for path, origin in self._changed()
+            ReceivedFile(
+                origin, path.read_bytes(), "untrusted" if is_untrusted(origin) else "local"
+            )
+            for path, origin in self._find_changed()
         ]
 
-    def _changed(self) -> Iterator[tuple[Path, str]]:
+    def _find_changed(self) -> Iterator[tuple[Path, str]]:
         """(place in quarantine, name it came with) of each file that was mended there."""
         for name in self.names():
             path = self._folder / name
-            reason = _reason_at(path.with_name(name + ERROR))
+            reason = _read_reason(path.with_name(name + ERROR))
             origin = str((reason or {}).get("from", name))
-            if reason is not None and not origin.startswith(_NOTES) and _differs(path, reason):
+            if reason is not None and not origin.startswith(_NOTES) and _has_changed(path, reason):
                 yield path, origin
 
     # ── out ──────────────────────────────────────────────────────────────────────────
@@ -182,10 +184,10 @@ class Quarantine:
     def requeue_changed(self) -> list[str]:
         """Put quarantined files whose bytes changed since back into the inbox."""
         back: list[str] = []
-        for path, origin in self._changed():
+        for path, origin in self._find_changed():
             prefix = "untrusted/" if is_untrusted(origin) else ""
             folder = self._inbox / prefix
-            target = folder / _free_in(folder, Path(origin).name)
+            target = folder / _find_free_name(folder, Path(origin).name)
             try:
                 path.rename(target)
                 reach("requeued")
@@ -198,7 +200,7 @@ class Quarantine:
     def obstacle(self, name: str) -> str | None:
         """Why a quarantined file cannot go back into the inbox; None if it can."""
         path = self._folder / name
-        if str((_reason_at(path.with_name(name + ERROR)) or {}).get("from")).startswith(_NOTES):
+        if str((_read_reason(path.with_name(name + ERROR)) or {}).get("from")).startswith(_NOTES):
             return "notes of an agent's session, and no outcome; read them, then drop them"
         if path.is_symlink() or not path.is_file():
             return "not a regular file; put the file itself into inbox/"
@@ -227,7 +229,7 @@ class Quarantine:
             return prefix + free
         raise UsageError(f"{name}: every such name is taken in inbox/; run skillvault run first")
 
-    def retry(self, names: Sequence[str] | None = None) -> list[Returned]:
+    def retry(self, names: Sequence[str] | None = None) -> list[ReturnedFile]:
         """Put files back into the inbox, as trusted as they came; without names all.
 
         UsageError, before any is moved, for a name that is not there or cannot go back.
@@ -237,7 +239,11 @@ class Quarantine:
             if obstacle := self.obstacle(name):
                 raise UsageError(f"{name}: {obstacle}")
         back = ((name, self.put_back(name)) for name in ready if self.obstacle(name) is None)
-        return [Returned(shown(name), shown(to)) for name, to in back if to is not None]
+        return [
+            ReturnedFile(make_printable(name), make_printable(to))
+            for name, to in back
+            if to is not None
+        ]
 
     # ── away ─────────────────────────────────────────────────────────────────────────
 
@@ -254,7 +260,7 @@ class Quarantine:
         files = [name for name in existing if name not in folders]
         for name in files if not dry else ():
             self.remove(name)
-        return [shown(name) for name in files]
+        return [make_printable(name) for name in files]
 
     def _existing(self, names: Sequence[str] | None) -> list[str]:
         """These names, each once, if all of them are in quarantine/ itself."""
@@ -278,7 +284,7 @@ class Quarantine:
 
     def _arrival(self, name: str) -> tuple[str, str]:
         """(`untrusted/` or nothing, file name) under which a quarantined file came."""
-        reason = _reason_at(self._folder / (name + ERROR)) or {}
+        reason = _read_reason(self._folder / (name + ERROR)) or {}
         origin = reason.get("from")
         if not isinstance(origin, str):
             return "untrusted/", plain_name(name)
@@ -287,18 +293,18 @@ class Quarantine:
         return "untrusted/" if is_untrusted(origin) else "", arrived_as
 
 
-def _same(folder: Path, name: str, origin: str, digest: str) -> str | None:
+def _find_twin(folder: Path, name: str, origin: str, digest: str) -> str | None:
     """The quarantined file that came under this name with these bytes."""
     for twin in free_names(name):
         if not os.path.lexists(folder / twin):
             return None
-        reason = _reason_at(folder / (twin + ERROR)) or {}
+        reason = _read_reason(folder / (twin + ERROR)) or {}
         if (reason.get("sha256"), reason.get("from")) == (digest, origin):
             return twin
     return None
 
 
-def _differs(path: Path, reason: dict[str, object]) -> bool:
+def _has_changed(path: Path, reason: dict[str, object]) -> bool:
     """Whether a quarantined file is another than the one of which the reason tells.
 
     A file that looks untouched is not read again, whatever its size.
@@ -325,7 +331,7 @@ def _write_whole(path: Path, text: str) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _free_in(folder: Path, name: str, origin: str | None = None) -> str:
+def _find_free_name(folder: Path, name: str, origin: str | None = None) -> str:
     """A name that neither a file nor the reason of one has in this folder.
 
     The reason that was left for a file of this `origin`, which never followed, is no reason.
@@ -336,12 +342,12 @@ def _free_in(folder: Path, name: str, origin: str | None = None) -> str:
         if not os.path.lexists(folder / free)
         and (
             not os.path.lexists(folder / (free + ERROR))
-            or (origin and (_reason_at(folder / (free + ERROR)) or {}).get("from") == origin)
+            or (origin and (_read_reason(folder / (free + ERROR)) or {}).get("from") == origin)
         )
     )
 
 
-def _unread(path: Path) -> tuple[str | None, Identity | None]:
+def _describe_unread(path: Path) -> tuple[str | None, Identity | None]:
     """(digest, how it looks) of a file that was not read; a very large one is not read here."""
     try:
         state = path.lstat()
@@ -350,20 +356,20 @@ def _unread(path: Path) -> tuple[str | None, Identity | None]:
     return digest_of(path) if state.st_size <= MAX_OUTCOME else None, identity_of(state)
 
 
-def _described(name: str, reason: dict[str, object] | None) -> QuarantinedFile:
+def _describe(name: str, reason: dict[str, object] | None) -> QuarantinedFile:
     if reason is None:
-        return QuarantinedFile(shown(name), "no-reason", _NO_REASON)
+        return QuarantinedFile(make_printable(name), "no-reason", _NO_REASON)
     line = reason.get("line")
     return QuarantinedFile(
-        shown(name),
-        shown(reason.get("code") or "no-code"),
-        shown(reason.get("message") or "its .error.json gives no reason"),
+        make_printable(name),
+        make_printable(reason.get("code") or "no-code"),
+        make_printable(reason.get("message") or "its .error.json gives no reason"),
         line if isinstance(line, int) else None,
-        *(shown(value) if (value := reason.get(key)) else None for key in ("at", "from")),
+        *(make_printable(value) if (value := reason.get(key)) else None for key in ("at", "from")),
     )
 
 
-def _reason_at(path: Path) -> dict[str, object] | None:
+def _read_reason(path: Path) -> dict[str, object] | None:
     """A reason as it stands in its file; None if none can be read there."""
     if path.is_symlink() or not path.is_file():
         return None

@@ -14,7 +14,7 @@ from typing import Any
 
 from skillvault.model.errors import BadInputError
 from skillvault.model.text import hidden_characters
-from skillvault.vault.files.secret_cues import is_no_value, is_secret_name, with_markers
+from skillvault.vault.files.secret_cues import is_no_value, is_secret_name, mark_secrets
 
 _TABLE = tomllib.loads(Path(__file__).with_name("token_formats.toml").read_text(encoding="utf-8"))
 FORMATS = [(start, row["kind"], row["tail"]) for row in _TABLE["format"] for start in row["starts"]]
@@ -115,13 +115,13 @@ def _without_tokens(match: re.Match[str]) -> str:
     return "".join([*parts, match[0][end:]])
 
 
-def redacted_text(text: str) -> str:
+def redact_text(text: str) -> str:
     """`text` with `[redacted: <kind>]` in place of each secret.
 
     Full-width signs are read as plain ones, and stay in every line without a secret.
     """
     plain_text = text.translate(_FULL_WIDTH)
-    without_secrets = _redacted_text(plain_text)
+    without_secrets = _redact_plain(plain_text)
     if plain_text == text:
         return without_secrets
     versions = (text, plain_text, without_secrets)
@@ -131,25 +131,25 @@ def redacted_text(text: str) -> str:
     return "\n".join(line if before == after else after for line, before, after in lines)
 
 
-def _redacted_text(text: str) -> str:
+def _redact_plain(text: str) -> str:
     for pattern in (_PRIVATE_KEY, _KEY_BODY):
         text = pattern.sub("[redacted: Private Key]", text)
-    return with_markers(_RUN.sub(_without_tokens, text))
+    return mark_secrets(_RUN.sub(_without_tokens, text))
 
 
 def secret_kinds(text: str) -> list[str]:
     """The kinds of the secrets in a text, each once."""
-    redacted = redacted_text(text)
+    redacted = redact_text(text)
     marks = () if redacted == text else _MARK.findall(redacted)
     return list(dict.fromkeys(kind for kind in marks if f"[redacted: {kind}]" not in text))
 
 
-def _cleaned_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, Any]:
+def _redact_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, Any]:
     clean: dict[str, Any] = {}
     title = next((mapping[key] for key in ("name", "Name", "key", "Key") if key in mapping), "")
     is_pair = isinstance(title, str) and is_secret_name(title)
     for key, member in mapping.items():
-        name = _redacted_key(key)
+        name = _redact_key(key)
         if name in clean:
             raise BadInputError(
                 f"{name}: two keys that differ in a secret or in hidden characters alone; rename "
@@ -157,18 +157,18 @@ def _cleaned_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, A
                 code="duplicate-key",
                 key=name,
             )
-        clean[name] = cleaned(
+        clean[name] = redact_value(
             member, secret=secret or is_secret_name(name) or (is_pair and name.lower() == "value")
         )
     return clean
 
 
 @lru_cache(maxsize=1024)
-def _redacted_key(key: str) -> str:
-    return redacted_text(hidden_characters.cleaned(key))
+def _redact_key(key: str) -> str:
+    return redact_text(hidden_characters.cleaned(key))
 
 
-def cleaned(value: Any, *, secret: bool = False) -> Any:
+def redact_value(value: Any, *, secret: bool = False) -> Any:
     """Mappings, lists and texts without hidden characters, a marker in place of each secret.
 
     `secret`: below a key named so text and long numbers go whole. BadInputError if two keys become
@@ -176,11 +176,11 @@ def cleaned(value: Any, *, secret: bool = False) -> Any:
     """
     if isinstance(value, str):
         is_whole = secret and value and not is_no_value(value)
-        return _MARKER if is_whole else redacted_text(hidden_characters.cleaned(value))
+        return _MARKER if is_whole else redact_text(hidden_characters.cleaned(value))
     if isinstance(value, Mapping):
-        return _cleaned_mapping(value, secret=secret)
+        return _redact_mapping(value, secret=secret)
     if isinstance(value, list | tuple):
-        return [cleaned(member, secret=secret) for member in value]
+        return [redact_value(member, secret=secret) for member in value]
     if isinstance(value, int | float) and abs(value) >= _LONG_NUMBER and secret:
         return _MARKER
     return value

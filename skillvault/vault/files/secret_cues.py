@@ -143,19 +143,19 @@ def _cue(kind: str, signs: str | tuple[str, ...], *pattern: str, least: int = 0)
     return Cue(kind, words, re.compile("".join(pattern)), least)
 
 
-def with_markers(text: str) -> str:
+def mark_secrets(text: str) -> str:
     """The text with `[redacted: <kind>]` in place of each secret that a cue tells of."""
     if len(text) < 16 and text.isascii() and text.isidentifier():
         return text  # many keys of a mapping are so, and nothing stands around a value in them
-    for find in (_cued_cuts, _named_cuts):
+    for find in (_find_cued_cuts, _find_named_cuts):
         lowered = text.lower()
         if len(lowered) != len(text):
             lowered = "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
-        text = _with_cuts(text, find(text, lowered))
+        text = _cut_out(text, find(text, lowered))
     return text
 
 
-def _with_cuts(text: str, cuts: Iterable[_Cut]) -> str:
+def _cut_out(text: str, cuts: Iterable[_Cut]) -> str:
     parts, end = list[str](), 0
     for cut in sorted(cuts):
         marker = text.rfind("[redacted: ", max(0, cut.start - 60), cut.start + 11)
@@ -181,7 +181,7 @@ def _whole_cut(match: re.Match[str], kind: str) -> _Cut:
     return _Cut(start, end, kind)
 
 
-def _cued_cuts(text: str, lowered: str) -> Iterator[_Cut]:
+def _find_cued_cuts(text: str, lowered: str) -> Iterator[_Cut]:
     cues = {cue for _, sign in _SIGN_FINDER.iter(lowered) for cue in _CUES_OF[sign]}
     for cue in cues:
         for match in cue.pattern.finditer(lowered):
@@ -246,7 +246,7 @@ def _finder(words: Iterable[str]) -> Any:
 _NAME_FINDER = _finder(_NAMES)
 
 
-def _positions(lowered: str) -> list[tuple[int, str]]:
+def _find_names(lowered: str) -> list[tuple[int, str]]:
     """Where each word for a secret stands, in order."""
     found = {(end - len(word) + 1, word) for end, word in _NAME_FINDER.iter(lowered)}
     # Of one word repeated in a row the last has the value.
@@ -263,29 +263,29 @@ class _Name(NamedTuple):
     is_strict: bool  # a value must look generated beyond doubt
 
 
-def _named_cuts(text: str, lowered: str) -> Iterator[_Cut]:
+def _find_named_cuts(text: str, lowered: str) -> Iterator[_Cut]:
     """The values of what is called a password, a token or a key."""
     end, generated, heads = 0, -1, list[int]()
-    for at, word in _positions(lowered):
-        name = _name(text, lowered, at, word) if at >= end else None
+    for at, word in _find_names(lowered):
+        name = _read_name(text, lowered, at, word) if at >= end else None
         if name is None:
             continue
         if generated < at + len(word):
             found = _GENERATED.search(lowered, at + len(word))
             generated = found.start() if found else len(lowered)
-        cut = _named_cut(text, lowered, name, generated)
+        cut = _find_named_cut(text, lowered, name, generated)
         if cut:
             # What goes on for long is read once, however many words for a secret it has.
             end = cut.end if cut.end - cut.start > 100 else end
             yield cut
         else:
-            yield from _cuts_before(text, lowered, name)
+            yield from _find_cuts_before(text, lowered, name)
             if name.is_password:
                 heads.append(at)
-    yield from _cuts_below(text, lowered, heads)
+    yield from _find_cuts_below(text, lowered, heads)
 
 
-def _named_cut(text: str, lowered: str, name: _Name, generated: int) -> _Cut | None:
+def _find_named_cut(text: str, lowered: str, name: _Name, generated: int) -> _Cut | None:
     """The value that stands behind its name, where the next sign of one that is generated is."""
     end = name.at + len(name.word)
     reach = end + 250
@@ -308,7 +308,7 @@ def _named_cut(text: str, lowered: str, name: _Name, generated: int) -> _Cut | N
     return None
 
 
-def _name(text: str, lowered: str, at: int, word: str) -> _Name | None:
+def _read_name(text: str, lowered: str, at: int, word: str) -> _Name | None:
     """The name that a word stands in, None if it is about something else."""
     before, end = text[max(0, at - 60) : at], at + len(word)
     start = at - (len(before) - len(before.rstrip(_IDENTIFIER)))
@@ -422,7 +422,7 @@ def _is_stated_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
         return len(words) < 3 and len(value.text) > 3
     if sign or last in _COPULAS or last[-1:] in _PARTICLES:
         return value.degree >= 2 or (name.is_password and _is_phrase(value))
-    return value.degree >= _least(name, words, match["gap"], len(value.text))
+    return value.degree >= _required_strength(name, words, match["gap"], len(value.text))
 
 
 def _is_phrase(value: _Value) -> bool:
@@ -432,7 +432,7 @@ def _is_phrase(value: _Value) -> bool:
     return is_long and value.text[0].isalpha() and not is_named
 
 
-def _least(name: _Name, words: list[str], gap: str, length: int) -> int:
+def _required_strength(name: _Name, words: list[str], gap: str, length: int) -> int:
     """Return how generated a value must look of which no word says that the name has it."""
     is_foreign = name.word not in _INNER | _ALONE
     if re.search(rf"[{_UNSPACED}]", gap):
@@ -447,8 +447,8 @@ def _least(name: _Name, words: list[str], gap: str, length: int) -> int:
 def is_secret_name(name: str) -> bool:
     """Return True for a name of which every value is a secret, as `db_password` and `apiKey`."""
     lowered = name.lower()
-    for at, word in _positions(lowered):
-        found = _name(name, lowered, at, word)
+    for at, word in _find_names(lowered):
+        found = _read_name(name, lowered, at, word)
         rest = [part.lower() for part in _PARTS.findall(name[at + len(word) :])]
         if (
             found is None
@@ -467,7 +467,7 @@ def is_secret_name(name: str) -> bool:
     return False
 
 
-def _cuts_before(text: str, lowered: str, name: _Name) -> Iterator[_Cut]:
+def _find_cuts_before(text: str, lowered: str, name: _Name) -> Iterator[_Cut]:
     """The value that a sentence says before its name."""
     offset = max(0, name.at - 100)
     has_digit = _DIGIT.search(lowered, offset, name.at)
@@ -478,7 +478,7 @@ def _cuts_before(text: str, lowered: str, name: _Name) -> Iterator[_Cut]:
             yield _Cut(start, end, "Secret Keyword")
 
 
-def _cuts_below(text: str, lowered: str, names: list[int]) -> Iterator[_Cut]:
+def _find_cuts_below(text: str, lowered: str, names: list[int]) -> Iterator[_Cut]:
     """The values in the columns of tables that are called a password.
 
     A row of a table is no head of another one, so that each line is read once.

@@ -32,7 +32,7 @@ Parsed = Record | LinkList | Problem | TriedLines
 Key = tuple[str, str]  # a path, and the id of the blob that stands there
 
 
-class View:
+class WorkTreeView:
     """An immutable view of a vault's files.
 
     `contents` maps path -> blob id; `read` gives the bytes of many blobs at once, `known` the
@@ -49,25 +49,25 @@ class View:
         self._read = read
         self._parsed = parsed
 
-    def records_at(self, paths: Iterable[str]) -> dict[str, Parsed]:
+    def read_records(self, paths: Iterable[str]) -> dict[str, Parsed]:
         """path -> its record or list of links, or the problem that keeps it from being read."""
         keys = {path: (path, self.contents[path]) for path in paths if layout.holds_records(path)}
         records = dict(self._parsed(keys.values()))
         missing = {path: key for path, key in keys.items() if key not in records}
         contents = self._read([blob for _, blob in missing.values()])
-        records |= {key: parsed(path, contents[key[1]]) for path, key in missing.items()}
+        records |= {key: parse_record(path, contents[key[1]]) for path, key in missing.items()}
         return {path: records[key] for path, key in keys.items()}
 
-    def bytes_at(self, path: str) -> bytes | None:
+    def read_bytes(self, path: str) -> bytes | None:
         """The bytes at a path; None if there is no file."""
         blob = self.contents.get(path)
         return self._read([blob])[blob] if blob else None
 
-    def texts_at(self, paths: Iterable[str]) -> dict[str, str]:
+    def read_texts(self, paths: Iterable[str]) -> dict[str, str]:
         """path -> what its file says, of those that are text."""
         blobs = {path: self.contents[path] for path in paths if path in self.contents}
         contents = self._read(blobs.values())
-        texts = ((path, _text_in(contents[blob])) for path, blob in blobs.items())
+        texts = ((path, _decode_text(contents[blob])) for path, blob in blobs.items())
         return {path: text for path, text in texts if text is not None}
 
     @cached_property
@@ -83,10 +83,10 @@ class View:
     @property
     def policy(self) -> Policy:
         """What vault.yaml says; BadInputError names its bad key."""
-        return policy_of(self.bytes_at(layout.MARK) or b"")
+        return policy_of(self.read_bytes(layout.MARK) or b"")
 
 
-def _text_in(content: bytes) -> str | None:
+def _decode_text(content: bytes) -> str | None:
     """What a file says; None for what is no text, such as a picture."""
     try:
         text = content.decode("utf-8-sig")
@@ -110,9 +110,9 @@ def blob_id(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def parsed(path: str, content: bytes) -> Parsed:
+def parse_record(path: str, content: bytes) -> Parsed:
     """The record, links or tries in a file, or the problem that keeps it from being read."""
-    if layout.is_tried(path):
+    if layout.is_tries_file(path):
         return tried_lines(content)
     if owner := layout.links_owner(path):
         return read_links(path, owner, content)

@@ -23,14 +23,14 @@ from skillvault.model.policy import Policy
 from skillvault.vault.index import dirty, schema
 from skillvault.vault.index.dirty import Marks
 from skillvault.vault.index.reader import Rows
-from skillvault.vault.index.rows import DamagedRowError, File, unbound
+from skillvault.vault.index.rows import DamagedRowError, File, unbind
 from skillvault.vault.search import ranking
 
 _Answer = TypeVar("_Answer")
 
 _BUSY = 2.0  # seconds to wait for another process that writes
 _FAULTS = (sqlite3.DatabaseError, UnicodeDecodeError)
-_TAKEN = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_BUSY_CODES = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 # Of a disk that does not serve; a file that is too short is damaged all the same.
 _DISK = {
     sqlite3.SQLITE_CANTOPEN,
@@ -78,7 +78,7 @@ class Connection(Rows):
     @property
     def commit(self) -> str | None:
         """The commit that it shows; None for an unborn branch, and before it was built."""
-        return self.run(_shown)
+        return self.run(_read_commit)
 
     @property
     def pending(self) -> bool:
@@ -91,14 +91,14 @@ class Connection(Rows):
 
     def _pin(self, path: Path | None, database: sqlite3.Connection) -> "Pin":
         if path is None:
-            return Pin(self, self._copied(database))
-        pin = Pin(self, self._reading(path))
+            return Pin(self, self._shared_copy(database))
+        pin = Pin(self, self._begin_reading(path))
         weakref.finalize(pin, _release, pin.database, self._idle).atexit = False
         return pin
 
-    def _reading(self, path: Path) -> sqlite3.Connection:
+    def _begin_reading(self, path: Path) -> sqlite3.Connection:
         """A connection that reads one state of the file from now on."""
-        database = self._idle.pop() if self._idle else _connected(str(path))
+        database = self._idle.pop() if self._idle else _connect(str(path))
         try:
             database.execute("begin")
             if _version(database) != self._shape or self._is_replaced(path):
@@ -108,7 +108,7 @@ class Connection(Rows):
             raise
         return database
 
-    def _copied(self, database: sqlite3.Connection) -> sqlite3.Connection:
+    def _shared_copy(self, database: sqlite3.Connection) -> sqlite3.Connection:
         """A copy of an index in memory, the same one until it changes."""
         if database.in_transaction:
             raise VaultBusyError("changes are staged in an index in memory; ask before or after")
@@ -121,10 +121,10 @@ class Connection(Rows):
     def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
         """Do something with the database, and once more on a new one if it cannot be used."""
         try:
-            return work(self._opened())
+            return work(self._open())
         except _FAULTS as error:
             self.mend(error)
-        return self.retry(lambda: work(self._opened()))
+        return self.retry(lambda: work(self._open()))
 
     def begin(self) -> None:
         """Begin to change it; nobody else sees it before `save`."""
@@ -150,7 +150,7 @@ class Connection(Rows):
 
     def detach(self) -> None:
         """Go on with a private copy, for which nobody waits."""
-        database = self._opened()
+        database = self._open()
         self.rollback()
         copy = _copy_of(database)
         self._close()
@@ -164,7 +164,7 @@ class Connection(Rows):
         if self.pending:
             return
         if self._path and self._database and self._is_replaced(self._path):
-            self._let_go(ReplacedError("another one"))
+            self._discard(ReplacedError("another one"))
         if self._vacated is None:
             return
         try:
@@ -180,7 +180,7 @@ class Connection(Rows):
     @contextmanager
     def without_waiting(self) -> Iterator[None]:
         """Go on with a copy at once if another process is writing, as others wait for us."""
-        with _without_waiting(self._opened()):
+        with _without_waiting(self._open()):
             yield
 
     # ── healing ──────────────────────────────────────────────────────────────────────
@@ -194,17 +194,17 @@ class Connection(Rows):
         try:
             work()
         except _FAULTS as error:
-            self._let_go(error)
+            self._discard(error)
             self.retry(work)
         finally:
             self._whole = False
 
     def mend(self, error: Exception) -> None:
         """Build it anew if this is why it cannot be used; VaultBusyError if it is in use."""
-        _refuse_taken(self.name, error)
+        _refuse_busy(self.name, error)
         if self._whole:
             raise error
-        self._let_go(error)
+        self._discard(error)
         self.whole(self._heal)
 
     def retry(self, work: Callable[[], _Answer]) -> _Answer:
@@ -212,7 +212,7 @@ class Connection(Rows):
         try:
             return work()
         except _FAULTS as error:
-            _refuse_taken(self.name, error)
+            _refuse_busy(self.name, error)
             raise DamagedIndexError(
                 f"{self.name}: built anew from git, and fails again ({error}); run `git fsck "
                 "--full`, and if git is whole, remove this file and report the error"
@@ -229,13 +229,13 @@ class Connection(Rows):
             self.mend(DamagedRowError(contradiction))
         return contradiction is not None
 
-    def _let_go(self, error: Exception) -> None:
+    def _discard(self, error: Exception) -> None:
         """Delete an index that cannot be used, and say so of a damaged one.
 
         Without room for a new one at its place go on in memory: a full disk, or a process that is
         writing, is no reason to delete what is there.
         """
-        _refuse_taken(self.name, error)
+        _refuse_busy(self.name, error)
         short = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
         damaged = short or _code(error) not in _DISK
         if damaged and not isinstance(error, ReplacedError):
@@ -262,30 +262,30 @@ class Connection(Rows):
             self._database.close()
         self._database, self._copy, self._idle = None, None, []
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         if self._database is None:
-            self._database = self._opened_or_new()
+            self._database = self._open_or_create()
         return self._database
 
-    def _opened_or_new(self) -> sqlite3.Connection:
+    def _open_or_create(self) -> sqlite3.Connection:
         """What is on disk, a new one in its place, or if that fails one in memory."""
         for _ in range(2):
             try:
                 if self._path:
                     return self._open_file(self._path)
             except sqlite3.Error as error:
-                if _code(error) in _TAKEN:
+                if _code(error) in _BUSY_CODES:
                     break
-                self._let_go(error)
+                self._discard(error)
             except OSError:
                 break
         self._path = None
-        return _create(_connected(":memory:"), self._shape)
+        return _create(_connect(":memory:"), self._shape)
 
     def _open_file(self, path: Path) -> sqlite3.Connection:
         """A connection to what is there, or to new tables."""
         path.parent.mkdir(exist_ok=True)
-        database = _connected(str(path))
+        database = _connect(str(path))
         try:
             if _version(database) != self._shape:
                 if database.execute("select count(*) from sqlite_master").fetchone()[0]:
@@ -303,7 +303,7 @@ class Pin(Rows):
 
     def __init__(self, index: Connection, database: sqlite3.Connection) -> None:
         self.database = database
-        self.commit = _shown(database)
+        self.commit = _read_commit(database)
         self._index = index
         self._renewed: Pin | None = None
 
@@ -345,14 +345,14 @@ def _release(database: sqlite3.Connection, idle: list[sqlite3.Connection]) -> No
     idle.append(database)
 
 
-def _shown(database: sqlite3.Connection) -> str | None:
+def _read_commit(database: sqlite3.Connection) -> str | None:
     """The commit that a database shows; its texts are read from now on as they were bound."""
     state: dict[str, str] = dict(database.execute(_STATE).fetchall())
-    database.text_factory = unbound if "odd" in state else str
+    database.text_factory = unbind if "odd" in state else str
     return state.get("commit")
 
 
-def _connected(name: str) -> sqlite3.Connection:
+def _connect(name: str) -> sqlite3.Connection:
     """A connection to a file, or to a database in memory."""
     # Each thread has its own; a pin's is given back in whichever thread lets go of it.
     database = sqlite3.connect(name, timeout=_BUSY, check_same_thread=False, isolation_level=None)
@@ -376,7 +376,7 @@ def _create(database: sqlite3.Connection, shape: int) -> sqlite3.Connection:
 
 def _copy_of(database: sqlite3.Connection) -> sqlite3.Connection:
     """A private copy in memory."""
-    copy = _connected("")
+    copy = _connect("")
     database.backup(copy)
     return copy
 
@@ -392,9 +392,9 @@ def _without_waiting(database: sqlite3.Connection) -> Iterator[None]:
             database.execute(f"pragma busy_timeout = {round(_BUSY * 1000)}")
 
 
-def _refuse_taken(name: str, error: Exception) -> None:
+def _refuse_busy(name: str, error: Exception) -> None:
     """VaultBusyError if an error says that another process is writing."""
-    if _code(error) in _TAKEN:
+    if _code(error) in _BUSY_CODES:
         raise VaultBusyError(f"{name}: another process is at work on it; try again") from error
 
 
@@ -434,7 +434,7 @@ class IndexDatabase(Connection):
     @cached_property
     def marks(self) -> dirty.Marks:
         """What makes what due, as queries."""
-        return dirty.compiled(self._agenda)
+        return dirty.compile_agenda(self._agenda)
 
     @property
     def depth(self) -> int:
@@ -482,7 +482,7 @@ class IndexDatabase(Connection):
         """Mark everything due, and note anew what is gone."""
         for query in ("delete from gone", schema.GONE):
             self.rows(query)
-        self.run(lambda database: schema.join_all(database, self.marks))
+        self.run(lambda database: schema.join_outcomes(database, self.marks))
         self.run(lambda database: dirty.mark_everything(database, self.marks))
 
     def mark(self, event: Event, ids: Iterable[str]) -> None:
@@ -490,17 +490,17 @@ class IndexDatabase(Connection):
         names = list(ids)
         self.run(lambda database: dirty.mark(database, self.marks, event, names))
 
-    def enter(self, history: Iterable[schema.IndexedCommit]) -> None:
+    def add_commits(self, history: Iterable[schema.IndexedCommit]) -> None:
         """Take in commits, their parents before them."""
-        self.run(lambda database: schema.enter(database, history, self.marks))
+        self.run(lambda database: schema.add_commits(database, history, self.marks))
 
-    def leave(self, commits: Iterable[str]) -> None:
+    def remove_commits(self, commits: Iterable[str]) -> None:
         """Let go of commits that are no part of the history any more."""
         for sha in commits:
             for (number,) in self.rows("select c from commits where sha = ?", [sha]):
-                self._leave(number)
+                self._remove_commit(number)
 
-    def _leave(self, number: int) -> None:
+    def _remove_commit(self, number: int) -> None:
         query = "select ref_id from touch where c = ? and ref_kind = 'skill'"
         self.mark("committed", [name for (name,) in self.rows(query, [number])])
         for table in ("trailer", "touch", "commits"):

@@ -28,7 +28,7 @@ from skillvault.model.due import (
     When,
 )
 from skillvault.model.records import Ref
-from skillvault.vault.index.rows import bound
+from skillvault.vault.index.rows import bind
 
 _MARK = "insert or ignore into due select"
 _TABLES = {
@@ -100,14 +100,14 @@ class Marks(NamedTuple):
 
 
 @cache
-def compiled(agenda: Agenda) -> Marks:
+def compile_agenda(agenda: Agenda) -> Marks:
     """The queries that the declarations of the rules come to."""
     queries: dict[tuple[str, Event], list[str]] = {}
     missing = [queue for queue in agenda.queues if queue.without]
     for queue in agenda.queues:
         for when in queue.when if queue not in missing else ():
-            queries.setdefault((when.kind, when.event), []).append(_query(queue, when))
-    everything = [_everything(queue) for queue in agenda.queues if queue.every]
+            queries.setdefault((when.kind, when.event), []).append(_compile_trigger(queue, when))
+    everything = [_compile_everything(queue) for queue in agenda.queues if queue.every]
     return Marks(queries, everything, missing, frozenset(agenda.steps))
 
 
@@ -136,7 +136,7 @@ def mark_files(
 
 def mark(database: sqlite3.Connection, marks: Marks, event: Event, ids: Iterable[str]) -> None:
     """Mark what is due because of an event that is no file's, of the records of these ids."""
-    rows = [(bound(record_id),) for record_id in ids]
+    rows = [(bind(record_id),) for record_id in ids]
     for (_, of), queries in marks.queries.items():
         for query in queries if of == event else ():
             database.executemany(query, rows)
@@ -146,9 +146,9 @@ def mark_missing(database: sqlite3.Connection, marks: Marks, refs: Collection[Re
     """Let those of these records be due that have no record of another kind, and no others."""
     for queue in marks.missing:
         kinds = {when.kind for when in queue.when}
-        keys = [(bound(name),) for name in sorted({ref.id for ref in refs if ref.kind in kinds})]
+        keys = [(bind(name),) for name in sorted({ref.id for ref in refs if ref.kind in kinds})]
         database.executemany(f"delete from due where step = '{queue.name}' and key = ?", keys)
-        database.executemany(f"{_everything(queue)} and t0.id = ?", keys)
+        database.executemany(f"{_compile_everything(queue)} and t0.id = ?", keys)
 
 
 def mark_everything(database: sqlite3.Connection, marks: Marks) -> None:
@@ -157,10 +157,10 @@ def mark_everything(database: sqlite3.Connection, marks: Marks) -> None:
         database.execute(query)
 
 
-def _everything(queue: Queue) -> str:
+def _compile_everything(queue: Queue) -> str:
     kind = str(queue.every)
     path = _Path(kind, "t0.skill" if kind == "use" else "t0.id", "t0", (f"{_TABLES[kind]} t0",))
-    found = f"{_MARK} distinct '{queue.name}', {_key(queue, path)} {path.body}"
+    found = f"{_MARK} distinct '{queue.name}', {_key_columns(queue, path)} {path.body}"
     if kind == "skill":
         found += " where t0.n > 0"  # else of another layer
     if queue.without is None:
@@ -169,21 +169,21 @@ def _everything(queue: Queue) -> str:
     return f"{found} where not exists ({there})"
 
 
-def _query(queue: Queue, when: When) -> str:
-    path = _begun(when)
+def _compile_trigger(queue: Queue, when: When) -> str:
+    path = _start_path(when)
     for relation in when.along:
-        path = _followed(path, relation)
+        path = _follow(path, relation)
     if queue.key != ("id",) and path.row is None:
-        path = _with_row(path)
-    return f"{path.before}{_MARK} '{queue.name}', {_key(queue, path)} {path.body}"
+        path = _join_row(path)
+    return f"{path.before}{_MARK} '{queue.name}', {_key_columns(queue, path)} {path.body}"
 
 
-def _key(queue: Queue, path: _Path) -> str:
+def _key_columns(queue: Queue, path: _Path) -> str:
     fields = (path.id if name == "id" else f"coalesce({path.row}.{name}, '')" for name in queue.key)
     return " || ' ' || ".join(fields)
 
 
-def _begun(when: When) -> _Path:
+def _start_path(when: When) -> _Path:
     kind, table = when.kind, _FILES.get(when.event)
     if table is None:
         return _Path(kind, "t0.id", None, ("(select ? as id) t0",))
@@ -197,57 +197,57 @@ def _begun(when: When) -> _Path:
     return _Path(kind, "t0.ref_id", None, ("file t0",), tuple(conditions))
 
 
-def _with_row(path: _Path) -> _Path:
+def _join_row(path: _Path) -> _Path:
     # An evaluation goes by its outcome's id.
     table = "outcome" if path.kind == "evaluation" else path.kind
     alike = (f"{path.new}.id = {path.id}", f"{path.new}.n > 0")  # else of another layer
-    return _joined(path, path.kind, f"{table} {path.new}", *alike)
+    return _join(path, path.kind, f"{table} {path.new}", *alike)
 
 
-def _joined(path: _Path, kind: str, table: str, *conditions: str) -> _Path:
+def _join(path: _Path, kind: str, table: str, *conditions: str) -> _Path:
     row = path.new
     record_id = f"{row}.skill" if kind == "use" else f"{row}.id"
     added = (*path.tables, table), (*path.conditions, *conditions)
     return _Path(kind, record_id, row, *added, path.before)
 
 
-def _followed(path: _Path, relation: Relation) -> _Path:  # noqa: C901,PLR0911 (one a relation)
+def _follow(path: _Path, relation: Relation) -> _Path:  # noqa: C901,PLR0911 (one a relation)
     row = path.new
     match relation:
         case Source() | Target():
-            return _at_end(path, relation)
+            return _follow_end(path, relation)
         case LinkedFrom(kind, of, first):
-            conditions = tuple(_linked(row, path, relation))
+            conditions = tuple(_link_conditions(row, path, relation))
             if first:
-                before = (*_linked("l", path, relation), f"l.source_id < {row}.source_id")
+                before = (*_link_conditions("l", path, relation), f"l.source_id < {row}.source_id")
                 conditions += (f"not exists (select 1 from link l where {' and '.join(before)})",)
-            links = _joined(path, kind, f"link {row}", *conditions)
+            links = _join(path, kind, f"link {row}", *conditions)
             return links._replace(id=f"{row}.source_id", row=None)
         case Through(of):
-            return _closed(path, of)
+            return _follow_sources(path, of)
         case Same(of):
             alike = _SAME[of].format(new=row, old=path.row)
-            return _joined(path, "outcome", f"outcome {row}", alike)
+            return _join(path, "outcome", f"outcome {row}", alike)
         case InDomain(kind):
             known = f"(select domain from skill where skill.id = {path.id} and skill.n > 0)"
             alike = f"coalesce({known}, {row}.domain) = {row}.domain"
-            return _joined(path, kind, f"{kind} {row}", alike)
+            return _join(path, kind, f"{kind} {row}", alike)
         case Reached(kind):
-            return _reached(path, kind)
+            return _follow_targets(path, kind)
         case Says(of):
-            return _saying(path, of)
+            return _follow_sayings(path, of)
         case Prefix(text):
             return path._replace(conditions=(*path.conditions, f"{path.id} glob '{text}*'"))
         case Predecessor():
-            return _joined(path, "fact", f"fact {row}", f"{row}.id = {path.row}.supersedes")
+            return _join(path, "fact", f"fact {row}", f"{row}.id = {path.row}.supersedes")
         case Uses():
-            return _joined(path, "use", f"used {row}", f"{row}.{path.kind} = {path.id}")
+            return _join(path, "use", f"used {row}", f"{row}.{path.kind} = {path.id}")
         case Users():
-            uses = _joined(path, "use", f"used {row}", f"{row}.skill = {path.id}")
-            return _joined(uses, "outcome", f"outcome {uses.new}", f"{uses.new}.id = {row}.outcome")
+            uses = _join(path, "use", f"used {row}", f"{row}.skill = {path.id}")
+            return _join(uses, "outcome", f"outcome {uses.new}", f"{uses.new}.id = {row}.outcome")
 
 
-def _at_end(path: _Path, relation: Source | Target) -> _Path:
+def _follow_end(path: _Path, relation: Source | Target) -> _Path:
     """The record at one end of a link."""
     end = f"{path.row}.{'source' if isinstance(relation, Source) else 'target'}"
     conditions = (*path.conditions, f"{end}_kind = '{relation.kind}'")
@@ -256,9 +256,9 @@ def _at_end(path: _Path, relation: Source | Target) -> _Path:
     return path._replace(kind=relation.kind, id=f"{end}_id", row=None, conditions=conditions)
 
 
-def _closed(path: _Path, of: str) -> _Path:
+def _follow_sources(path: _Path, of: str) -> _Path:
     """What a path reaches, and all with a link of a type to it, and so on."""
-    links = " and ".join(_pointing("l", path.kind, "line.id"))
+    links = " and ".join(_target_conditions("l", path.kind, "line.id"))
     before = (
         f"with recursive line (id) as (select {path.id} {path.body} union select l.source_id "
         f"from line cross join link l where {links} and l.source_kind = '{path.kind}' "
@@ -267,7 +267,7 @@ def _closed(path: _Path, of: str) -> _Path:
     return _Path(path.kind, "t0.id", None, ("line t0",), before=before)
 
 
-def _reached(path: _Path, kind: str) -> _Path:
+def _follow_targets(path: _Path, kind: str) -> _Path:
     """The records of a kind to which links lead from what a path reaches, and so on."""
     start = "evaluation" if path.kind == "outcome" else path.kind
     before = (
@@ -279,26 +279,26 @@ def _reached(path: _Path, kind: str) -> _Path:
     return _Path(kind, "t0.id", None, ("line t0",), (f"t0.kind = '{kind}'",), before)
 
 
-def _saying(path: _Path, of: str) -> _Path:
+def _follow_sayings(path: _Path, of: str) -> _Path:
     """The evaluations whose words, or whose grounds, are kept beside those of what is reached."""
     start, old = path.id, path.row
     for table, condition in _SAID[of]:
         row = path.new
-        path = _joined(
+        path = _join(
             path, "evaluation", f"{table} {row}", condition.format(new=row, old=old, id=start)
         )
         old = row
     return path._replace(id=f"{old}.evaluation", row=None)
 
 
-def _linked(row: str, path: _Path, relation: LinkedFrom) -> Iterator[str]:
+def _link_conditions(row: str, path: _Path, relation: LinkedFrom) -> Iterator[str]:
     """That the link of a row leads from a record of a kind to what a path reaches."""
-    yield from _pointing(row, path.kind, path.id)
+    yield from _target_conditions(row, path.kind, path.id)
     yield f"{row}.source_kind = '{relation.kind}'"
     if relation.type:
         yield f"{row}.type = '{relation.type}'"
 
 
-def _pointing(row: str, kind: str, record_id: str) -> tuple[str, str]:
+def _target_conditions(row: str, kind: str, record_id: str) -> tuple[str, str]:
     """That the link of a row points to a record."""
     return f"{row}.target_id = {record_id}", f"{row}.target_kind = '{kind}'"

@@ -31,7 +31,7 @@ class Evaluations(Folder[Evaluation]):
             "and target_id in {}"
         )
         return list(
-            self.get_many(sorted({n for (n,) in self._reader.rows_in(query, facts)})).values()
+            self.get_many(sorted({n for (n,) in self._reader.rows_matching(query, facts)})).values()
         )
 
     def agreements(self, judge: JudgeInfo) -> dict[tuple[bool, bool], int]:
@@ -64,7 +64,7 @@ class Facts(Folder[Fact]):
 
     def _in_domains(self, domains: Iterable[str], which: str) -> dict[str, Fact]:
         query = f"{FILES} join fact t on f.n = t.n where t.domain in {{}} {which}"
-        rows = self._reader.rows_in(query, domains)
+        rows = self._reader.rows_matching(query, domains)
         return {fact.id: fact for fact in self._reader.records(rows, Fact)}
 
     def makers(self, facts: Iterable[str]) -> dict[str, str]:
@@ -73,18 +73,18 @@ class Facts(Folder[Fact]):
             "select target_id, source_id from link where type = 'promoted' "
             "and target_kind = 'fact' and target_id in {} order by source_id desc"
         )
-        return dict(self._reader.rows_in(query, facts))
+        return dict(self._reader.rows_matching(query, facts))
 
     def domains_with_facts(self) -> list[str]:
         """The domains that have a trusted fact, by name."""
         query = domains_of("fact", "trust = 'local'")
         return [domain for (domain,) in self._reader.rows(query)]
 
-    def runs(self, facts: Iterable[str]) -> dict[str, int]:
+    def supporter_counts(self, facts: Iterable[str]) -> dict[str, int]:
         """Fact -> how many evaluations made or repeat it."""
         return self._link_counts(facts, _TELLS)
 
-    def against(self, facts: Iterable[str]) -> dict[str, int]:
+    def opponent_counts(self, facts: Iterable[str]) -> dict[str, int]:
         """Fact -> how many evaluations speak against it, of those against which any do."""
         return self._link_counts(facts, "type = 'contradicted'")
 
@@ -93,7 +93,7 @@ class Facts(Folder[Fact]):
             f"select target_id, count(*) from link where {of} and target_kind = 'fact' "
             f"and target_id in {{}} and not {_OVERRULED} group by target_id"
         )
-        return dict(self._reader.rows_in(query, facts))
+        return dict(self._reader.rows_matching(query, facts))
 
     def endings(self, facts: Iterable[str]) -> dict[str, Status]:
         """Fact -> how the run ended that made it, of those that a run made."""
@@ -101,7 +101,7 @@ class Facts(Folder[Fact]):
             "select l.target_id, o.status from link l join outcome o on o.id = l.source_id "
             "where l.type = 'promoted' and l.target_kind = 'fact' and l.target_id in {}"
         )
-        return dict(self._reader.rows_in(query, facts))
+        return dict(self._reader.rows_matching(query, facts))
 
     def supporters(self, facts: Iterable[str]) -> list[str]:
         """The evaluations that made or repeat any of these facts, in the order of time."""
@@ -109,7 +109,7 @@ class Facts(Folder[Fact]):
             f"select distinct source_id from link where {_TELLS} and target_kind = 'fact' "
             "and target_id in {}"
         )
-        return sorted({name for (name,) in self._reader.rows_in(query, facts)})
+        return sorted({name for (name,) in self._reader.rows_matching(query, facts)})
 
     def opponents(self, facts: Iterable[str]) -> list[str]:
         """The evaluations that speak against any of these facts, in the order of time."""
@@ -117,7 +117,7 @@ class Facts(Folder[Fact]):
             "select distinct source_id from link where type = 'contradicted' "
             "and target_kind = 'fact' and target_id in {}"
         )
-        return sorted({name for (name,) in self._reader.rows_in(query, facts)})
+        return sorted({name for (name,) in self._reader.rows_matching(query, facts)})
 
     def counts_until(self, facts: Iterable[str], until: str) -> dict[str, tuple[int, int]]:
         """Fact -> how many runs up to one are for it and against it."""
@@ -127,7 +127,7 @@ class Facts(Folder[Fact]):
             f"where source_id <= ? and (type = 'contradicted' or {_TELLS}) "
             "and target_kind = 'fact' and target_id in {} group by target_id"
         )
-        rows = self._reader.rows_in(query, facts, before=[until])
+        rows = self._reader.rows_matching(query, facts, before=[until])
         return {fact: (supporters, opponents) for fact, supporters, opponents in rows}
 
     def is_of_one_subject(self, facts: Iterable[str]) -> bool:
@@ -143,7 +143,7 @@ class Facts(Folder[Fact]):
             f"select distinct {columns} from link l join outcome o on o.id = l.source_id "
             f"where l.{_TELLS} and l.target_kind = 'fact' and l.target_id in {{}} limit 2"
         )
-        return len(set(self._reader.rows_in(query, facts))) == 1
+        return len(set(self._reader.rows_matching(query, facts))) == 1
 
     def actions(self, facts: Iterable[str]) -> dict[str, set[tuple[str, str]]]:
         """Fact -> the (domain, action) of the outcomes that made or repeat it."""
@@ -153,16 +153,16 @@ class Facts(Folder[Fact]):
             "and l.target_kind = 'fact' and l.target_id in {}"
         )
         found: dict[str, set[tuple[str, str]]] = {}
-        for fact, domain, action in self._reader.rows_in(query, facts):
+        for fact, domain, action in self._reader.rows_matching(query, facts):
             found.setdefault(fact, set()).add((domain, action))
         return found
 
-    def superseded(self, facts: Iterable[str]) -> set[str]:
+    def superseded_ids(self, facts: Iterable[str]) -> set[str]:
         """Those of these facts in whose place another stands."""
         query = "select supersedes from fact where supersedes in {}"
-        return {old for (old,) in self._reader.rows_in(query, facts)}
+        return {old for (old,) in self._reader.rows_matching(query, facts)}
 
-    def supporters_at(self, fact: str, moment: str) -> list[str]:
+    def supporters_of_moment(self, fact: str, moment: str) -> list[str]:
         """The evaluations that made or repeat a fact whose ids begin with a moment."""
         query = (
             f"select source_id from link where {_TELLS} and target_kind = 'fact' "
@@ -179,10 +179,10 @@ class Facts(Folder[Fact]):
             "and e.ref_id = l.source_id and e.type = 'Evaluation')"
             + (f" limit {limit}" if limit is not None else "")
         )
-        return {session for (session,) in self._reader.rows_in(query, facts)}
+        return {session for (session,) in self._reader.rows_matching(query, facts)}
 
 
-class AskedFacts(Mapping[str, Fact]):
+class LazyFacts(Mapping[str, Fact]):
     """The facts of some domains, each read once it is asked for.
 
     Only those that persons wrote or that replace others are iterated: the rest may be many.
@@ -312,7 +312,7 @@ class Clusters(Topic):
 
     def of_facts(self, facts: Iterable[str]) -> dict[str, Membership]:
         """Those of these facts that are kept."""
-        rows = self._reader.rows_in(f"{_CLUSTERED} where fact in {{}}", facts)
+        rows = self._reader.rows_matching(f"{_CLUSTERED} where fact in {{}}", facts)
         return {row[0]: Membership(*row) for row in rows}
 
     def of_pool(self, domain: str, pool: str) -> list[Membership]:
@@ -320,7 +320,7 @@ class Clusters(Topic):
         query = f"{_CLUSTERED} where domain = ? and pool = ? order by place"
         return [Membership(*row) for row in self._reader.rows(query, [domain, pool])]
 
-    def connected(self, seeds: Iterable[str], skills: Iterable[str]) -> dict[str, Membership]:
+    def connected_facts(self, seeds: Iterable[str], skills: Iterable[str]) -> dict[str, Membership]:
         """The facts of these clusters and skills, and of all that share any with those."""
         found: dict[str, Membership] = {}
         new = {"seed": {*seeds}, "skill": {*skills}}
@@ -329,7 +329,7 @@ class Clusters(Topic):
             rows = [
                 Membership(*row)
                 for column, names in new.items()
-                for row in self._reader.rows_in(f"{_CLUSTERED} where {column} in {{}}", names)
+                for row in self._reader.rows_matching(f"{_CLUSTERED} where {column} in {{}}", names)
             ]
             found |= {row.fact: row for row in rows}
             for column, names in new.items():
@@ -384,7 +384,7 @@ class Clusters(Topic):
             "sum(type = 'contradicted') from link where target_kind = 'fact' and target_id in {} "
             f"and (type = 'contradicted' or {_TELLS}) and not {_OVERRULED} group by target_id"
         )
-        return {fact: tuple(counts) for fact, *counts in self._reader.rows_in(query, facts)}
+        return {fact: tuple(counts) for fact, *counts in self._reader.rows_matching(query, facts)}
 
     def new_links(self, fact: str, seen: int) -> list[FactLink]:
         """The links of runs to a fact that came after one, in the order of the runs."""
@@ -398,12 +398,12 @@ class Clusters(Topic):
         return [FactLink(*row) for row in self._reader.rows(query, [fact, seen])]
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
-    def keep_told(self, facts: Iterable[str], told: UnitTally | None) -> None:
+    def keep_unit_tally(self, facts: Iterable[str], told: UnitTally | None) -> None:
         """Keep as of which tally these facts were looked at."""
         query, value = "update clustered set told = ? where fact = ?", told and encode(told)
         self._reader.change_many(query, [(value, fact) for fact in facts])
 
-    def keep_counted(self, fact: str, counted: FactTally) -> None:
+    def keep_fact_tally(self, fact: str, counted: FactTally) -> None:
         """Keep which runs speak of a fact."""
         query = "update clustered set counted = ? where fact = ?"
         self._reader.change_rows(query, [encode(counted), fact])
@@ -436,7 +436,7 @@ class FactKeys(Topic):
     def under(self, keys: Iterable[str]) -> set[str]:
         """The facts that are kept under any of these keys."""
         query = "select distinct fact from fact_key where key in {}"
-        return {fact for (fact,) in self._reader.rows_in(query, keys)}
+        return {fact for (fact,) in self._reader.rows_matching(query, keys)}
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
     def keep_fact(self, fact: str, keys: Iterable[str]) -> None:
@@ -449,10 +449,10 @@ class FactKeys(Topic):
 class Insights(Topic):
     """What the evaluated runs of a vault say: their claims, and the words that they state."""
 
-    def known(self, evaluations: Iterable[str]) -> set[str]:
+    def indexed_evaluations(self, evaluations: Iterable[str]) -> set[str]:
         """Those of these evaluations of which is kept what they say."""
         query = "select distinct evaluation from saying where evaluation in {}"
-        return {name for (name,) in self._reader.rows_in(query, evaluations)}
+        return {name for (name,) in self._reader.rows_matching(query, evaluations)}
 
     def claims(self, domain: str, keys: Iterable[str]) -> set[str]:
         """A run for each of the claims under any of these keys."""
@@ -460,7 +460,7 @@ class Insights(Topic):
             "select distinct (select evaluation from saying s where s.domain = k.domain "
             "and s.words = k.words limit 1) from saying_key k where k.domain = ? and k.key in {}"
         )
-        rows = self._reader.rows_in(query, keys, before=[domain])
+        rows = self._reader.rows_matching(query, keys, before=[domain])
         return {name for (name,) in rows if name is not None}
 
     def sayings(self, domain: str, words: Iterable[str]) -> list[tuple[str, Status, str]]:
@@ -469,7 +469,7 @@ class Insights(Topic):
             "select distinct evaluation, status, session from saying "
             "where domain = ? and words in {}"
         )
-        return list(self._reader.rows_in(query, words, before=[domain]))
+        return list(self._reader.rows_matching(query, words, before=[domain]))
 
     def tallies(self, domain: str, words: Iterable[str]) -> list[tuple[Status, int, str, str]]:
         """(how they ended, how many, the first session, the last) of the runs that say so."""
@@ -477,7 +477,7 @@ class Insights(Topic):
             "select status, count(*), min(session), max(session) from saying "
             "where domain = ? and words in {} group by words, status"
         )
-        return list(self._reader.rows_in(query, words, before=[domain]))
+        return list(self._reader.rows_matching(query, words, before=[domain]))
 
     def makers(self, domain: str, words: Iterable[str], most: int) -> list[tuple[str, str, str]]:
         """(words, fact, the run that made it) of the facts on these words, the first so many."""
@@ -489,7 +489,7 @@ class Insights(Topic):
             "and l.source_kind = 'evaluation' and l.type = 'promoted' and l.target_kind = 'fact' "
             f"where s.domain = ? and s.words in {{}} and s.fact = 1) where place <= {most}"
         )
-        return list(self._reader.rows_in(query, words, before=[domain]))
+        return list(self._reader.rows_matching(query, words, before=[domain]))
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
     def keep_run(self, domain: str, run: tuple[str, Status, str], words: Iterable[str]) -> None:

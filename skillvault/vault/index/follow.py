@@ -23,14 +23,14 @@ from skillvault.vault.index.rows import (
     TYPED,
     DamagedRowError,
     File,
-    decoded,
-    document,
-    is_found,
-    is_read,
+    decode,
+    is_indexed,
+    is_searchable,
     is_trusted,
-    read,
+    make_document,
+    parse_file,
 )
-from skillvault.vault.index.schema import IndexedCommit, indexed
+from skillvault.vault.index.schema import IndexedCommit, index_parts
 from skillvault.vault.search import ranking
 
 _BATCH = 500  # files read at once
@@ -52,24 +52,24 @@ def find_tip(database: IndexDatabase, git: Git) -> str | None:
     HEAD's branch if its own vault.yaml names it; else that of the vault shown last, which a person
     may have left for another branch; before there is one, that on main.
     """
-    for branch in _branches(git, database.branch):
+    for branch in _candidate_branches(git, database.branch):
         if commit := git.tip(branch):
             return commit
     return git.head()  # no vault yet, or its branch was given another name
 
 
-def _branches(git: Git, shown: str | None) -> Iterator[str]:
+def _candidate_branches(git: Git, shown: str | None) -> Iterator[str]:
     """Where the vault may learn, the likeliest first; `shown`: as it was shown last."""
     current = git.branch()
     if current and current == shown:
         yield current  # nothing is read: this is so nearly always
-    named = _named(git, git.head())
+    named = _branch_of(git, git.head())
     if named and named == current:
         yield named
-    yield from filter(None, [shown, named, _named(git, git.tip(Policy().branch))])
+    yield from filter(None, [shown, named, _branch_of(git, git.tip(Policy().branch))])
 
 
-def _named(git: Git, commit: str | None) -> str | None:
+def _branch_of(git: Git, commit: str | None) -> str | None:
     """The branch that a commit's vault.yaml names."""
     place = f"{commit}:{layout.MARK}"
     content = git.objects.files_at([place]).get(place) if commit else None
@@ -96,9 +96,9 @@ def _follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) ->
         database.rollback()
         return
     if shown is None:
-        _everything(database, git, commit)
+        _read_everything(database, git, commit)
     elif commit and same and git.objects.has_commit(shown):
-        _differences(database, git, shown, commit)
+        _apply_differences(database, git, shown, commit)
     else:
         raise ReplacedError("of another history")
     keep_policy(database, git)
@@ -116,17 +116,17 @@ def keep_policy(database: IndexDatabase, git: Git) -> None:
         database.keep_policy(blob, policy_of(git.blobs([blob])[blob]))
 
 
-def _differences(database: IndexDatabase, git: Git, old: str, new: str) -> None:
+def _apply_differences(database: IndexDatabase, git: Git, old: str, new: str) -> None:
     for batch in _batches(git.history.changed(old, new).items()):
         database.put(_files(git, batch))
     removed = git.history.between(new, old)
-    database.leave(removed)
-    database.enter(_history(database, git, f"{old}..{new}"))
+    database.remove_commits(removed)
+    database.add_commits(_history(database, git, f"{old}..{new}"))
     if removed:  # what was taken away then may not have been
         database.finish()
 
 
-def _everything(database: IndexDatabase, git: Git, commit: str | None) -> None:
+def _read_everything(database: IndexDatabase, git: Git, commit: str | None) -> None:
     if commit is None:
         return
     tree = git.objects.files(commit)
@@ -134,7 +134,7 @@ def _everything(database: IndexDatabase, git: Git, commit: str | None) -> None:
     first = {path: entry for path, entry in tree.items() if layout.shelf_of(path) == "outcomes"}
     for batch in _batches(database.track(list((first | tree).items()), "Reading the vault")):
         database.fill({path: file for path, file in _files(git, batch).items() if file})
-    database.enter(_history(database, git, commit))
+    database.add_commits(_history(database, git, commit))
     database.finish()
 
 
@@ -147,10 +147,10 @@ def _batches(
 
 
 def _files(git: Git, entries: Mapping[str, Entry | None]) -> dict[str, File | None]:
-    blobs = [entry.id for path, entry in entries.items() if entry and is_read(path)]
+    blobs = [entry.id for path, entry in entries.items() if entry and is_indexed(path)]
     data = git.blobs(blobs)
     return {
-        path: (entry.id, read(path, data.get(entry.id, b""))) if entry else None
+        path: (entry.id, parse_file(path, data.get(entry.id, b""))) if entry else None
         for path, entry in entries.items()
     }
 
@@ -166,11 +166,11 @@ def _history(database: IndexDatabase, git: Git, span: str) -> Iterator[IndexedCo
 
     for commit in git.history.commits(span):
         depths[commit.sha] = 1 + max(map(depth, commit.parents), default=0)
-        refs = refs_of(commit.files, _links_changed(git, commit.files))
-        yield from indexed(commit.parts, depths[commit.sha], refs)
+        refs = refs_of(commit.files, _changed_links(git, commit.files))
+        yield from index_parts(commit.parts, depths[commit.sha], refs)
 
 
-def _links_changed(git: Git, files: Mapping[str, Diff]) -> Iterator[Link]:
+def _changed_links(git: Git, files: Mapping[str, Diff]) -> Iterator[Link]:
     """The links that came, went or changed in these files."""
     for path, versions in files.items():
         if owner := layout.links_owner(path):
@@ -191,12 +191,12 @@ def refs_of(paths: Iterable[str], links: Iterable[Link]) -> list[Ref]:
 def first_contradiction(pin: Pin, git: Git) -> str | None:
     """The first thing in the index that cannot be or that git says otherwise; None without one."""
     try:
-        return next(_contradictions(pin, git), None)
+        return next(_find_contradictions(pin, git), None)
     except DamagedRowError as error:
         return str(error)
 
 
-def _contradictions(pin: Pin, git: Git) -> Iterator[str]:
+def _find_contradictions(pin: Pin, git: Git) -> Iterator[str]:
     (verdict,) = pin.rows("pragma integrity_check(1)")[0]
     if verdict != "ok":
         yield str(verdict)
@@ -211,7 +211,7 @@ def _contradictions(pin: Pin, git: Git) -> Iterator[str]:
     yield from _columns(pin)
     yield from _documents(pin)
     if commit:
-        yield from _history_contradictions(pin, git, commit)
+        yield from _find_history_contradictions(pin, git, commit)
 
 
 def _columns(pin: Pin) -> Iterator[str]:
@@ -229,19 +229,19 @@ def _documents(pin: Pin) -> Iterator[str]:
     documents: dict[str, ranking.Document | None] = {}
     trusted = {name for (name,) in pin.rows("select id from outcome where trust = 'local'")}
     for path, kind, value in pin.rows(_TEXTS):
-        record = decoded(kind, value)
-        if not is_found(path) or not is_trusted(path, record, trusted):
+        record = decode(kind, value)
+        if not is_searchable(path) or not is_trusted(path, record, trusted):
             continue
-        if text := document(path, record):
+        if text := make_document(path, record):
             documents[text.id] = None if text.id in documents else text
     kept = {row[0]: row for row in pin.rows(ranking.STORED)}
     tasks: dict[str, str] = dict(pin.rows(ranking.TASKS))
     for name, text in documents.items():
-        if text and kept.get(name) != ranking.stored(text, tasks.get(name, "")):
+        if text and kept.get(name) != ranking.table_row(text, tasks.get(name, "")):
             yield f"{name} is not found by its text"
 
 
-def _history_contradictions(pin: Pin, git: Git, commit: str) -> Iterator[str]:
+def _find_history_contradictions(pin: Pin, git: Git, commit: str) -> Iterator[str]:
     kept: dict[str, list[Part]] = {}
     for (sha, _, step), rows in groupby(pin.rows(_TRAILERS), key=itemgetter(0, 1, 2)):
         refs: dict[str, list[str]] = {}

@@ -21,7 +21,7 @@ class History(Topic):
         query = f"select c from commits where sha in (select sha from ({newest}))"
         return self._commits(self._reader.rows(query, [-1 if limit is None else limit]))
 
-    def touched(self, sha: str) -> list[Ref]:
+    def touched_refs(self, sha: str) -> list[Ref]:
         """The records whose files a commit changes, sorted."""
         query = (
             "select distinct t.ref_kind, t.ref_id from commits c join touch t on t.c = c.c "
@@ -29,11 +29,11 @@ class History(Topic):
         )
         return [Ref(kind, name) for kind, name in self._reader.rows(query, [sha])]
 
-    def commits_at(self, sha: str) -> list[Commit]:
+    def parts_of(self, sha: str) -> list[Commit]:
         """What each step did in one commit; `step` is "" of a person's."""
         return self._commits(self._reader.rows("select c from commits where sha = ?", [sha]))
 
-    def commits_by(self, step: str) -> list[Commit]:
+    def commits_of_step(self, step: str) -> list[Commit]:
         """The commits of a step, newest first."""
         return self._commits(self._reader.rows("select c from commits where step = ?", [step]))
 
@@ -47,7 +47,7 @@ class History(Topic):
         dated = self._reader.rows(query, [margin.date().isoformat()])
         return self._commits((c,) for c, date in dated if datetime.fromisoformat(date) >= at)
 
-    def of_kind(self, kind: str) -> list[tuple[str, str, str, str, str]]:
+    def touches_of_kind(self, kind: str) -> list[tuple[str, str, str, str, str]]:
         """(id, commit, its date, its step, its subject) of all that touched such records.
 
         Newest first.
@@ -58,7 +58,7 @@ class History(Topic):
         )
         return self._reader.rows(query, [kind])
 
-    def first_named(self, refs: Iterable[Ref]) -> dict[Ref, str]:
+    def makers(self, refs: Iterable[Ref]) -> dict[Ref, str]:
         """The first of the program's commits that made each of these records."""
         query = (
             "select t.ref_kind, t.ref_id, c.sha from trailer t join commits c on c.c = t.c "
@@ -82,7 +82,7 @@ class History(Topic):
         """
         return self._commits(self._naming(ref, "target"), _MADE)
 
-    def commits_from(self, ref: Ref) -> list[Commit]:
+    def commits_using(self, ref: Ref) -> list[Commit]:
         """The program's commits that made something of a source, newest first."""
         return self._commits(self._naming(ref, "source"))
 
@@ -98,12 +98,12 @@ class History(Topic):
         )
         return self._commits(self._reader.rows(query))
 
-    def withdrawn(self, step: str) -> set[Ref]:
+    def withdrawals(self, step: str) -> set[Ref]:
         """What is gone because a step took it away: its commit named it last, as a source."""
         gone = (Ref(*row) for row in self._reader.rows("select ref_kind, ref_id from gone"))
         query = "select sha from commits where step = ?"
         ours = {sha for (sha,) in self._reader.rows(query, [step])}
-        last = self.last_named(gone) if ours else {}
+        last = self.last_mentions(gone) if ours else {}
         return {ref for ref, (sha, role) in last.items() if role == "source" and sha in ours}
 
     def skills_touched_twice(self, skills: Iterable[str]) -> list[str]:
@@ -112,7 +112,7 @@ class History(Topic):
             "select ref_id from touch where ref_kind = 'skill' and ref_id in {} "
             "group by ref_id having count(*) > 1"
         )
-        return [name for (name,) in self._reader.rows_in(query, skills)]
+        return [name for (name,) in self._reader.rows_matching(query, skills)]
 
     def targets_of_day(self, step: str, day: date) -> set[Ref]:
         """The records that a step's commits of a day (UTC) made, also those that are gone."""
@@ -121,7 +121,7 @@ class History(Topic):
         dated = self._reader.rows(query, [step, margin.isoformat()])
         commits = [c for c, at in dated if datetime.fromisoformat(at).astimezone(UTC).date() == day]
         query = "select ref_kind, ref_id from trailer where role = 'target' and c in {}"
-        return {Ref(kind, name) for kind, name in self._reader.rows_in(query, commits)}
+        return {Ref(kind, name) for kind, name in self._reader.rows_matching(query, commits)}
 
     def source_ids(self, step: str, ref: Ref) -> set[str]:
         """The ids of the sources of a step's commits that made or changed a record."""
@@ -133,7 +133,7 @@ class History(Topic):
         )
         return {name for (name,) in self._reader.rows(query, [step, ref.kind, ref.id])}
 
-    def last_named(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, str]]:
+    def last_mentions(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, str]]:
         """Record -> (the program's commit that names it last, as its source or its target)."""
         query = (
             "select t.ref_kind, t.ref_id, c.sha, t.role from trailer t join commits c on c.c = t.c "
@@ -172,7 +172,7 @@ class History(Topic):
             f"select c, role, ref_kind, ref_id from trailer where {ends} "
             "and c in {} order by c, role, place"
         )
-        for number, role, kind, name in self._reader.rows_in(query, pending):
+        for number, role, kind, name in self._reader.rows_matching(query, pending):
             refs.setdefault((number, role), []).append(f"{kind}:{name}")
         query = "select depth, date, sha, c, step, subject from commits where c in {}"
         return [
@@ -181,6 +181,6 @@ class History(Topic):
                 tuple(refs.get((number, "source"), ())), tuple(refs.get((number, "target"), ())),
             )
             for _, date, sha, number, step, subject in sorted(
-                self._reader.rows_in(query, pending), reverse=True
+                self._reader.rows_matching(query, pending), reverse=True
             )
         ]  # fmt: skip

@@ -15,7 +15,7 @@ from skillvault.vault.index.reader import Topic
 from skillvault.vault.index.rows import (
     DamagedRowError,
     Row,
-    encoded,
+    encode,
     read_value,
     skill_columns,
 )
@@ -44,7 +44,7 @@ class Layers(Topic):
     def listings(self) -> dict[str, FolderListing]:
         """Folder -> what stood in it when it was read last."""
         query = "select name, value from state where name = 'listings'"
-        return self._reader.source.kept(query, _LISTINGS.decode).get("listings", {})
+        return self._reader.source.decode_values(query, _LISTINGS.decode).get("listings", {})
 
     def unreadable(self) -> list[Problem]:
         """What cannot be read."""
@@ -71,7 +71,7 @@ class Layers(Topic):
         """Those of these skills that are there, all or only those that serve."""
         also = "s.serves and " if serving else ""
         query = f"{_FILE} join skill s on f.n = -s.n where {also}s.id in {{}}"
-        return list(self._read_rows(self._reader.rows_in(query, names)))
+        return list(self._read_rows(self._reader.rows_matching(query, names)))
 
     def _read_rows(self, rows: Iterable[Row]) -> Iterator[Shelved]:
         """The skills of rows of `_FILE`; of a row that is damaged what its file holds now."""
@@ -112,10 +112,10 @@ class Layers(Topic):
             old, new = before.get(folder), listings[folder]
             removed = [path for path in old.files if path not in new.files] if old else []
             changed |= self._remove(folder, removed)
-            paths = new.unlike(old) if old else list(new.files)
+            paths = new.changed_files(old) if old else list(new.files)
             changed |= self._enter(place, layer, folder, paths)
         if listings != before:
-            self._keep("listings", _packed(listings))
+            self._keep("listings", _pack(listings))
         return changed
 
     def _place(self, folder: str, place: int | None) -> None:
@@ -134,13 +134,13 @@ class Layers(Topic):
     def _enter(self, place: int, layer: str, folder: str, paths: Sequence[str]) -> bool:
         """Enter what files hold; whether any holds something else than was known."""
         query = "select path, blob, name, value from layer_file where folder = ? and path in {}"
-        rows = self._reader.rows_in(query, paths, before=[folder])
+        rows = self._reader.rows_matching(query, paths, before=[folder])
         rows_before = {path: tuple(row) for path, *row in rows}
         changed = False
         for path in paths:
             before = rows_before.get(path)
             content = files.read(path, layer, before[0] if before else None, folder)
-            if isinstance(content, files.Prose):
+            if isinstance(content, files.ProseFile):
                 changed |= self._remove(folder, [path] if before else [])
                 continue
             if content is None or (row := _row(content)) == before:
@@ -193,7 +193,7 @@ class Layers(Topic):
         self._reader.change_rows("insert or replace into state values (?, ?)", [name, value])
 
 
-def _packed(listings: Mapping[str, FolderListing]) -> bytes:
+def _pack(listings: Mapping[str, FolderListing]) -> bytes:
     """Listings as bytes; those of a path that is no text are not kept."""
     try:
         return _ENCODER.encode(listings)
@@ -204,11 +204,11 @@ def _packed(listings: Mapping[str, FolderListing]) -> bytes:
 def _row(content: Shelved | Problem) -> tuple[str | None, str | None, bytes | None]:
     """(blob, name, value) of a file."""
     if isinstance(content, Problem):
-        return None, None, encoded(content)
-    value = encoded(content.skill)
+        return None, None, encode(content)
+    value = encode(content.skill)
     if value is None:
         problem = Problem(content.path, None, "not-text", "a text in it is none; write it as UTF-8")
-        return None, None, encoded(problem)
+        return None, None, encode(problem)
     return content.blob, content.skill.name, value
 
 

@@ -9,7 +9,7 @@ from skillvault.model.claims import Claim, claim_of, own
 from skillvault.model.records import Outcome, Recommendation, Status, Trust
 from skillvault.vault.index.reader import FILES, Reader, Topic
 from skillvault.vault.index.records import Folder
-from skillvault.vault.index.rows import domains_of, grouped, micros, moment, words
+from skillvault.vault.index.rows import domains_of, group, micros, moment, words
 from skillvault.vault.search import ranking
 
 # With which outcomes one is compared: a trusted one with trusted ones, any other with all.
@@ -52,7 +52,7 @@ class Outcomes(Folder[Outcome]):
         """Domain -> those of these outcomes that are its own, by name; no domain of one gone."""
         query = "select distinct domain, id from outcome where id in {}"
         found: dict[str, set[str]] = {}
-        for domain, outcome_id in sorted(self._reader.rows_in(query, outcomes)):
+        for domain, outcome_id in sorted(self._reader.rows_matching(query, outcomes)):
             found.setdefault(domain, set()).add(outcome_id)
         return found
 
@@ -67,7 +67,7 @@ class Outcomes(Folder[Outcome]):
         )
         return [name for name, _ in self._reader.rows(query, [domain, micros(at), trust, trust])]
 
-    def subjects_in(self, domain: str) -> list[tuple[str, str, str | None]]:
+    def domain_subjects(self, domain: str) -> list[tuple[str, str, str | None]]:
         """The (id, action, target) of a domain's evaluated outcomes."""
         query = (
             "select distinct o.id, o.action, o.target from outcome o "
@@ -77,30 +77,34 @@ class Outcomes(Folder[Outcome]):
 
     def by_event(self, events: Iterable[str]) -> list[Outcome]:
         """The outcomes with these event ids."""
-        return self._reader.records(self._reader.rows_in(_joined("event in {}"), events), Outcome)
+        return self._reader.records(
+            self._reader.rows_matching(_outcome_query("event in {}"), events), Outcome
+        )
 
     def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
         """How these outcomes ended."""
-        return dict(self._reader.rows_in("select id, status from outcome where id in {}", ids))
+        return dict(
+            self._reader.rows_matching("select id, status from outcome where id in {}", ids)
+        )
 
     def by_session(self, session: str, trust: Trust) -> list[Outcome]:
         """The outcomes of a session with this trust, oldest first."""
-        rows = self._reader.rows(_joined("session = ? and trust = ?"), [session, trust])
+        rows = self._reader.rows(_outcome_query("session = ? and trust = ?"), [session, trust])
         return sorted(self._reader.records(rows, Outcome), key=lambda outcome: outcome.order)
 
     def by_decision(self, decision: str) -> list[Outcome]:
         """The outcomes of a decision; the id of one without a decision's id stands for that."""
-        rows = self._reader.rows(_joined("decision = ?"), [decision])
+        rows = self._reader.rows(_outcome_query("decision = ?"), [decision])
         return self._reader.records(rows, Outcome)
 
     def ends(self, decision: str) -> list[Claim]:
         """The trusted outcomes of a decision, as claims to what was shown for it, oldest first."""
         return _ends(self._reader, [decision]).get(decision, [])
 
-    def overruled(self, ids: Iterable[str]) -> set[str]:
+    def overruled_ids(self, ids: Iterable[str]) -> set[str]:
         """Those of these outcomes in whose place another one of their decision counts."""
         query = "select id from outcome where not counts and id in {}"
-        return {name for (name,) in self._reader.rows_in(query, ids)}
+        return {name for (name,) in self._reader.rows_matching(query, ids)}
 
     def failures_without_lesson(self, ids: Iterable[str]) -> list[Outcome]:
         """Return what counts of these outcomes' decisions, failed and has no lesson; by time."""
@@ -109,16 +113,16 @@ class Outcomes(Folder[Outcome]):
             "and said.agent is o.agent and said.trust = o.trust "
             "where o.status = 'failure' and o.counts and o.trust = 'local' and said.id in {}"
         )
-        outcomes = self._reader.records(self._reader.rows_in(query, ids), Outcome)
+        outcomes = self._reader.records(self._reader.rows_matching(query, ids), Outcome)
         silent = {outcome.id: outcome for outcome in outcomes if outcome.lesson is None}
         return sorted(silent.values(), key=lambda outcome: outcome.order)
 
-    def untrusted(self, ids: Iterable[str]) -> set[str]:
+    def untrusted_ids(self, ids: Iterable[str]) -> set[str]:
         """Those of these outcomes, and of these recommendations, that are untrusted."""
         names = list(ids)
         tables = ("outcome", "recommendation")
         queries = (f"select id from {t} where trust = 'untrusted' and id in {{}}" for t in tables)
-        return {name for query in queries for (name,) in self._reader.rows_in(query, names)}
+        return {name for query in queries for (name,) in self._reader.rows_matching(query, names)}
 
     def count_evaluated(self, domain: str) -> int:
         """How many trusted and evaluated outcomes a domain has."""
@@ -137,7 +141,7 @@ class Outcomes(Folder[Outcome]):
     def actions_of(self, outcomes: Iterable[str]) -> list[tuple[str, str]]:
         """(domain, action) of these outcomes, those that are trusted, each once."""
         query = "select distinct domain, action from outcome where trust = 'local' and id in {}"
-        return sorted({(of, action) for of, action in self._reader.rows_in(query, outcomes)})
+        return sorted({(of, action) for of, action in self._reader.rows_matching(query, outcomes)})
 
     # ── by what they say ─────────────────────────────────────────────────────────────
 
@@ -159,7 +163,7 @@ class Outcomes(Folder[Outcome]):
         return bool(self._reader.rows("select 1 from said where said match ? limit 1", [word]))
 
 
-class AskedRow(NamedTuple):
+class ReceiptRow(NamedTuple):
     """A receipt, as far as it says what was asked of whom."""
 
     agent: str | None
@@ -195,9 +199,9 @@ class Recommendations(Topic):
                 tasks[outcome.id] = outcome.decision.task
             elif outcome.decision.id:
                 silent[outcome.id] = outcome.decision.id, claim_of(outcome)
-        return tasks | self.asked(silent)
+        return tasks | self.receipt_tasks(silent)
 
-    def asked(self, outcomes: Mapping[str, tuple[str, Claim]]) -> dict[str, str]:
+    def receipt_tasks(self, outcomes: Mapping[str, tuple[str, Claim]]) -> dict[str, str]:
         """Outcome -> the task that was asked for its decision, as its own latest receipt says."""
         receipts = self._receipts({decision for decision, _ in outcomes.values()})
         ends = _ends(self._reader, receipts)
@@ -207,15 +211,15 @@ class Recommendations(Topic):
                 tasks[name] = receipt.task
         return tasks
 
-    def _receipts(self, decisions: Iterable[str]) -> dict[str, list[AskedRow]]:
+    def _receipts(self, decisions: Iterable[str]) -> dict[str, list[ReceiptRow]]:
         """Decision -> its receipts that name a task, oldest first."""
         query = (
             "select decision, agent, trust, at, task from recommendation "
             "where decision in {} and task != '' order by id"
         )
-        return grouped(
-            (decision, AskedRow(agent, trust, moment(at), task))
-            for decision, agent, trust, at, task in self._reader.rows_in(query, decisions)
+        return group(
+            (decision, ReceiptRow(agent, trust, moment(at), task))
+            for decision, agent, trust, at, task in self._reader.rows_matching(query, decisions)
         )
 
 
@@ -225,11 +229,11 @@ def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
         "select decision, agent, at from outcome where decision in {} and trust = 'local' "
         "and action != '' order by at, id"
     )
-    rows = reader.rows_in(query, decisions)
-    return grouped((name, Claim("local", agent, moment(at))) for name, agent, at in rows)
+    rows = reader.rows_matching(query, decisions)
+    return group((name, Claim("local", agent, moment(at))) for name, agent, at in rows)
 
 
-def _joined(where: str) -> str:
+def _outcome_query(where: str) -> str:
     return f"{FILES} join outcome o on f.n = o.n where {where}"
 
 
@@ -245,13 +249,13 @@ class Tasks(Topic):
         times: dict[str, int] = {}
         tasks: dict[str, str] = {}
         silent: dict[str, tuple[str, Claim]] = {}
-        for name, at, task, decision, trust, agent in self._reader.rows_in(_OUTCOMES, ids):
+        for name, at, task, decision, trust, agent in self._reader.rows_matching(_OUTCOMES, ids):
             times[name] = at
             if task:
                 tasks[name] = task
             elif decision:
                 silent[name] = decision, Claim(trust, agent, moment(at))
-        tasks |= Recommendations(self._reader).asked(silent)
+        tasks |= Recommendations(self._reader).receipt_tasks(silent)
         return {name: (times[name], task) for name, task in tasks.items()}
 
     def latest_behind(self, name: str, most: int) -> set[str]:

@@ -10,9 +10,9 @@ import msgspec
 from skillvault.model.errors import GitError
 from skillvault.model.policy import Policy
 from skillvault.model.records import Problem, Record, Ref
-from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.index.dirty import Marks
-from skillvault.vault.index.rows import DamagedRowError, Parsed, Row, bound, decoded, read_value
+from skillvault.vault.index.rows import DamagedRowError, Parsed, Row, bind, decode, read_value
 from skillvault.vault.search import ranking
 
 _R = TypeVar("_R", bound=Record)
@@ -50,7 +50,7 @@ class Rows(ABC):
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
         """The rows of one query."""
-        parameters = [bound(value) for value in values]
+        parameters = [bind(value) for value in values]
         return self.run(lambda database: database.execute(query, parameters).fetchall())
 
     def search(
@@ -64,13 +64,13 @@ class Rows(ABC):
             except (AttributeError, LookupError, TypeError, ValueError) as error:
                 raise DamagedRowError(f"the search fails: {error}") from error
 
-        return self.run(find).ranked(near)
+        return self.run(find).rank(near)
 
-    def kept(
+    def decode_values(
         self, query: str, decode: Callable[[bytes], _Kept], values: Sequence[Any] = ()
     ) -> dict[str, _Kept]:
         """Key -> what is kept under it; rows of (key, value) in answer to one query."""
-        parameters = [bound(value) for value in values]
+        parameters = [bind(value) for value in values]
 
         def read(database: sqlite3.Connection) -> dict[str, _Kept]:
             rows = database.execute(query, parameters)
@@ -78,7 +78,7 @@ class Rows(ABC):
 
         return self.run(read)
 
-    def rows_in(
+    def rows_matching(
         self, query: str, values: Iterable[Any], *, before: Sequence[Any] = ()
     ) -> Iterator[Row]:
         """The rows of a query whose `{}` stands for a list of values, a few at a time."""
@@ -96,7 +96,7 @@ class Rows(ABC):
         for ref in refs:
             ids.setdefault(ref.kind, []).append(ref.id)
         for kind, names in ids.items():
-            yield from self.rows_in(query, names, before=[*before, kind])
+            yield from self.rows_matching(query, names, before=[*before, kind])
 
     def value(self, query: str, values: Sequence[Any] = ()) -> Any:
         """The first value of the first row; None if there is none."""
@@ -110,7 +110,7 @@ class Rows(ABC):
 
     def kept_policy(self) -> tuple[str, Policy] | None:
         """The vault.yaml that could be read last: its blob, what it says; None if none could."""
-        return self.kept(_KEPT, _policy_of).get("policy")
+        return self.decode_values(_KEPT, _policy_of).get("policy")
 
 
 def _policy_of(value: bytes) -> tuple[str, Policy]:
@@ -127,7 +127,7 @@ class Reader:
     def __init__(self, source: Rows, blobs: Blobs) -> None:
         self.source = source
         self.rows = source.rows
-        self.rows_in = source.rows_in
+        self.rows_matching = source.rows_matching
         self.rows_of = source.rows_of
         self.value = source.value
         self.change = source.change
@@ -138,13 +138,13 @@ class Reader:
         path, _, kind, value = row
         if value is not None:  # else it must be parsed from the blob
             try:
-                return decoded(kind, value)
+                return decode(kind, value)
             except DamagedRowError as error:
                 self.source.mend(error)
-        content = self.bytes_at([path]).get(path)
+        content = self.read_bytes([path]).get(path)
         if content is None:  # it stood in a damaged index only
             return Problem(path, None, "gone", "not in git; ask again")
-        return parsed(path, content)
+        return parse_record(path, content)
 
     def change_rows(self, query: str, values: Sequence[Any] = ()) -> None:
         """Change rows by one query."""
@@ -152,22 +152,22 @@ class Reader:
 
     def change_many(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
         """Change rows by one query, once for each of these values."""
-        parameters = [tuple(map(bound, row)) for row in rows]
+        parameters = [tuple(map(bind, row)) for row in rows]
         self.change(lambda database, _: database.executemany(query, parameters))
 
-    def bytes_at(self, paths: Iterable[str]) -> dict[str, bytes]:
+    def read_bytes(self, paths: Iterable[str]) -> dict[str, bytes]:
         """path -> bytes of the paths that exist."""
         names = list(paths)
         try:
-            return self._bytes_at(names)
+            return self._read_bytes(names)
         except GitError:
             if not self.source.verify():  # it is git that lacks something
                 raise
-        return self._bytes_at(names)
+        return self._read_bytes(names)
 
-    def _bytes_at(self, paths: Iterable[str]) -> dict[str, bytes]:
+    def _read_bytes(self, paths: Iterable[str]) -> dict[str, bytes]:
         blobs: dict[str, str] = dict(
-            self.rows_in("select path, blob from file where path in {}", paths)
+            self.rows_matching("select path, blob from file where path in {}", paths)
         )
         contents = self.blobs(blobs.values())
         return {path: contents[blob] for path, blob in blobs.items()}

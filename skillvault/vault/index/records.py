@@ -27,10 +27,10 @@ from skillvault.vault.index.rows import (
     DamagedRowError,
     Parsed,
     Row,
-    decoded,
-    grouped,
-    link_from,
+    decode,
+    group,
     moment,
+    parse_link,
 )
 
 _R = TypeVar("_R", Outcome, Evaluation, Session, Fact, Skill, Answer, Retraction)
@@ -72,7 +72,7 @@ class Folder(Mapping[str, _R], Generic[_R]):
             "select ref_id, path, blob, type, value from file "
             "where top = ? and ref_id in {} order by ref_id, path"
         )
-        return dict(self._read(self._reader.rows_in(query, names, before=[self._top])))
+        return dict(self._read(self._reader.rows_matching(query, names, before=[self._top])))
 
     def _pages(self) -> Iterator[tuple[str, _R]]:
         query = (
@@ -105,7 +105,7 @@ class Records(Topic):
     """Every record, readable or not; `in` takes a Ref or its `<kind>:<id>`."""
 
     def __contains__(self, address: object) -> bool:
-        return self.path_of(ref_from(str(address))) is not None
+        return self.path_of(parse_ref(str(address))) is not None
 
     def path_of(self, ref: Ref) -> str | None:
         """The path of a record; None if there is no such record."""
@@ -118,11 +118,11 @@ class Records(Topic):
         path: str | None = self._reader.value(query, [ref.kind, ref.id])
         return path
 
-    def tried(self, name: str) -> tuple[str, ...]:
+    def read_tries(self, name: str) -> tuple[str, ...]:
         """Return the tries of a served guide, a line each, as the file beside it has them."""
         query = "select type, value from file where path = ? and value is not null"
         rows = self._reader.rows(query, [f"skills/{name}/references/{TRIED}"])
-        found = (decoded(kind, value) for kind, value in rows)
+        found = (decode(kind, value) for kind, value in rows)
         return next((one.lines for one in found if isinstance(one, TriedLines)), ())
 
     def existing(self, refs: Iterable[Ref]) -> set[Ref]:
@@ -155,16 +155,18 @@ class Records(Topic):
         query = "select top, count(*) from file where ref_id is not null group by top"
         return dict(self._reader.rows(query))
 
-    def at(self, paths: Iterable[str]) -> dict[str, Parsed]:
+    def by_path(self, paths: Iterable[str]) -> dict[str, Parsed]:
         """path -> its record, or the problem that keeps it from being read."""
         query = f"{FILE} where type is not null and path in {{}}"
-        return {row[0]: self._reader.record(row) for row in self._reader.rows_in(query, paths)}
+        return {
+            row[0]: self._reader.record(row) for row in self._reader.rows_matching(query, paths)
+        }
 
-    def at_blobs(self, keys: Iterable[Key]) -> dict[Key, Parsed]:
+    def by_blob(self, keys: Iterable[Key]) -> dict[Key, Parsed]:
         """(path, blob) -> its record, of those (path, blob) that the vault has."""
         blobs = dict(keys)
         query = f"{FILE} where type is not null and path in {{}}"
-        rows = self._reader.rows_in(query, blobs)
+        rows = self._reader.rows_matching(query, blobs)
         return {
             (path, blob): self._reader.record((path, blob, *values))
             for path, blob, *values in rows
@@ -172,7 +174,7 @@ class Records(Topic):
         }
 
 
-def ref_from(key: str) -> Ref:
+def parse_ref(key: str) -> Ref:
     """The address that `<kind>:<id>` is."""
     kind, _, record_id = key.partition(":")
     return Ref(cast("RecordKind", kind), record_id)
@@ -264,7 +266,7 @@ class Links(Topic, Mapping[str, Link]):
     def get_many(self, names: Iterable[str]) -> dict[str, Link]:
         """Those of these ids that are there."""
         query, pending = f"{_LINK} where id in {{}}", list(names)
-        links = self._links(lambda: list(self._reader.rows_in(query, pending)))
+        links = self._links(lambda: list(self._reader.rows_matching(query, pending)))
         return {link.id: link for link in links}
 
     def by_target(self, refs: Iterable[Ref]) -> list[Link]:
@@ -287,10 +289,10 @@ class Links(Topic, Mapping[str, Link]):
     def _links(self, ask: Callable[[], Sequence[Row]]) -> list[Link]:
         """The links of rows, each once, in the order of their ids."""
         try:
-            links = [link_from(row) for row in ask()]
+            links = [parse_link(row) for row in ask()]
         except DamagedRowError as error:
             self._reader.source.mend(error)
-            links = [link_from(row) for row in ask()]
+            links = [parse_link(row) for row in ask()]
         links.sort(key=lambda link: (link.id, link.created_at), reverse=True)
         return [*{link.id: link for link in links}.values()][::-1]
 
@@ -307,7 +309,7 @@ class Links(Topic, Mapping[str, Link]):
     def lists_of(self, ids: Iterable[str]) -> dict[str, list[str]]:
         """The path of each list that holds links of these ids -> their ids."""
         query = "select f.path, l.id from link l join file f on f.n = l.file where l.id in {}"
-        return grouped(self._reader.rows_in(query, ids))
+        return group(self._reader.rows_matching(query, ids))
 
     def source_ids(self, target: Ref, link_type: str) -> list[str]:
         """The ids of the records from which links of a type lead to a record, sorted."""

@@ -44,7 +44,7 @@ TYPED: Mapping[str, str] = {
     "recommendation": "Recommendation", "session": "Session", "fact": "Fact", "skill": "Skill",
     "answer": "Answer",
 }  # fmt: skip
-# Whether one of the names in a column is the value; see `joined`.
+# Whether one of the names in a column is the value; see `join_names`.
 LISTS = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -54,21 +54,21 @@ _WORD = re.compile(r"[^\W_]+")
 _UNTEXT, _ESCAPED = re.compile("[\udc80-\udcff]"), re.compile("\0([89a-f][0-9a-f])")
 
 
-def is_read(path: str) -> bool:
+def is_indexed(path: str) -> bool:
     """Return True for a file of which the index holds what it says."""
-    return layout.holds_records(path) or layout.is_tried(path)
+    return layout.holds_records(path) or layout.is_tries_file(path)
 
 
-def read(path: str, content: bytes) -> Parsed | None:
+def parse_file(path: str, content: bytes) -> Parsed | None:
     """Return what the index holds of a file: its record, its links or its tries."""
-    return work_tree.parsed(path, content) if is_read(path) else None
+    return work_tree.parse_record(path, content) if is_indexed(path) else None
 
 
 class DamagedRowError(sqlite3.DatabaseError):
     """What a row says cannot be, so that the index is built anew."""
 
 
-def decoded(kind: str, value: bytes) -> Parsed:
+def decode(kind: str, value: bytes) -> Parsed:
     """The record that a row holds; DamagedRowError if it holds none."""
     decoder = _DECODERS.get(kind)
     if decoder is None:
@@ -84,7 +84,7 @@ def read_value(value: bytes, decode: Callable[[bytes], _Value]) -> _Value:
         raise DamagedRowError(f"a row cannot be read: {error}") from None
 
 
-def encoded(value: Parsed) -> bytes | None:
+def encode(value: Parsed) -> bytes | None:
     """A record's bytes; None for one that would not read back as it is, and for a list of links."""
     if isinstance(value, LinkList):  # its lines are rows of their own
         return None
@@ -95,7 +95,7 @@ def encoded(value: Parsed) -> bytes | None:
         return None  # of an unusual value, such as a number beyond 64 bits
 
 
-def is_found(path: str) -> bool:
+def is_searchable(path: str) -> bool:
     """Whether `search` may find what stands at a path, if it is trusted."""
     return layout.shelf_of(path) in (layout.SERVED, "memory", "evaluations")
 
@@ -111,7 +111,7 @@ def is_trusted(path: str, parsed: Parsed | None, outcomes: Collection[str]) -> b
     return not isinstance(parsed, Evaluation) or (ref is not None and ref.id in outcomes)
 
 
-def document(path: str, parsed: Parsed | None) -> Document | None:
+def make_document(path: str, parsed: Parsed | None) -> Document | None:
     """What is found by its text, under its address; None for what says nothing."""
     ref = layout.ref_of(path)
     if ref is None or not isinstance(parsed, Skill | Fact | Evaluation):
@@ -125,7 +125,7 @@ def document(path: str, parsed: Parsed | None) -> Document | None:
     return msgspec.structs.replace(found, id=str(ref)) if said else None
 
 
-def columns(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tuple[Any, ...]]:
+def typed_rows(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tuple[Any, ...]]:
     """What is asked of a record, as rows of the tables named after kinds."""
     match parsed:
         case Outcome():
@@ -163,7 +163,7 @@ def link_row(link: Link) -> Row:
     return link.id, link.type, *ends, stamp(link.created_at), metadata
 
 
-def link_from(row: Row) -> Link:
+def parse_link(row: Row) -> Link:
     """The link that a row stands for; DamagedRowError if it stands for none."""
     link_id, link_type, kind, source, to, target, at, metadata = row
     try:
@@ -183,7 +183,7 @@ def skill_columns(
     name: str, shelf: str, skill: Skill, blob: str, *, layer: str = "vault"
 ) -> tuple[Any, ...]:
     """The columns of a skill of any layer, except `hidden` and `serves`."""
-    roles, stages, tags = map(joined, (skill.roles, skill.stages, skill.tags))
+    roles, stages, tags = map(join_names, (skill.roles, skill.stages, skill.tags))
     counts = skill.elsewhere  # of another tool
     return (
         *(name, shelf, skill.domain, skill.kind, skill.status, skill.created, skill.expires),
@@ -193,7 +193,7 @@ def skill_columns(
     )
 
 
-def joined(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     """Names as one column has them: a line each, so that one may have blanks; `LISTS` asks."""
     return "\n".join(names)
 
@@ -208,14 +208,14 @@ def moment(at: int) -> datetime:
     return EPOCH + timedelta(microseconds=at)
 
 
-def bound(value: Any) -> Any:
+def bind(value: Any) -> Any:
     """A value as SQLite takes it: bytes of a path that are no text as NUL and two digits."""
     if not isinstance(value, str) or value.isascii():
         return value
     return _UNTEXT.sub(lambda found: f"\0{ord(found[0]) & 0xFF:02x}", value)
 
 
-def unbound(data: bytes) -> str:
+def unbind(data: bytes) -> str:
     """A text as SQLite has it, the other way round."""
     text = data.decode()
     return _ESCAPED.sub(lambda f: chr(0xDC00 + int(f[1], 16)), text) if "\0" in text else text
@@ -231,7 +231,7 @@ def domains_of(table: str, condition: str) -> str:
     )
 
 
-def grouped(rows: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+def group(rows: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
     """First column -> what stands in the second beside it, in the order of the rows."""
     groups: dict[Any, list[Any]] = {}
     for key, value in rows:
@@ -244,6 +244,6 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def is_untext(path: str) -> bool:
+def has_raw_bytes(path: str) -> bool:
     """Whether a path holds bytes that are no text."""
     return not path.isascii() and bool(_UNTEXT.search(path))

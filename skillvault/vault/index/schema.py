@@ -18,22 +18,22 @@ from skillvault.model.link_lists import LinkList
 from skillvault.model.observed import observed
 from skillvault.model.records import Commit, Outcome, Recommendation, Ref
 from skillvault.vault.files import layout
-from skillvault.vault.files.listing import Names
+from skillvault.vault.files.listing import FolderNames
 from skillvault.vault.index import dirty
 from skillvault.vault.index.rows import (
     TYPED,
     File,
     Row,
-    bound,
-    columns,
-    decoded,
-    document,
-    encoded,
-    is_found,
+    bind,
+    decode,
+    encode,
+    has_raw_bytes,
+    is_searchable,
     is_trusted,
-    is_untext,
     link_row,
-    unbound,
+    make_document,
+    typed_rows,
+    unbind,
     words,
 )
 from skillvault.vault.search import ranking
@@ -86,7 +86,9 @@ class IndexedCommit(Struct, frozen=True):
     touched: Sequence[Ref]
 
 
-def indexed(parts: Sequence[Commit], depth: int, touched: Sequence[Ref]) -> Iterator[IndexedCommit]:
+def index_parts(
+    parts: Sequence[Commit], depth: int, touched: Sequence[Ref]
+) -> Iterator[IndexedCommit]:
     """The parts of one commit; a record is touched by the part that names it, else by the first."""
     owners = {ref: part for part in reversed(parts) for ref in part.targets}
     for part in parts:
@@ -99,12 +101,12 @@ def shape(agenda: Agenda) -> int:
     """A number that changes with the tables, the fields of the records and what makes what due."""
     kinds = (kind for room in (records, policy) for kind in vars(room).values())
     chosen = repr(profiles.SETTINGS)  # a kept policy has the numbers of its profile
-    said = [SCHEMA, ranking.VERSION, repr(agenda), chosen, _told(Names)]
-    said += [_told(k) for k in kinds if isinstance(k, type) and issubclass(k, Struct)]
+    said = [SCHEMA, ranking.VERSION, repr(agenda), chosen, _describe_struct(FolderNames)]
+    said += [_describe_struct(k) for k in kinds if isinstance(k, type) and issubclass(k, Struct)]
     return int.from_bytes(hashlib.sha256("".join(said).encode()).digest()[:4]) & 0x7FFFFFFF
 
 
-def _told(kind: Any) -> str:
+def _describe_struct(kind: Any) -> str:
     names, defaults = kind.__struct_fields__, kind.__struct_defaults__
     return f"{kind.__name__}{names}{defaults}{kind.__annotations__}"
 
@@ -116,7 +118,7 @@ def create(database: sqlite3.Connection) -> None:
         database.execute(statement)
 
 
-def _next(database: sqlite3.Connection, column: str, table: str) -> int:
+def _next_number(database: sqlite3.Connection, column: str, table: str) -> int:
     found = database.execute(f"select coalesce(max({column}), 0) + 1 from {table}").fetchone()
     return int(found[0])
 
@@ -126,32 +128,32 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: d
 
     What is said anew of a decision is joined with what others say of it.
     """
-    named = decisions_of(database, _numbers(database, files).values())
-    new = _set(database, files, marks)
-    named |= decisions_of(database, new.values())
+    named = _decisions_of_files(database, _numbers(database, files).values())
+    new = _replace_files(database, files, marks)
+    named |= _decisions_of_files(database, new.values())
     refs = filter(None, map(layout.ref_of, files))
     outcomes = {ref.id for ref in refs if ref.kind in ("outcome", "retraction")}
-    join(database, named | decisions_named(database, outcomes), marks)
+    _join_outcomes(database, named | _decisions_of_outcomes(database, outcomes), marks)
 
 
-def join(database: sqlite3.Connection, named: Iterable[str], marks: dirty.Marks) -> None:
+def _join_outcomes(database: sqlite3.Connection, named: Iterable[str], marks: dirty.Marks) -> None:
     """Show the outcomes of these decisions as they stand together."""
-    for one in list(joined_anew(database, named)):
-        numbers = _set(database, {one.path: (one.blob, one.outcome)}, marks)
+    for one in list(_find_outdated(database, named)):
+        numbers = _replace_files(database, {one.path: (one.blob, one.outcome)}, marks)
         for n in numbers.values():
             database.execute("update outcome set counts = ? where n = ?", [one.counts, n])
             if one.own is not None:
                 database.execute("insert into own values (?, ?)", [n, one.own])
 
 
-def join_all(database: sqlite3.Connection, marks: dirty.Marks) -> None:
+def join_outcomes(database: sqlite3.Connection, marks: dirty.Marks) -> None:
     """Show every outcome as it stands together with those of its decision."""
-    retracted = all_retracted(database)
-    named = {*decisions_of_several(database)}
-    join(database, named | decisions_named(database, retracted), marks)
+    retracted = _retracted_outcomes(database)
+    named = {*_decisions_to_join(database)}
+    _join_outcomes(database, named | _decisions_of_outcomes(database, retracted), marks)
 
 
-def _set(
+def _replace_files(
     database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks
 ) -> dict[str, int]:
     """Set or remove files as they say themselves; path -> the number that a file got."""
@@ -175,14 +177,14 @@ def _set(
         names = msgspec.json.encode([*staying.values()]).decode()
         database.executemany(others, [(n, names) for n in old.values()])
     outcomes = [ref.id for ref in refs.values() if ref.kind == "outcome"]
-    found = {str(ref) for path, ref in refs.items() if is_found(path)}
-    _unfind(database, found.union(f"evaluation:{name}" for name in outcomes))
-    _unuse(database, outcomes, marks)
-    database.executemany("delete from mark where outcome = ?", [(bound(i),) for i in outcomes])
+    found = {str(ref) for path, ref in refs.items() if is_searchable(path)}
+    _remove_documents(database, found.union(f"evaluation:{name}" for name in outcomes))
+    _forget_uses(database, outcomes, marks)
+    database.executemany("delete from mark where outcome = ?", [(bind(i),) for i in outcomes])
     evaluations = [ref.id for ref in refs.values() if ref.kind == "evaluation"]
     gone = [ref.id for path, ref in refs.items() if ref.kind == "evaluation" and not files[path]]
-    database.executemany("delete from mark where outcome = ?", [(bound(i),) for i in gone])
-    _unsay(database, [bound(i) for i in dict.fromkeys((*outcomes, *evaluations))])
+    database.executemany("delete from mark where outcome = ?", [(bind(i),) for i in gone])
+    _forget_sayings(database, [bind(i) for i in dict.fromkeys((*outcomes, *evaluations))])
     new = insert(database, {path: found for path, found in files.items() if found}, staying)
     moves = [(new[row[0]], n) for row, n in staying.items()]
     database.executemany("update link set file = ? where n = ?", moves)
@@ -220,7 +222,7 @@ def _link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict
 def _new_link_rows(files: Mapping[str, File | None]) -> set[Row]:
     """(path, what a link says) of the lists among files that are set."""
     return {
-        (path, *map(bound, link_row(link)))
+        (path, *map(bind, link_row(link)))
         for path, file in files.items()
         if file and isinstance(file[1], LinkList)
         for link in file[1].links
@@ -239,7 +241,7 @@ def _mark_links(
 def _note_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.Marks) -> None:
     """Note anew which of these are gone, and mark what is due by the skills that are back."""
     for ref in refs:
-        values = [bound(ref.kind), bound(ref.id)]
+        values = [bind(ref.kind), bind(ref.id)]
         query = "delete from gone where ref_kind = ? and ref_id = ?"
         was_gone = database.execute(query, values).rowcount
         is_gone = database.execute(f"{GONE} and t.ref_kind = ? and t.ref_id = ?", values).rowcount
@@ -247,7 +249,7 @@ def _note_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.M
             dirty.mark(database, marks, "readmitted", [ref.id])
 
 
-def _unsay(database: sqlite3.Connection, ids: Iterable[str]) -> None:
+def _forget_sayings(database: sqlite3.Connection, ids: Iterable[str]) -> None:
     """Forget what runs said, and the keys of claims that no other makes."""
     for name in ids:
         query = "select distinct domain, words from saying where evaluation = ?"
@@ -260,29 +262,29 @@ def _unsay(database: sqlite3.Connection, ids: Iterable[str]) -> None:
         )
 
 
-def _unfind(database: sqlite3.Connection, refs: set[str]) -> None:
+def _remove_documents(database: sqlite3.Connection, refs: set[str]) -> None:
     """Take documents out; where one stood beside the branch's, it is looked which of them serve."""
     ranking.remove_documents(database, refs)
-    names = [(bound(ref.partition(":")[2]),) for ref in refs if ref.startswith("skill:")]
+    names = [(bind(ref.partition(":")[2]),) for ref in refs if ref.startswith("skill:")]
     query = "update skill set serves = 0 where id = ? and n < 0"
     if names and database.executemany(query, names).rowcount:
         database.execute("delete from state where name = 'layers'")
 
 
-def use(
+def replace_uses(
     database: sqlite3.Connection, outcomes: Sequence[str], rows: list[Row], marks: dirty.Marks
 ) -> None:
     """Note which skills these outcomes used, in place of what was noted of them."""
-    _unuse(database, outcomes, marks)
+    _forget_uses(database, outcomes, marks)
     database.executemany("insert into used values (?, ?, ?, ?, ?, ?, ?)", rows)
     late = "update evidence set last = '' where key = ? and last >= ?"  # to be counted anew
     database.executemany(late, [(skill, outcome) for outcome, skill, *_ in rows])
     dirty.mark(database, marks, "used", outcomes)
 
 
-def _unuse(database: sqlite3.Connection, outcomes: Sequence[str], marks: dirty.Marks) -> None:
+def _forget_uses(database: sqlite3.Connection, outcomes: Sequence[str], marks: dirty.Marks) -> None:
     dirty.mark(database, marks, "used", outcomes)
-    rows = [(bound(name),) for name in outcomes]
+    rows = [(bind(name),) for name in outcomes]
     users = "update evidence set last = '' where key in (select skill from used where outcome = ?)"
     database.executemany(users, rows)
     database.executemany("delete from used where outcome = ?", rows)
@@ -290,7 +292,7 @@ def _unuse(database: sqlite3.Connection, outcomes: Sequence[str], marks: dirty.M
 
 def _numbers(database: sqlite3.Connection, paths: Iterable[str]) -> dict[str, int]:
     query = "select n from file where path = ?"
-    found = ((path, database.execute(query, [bound(path)]).fetchone()) for path in paths)
+    found = ((path, database.execute(query, [bind(path)]).fetchone()) for path in paths)
     return {path: row[0] for path, row in found if row}
 
 
@@ -306,20 +308,20 @@ def insert(
     said: list[Row] = []
     links: list[Row] = []
     numbers: dict[str, int] = {}
-    for n, (path, (blob, parsed)) in enumerate(files.items(), _next(database, "n", "file")):
+    for n, (path, (blob, parsed)) in enumerate(files.items(), _next_number(database, "n", "file")):
         ref = layout.ref_of(path)
-        kind, value = (type(parsed).__name__, encoded(parsed)) if parsed else (None, None)
+        kind, value = (type(parsed).__name__, encode(parsed)) if parsed else (None, None)
         top = layout.shelf_of(path)
         address = (ref.kind, ref.id) if ref else (None, None)
         rows.append((n, path, blob, top, *address, kind, value))
         numbers[path] = n
-        for table, *values in columns(ref, top, parsed, blob) if ref else ():
+        for table, *values in typed_rows(ref, top, parsed, blob) if ref else ():
             typed[table].append((n, *values))
         if isinstance(parsed, LinkList):
             links += [
                 (n, *values)
                 for values in map(link_row, parsed.links)
-                if (path, *map(bound, values)) not in known
+                if (path, *map(bind, values)) not in known
             ]
         if isinstance(parsed, Outcome):
             texts = (parsed.decision.reasoning, *(parsed.applied or ()))
@@ -329,44 +331,44 @@ def insert(
             marks = ", ".join("?" * len(found[0]))
             database.executemany(
                 f"insert into {table} values ({marks})",
-                [tuple(map(bound, row)) for row in found],
+                [tuple(map(bind, row)) for row in found],
             )
     query = f"insert into link values (null{', ?' * 9})"
-    database.executemany(query, [tuple(map(bound, row)) for row in links])
+    database.executemany(query, [tuple(map(bind, row)) for row in links])
     database.executemany("insert into said (rowid, text) values (?, ?)", said)
-    if any(map(is_untext, files)):
+    if any(map(has_raw_bytes, files)):
         database.execute("insert or replace into state values ('odd', '')")
-        database.text_factory = unbound
+        database.text_factory = unbind
     ranking.add_documents(database, _documents(database, files))
     return numbers
 
 
 def _documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Iterator[Document]:
     """What is found of these files, and of the evaluations that stood there before outcomes."""
-    trusted = trusted_ids(database, filter(None, map(layout.ref_of, files)))
-    found = [(path, parsed) for path, (_, parsed) in files.items() if is_found(path)]
+    trusted = _trusted_ids(database, filter(None, map(layout.ref_of, files)))
+    found = [(path, parsed) for path, (_, parsed) in files.items() if is_searchable(path)]
     ended = {ref.id for path in files if (ref := layout.ref_of(path)) and ref.kind == "outcome"}
     for name in sorted(trusted & ended):
-        for path, kind, value in database.execute(_EVALUATION, [bound(name)]):
+        for path, kind, value in database.execute(_EVALUATION, [bind(name)]):
             if path not in files and value is not None:
-                found.append((path, decoded(kind, value)))
+                found.append((path, decode(kind, value)))
     for path, parsed in found:
-        if is_trusted(path, parsed, trusted) and (text := document(path, parsed)):
+        if is_trusted(path, parsed, trusted) and (text := make_document(path, parsed)):
             yield text
 
 
-def trusted_ids(database: sqlite3.Connection, refs: Iterable[Ref]) -> set[str]:
+def _trusted_ids(database: sqlite3.Connection, refs: Iterable[Ref]) -> set[str]:
     """The ids of the trusted outcomes, of these and of those that these evaluate."""
     ids = {ref.id for ref in refs if ref.kind in ("outcome", "evaluation")}
     query = "select 1 from outcome where id = ? and trust = 'local'"
-    return {name for name in ids if database.execute(query, [bound(name)]).fetchone()}
+    return {name for name in ids if database.execute(query, [bind(name)]).fetchone()}
 
 
-def enter(
+def add_commits(
     database: sqlite3.Connection, history: Iterable[IndexedCommit], marks: dirty.Marks
 ) -> None:
     """Take in commits, their parents before them."""
-    first = _next(database, "c", "commits")
+    first = _next_number(database, "c", "commits")
     parts: Counter[str] = Counter()
     for number, indexed in enumerate(history, first):
         commit = indexed.commit
@@ -376,12 +378,12 @@ def enter(
         parts[commit.sha] += 1
         roles = (("source", commit.sources), ("target", commit.targets))
         rows = [
-            (number, role, i, *map(bound, ref.partition(":")[::2]))
+            (number, role, i, *map(bind, ref.partition(":")[::2]))
             for role, refs in roles
             for i, ref in enumerate(refs)
         ]
         database.executemany("insert into trailer values (?, ?, ?, ?, ?)", rows)
-        touched = [(ref.kind, bound(ref.id), number) for ref in indexed.touched]
+        touched = [(ref.kind, bind(ref.id), number) for ref in indexed.touched]
         database.executemany("insert or ignore into touch values (?, ?, ?)", touched)
         if commit.step not in marks.steps:
             skills = [ref.id for ref in indexed.touched if ref.kind == "skill"]
@@ -417,7 +419,7 @@ left join file r on r.ref_id = o.id and r.ref_kind = 'retraction' where o.decisi
 _RETRACTED = "select 1 from file where ref_kind = 'retraction' and ref_id = ?"
 
 
-class Joined(NamedTuple):
+class _OutcomeChange(NamedTuple):
     """A file whose outcome is to be shown otherwise than it is now.
 
     `own` is what the file itself says, None where that is what is shown.
@@ -430,7 +432,7 @@ class Joined(NamedTuple):
     counts: bool
 
 
-def decisions_of(database: sqlite3.Connection, numbers: Iterable[int]) -> set[str]:
+def _decisions_of_files(database: sqlite3.Connection, numbers: Iterable[int]) -> set[str]:
     """The decisions that the outcomes and receipts in these files are of."""
     names: set[str] = set()
     rows = list(numbers)
@@ -443,63 +445,65 @@ def decisions_of(database: sqlite3.Connection, numbers: Iterable[int]) -> set[st
     return names
 
 
-def decisions_of_several(database: sqlite3.Connection) -> list[str]:
+def _decisions_to_join(database: sqlite3.Connection) -> list[str]:
     """Those of which there is anything to join."""
     return [name for (name,) in database.execute(_SEVERAL)]
 
 
-def decisions_named(database: sqlite3.Connection, outcomes: Iterable[str]) -> set[str]:
+def _decisions_of_outcomes(database: sqlite3.Connection, outcomes: Iterable[str]) -> set[str]:
     """The decisions of these outcomes."""
     query = "select decision from outcome where id = ?"
-    rows = (database.execute(query, [bound(name)]) for name in outcomes)
+    rows = (database.execute(query, [bind(name)]) for name in outcomes)
     return {decision for found in rows for (decision,) in found}
 
 
-def all_retracted(database: sqlite3.Connection) -> list[str]:
+def _retracted_outcomes(database: sqlite3.Connection) -> list[str]:
     """The outcomes that were retracted."""
     query = "select distinct ref_id from file where ref_kind = 'retraction' order by 1"
     return [name for (name,) in database.execute(query)]
 
 
 def _is_retracted(database: sqlite3.Connection, outcome: str) -> bool:
-    return database.execute(_RETRACTED, [bound(outcome)]).fetchone() is not None
+    return database.execute(_RETRACTED, [bind(outcome)]).fetchone() is not None
 
 
-def joined_anew(database: sqlite3.Connection, decisions: Iterable[str]) -> Iterator[Joined]:
+def _find_outdated(
+    database: sqlite3.Connection, decisions: Iterable[str]
+) -> Iterator[_OutcomeChange]:
     """The outcomes of these decisions that are shown otherwise than they stand together."""
     for decision in sorted(decisions):
-        (is_alone,) = database.execute(_ALONE, [bound(decision)]).fetchone()
+        (is_alone,) = database.execute(_ALONE, [bind(decision)]).fetchone()
         if not is_alone:
-            yield from _of_decision(database, decision)
+            yield from _find_outdated_of(database, decision)
 
 
-def _of_decision(database: sqlite3.Connection, decision: str) -> Iterator[Joined]:
-    rows = database.execute(_MEMBERS, [bound(decision)]).fetchall()
+def _find_outdated_of(database: sqlite3.Connection, decision: str) -> Iterator[_OutcomeChange]:
+    rows = database.execute(_MEMBERS, [bind(decision)]).fetchall()
     own = {path: value for path, _, value, _, _ in rows}
-    members = [record for value in own.values() if (record := _decoded_outcome(value))]
+    members = [record for value in own.values() if (record := _decode_outcome(value))]
     receipts = [
         receipt
-        for (value,) in database.execute(_RECEIPTS, [bound(decision)])
-        if isinstance(receipt := decoded("Recommendation", value), Recommendation)
+        for (value,) in database.execute(_RECEIPTS, [bind(decision)])
+        if isinstance(receipt := decode("Recommendation", value), Recommendation)
     ]
     # Of two files of one id both are shown alike.
     unique = {member.id: member for member in members}
     retracted = {name: unique.pop(name) for name in list(unique) if _is_retracted(database, name)}
     together = {one.outcome.id: one for one in observed(unique.values(), receipts)}
     for path, blob, value, shown, counts in rows:
-        record = _decoded_outcome(value)
+        record = _decode_outcome(value)
         if record and record.id in retracted:  # as if it were not there
-            if counts or record != _decoded_outcome(shown):
-                yield Joined(path, blob, record, None, counts=False)
+            if counts or record != _decode_outcome(shown):
+                yield _OutcomeChange(path, blob, record, None, counts=False)
             continue
         one = together[record.id] if record else None
         if record is None or one is None:
             continue
-        if one.outcome != _decoded_outcome(shown) or one.counts != bool(counts):
+        if one.outcome != _decode_outcome(shown) or one.counts != bool(counts):
             kept = value if one.outcome != record else None
-            yield Joined(path, blob, one.outcome, kept, one.counts)
+            yield _OutcomeChange(path, blob, one.outcome, kept, one.counts)
 
 
-def _decoded_outcome(value: bytes) -> Outcome | None:
-    record = decoded("Outcome", value)
+def _decode_outcome(value: bytes) -> Outcome | None:
+    record = decode("Outcome", value)
     return record if isinstance(record, Outcome) else None

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from skillvault.model.errors import GitError
 from skillvault.model.records import LEARNED, Elsewhere, Outcome, Ref, Skill, Subject
-from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.index.outcomes import HAS_EVALUATION, Outcomes
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.records import Folder
@@ -74,11 +74,11 @@ class Skills(Folder[Skill]):
         query = f"select id from skill where shelf = ?{also} order by id"
         return [name for (name,) in self._reader.rows(query, values)]
 
-    def on_shelf(self, shelf: str, names: Iterable[str]) -> set[str]:
+    def names_on_shelf(self, shelf: str, names: Iterable[str]) -> set[str]:
         """Those of these names that are on a shelf."""
         # By the names, which are fewer than what is on a shelf.
         query = "select id from skill where +shelf = ? and id in {}"
-        return {name for (name,) in self._reader.rows_in(query, names, before=[shelf])}
+        return {name for (name,) in self._reader.rows_matching(query, names, before=[shelf])}
 
     def is_name_taken(self, name: str) -> bool:
         """Whether a skill of this name is there, was there, or something is linked to it.
@@ -99,7 +99,7 @@ class Skills(Folder[Skill]):
             "select id, shelf, status, domain from skill where n > 0 and id in {} "
             "order by id, shelf"
         )
-        return list(map(SkillStatusRow._make, self._reader.rows_in(query, names)))
+        return list(map(SkillStatusRow._make, self._reader.rows_matching(query, names)))
 
     def living(self, kind: str) -> list[SkillPlace]:
         """Return the living skills of a kind about a subject, by name."""
@@ -136,21 +136,21 @@ class Skills(Folder[Skill]):
         )
         return [name for (name,) in self._reader.rows(query, [shelf, before, created])]
 
-    def created(self, names: Iterable[str]) -> dict[str, str]:
+    def creation_times(self, names: Iterable[str]) -> dict[str, str]:
         """When each of these skills was made, as it says, of those in skills/ or archive/."""
         query = (
             "select id, coalesce(created, '') from skill "
             "where shelf in ('archive', 'skills') and id in {} order by shelf"
         )
-        return dict(self._reader.rows_in(query, names))
+        return dict(self._reader.rows_matching(query, names))
 
-    def body_at(self, name: str, blob: str) -> str:
+    def read_body(self, name: str, blob: str) -> str:
         """The text of a skill at a version, "" if that cannot be read."""
         try:
             data = self._reader.blobs([blob])[blob]
         except GitError:  # never committed here, or gone since
             return ""
-        skill = parsed(f"skills/{name}/SKILL.md", data)
+        skill = parse_record(f"skills/{name}/SKILL.md", data)
         return skill.body if isinstance(skill, Skill) else ""
 
     # ── in force ─────────────────────────────────────────────────────────────────────
@@ -160,7 +160,7 @@ class Skills(Folder[Skill]):
         query = "select id from skill where serves and ? in (layer, '') order by id"
         return [name for (name,) in self._reader.rows(query, [layer])]
 
-    def labelled(self, column: str, value: str) -> list[str]:
+    def with_label(self, column: str, value: str) -> list[str]:
         """The names of the skills in force with a role, a stage or a tag, by name."""
         query = f"select id from skill where serves and {LISTS.format(column)} order by id"
         return [name for (name,) in self._reader.rows(query, [value])]
@@ -180,7 +180,7 @@ class Skills(Folder[Skill]):
     def candidates_named(self, names: Iterable[str]) -> list[SkillRow]:
         """Return the skills in force that have one of these names."""
         query = f"{_CANDIDATE} where +serves and id in {{}}"
-        return list(map(SkillRow._make, self._reader.rows_in(query, names)))
+        return list(map(SkillRow._make, self._reader.rows_matching(query, names)))
 
     def of_actions(self, domain: str, actions: Iterable[str]) -> set[str]:
         """What the outcomes of these actions of a domain made, through whatever links."""
@@ -190,7 +190,7 @@ class Skills(Folder[Skill]):
             "join made m on l.source_id = m.id and l.source_kind = m.kind "
             "where l.type != 'contradicted') select id from made where kind = 'skill'"
         )
-        return {name for (name,) in self._reader.rows_in(query, actions, before=[domain])}
+        return {name for (name,) in self._reader.rows_matching(query, actions, before=[domain])}
 
     def subjects(self, names: Iterable[str]) -> dict[str, str]:
         """Skill -> what it states as its subject, of those in skills/ that do."""
@@ -198,7 +198,7 @@ class Skills(Folder[Skill]):
             "select id, subject from skill where +shelf = 'skills' and subject is not null "
             "and id in {}"
         )
-        return dict(self._reader.rows_in(query, names))
+        return dict(self._reader.rows_matching(query, names))
 
     def made_alone(self, kind: str, sources: Iterable[Ref]) -> set[str]:
         """The skills of a kind that were generated of any of these and state no subject."""
@@ -236,7 +236,7 @@ class Skills(Folder[Skill]):
         behind = self.outcome_ids_behind(names)
         query = "select id, domain, action, target from outcome where id in {}"
         ids = dict.fromkeys(id_ for some in behind.values() for id_ in some)
-        rows = self._reader.rows_in(query, ids)
+        rows = self._reader.rows_matching(query, ids)
         subjects = {id_: (domain, action, target) for id_, domain, action, target in rows}
         return {
             name: {subjects[id_] for id_ in some if id_ in subjects}
@@ -259,12 +259,12 @@ class Skills(Folder[Skill]):
             below = dict.fromkeys(ref for target in level for ref in sources[target])
             level = {ref: None for ref in below if ref not in sources}
         return {
-            root.id: [ref.id for ref in _reachable(root, sources) if ref.kind == "evaluation"]
+            root.id: [ref.id for ref in _find_reachable(root, sources) if ref.kind == "evaluation"]
             for root in roots
         }
 
 
-def _reachable(start: Ref, sources: Mapping[Ref, Sequence[Ref]]) -> set[Ref]:
+def _find_reachable(start: Ref, sources: Mapping[Ref, Sequence[Ref]]) -> set[Ref]:
     """What a record comes of, step by step."""
     reached: set[Ref] = set()
     pending = [start]

@@ -23,7 +23,7 @@ from skillvault.vault.index.layers import Layers
 from skillvault.vault.index.outcomes import Outcomes, Recommendations, Tasks
 from skillvault.vault.index.reader import Blobs, Reader, Topic
 from skillvault.vault.index.records import Answers, Folder, Links, Records, Sessions
-from skillvault.vault.index.rows import File, decoded, document, read
+from skillvault.vault.index.rows import File, decode, make_document, parse_file
 from skillvault.vault.index.skills import Skills
 from skillvault.vault.index.subjects import Subjects
 from skillvault.vault.index.uses import Uses
@@ -70,11 +70,11 @@ class Files(Topic, Mapping[str, str]):
 
     def read(self, paths: Iterable[str]) -> dict[str, bytes]:
         """path -> bytes of the paths that exist."""
-        return self._reader.bytes_at(paths)
+        return self._reader.read_bytes(paths)
 
     def existing(self, paths: Iterable[str]) -> set[str]:
         """Those of these paths that are there."""
-        rows = self._reader.rows_in("select path from file where path in {}", paths)
+        rows = self._reader.rows_matching("select path from file where path in {}", paths)
         return {path for (path,) in rows}
 
     def below(self, folder: str) -> list[str]:
@@ -83,7 +83,7 @@ class Files(Topic, Mapping[str, str]):
         return [path for (path,) in self._reader.rows(query, [f"{folder}/", f"{folder}0"])]
 
 
-class LookedFor(Struct, frozen=True):
+class EvidenceScan(Struct, frozen=True):
     """What stood where when evidence was looked for: blobs by path, versions of code by place.
 
     `tail` betrays what stood in the work tree behind the committed rules; `settings` is what the
@@ -101,13 +101,13 @@ class Captures(Topic):
     """The last look for evidence."""
 
     @property
-    def last(self) -> LookedFor | None:
+    def last_scan(self) -> EvidenceScan | None:
         """The last one; None if none is known of."""
         query = "select name, value from state where name = 'capture'"
-        decode = msgspec.msgpack.Decoder(LookedFor).decode
-        return self._reader.source.kept(query, decode).get("capture")
+        decode = msgspec.msgpack.Decoder(EvidenceScan).decode
+        return self._reader.source.decode_values(query, decode).get("capture")
 
-    def note(self, looked_for: LookedFor) -> None:
+    def note_scan(self, looked_for: EvidenceScan) -> None:
         """Note what was seen."""
         value = msgspec.msgpack.encode(looked_for)
         self._reader.change_rows("insert or replace into state values ('capture', ?)", [value])
@@ -199,7 +199,7 @@ class Topics:
 
     def _untrusted_documents(self) -> Iterator[Document]:
         for path, kind, value in self.rows(_UNTRUSTED):
-            if text := document(path, decoded(kind, value)):
+            if text := make_document(path, decode(kind, value)):
                 yield text
 
 
@@ -254,4 +254,4 @@ class Staged(Topics):
 def _file(path: str, data: bytes | None) -> File | None:
     if data is None:
         return None
-    return blob_id(data), read(path, data)
+    return blob_id(data), parse_file(path, data)

@@ -42,7 +42,7 @@ class AccountKey(NamedTuple):
     target: str | None = None
 
 
-class SaidRow(NamedTuple):
+class ActionKeys(NamedTuple):
     """What an action says, as keys, of how many tries; `first` is one of its outcomes.
 
     `rules` counts what separates them.
@@ -69,7 +69,7 @@ class Subjects(Topic):
             "where s.id = ? order by o.at, o.id"
         )
         rows = self._reader.rows(query, [outcome_id])
-        return list({row[1]: _placed(row) for row in rows}.values())
+        return list({row[1]: _parse_placed(row) for row in rows}.values())
 
     def accounts(self, outcomes: Iterable[str], scope: Scope) -> dict[AccountKey, list[Placed]]:
         """The accounts that these outcomes are of, with those of them that each has."""
@@ -79,9 +79,9 @@ class Subjects(Topic):
             "left join mark m on m.outcome = o.id where o.id in {}"
         )
         found: dict[AccountKey, list[Placed]] = {}
-        for domain, action, trust, target, *placed in self._reader.rows_in(query, outcomes):
+        for domain, action, trust, target, *placed in self._reader.rows_matching(query, outcomes):
             account = AccountKey(scope, domain, action, trust, target)
-            found.setdefault(account, []).append(_placed(placed))
+            found.setdefault(account, []).append(_parse_placed(placed))
         return found
 
     def position(self, account: AccountKey) -> Position:
@@ -100,13 +100,13 @@ class Subjects(Topic):
             "select m.mark, m.count from account_mark m "
             f"where m.account = (select n from account where {_ACCOUNT}) and m.mark in {{}}"
         )
-        return dict(self._reader.rows_in(query, marks, before=account))
+        return dict(self._reader.rows_matching(query, marks, before=account))
 
     def evaluated_after(self, account: AccountKey, last: tuple[int, str]) -> list[Placed]:
         """The evaluated outcomes of an account after one of them, oldest first."""
         query = f"{_EVALUATED[account.scope]} and (o.at, o.id) > (?, ?) order by o.at, o.id"
         rows = self._reader.rows(query, [*account[1:], *last])
-        return list({row[1]: _placed(row) for row in rows}.values())
+        return list({row[1]: _parse_placed(row) for row in rows}.values())
 
     def evaluated_until(
         self, account: AccountKey, until: tuple[int, str], most: int
@@ -117,9 +117,9 @@ class Subjects(Topic):
             "order by o.at desc, o.id desc limit ?"
         )
         rows = self._reader.rows(query, [*account[1:], *until, most])
-        return list({row[1]: _placed(row) for row in reversed(rows)}.values())
+        return list({row[1]: _parse_placed(row) for row in reversed(rows)}.values())
 
-    def said(self, domain: str) -> list[SaidRow]:
+    def action_keys(self, domain: str) -> list[ActionKeys]:
         """Return what the actions of a domain say, by name."""
         query = (
             "select s.action, s.first, s.keys, s.tries, s.rules from said_key s where s.domain = ? "
@@ -127,14 +127,16 @@ class Subjects(Topic):
             "order by s.action"
         )
         rows = self._reader.rows(query, [domain])
-        return [SaidRow(action, first, _split(keys), *more) for action, first, keys, *more in rows]
+        return [
+            ActionKeys(action, first, _split(keys), *more) for action, first, keys, *more in rows
+        ]
 
     def rules(self, domain: str, action: str) -> tuple[str, bytes]:
         """(the digest of what they were computed from, the rules) kept of an action; ("", b"")."""
         query = "select digest, rules from rule where domain = ? and action = ?"
         return next(iter(self._reader.rows(query, [domain, action])), ("", b""))
 
-    def evaluated(self, domain: str, trust: str) -> list[Subject]:
+    def evaluated_subjects(self, domain: str, trust: str) -> list[Subject]:
         """The subjects of a domain that have an evaluated outcome."""
         query = (
             "select distinct o.domain, o.action, o.target from outcome o "
@@ -173,7 +175,7 @@ class Subjects(Topic):
         query = f"insert or replace into account_mark select n, ?, ? from account where {_ACCOUNT}"
         self._reader.change_many(query, [(*pair, *account) for pair in counts.items()])
 
-    def keep_said(self, domain: str, row: SaidRow) -> None:
+    def keep_action_keys(self, domain: str, row: ActionKeys) -> None:
         """Keep what an action of a domain says."""
         values = (domain, row.action, row.first, _BETWEEN.join(row.keys), row.tries, row.rules)
         query = "insert or replace into said_key values (?, ?, ?, ?, ?, ?)"
@@ -185,7 +187,7 @@ class Subjects(Topic):
         self._reader.change_rows(query, [domain, action, *rules])
 
 
-def _placed(row: Sequence[Any]) -> Placed:
+def _parse_placed(row: Sequence[Any]) -> Placed:
     at, name, evaluated, marks = row
     return Placed(at, name, bool(evaluated), None if marks is None else _split(marks))
 

@@ -12,7 +12,7 @@ import msgspec
 from skillvault.model.records import Status
 from skillvault.vault.index import dirty, schema
 from skillvault.vault.index.reader import Topic
-from skillvault.vault.index.rows import bound, grouped
+from skillvault.vault.index.rows import bind, group
 
 _Kept = TypeVar("_Kept")
 
@@ -27,7 +27,7 @@ _MERGED = (
 _SUMMED = "o.domain = ? and o.status != 'neutral' and (o.at, o.id) <= (?, ?)"
 
 
-class Used(NamedTuple):
+class Use(NamedTuple):
     """One outcome's use of a skill, or its being shown or held out without one.
 
     `match` and `confidence` are those of `learning.effect.detect`; `offer` is shown, held or "".
@@ -55,7 +55,7 @@ class ExposureRow(msgspec.Struct, frozen=True, gc=False):  # in no circle, and t
     offer: str
 
 
-class DecidedRow(NamedTuple):
+class DecisionRow(NamedTuple):
     """What may make one episode of a closed decision and others of its domain."""
 
     outcome: str
@@ -130,7 +130,7 @@ class Uses(Topic):
         rows = self._reader.rows(query, [domain, end.at, end.id, more - 1])
         return next((SumsEnd(end.decisions + more, at, name) for at, name in rows), None)
 
-    def decided(self, domain: str, end: SumsEnd) -> list[DecidedRow]:
+    def decisions(self, domain: str, end: SumsEnd) -> list[DecisionRow]:
         """When and in which session a domain's closed decisions up to one were made."""
         query = (
             "select o.id, o.action, o.target, o.at, o.session, d.made, d.batch, o.agent, d.task "
@@ -138,7 +138,7 @@ class Uses(Topic):
             f"where {_SUMMED} and {_CLOSED}"
         )
         rows = self._reader.rows(query, [domain, end.at, end.id])
-        return list(map(DecidedRow._make, rows))
+        return list(map(DecisionRow._make, rows))
 
     def by_skill(self, skills: Iterable[str], after: str = "") -> list[UseRow]:
         """The closed uses of these skills, by outcomes after one."""
@@ -148,14 +148,14 @@ class Uses(Topic):
             "join outcome o on o.id = u.outcome "
             f"where u.outcome > ? and u.skill in {{}} and {_CLOSED}"
         )
-        return list(map(UseRow._make, self._reader.rows_in(query, skills, before=[after])))
+        return list(map(UseRow._make, self._reader.rows_matching(query, skills, before=[after])))
 
-    def crowded(self, commits: Iterable[int], least: int) -> set[int]:
+    def large_commits(self, commits: Iterable[int], least: int) -> set[int]:
         """Those of these commits that brought at least so many records."""
         query = f"select c from touch where c in {{}} group by c having count(*) >= {least:d}"
-        return {commit for (commit,) in self._reader.rows_in(query, commits)}
+        return {commit for (commit,) in self._reader.rows_matching(query, commits)}
 
-    def closed(self, domain: str | None = None) -> list[tuple[str, int, Status]]:
+    def closed_decisions(self, domain: str | None = None) -> list[tuple[str, int, Status]]:
         """(outcome, when, how it ended) of every closed decision, of a domain or of all.
 
         By time; what ended neither way is none.
@@ -171,26 +171,26 @@ class Uses(Topic):
         query = "select outcome, skill, match, offer from used order by outcome, skill"
         return self._reader.rows(query)
 
-    def by_outcome(self, outcomes: Iterable[str]) -> list[Used]:
+    def by_outcome(self, outcomes: Iterable[str]) -> list[Use]:
         """What these outcomes used or were offered, as it was computed last."""
         query = (
             "select outcome, skill, made, match, confidence, quote, offer from used "
             "where outcome in {} order by outcome, skill"
         )
-        return list(map(Used._make, self._reader.rows_in(query, outcomes)))
+        return list(map(Use._make, self._reader.rows_matching(query, outcomes)))
 
     # ── versions ─────────────────────────────────────────────────────────────────────
 
     def version_starts(self, skills: Iterable[str]) -> dict[str, list[int]]:
         """Skill -> the times from which on it has another text, of those that have any."""
         query = "select skill, at from begun where skill in {} order by skill, at"
-        return grouped(self._reader.rows_in(query, skills))
+        return group(self._reader.rows_matching(query, skills))
 
-    def merged(self) -> dict[str, str]:
+    def merges(self) -> dict[str, str]:
         """Skill in archive/ -> the one that stands for it since they were merged."""
         return dict(self._reader.rows(f"select {_MERGED} order by id"))
 
-    def merged_with(self, skills: Iterable[str]) -> dict[str, str]:
+    def merges_of(self, skills: Iterable[str]) -> dict[str, str]:
         """The same of those alone that these skills stand for, or that stand for these."""
         query = (
             "with recursive near (id) as (select value from json_each(?) union "
@@ -236,14 +236,16 @@ class Uses(Topic):
 
     def _kept(self, query: str, kind: type[_Kept], *values: str) -> dict[str, _Kept]:
         decode: Callable[[bytes], _Kept] = msgspec.msgpack.Decoder(kind).decode
-        return self._reader.source.kept(query, decode, values)
+        return self._reader.source.decode_values(query, decode, values)
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
 
-    def keep(self, outcomes: Sequence[str], rows: Iterable[Used]) -> None:
+    def keep(self, outcomes: Sequence[str], rows: Iterable[Use]) -> None:
         """Keep what these outcomes used, in place of what was kept of them."""
-        used = [tuple(map(bound, row)) for row in rows]
-        self._reader.change(lambda database, marks: schema.use(database, outcomes, used, marks))
+        used = [tuple(map(bind, row)) for row in rows]
+        self._reader.change(
+            lambda database, marks: schema.replace_uses(database, outcomes, used, marks)
+        )
 
     def keep_version_starts(self, starts: Mapping[str, Sequence[int]]) -> None:
         """Keep from when on skills have another text."""

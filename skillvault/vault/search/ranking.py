@@ -43,7 +43,7 @@ GENERAL_WORDS = frozenset(
 )
 
 
-def spaced(text: str) -> str:
+def split_unspaced(text: str) -> str:
     """A text whose runs of scripts without spaces are cut into pairs of characters.
 
     So that a word within such a run is found; the pairs overlap.
@@ -118,7 +118,7 @@ create virtual table if not exists ranked_text using fts5(
 create virtual table if not exists ranked_places using fts5vocab(ranked_text, 'instance');
 create virtual table if not exists ranked_terms using fts5vocab(ranked_text, 'row');
 """
-# What the tables hold of each document, as `stored` says it of one with its tasks.
+# What the tables hold of each document, as `table_row` says it of one with its tasks.
 STORED = """
 select r.id, r.kind, r.domain, r.description, r.body, r.task,
 t.name, t.description, t.body, t.task from ranked r left join ranked_text t on t.rowid = r.number
@@ -190,12 +190,12 @@ class Hits(Struct, frozen=True):
     meant: Terms
     texts: Sequence[Sequence[str]]
 
-    def ranked(self, near: Near | None) -> list[Hit]:
+    def rank(self, near: Near | None) -> list[Hit]:
         """The hits in the order of words, with `near` of words and meaning together."""
-        hits = self.hits if near is None else self._reranked(near(self.meant, self.texts))
+        hits = self.hits if near is None else self._rerank(near(self.meant, self.texts))
         return list(hits[: self.limit])
 
-    def _reranked(self, nearness: Sequence[float]) -> list[Hit]:
+    def _rerank(self, nearness: Sequence[float]) -> list[Hit]:
         best = self.hits[0].score if self.hits else 0.0
         reranked = [
             Hit(hit.id, (1 - _MEANT) * hit.score + _MEANT * best * alike, hit.share)
@@ -213,12 +213,12 @@ def create_tables(database: sqlite3.Connection) -> None:
 
 def add_documents(database: sqlite3.Connection, documents: Iterable[Document]) -> None:
     """Put documents into the index, in the caller's transaction; one of the same id is replaced."""
-    _stamp(database)
+    _change_stamp(database)
     for document in documents:
         _remove(database, document.id)
         sql = "select task from ranked_task where id = ?"
         kept = database.execute(sql, (document.id,)).fetchone()
-        columns = stored(document, kept[0] if kept else "")
+        columns = table_row(document, kept[0] if kept else "")
         number = database.execute(
             "insert into ranked (id, kind, domain, description, body, task) "
             "values (?, ?, ?, ?, ?, ?)",
@@ -235,23 +235,23 @@ def keep_tasks(database: sqlite3.Connection, tasks: Mapping[str, str]) -> None:
 
     In the caller's transaction; "" for none.
     """
-    _stamp(database)
+    _change_stamp(database)
     for name, task in tasks.items():
         database.execute("delete from ranked_task where id = ?", (name,))
         if task:
             database.execute("insert into ranked_task values (?, ?)", (name, task))
-        text = spaced(task)
+        text = split_unspaced(task)
         number = database.execute("select number from ranked where id = ?", (name,)).fetchone()
         if number:
             sql = "update ranked set task = ? where number = ?"
-            database.execute(sql, (_worth("task", text), *number))
+            database.execute(sql, (_word_worth("task", text), *number))
             database.execute("update ranked_text set task = ? where rowid = ?", (text, *number))
 
 
-def stored(document: Document, task: str) -> tuple[str | float | None, ...]:
+def table_row(document: Document, task: str) -> tuple[str | float | None, ...]:
     """What the tables hold of a document: id, kind, domain, fields' worth, its texts."""
-    texts = tuple(map(spaced, (*_texts(document), task)))
-    worth = (_worth(field, text) for field, text in zip(FIELDS[1:], texts[1:], strict=True))
+    texts = tuple(map(split_unspaced, (*_texts(document), task)))
+    worth = (_word_worth(field, text) for field, text in zip(FIELDS[1:], texts[1:], strict=True))
     return document.id, document.kind, document.domain, *worth, *texts
 
 
@@ -262,7 +262,7 @@ def check_places(database: sqlite3.Connection) -> None:
 
 def remove_documents(database: sqlite3.Connection, ids: Iterable[str]) -> None:
     """Take documents out of the index, in the caller's transaction; unknown ids are none."""
-    _stamp(database)
+    _change_stamp(database)
     for name in ids:
         _remove(database, name)
 
@@ -274,7 +274,7 @@ def _remove(database: sqlite3.Connection, name: str) -> None:
         database.execute("delete from ranked where number = ?", number)
 
 
-def _stamp(database: sqlite3.Connection) -> None:
+def _change_stamp(database: sqlite3.Connection) -> None:
     """Mark the index as another one; a rollback gives it its mark of before again."""
     database.execute("update ranked_stamp set stamp = randomblob(16)")
 
@@ -292,7 +292,7 @@ def search(
     The score, 0..1, is the share of the query's weight that a document carries; with `near` a
     part of it is how near the document is in meaning, among those found by their words.
     """
-    return find(database, query, limit, filters, texts=near is not None).ranked(near)
+    return find(database, query, limit, filters, texts=near is not None).rank(near)
 
 
 def find(
@@ -309,10 +309,10 @@ def find(
         return Hits(limit, [], {}, [])
     with closing(Stems()) as stems:
         asked_terms, forms = _query_terms(stems, query)
-        terms = index.weighted({**forms, **asked_terms})
+        terms = index.weigh({**forms, **asked_terms})
         best = index.best(index.scores(terms), max(limit, _NEAREST) if texts else limit)
-        meant = _meant(index, stems, query) if texts else {}
-    covered = index.known(asked_terms)
+        meant = _weigh_words(index, stems, query) if texts else {}
+    covered = index.coverage(asked_terms)
     shares = index.shares(asked_terms, [number for number, *_ in best])
     hits = [
         Hit(name, score * covered, share)
@@ -334,7 +334,7 @@ def _is_name(word: str) -> bool:
     return word[0].isupper() and len(word) > 1 and word.lower() not in FUNCTION_WORDS
 
 
-def _worth(field: str, text: str) -> float:
+def _word_worth(field: str, text: str) -> float:
     """What a word of a field counts, less in a long one."""
     return WEIGHTS[field] / (1 + _LENGTH * (len(text.split()) / PIVOTS[field] - 1))
 
@@ -352,7 +352,7 @@ def _query_terms(stems: Stems, query: str) -> tuple[Terms, Terms]:
 
 def _words(text: str) -> list[str]:
     """The words of a text without function words."""
-    return [w for w in _WORD.findall(spaced(text).lower()) if w not in FUNCTION_WORDS]
+    return [w for w in _WORD.findall(split_unspaced(text).lower()) if w not in FUNCTION_WORDS]
 
 
 def _weights(stems: Stems, words: Sequence[str]) -> Terms:
@@ -374,20 +374,20 @@ def _is_general(word: str) -> bool:
 # ── meaning ──────────────────────────────────────────────────────────────────────────
 
 
-def _meant(index: "_Index", stems: Stems, query: str) -> Terms:
+def _weigh_words(index: "_Index", stems: Stems, query: str) -> Terms:
     """Word -> its weight, of a query's words the weightiest."""
     weights = {}
     for word in dict.fromkeys(_words(query)[:_WORDS]):
         terms = _weights(stems, [word])
-        heard = sum(index.weighted(terms).values())
-        weights[word] = heard or _UNHEARD * index.unheard(terms)
+        heard = sum(index.weigh(terms).values())
+        weights[word] = heard or _UNHEARD * index.unused_weight(terms)
     return dict(nsmallest(_MEANT_WORDS, weights.items(), key=lambda item: (-item[1], item[0])))
 
 
 # ── the tables ───────────────────────────────────────────────────────────────────────
 
 
-class _Kept(NamedTuple):
+class _SharedState(NamedTuple):
     """What searches with the same filters share until the index changes."""
 
     total: int
@@ -398,7 +398,7 @@ class _Kept(NamedTuple):
 
 
 @lru_cache(maxsize=_FILTERS)
-def _kept(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _Kept:
+def _load_state(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _SharedState:
     conditions, values = ["true"], list[str | None]()
     for column, chosen in (("kind", filters.kinds), ("domain", filters.domains)):
         if chosen is not None:
@@ -412,7 +412,7 @@ def _kept(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _Kep
         ids[number] = name
         worths[number] = (WEIGHTS["name"], *worth)
     (total,) = database.execute("select count(*) from ranked").fetchone()
-    return _Kept(total, ids, worths, {}, {})
+    return _SharedState(total, ids, worths, {}, {})
 
 
 class _Index:
@@ -421,7 +421,7 @@ class _Index:
     def __init__(self, database: sqlite3.Connection, filters: Filters) -> None:
         self._database = database
         (stamp,) = database.execute("select stamp from ranked_stamp").fetchone()
-        kept = _kept(database, stamp, filters)
+        kept = _load_state(database, stamp, filters)
         # What has become much is forgotten.
         if len(kept.counted) > _REMEMBERED:
             kept.counted.clear()
@@ -437,19 +437,21 @@ class _Index:
         name, description, body = self._database.execute(sql, (number,)).fetchone()
         return f"{name} {description or body}"
 
-    def unheard(self, terms: Terms) -> float:
+    def unused_weight(self, terms: Terms) -> float:
         """The weight of terms that no document says."""
         return sum(weight * self._bits(term, 0) for term, weight in terms.items())
 
-    def weighted(self, terms: Terms) -> Terms:
+    def weigh(self, terms: Terms) -> Terms:
         """The terms that occur, each times its information."""
         counts = self._counts(terms)
         return {term: terms[term] * self._bits(term, count) for term, (count, _) in counts.items()}
 
-    def known(self, terms: Terms) -> float:
+    def coverage(self, terms: Terms) -> float:
         """The share of the terms' weight that any document may carry, 0..1."""
-        unheard = self.unheard({t: terms[t] for t in terms.keys() - self._counts(terms).keys()})
-        heard = sum(self.weighted(terms).values())
+        unheard = self.unused_weight(
+            {t: terms[t] for t in terms.keys() - self._counts(terms).keys()}
+        )
+        heard = sum(self.weigh(terms).values())
         return heard / (heard + unheard) if heard else 0.0
 
     def _bits(self, term: str, count: int) -> float:

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 _ALIKE = 0.3  # words less alike than this have nothing to do with each other
 
 
-def near(query: Mapping[str, float], texts: Sequence[Sequence[str]]) -> list[float]:
+def compute_nearness(query: Mapping[str, float], texts: Sequence[Sequence[str]]) -> list[float]:
     """How near each text is to what is asked, 0..1, among these texts; 1 for the nearest.
 
     `query` is word -> weight, a text its words. The mean of two shares: how well each word asked
@@ -30,12 +30,12 @@ def near(query: Mapping[str, float], texts: Sequence[Sequence[str]]) -> list[flo
     rows = [[places[word] for word in dict.fromkeys(text)] for text in texts]
     query_rows, text_rows = _vectors(list(query)), _vectors(words)
     weights = list(query.values())
-    met = _share(_met(query_rows @ text_rows.T, rows, weights))
-    alike = _share(_alike(query_rows, text_rows, rows, weights))
+    met = _share(_score_matches(query_rows @ text_rows.T, rows, weights))
+    alike = _share(_score_similarity(query_rows, text_rows, rows, weights))
     return [float(share) for share in (met + alike) / 2]
 
 
-def _met(alike: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
+def _score_matches(alike: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
     """Of each text, the weights of the words asked by how alike its nearest word is."""
     telling = np.where(alike > _ALIKE, alike, 0.0)
     best = [telling[:, row].max(axis=1, initial=0.0) for row in rows]
@@ -43,7 +43,7 @@ def _met(alike: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
     return scores
 
 
-def _alike(
+def _score_similarity(
     query_rows: Floats, text_rows: Floats, rows: list[list[int]], weights: list[float]
 ) -> Floats:
     """Of each text, the cosine of its words' sum, the rare ones first, with that of the asked.

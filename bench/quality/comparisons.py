@@ -23,7 +23,7 @@ def semantic(documents: Sequence[Document]) -> Rank:
 
     database = _indexed(documents)
     return lambda query: [
-        hit.id for hit in ranking.search(database, query, 10, near=compute_nearness)
+        hit.id for hit in ranking.search(database, query, 10, nearness=compute_nearness)
     ]
 
 

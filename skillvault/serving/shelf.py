@@ -473,13 +473,13 @@ def _search(
     near = _near() if semantic else None
     kinds = None if kind is None else (kind,)
     domains = None if domain is None else (domain, None)  # a skill may be of none
-    hits = head.search(text, k + len(seeds), kinds=kinds, domains=domains, near=near)
+    hits = head.search(text, k + len(seeds), kinds=kinds, domains=domains, nearness=near)
     if domain is not None and kind in (None, "fact"):
-        facts = head.search(text, k, kinds=("fact",), near=near)
+        facts = head.search(text, k, kinds=("fact",), nearness=near)
         ids = ground.holding_abroad(head, (parse_ref(hit.id).id for hit in facts), domain)
         hits += [hit for hit in facts if parse_ref(hit.id).id in ids]
     hearsay = (
-        head.search(text, k, kinds=kinds, domains=domains, near=near, untrusted=True)
+        head.search(text, k, kinds=kinds, domains=domains, nearness=near, untrusted=True)
         if untrusted
         else []
     )
@@ -650,5 +650,5 @@ def _scores(
     domains: tuple[str | None, ...] | None,
     near: Near | None,
 ) -> dict[str, Match]:
-    found = head.search(task, _TASKS, kinds=("skill",), domains=domains, near=near)
+    found = head.search(task, _TASKS, kinds=("skill",), domains=domains, nearness=near)
     return {hit.id.partition(":")[2]: relevance.Match(hit.score, hit.share) for hit in found}

@@ -114,17 +114,17 @@ def _read_code_base(place: Path, root: Path, name: str) -> CodeBase:
     version = committed_version(place)
     entries = _committed_files(Runner(place), version) if version else {}
     if not entries:  # also a folder inside a repository that holds nothing of it
-        walked = dict(sorted(_walk(place, root)))
-        sizes, documents = _split_documents(walked)
+        walked_sizes = dict(sorted(_walk(place, root)))
+        code_sizes, documents = _split_documents(walked_sizes)
         # What betrays that other files stand in the folder.
-        lines = "".join(f"{path}\0{size}\n" for path, size in walked.items())
+        lines = "".join(f"{path}\0{size}\n" for path, size in walked_sizes.items())
         version = hashlib.sha256(lines.encode(errors="surrogateescape")).hexdigest()
 
         def read_files(paths: Sequence[str]) -> Mapping[str, bytes]:
             return {path: (place / path).read_bytes() for path in paths}
 
-        return CodeBase(name, version, sizes, read_files, documents)
-    ours = {
+        return CodeBase(name, version, code_sizes, read_files, documents)
+    entries_searched = {
         path: (blob, size)
         for path, (blob, size) in entries.items()
         if _is_searched(path, size) and not _is_of_vault(place / path, root)
@@ -132,11 +132,13 @@ def _read_code_base(place: Path, root: Path, name: str) -> CodeBase:
     objects = _objects(place)
 
     def read_blobs(paths: Sequence[str]) -> Mapping[str, bytes]:
-        contents = objects.blobs(ours[path][0] for path in paths)
-        return {path: contents[ours[path][0]] for path in paths}
+        contents = objects.blobs(entries_searched[path][0] for path in paths)
+        return {path: contents[entries_searched[path][0]] for path in paths}
 
-    sizes, documents = _split_documents({path: size for path, (_, size) in ours.items()})
-    return CodeBase(name, version, sizes, read_blobs, documents)
+    code_sizes, documents = _split_documents(
+        {path: size for path, (_, size) in entries_searched.items()}
+    )
+    return CodeBase(name, version, code_sizes, read_blobs, documents)
 
 
 def _split_documents(sizes: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
@@ -163,8 +165,8 @@ def committed_version(place: Path) -> str:
 def _is_searched(path: str, size: int) -> bool:
     """Whether a file is a code base's own, its documents among them, and not too large."""
     *folders, name = path.split("/")
-    ours = not _FOLDERS.intersection(folders) and name not in _LOCKS and name not in _TOLD
-    return ours and not name.lower().endswith(_ENDINGS) and size <= MAX_FILE
+    is_own = not _FOLDERS.intersection(folders) and name not in _LOCKS and name not in _TOLD
+    return is_own and not name.lower().endswith(_ENDINGS) and size <= MAX_FILE
 
 
 def _is_document(path: str) -> bool:

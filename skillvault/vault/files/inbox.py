@@ -103,14 +103,16 @@ class Inbox:
 
     def arrivals(self, names: Iterable[str]) -> list[WaitingFile]:
         """The untrusted ones of these files, the first that arrived first."""
-        found: list[WaitingFile] = []
+        waiting_files: list[WaitingFile] = []
         for name in filter(is_untrusted, names):
             try:
                 state = (self.root / layout.INBOX / name).lstat()
             except FileNotFoundError:
                 continue  # another run took it
-            found.append(WaitingFile(state.st_mtime_ns, name, min(state.st_size, MAX_OUTCOME)))
-        return sorted(found)
+            waiting_files.append(
+                WaitingFile(state.st_mtime_ns, name, min(state.st_size, MAX_OUTCOME))
+            )
+        return sorted(waiting_files)
 
     def wait_until_stable(
         self, seconds: float, patience: float | None = None, *, names: Sequence[str] | None = None
@@ -123,14 +125,14 @@ class Inbox:
         still: no other waits for them.
         """
         names = self.names() if names is None else names
-        begun = time.monotonic()
+        start = time.monotonic()
         longest = seconds + _PATIENCE if patience is None else patience
-        deadlines = {False: begun + longest, True: begun + min(longest, seconds + _PAUSE)}
+        deadlines = {False: start + longest, True: start + min(longest, seconds + _PAUSE)}
         first_seen: dict[tuple[str, int, int], float] = {}
         while True:
             young = [name for name in names if self._young(name, seconds, first_seen)]
-            at = time.monotonic()
-            if all(at >= deadlines[is_untrusted(name)] for name in young):
+            now = time.monotonic()
+            if all(now >= deadlines[is_untrusted(name)] for name in young):
                 return [name for name in names if name not in young], young
             time.sleep(_PAUSE)
 
@@ -142,8 +144,8 @@ class Inbox:
         except FileNotFoundError:
             return False
         age = time.time() - state.st_mtime
-        seen = first_seen.setdefault((name, state.st_size, state.st_mtime_ns), time.monotonic())
-        return age < seconds if age >= 0 else time.monotonic() - seen < seconds
+        seen_at = first_seen.setdefault((name, state.st_size, state.st_mtime_ns), time.monotonic())
+        return age < seconds if age >= 0 else time.monotonic() - seen_at < seconds
 
     def read_file(self, name: str) -> ReceivedFile | None:
         """One waiting file, None if it is gone; BadInputError if it may not be taken."""
@@ -236,10 +238,10 @@ class Inbox:
             if os.path.lexists(path) and identity_of(path.lstat()) == self._read.get(name):
                 taken.keep(name, commit)
 
-    def refuse(self, name: str, error: BadInputError, now: datetime) -> Refusal:
+    def refuse(self, name: str, error: BadInputError, at: datetime) -> Refusal:
         """Move a file to quarantine/ with its reason beside it, unless it is gone."""
-        looks, digest = self._read.get(name), self._digests.get(name)
-        return self.quarantine.take(name, error, now, looks=looks, digest=digest)
+        identity, digest = self._read.get(name), self._digests.get(name)
+        return self.quarantine.take(name, error, at, identity=identity, digest=digest)
 
 
 def _is_file(entry: "os.DirEntry[str]") -> bool:
@@ -290,17 +292,17 @@ class TakenFiles:
         folder = self._folder / commit
         for place in sorted(folder.rglob("*")):
             if place.is_file():
-                wish = self._root / layout.INBOX / place.relative_to(folder)
-                _move(place, wish, private_mode(self._root) & 0o666)
+                target = self._root / layout.INBOX / place.relative_to(folder)
+                _move(place, target, private_mode(self._root) & 0o666)
         self.forget(commit)
 
 
-def _move(source: Path, wish: Path, mode: int) -> None:
+def _move(source: Path, target: Path, mode: int) -> None:
     """Move a file to a free name like this one; it replaces nothing that arrives meanwhile."""
-    wish.parent.mkdir(parents=True, exist_ok=True)
-    for name in free_names(wish.name):
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for name in free_names(target.name):
         try:
-            _link(source, wish.with_name(name), mode)
+            _link(source, target.with_name(name), mode)
         except FileExistsError:
             continue
         except FileNotFoundError:

@@ -49,8 +49,11 @@ def seeds() -> Path:
 def is_never_served(root: Path, folder: Path) -> bool:
     """Whether a folder holds, or lies in, one of the vault's that is never served."""
     place = layout.real_path(folder)
-    others = [layout.real_path(root / shut) for shut in _SHUT]
-    return any(place.is_relative_to(one) or one.is_relative_to(place) for one in others)
+    shut_folders = [layout.real_path(root / shut) for shut in _SHUT]
+    return any(
+        place.is_relative_to(shut_folder) or shut_folder.is_relative_to(place)
+        for shut_folder in shut_folders
+    )
 
 
 def outside_folders(root: Path, dirs: Iterable[str]) -> list[Path]:
@@ -104,12 +107,12 @@ def _not_read(place: Path) -> str:
 
 
 def read(
-    path: str, layer: str, known: str | None = None, folder: str | None = None
+    path: str, layer: str, known_version: str | None = None, folder: str | None = None
 ) -> Shelved | Problem | ProseFile | None:
     """The skill in a file of a layer, or the problem that keeps it from being read.
 
-    None if the file is the version that is `known`. `folder` is the layer's, from which no link
-    leads out but into the repository that it is in.
+    None if the file is still at `known_version`. A link may lead out of the layer's `folder` only
+    into the repository that holds it.
     """
     place = Path(path)
     is_whole = listing.is_skill_file(place.name)
@@ -118,7 +121,7 @@ def read(
         _check_link(place, Path(folder) if folder else place.parent)
         content = skill_bytes(place)
         version = blob_id(content)
-        if version == known:
+        if version == known_version:
             return None
         return Shelved(_decode(name, content), layer, path, version)
     except BadInputError as error:
@@ -229,10 +232,10 @@ def _distribution_name(distribution: "Distribution") -> str:
 
 def _folder(package: str) -> Path:
     """Where a package lies, found by its path; BadInputError if it is no folder on this disk."""
-    first, *rest = package.split(".")
-    if not all(part.isidentifier() for part in (first, *rest)):
+    first, *subfolders = package.split(".")
+    if not all(part.isidentifier() for part in (first, *subfolders)):
         raise _bad_package(package, "no package has such a name")
-    places = [place.joinpath(*rest) for place in _package_places(first)]
+    places = [place.joinpath(*subfolders) for place in _package_places(first)]
     folder = next((place for place in places if place.is_dir()), None)
     if folder is None:
         raise _bad_package(package, _describe_missing(places))

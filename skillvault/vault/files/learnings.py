@@ -50,9 +50,9 @@ def read_file(root: Path) -> LearningsFile | None:
 def append(root: Path, addition: Callable[[str], str]) -> None:
     """Append what is made of the file's text, in one piece; a new file begins as the template's."""
     place = root / layout.LEARNINGS
-    written = read_file(root)
-    text = written.content.decode(errors="replace") if written else template()
-    content = ("" if written else text) + addition(text)
+    existing_file = read_file(root)
+    text = existing_file.content.decode(errors="replace") if existing_file else template()
+    content = ("" if existing_file else text) + addition(text)
     descriptor = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
     with open(descriptor, "ab") as file:  # noqa: PTH123 (a descriptor, not a path)
         file.write(content.encode())
@@ -69,7 +69,9 @@ def decode_expertise(content: bytes) -> Expertise:
     values = _load_values(front_matter.text_of(content))
     for key in ("patterns", "evolution_log"):
         entries = values.get(key) or []
-        if not isinstance(entries, list) or not all(isinstance(one, Mapping) for one in entries):
+        if not isinstance(entries, list) or not all(
+            isinstance(entry, Mapping) for entry in entries
+        ):
             raise BadInputError(
                 f"{key}: expected a list of entries with keys", code="wrong-type", key=key
             )
@@ -101,17 +103,20 @@ def rewrite_expertise(content: bytes, expertise: Expertise) -> bytes:
 
     Where that cannot be done line by line all its comments stand above the whole file.
     """
-    before = decode_expertise(content)
-    if not content or content == encode_expertise(before):
+    old_expertise = decode_expertise(content)
+    if not content or content == encode_expertise(old_expertise):
         return encode_expertise(expertise)
     text = front_matter.text_of(content)
     raw = _load_values(text)
     try:
         for key in ("patterns", "evolution_log"):
-            old = list(zip(getattr(before, key), raw.get(key) or [], strict=True))
+            old_entries = list(zip(getattr(old_expertise, key), raw.get(key) or [], strict=True))
             entries = [
-                next((values for entry, values in old if entry == new), _in_key_order(new))
-                for new in getattr(expertise, key)
+                next(
+                    (values for old_entry, values in old_entries if old_entry == entry),
+                    _in_key_order(entry),
+                )
+                for entry in getattr(expertise, key)
             ]
             text = strict_yaml.with_entries(text, key, entries, _name_of)
     except BadInputError:

@@ -41,36 +41,38 @@ class FolderListing(Struct, frozen=True, gc=False):
     folders: dict[str, FolderNames]
     files: dict[str, Stamp]
 
-    def changed_files(self, before: "FolderListing") -> list[str]:
+    def changed_files(self, old_listing: "FolderListing") -> list[str]:
         """The files that may hold something else than before, or came since."""
-        known = before.files
-        return [path for path, at in self.files.items() if at == _AGAIN or known.get(path) != at]
+        old_stamps = old_listing.files
+        return [
+            path for path, at in self.files.items() if at == _AGAIN or old_stamps.get(path) != at
+        ]
 
 
 EMPTY = FolderListing({}, {})
 
 
-def list_folder(root: Path, before: FolderListing = EMPTY) -> FolderListing:
+def list_folder(root: Path, old_listing: FolderListing = EMPTY) -> FolderListing:
     """The skill files of a folder: each `SKILL.md`, and flat `*.md` outside the folders of those.
 
     Folders and files whose names begin with a dot, or are no text, are left out. A link to a
-    skill's folder stands for it; no other is followed. `before` is how it was listed last.
+    skill's folder stands for it; no other is followed. `old_listing` is how it was listed last.
     """
-    settled = time.time_ns() - _UNSETTLED
+    settled_before = time.time_ns() - _UNSETTLED
     folders: dict[str, FolderNames] = {}
     files: dict[str, Stamp] = {}
-    inside = any((parent / FILE).is_file() for parent in root.parents)
-    pending = [(str(root), inside)]
+    is_inside_skill = any((parent / FILE).is_file() for parent in root.parents)
+    pending = [(str(root), is_inside_skill)]
     while pending:  # of tens of thousands, so little is done for each
         place, is_material = pending.pop()
-        names = _scan_names(place, before.folders.get(place), settled)
+        names = _scan_names(place, old_listing.folders.get(place), settled_before)
         if names is None:  # gone meanwhile, or not ours to read
             continue
         folders[place] = names
-        whole = names.skill_file
-        paths = [f"{place}/{name}" for name in names.files if name == whole]
+        skill_file = names.skill_file
+        paths = [f"{place}/{name}" for name in names.files if name == skill_file]
         # A file beside a SKILL.md or below one is a skill's material, not a skill.
-        if not (is_material := is_material or whole is not None):
+        if not (is_material := is_material or skill_file is not None):
             paths = [f"{place}/{name}" for name in names.files]
             paths += [
                 path for name in names.links if (path := _linked_skill_file(f"{place}/{name}"))
@@ -78,21 +80,23 @@ def list_folder(root: Path, before: FolderListing = EMPTY) -> FolderListing:
         if names.folders:
             pending.extend((f"{place}/{name}", is_material) for name in names.folders)
         for path in paths:
-            files[path] = _stamp(path, settled)
+            files[path] = _stamp(path, settled_before)
     return FolderListing(folders, files)
 
 
-def _scan_names(place: str, before: FolderNames | None, settled: int) -> FolderNames | None:
+def _scan_names(
+    place: str, old_names: FolderNames | None, settled_before: int
+) -> FolderNames | None:
     try:
         at = os.stat(place).st_ctime_ns  # noqa: PTH116 (of thousands, and a Path costs more)
-        if before is not None and at == before.time:
-            return before
-        with os.scandir(place) as found:
-            seen = [entry for entry in found if _is_listed(entry.name)]
-            folders = tuple(sorted(e.name for e in seen if e.is_dir(follow_symlinks=False)))
-            files = (e.name for e in seen if e.name.endswith(".md") and not _is_folder(e))
-            links = (e.name for e in seen if e.is_symlink() and _is_folder(e))
-            time_ = at if at < settled else 0
+        if old_names is not None and at == old_names.time:
+            return old_names
+        with os.scandir(place) as directory:
+            entries = [entry for entry in directory if _is_listed(entry.name)]
+            folders = tuple(sorted(e.name for e in entries if e.is_dir(follow_symlinks=False)))
+            files = (e.name for e in entries if e.name.endswith(".md") and not _is_folder(e))
+            links = (e.name for e in entries if e.is_symlink() and _is_folder(e))
+            time_ = at if at < settled_before else 0
             return FolderNames(time_, folders, tuple(sorted(files)), tuple(sorted(links)))
     except OSError:
         return None
@@ -121,11 +125,11 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _stamp(path: str, settled: int) -> Stamp:
+def _stamp(path: str, settled_before: int) -> Stamp:
     try:
         state = os.stat(path)  # noqa: PTH116 (of thousands, and a Path costs more)
     except OSError:
         return _AGAIN
-    if max(state.st_mtime_ns, state.st_ctime_ns) >= settled:
+    if max(state.st_mtime_ns, state.st_ctime_ns) >= settled_before:
         return _AGAIN
     return state.st_size, state.st_mtime_ns, state.st_ctime_ns

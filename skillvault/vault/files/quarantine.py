@@ -79,10 +79,10 @@ class Quarantine:
     def create_folders(self) -> bool:
         """Make the folders of the inbox and this one if they are missing; True if any was."""
         folders = (self._inbox / "untrusted", self._folder)
-        before = [folder.is_dir() for folder in folders]
+        was_present = [folder.is_dir() for folder in folders]
         folders[0].mkdir(parents=True, exist_ok=True)
         folders[1].mkdir(mode=private_mode(self._inbox.parent), exist_ok=True)
-        return not all(before)
+        return not all(was_present)
 
     # ── in ───────────────────────────────────────────────────────────────────────────
 
@@ -90,36 +90,36 @@ class Quarantine:
         self,
         name: str,
         error: BadInputError,
-        now: datetime,
+        at: datetime,
         *,
-        looks: Identity | None = None,
+        identity: Identity | None = None,
         digest: str | None = None,
     ) -> Refusal:
         """Move a file of the inbox here with its reason beside it, unless it is gone.
 
-        `looks` and `digest` are those of when it was read, if it was.
+        `identity` and `digest` are those of when it was read, if it was.
         """
-        return self._take(self._inbox / name, name, error, now, looks=looks, digest=digest)
+        return self._take(self._inbox / name, name, error, at, identity=identity, digest=digest)
 
-    def take_notes(self, source: Path, error: BadInputError, now: datetime) -> Path:
+    def take_notes(self, source: Path, error: BadInputError, at: datetime) -> Path:
         """Move the notes of an agent's session here; where they are now."""
-        return self._folder / self._take(source, _NOTES + source.name, error, now).file
+        return self._folder / self._take(source, _NOTES + source.name, error, at).file
 
     def _take(
         self,
         source: Path,
         name: str,
         error: BadInputError,
-        now: datetime,
+        at: datetime,
         *,
-        looks: Identity | None = None,
+        identity: Identity | None = None,
         digest: str | None = None,
     ) -> Refusal:
         self.create_folders()
         folder = self._folder
         message = make_printable(error.message)
-        if looks is None:
-            digest, looks = _describe_unread(source)
+        if identity is None:
+            digest, identity = _describe_unread(source)
         plain = plain_name(name.replace("/", "-"))
         if digest and (twin := _find_twin(folder, plain, name, digest)):
             source.unlink(missing_ok=True)  # the same bytes lie there already
@@ -131,8 +131,8 @@ class Quarantine:
             "line": error.line,
             # Of what was read: had more arrived since, it counts as changed and is taken again.
             "sha256": digest,
-            "state": list(looks[1:]) if looks else None,  # its size, and when it was written
-            "at": stamp(now),
+            "state": list(identity[1:]) if identity else None,  # its size, and when it was written
+            "at": stamp(at),
             "from": name,
         }
         # The reason goes first: were we killed in between, the file is refused once more.
@@ -183,7 +183,7 @@ class Quarantine:
 
     def requeue_changed(self) -> list[str]:
         """Put quarantined files whose bytes changed since back into the inbox."""
-        back: list[str] = []
+        names: list[str] = []
         for path, origin in self._find_changed():
             prefix = "untrusted/" if is_untrusted(origin) else ""
             folder = self._inbox / prefix
@@ -194,8 +194,8 @@ class Quarantine:
                 path.with_name(path.name + ERROR).unlink()
             except FileNotFoundError:
                 continue  # another run took it
-            back.append(prefix + target.name)
-        return back
+            names.append(prefix + target.name)
+        return names
 
     def obstacle(self, name: str) -> str | None:
         """Why a quarantined file cannot go back into the inbox; None if it can."""
@@ -234,14 +234,14 @@ class Quarantine:
 
         UsageError, before any is moved, for a name that is not there or cannot go back.
         """
-        ready = self._existing(names)
-        for name in ready if names is not None else ():
+        candidates = self._existing(names)
+        for name in candidates if names is not None else ():
             if obstacle := self.obstacle(name):
                 raise UsageError(f"{name}: {obstacle}")
-        back = ((name, self.put_back(name)) for name in ready if self.obstacle(name) is None)
+        moves = ((name, self.put_back(name)) for name in candidates if self.obstacle(name) is None)
         return [
             ReturnedFile(make_printable(name), make_printable(to))
-            for name, to in back
+            for name, to in moves
             if to is not None
         ]
 

@@ -89,16 +89,16 @@ def _tokens(run: str) -> Iterator[tuple[int, int, str]]:
     """Where each token of a run without spaces begins and ends, and what it is called."""
     for match in _START.finditer(run):
         for length, kind, tail in _BEGUN[match[0]]:
-            found = _tail(tail).match(run, match.start() + length)
-            if found and _is_generated(found[0]):
-                yield match.start(), found.end(), kind
+            token = _tail(tail).match(run, match.start() + length)
+            if token and _is_generated(token[0]):
+                yield match.start(), token.end(), kind
                 break
     for kind, pattern in _WITHOUT_START:
-        yield from ((found.start(), found.end(), kind) for found in pattern.finditer(run))
+        yield from ((match.start(), match.end(), kind) for match in pattern.finditer(run))
     yield from (
-        (found.start(), found.end(), "JSON Web Token") for found in _JSON_WEB_TOKEN.finditer(run)
+        (match.start(), match.end(), "JSON Web Token") for match in _JSON_WEB_TOKEN.finditer(run)
     )
-    yield from ((found.start(), found.end(), "Token") for found in _UNLISTED.finditer(run))
+    yield from ((match.start(), match.end(), "Token") for match in _UNLISTED.finditer(run))
 
 
 def _is_generated(tail: str) -> bool:
@@ -128,7 +128,10 @@ def redact_text(text: str) -> str:
     if len({version.count("\n") for version in versions}) > 1:
         return without_secrets
     lines = zip(*(version.split("\n") for version in versions), strict=True)
-    return "\n".join(line if before == after else after for line, before, after in lines)
+    return "\n".join(
+        line if plain_line == redacted_line else redacted_line
+        for line, plain_line, redacted_line in lines
+    )
 
 
 def _redact_plain(text: str) -> str:

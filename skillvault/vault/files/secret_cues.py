@@ -176,8 +176,10 @@ def _whole_cut(match: re.Match[str], kind: str) -> _Cut:
     """The cut of a value that may go on behind what was judged."""
     start, end = _span(match)
     group = match.lastgroup if match.lastgroup == "quoted" else "secret"
-    if match.end() - start >= 100 and (further := _FURTHER[group].match(match.string, match.end())):
-        end = further.end()
+    if match.end() - start >= 100 and (
+        continuation := _FURTHER[group].match(match.string, match.end())
+    ):
+        end = continuation.end()
     return _Cut(start, end, kind)
 
 
@@ -248,9 +250,9 @@ _NAME_FINDER = _finder(_NAMES)
 
 def _find_names(lowered: str) -> list[tuple[int, str]]:
     """Where each word for a secret stands, in order."""
-    found = {(end - len(word) + 1, word) for end, word in _NAME_FINDER.iter(lowered)}
+    matches = {(end - len(word) + 1, word) for end, word in _NAME_FINDER.iter(lowered)}
     # Of one word repeated in a row the last has the value.
-    return sorted((at, word) for at, word in found if (at + len(word), word) not in found)
+    return sorted((at, word) for at, word in matches if (at + len(word), word) not in matches)
 
 
 class _Name(NamedTuple):
@@ -265,15 +267,15 @@ class _Name(NamedTuple):
 
 def _find_named_cuts(text: str, lowered: str) -> Iterator[_Cut]:
     """The values of what is called a password, a token or a key."""
-    end, generated, heads = 0, -1, list[int]()
+    end, sign_start, heads = 0, -1, list[int]()
     for at, word in _find_names(lowered):
         name = _read_name(text, lowered, at, word) if at >= end else None
         if name is None:
             continue
-        if generated < at + len(word):
-            found = _GENERATED.search(lowered, at + len(word))
-            generated = found.start() if found else len(lowered)
-        cut = _find_named_cut(text, lowered, name, generated)
+        if sign_start < at + len(word):
+            sign = _GENERATED.search(lowered, at + len(word))
+            sign_start = sign.start() if sign else len(lowered)
+        cut = _find_named_cut(text, lowered, name, sign_start)
         if cut:
             # What goes on for long is read once, however many words for a secret it has.
             end = cut.end if cut.end - cut.start > 100 else end
@@ -285,11 +287,11 @@ def _find_named_cuts(text: str, lowered: str) -> Iterator[_Cut]:
     yield from _find_cuts_below(text, lowered, heads)
 
 
-def _find_named_cut(text: str, lowered: str, name: _Name, generated: int) -> _Cut | None:
+def _find_named_cut(text: str, lowered: str, name: _Name, sign_start: int) -> _Cut | None:
     """The value that stands behind its name, where the next sign of one that is generated is."""
     end = name.at + len(name.word)
     reach = end + 250
-    is_sayable = generated < reach
+    is_sayable = sign_start < reach
     if name.is_strict and not (is_sayable and _DIGIT.search(lowered, end, reach)):
         return None
     if not (is_sayable or name.is_password) and text[end:reach] == lowered[end:reach]:
@@ -310,11 +312,11 @@ def _find_named_cut(text: str, lowered: str, name: _Name, generated: int) -> _Cu
 
 def _read_name(text: str, lowered: str, at: int, word: str) -> _Name | None:
     """The name that a word stands in, None if it is about something else."""
-    before, end = text[max(0, at - 60) : at], at + len(word)
-    start = at - (len(before) - len(before.rstrip(_IDENTIFIER)))
-    if word not in _WITHIN and before[-1:].isalpha() and not text[at].isupper():
+    preceding, end = text[max(0, at - 60) : at], at + len(word)
+    start = at - (len(preceding) - len(preceding.rstrip(_IDENTIFIER)))
+    if word not in _WITHIN and preceding[-1:].isalpha() and not text[at].isupper():
         return None
-    parts = [part.lower() for part in _PARTS.findall(before[-30:])[-2:]]
+    parts = [part.lower() for part in _PARTS.findall(preceding[-30:])[-2:]]
     last = parts[-1] if parts else ""
     if last in _NOT_OF or "public" in parts:
         return None
@@ -330,8 +332,8 @@ def _read_name(text: str, lowered: str, at: int, word: str) -> _Name | None:
 
 def _is_about(text: str, match: re.Match[str]) -> bool:
     """Return True if the name goes on to say that it is that of something about a secret."""
-    rest = text[slice(*match.span("rest"))]
-    return rest != "" and any(part.lower() in _ABOUT for part in _PARTS.findall(rest))
+    suffix = text[slice(*match.span("rest"))]
+    return suffix != "" and any(part.lower() in _ABOUT for part in _PARTS.findall(suffix))
 
 
 def _is_inflected(text: str, match: re.Match[str]) -> bool:
@@ -374,8 +376,8 @@ def _is_assigned_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
     if value is None or name.is_strict:
         return value is not None and value.is_key()
     start, is_bare = _span(match)[0], not value.is_quoted
-    between = text[match.end("rest") : start].strip(" '\"`")
-    calls = match["rest"] != "" and "(" in between
+    separator = text[match.end("rest") : start].strip(" '\"`")
+    calls = match["rest"] != "" and "(" in separator
     if " " in value.text or (is_bare and value.names_secret()) or calls:
         return False
     if _is_inflected(text, match) or (is_bare and _IN_CODE.match(value.text)):
@@ -385,25 +387,25 @@ def _is_assigned_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
         return len(value.text) >= 6 and not is_address
     if not name.is_password or _ANOTHER.match(value.text) or value.names_secret():
         return False
-    return _is_password(text, name, value, between)
+    return _is_password(text, name, value, separator)
 
 
-def _is_password(text: str, name: _Name, value: _Value, between: str) -> bool:
+def _is_password(text: str, name: _Name, value: _Value, separator: str) -> bool:
     """Return True if a setting gives a password a value that does not look generated."""
     length, has_sign = len(value.text), bool(re.search(r"[\d!@#$%^]", value.text))
-    if not between:
+    if not separator:
         return has_sign and length >= (5 if text.startswith("-", name.start) else 7)
-    if has_sign and (value.degree or ("=" in between and length >= 6)):
+    if has_sign and (value.degree or ("=" in separator and length >= 6)):
         return True
     if re.fullmatch(r"[\d-]+", value.text):
         return length >= 4 and name.word != "pass"
     if value.is_quoted:
-        return "," not in between and length >= 4
-    ends = ("", "\n", "\r", ",", ";", "&", "<", "}", " " if between == "=" else "")
+        return "," not in separator and length >= 4
+    ends = ("", "\n", "\r", ",", ";", "&", "<", "}", " " if separator == "=" else "")
     is_word = length >= 6 and value.following in ends and "_" not in value.text
     line = text[max(0, name.start - 300) : name.start].rpartition("\n")[2]
     is_call = "(" in line
-    return is_word and not is_call and "|" not in between
+    return is_word and not is_call and "|" not in separator
 
 
 def _is_stated_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
@@ -448,15 +450,19 @@ def is_secret_name(name: str) -> bool:
     """Return True for a name of which every value is a secret, as `db_password` and `apiKey`."""
     lowered = name.lower()
     for at, word in _find_names(lowered):
-        found = _read_name(name, lowered, at, word)
-        rest = [part.lower() for part in _PARTS.findall(name[at + len(word) :])]
+        secret_name = _read_name(name, lowered, at, word)
+        suffix_words = [part.lower() for part in _PARTS.findall(name[at + len(word) :])]
         if (
-            found is None
-            or not _ABOUT.isdisjoint(rest)
-            or (rest and rest[0] not in ("s", "base", "key", "value"))
+            secret_name is None
+            or not _ABOUT.isdisjoint(suffix_words)
+            or (suffix_words and suffix_words[0] not in ("s", "base", "key", "value"))
         ):
             continue
-        if found.is_password or word == "secret" or (word not in ("token", "key") and not rest):
+        if (
+            secret_name.is_password
+            or word == "secret"
+            or (word not in ("token", "key") and not suffix_words)
+        ):
             return True
         parts = [part.lower() for part in _PARTS.findall(name[:at])]
         if parts and (
@@ -471,9 +477,9 @@ def _find_cuts_before(text: str, lowered: str, name: _Name) -> Iterator[_Cut]:
     """The value that a sentence says before its name."""
     offset = max(0, name.at - 100)
     has_digit = _DIGIT.search(lowered, offset, name.at)
-    before = _SAID_BEFORE.search(lowered[offset : name.at]) if has_digit else None
-    if before:
-        start, end = (at + offset for at in before.span("secret"))
+    match = _SAID_BEFORE.search(lowered[offset : name.at]) if has_digit else None
+    if match:
+        start, end = (at + offset for at in match.span("secret"))
         if strength(text[start:end]) == 3 and not is_no_value(text[start:end]):
             yield _Cut(start, end, "Secret Keyword")
 

@@ -42,12 +42,12 @@ class WorkTreeView:
     def __init__(
         self,
         contents: Mapping[str, str],
-        read: Callable[[Iterable[str]], Mapping[str, bytes]],
-        parsed: Callable[[Iterable[Key]], Mapping[Key, Parsed]],
+        read_blobs: Callable[[Iterable[str]], Mapping[str, bytes]],
+        read_known: Callable[[Iterable[Key]], Mapping[Key, Parsed]],
     ) -> None:
         self.contents = contents
-        self._read = read
-        self._parsed = parsed
+        self._read = read_blobs
+        self._parsed = read_known
 
     def read_records(self, paths: Iterable[str]) -> dict[str, Parsed]:
         """path -> its record or list of links, or the problem that keeps it from being read."""

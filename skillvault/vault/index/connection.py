@@ -453,8 +453,8 @@ class IndexDatabase(Connection):
     @property
     def branch(self) -> str | None:
         """The branch that the vault shown last learns on; None if none was shown."""
-        kept = self.kept_policy()
-        return kept[1].branch if kept else None
+        stored = self.kept_policy()
+        return stored[1].branch if stored else None
 
     def keep_boundary(self, boundary: str) -> None:
         """Note where the history ends that is shown now."""
@@ -462,8 +462,8 @@ class IndexDatabase(Connection):
 
     def keep_policy(self, blob: str, policy: Policy) -> None:
         """Keep what a blob of vault.yaml says: each question asks for it."""
-        kept = blob.encode() + msgspec.msgpack.encode(policy)
-        self.rows("insert or replace into state values ('policy', ?)", [kept])
+        value = blob.encode() + msgspec.msgpack.encode(policy)
+        self.rows("insert or replace into state values ('policy', ?)", [value])
 
     def change(self, work: Callable[[sqlite3.Connection, dirty.Marks], _Answer]) -> _Answer:
         """Change what it keeps beside the files; nobody else sees it before `save`."""

@@ -137,8 +137,8 @@ def mark_files(
 def mark(database: sqlite3.Connection, marks: Marks, event: Event, ids: Iterable[str]) -> None:
     """Mark what is due because of an event that is no file's, of the records of these ids."""
     rows = [(bind(record_id),) for record_id in ids]
-    for (_, of), queries in marks.queries.items():
-        for query in queries if of == event else ():
+    for (_, trigger), queries in marks.queries.items():
+        for query in queries if trigger == event else ():
             database.executemany(query, rows)
 
 
@@ -160,13 +160,13 @@ def mark_everything(database: sqlite3.Connection, marks: Marks) -> None:
 def _compile_everything(queue: Queue) -> str:
     kind = str(queue.every)
     path = _Path(kind, "t0.skill" if kind == "use" else "t0.id", "t0", (f"{_TABLES[kind]} t0",))
-    found = f"{_MARK} distinct '{queue.name}', {_key_columns(queue, path)} {path.body}"
+    query = f"{_MARK} distinct '{queue.name}', {_key_columns(queue, path)} {path.body}"
     if kind == "skill":
-        found += " where t0.n > 0"  # else of another layer
+        query += " where t0.n > 0"  # else of another layer
     if queue.without is None:
-        return found
-    there = f"select 1 from file e where e.ref_id = t0.id and e.ref_kind = '{queue.without}'"
-    return f"{found} where not exists ({there})"
+        return query
+    records = f"select 1 from file e where e.ref_id = t0.id and e.ref_kind = '{queue.without}'"
+    return f"{query} where not exists ({records})"
 
 
 def _compile_trigger(queue: Queue, when: When) -> str:
@@ -200,8 +200,8 @@ def _start_path(when: When) -> _Path:
 def _join_row(path: _Path) -> _Path:
     # An evaluation goes by its outcome's id.
     table = "outcome" if path.kind == "evaluation" else path.kind
-    alike = (f"{path.new}.id = {path.id}", f"{path.new}.n > 0")  # else of another layer
-    return _join(path, path.kind, f"{table} {path.new}", *alike)
+    conditions = (f"{path.new}.id = {path.id}", f"{path.new}.n > 0")  # else of another layer
+    return _join(path, path.kind, f"{table} {path.new}", *conditions)
 
 
 def _join(path: _Path, kind: str, table: str, *conditions: str) -> _Path:
@@ -216,26 +216,31 @@ def _follow(path: _Path, relation: Relation) -> _Path:  # noqa: C901,PLR0911 (on
     match relation:
         case Source() | Target():
             return _follow_end(path, relation)
-        case LinkedFrom(kind, of, first):
+        case LinkedFrom(kind, link_type, first):
             conditions = tuple(_link_conditions(row, path, relation))
             if first:
-                before = (*_link_conditions("l", path, relation), f"l.source_id < {row}.source_id")
-                conditions += (f"not exists (select 1 from link l where {' and '.join(before)})",)
+                earlier_link = (
+                    *_link_conditions("l", path, relation),
+                    f"l.source_id < {row}.source_id",
+                )
+                conditions += (
+                    f"not exists (select 1 from link l where {' and '.join(earlier_link)})",
+                )
             links = _join(path, kind, f"link {row}", *conditions)
             return links._replace(id=f"{row}.source_id", row=None)
-        case Through(of):
-            return _follow_sources(path, of)
-        case Same(of):
-            alike = _SAME[of].format(new=row, old=path.row)
-            return _join(path, "outcome", f"outcome {row}", alike)
+        case Through(link_type):
+            return _follow_sources(path, link_type)
+        case Same(link_type):
+            condition = _SAME[link_type].format(new=row, old=path.row)
+            return _join(path, "outcome", f"outcome {row}", condition)
         case InDomain(kind):
-            known = f"(select domain from skill where skill.id = {path.id} and skill.n > 0)"
-            alike = f"coalesce({known}, {row}.domain) = {row}.domain"
-            return _join(path, kind, f"{kind} {row}", alike)
+            skill_domain = f"(select domain from skill where skill.id = {path.id} and skill.n > 0)"
+            condition = f"coalesce({skill_domain}, {row}.domain) = {row}.domain"
+            return _join(path, kind, f"{kind} {row}", condition)
         case Reached(kind):
             return _follow_targets(path, kind)
-        case Says(of):
-            return _follow_sayings(path, of)
+        case Says(link_type):
+            return _follow_sayings(path, link_type)
         case Prefix(text):
             return path._replace(conditions=(*path.conditions, f"{path.id} glob '{text}*'"))
         case Predecessor():
@@ -256,39 +261,42 @@ def _follow_end(path: _Path, relation: Source | Target) -> _Path:
     return path._replace(kind=relation.kind, id=f"{end}_id", row=None, conditions=conditions)
 
 
-def _follow_sources(path: _Path, of: str) -> _Path:
+def _follow_sources(path: _Path, link_type: str) -> _Path:
     """What a path reaches, and all with a link of a type to it, and so on."""
     links = " and ".join(_target_conditions("l", path.kind, "line.id"))
-    before = (
+    prefix = (
         f"with recursive line (id) as (select {path.id} {path.body} union select l.source_id "
         f"from line cross join link l where {links} and l.source_kind = '{path.kind}' "
-        f"and l.type = '{of}') "
+        f"and l.type = '{link_type}') "
     )
-    return _Path(path.kind, "t0.id", None, ("line t0",), before=before)
+    return _Path(path.kind, "t0.id", None, ("line t0",), before=prefix)
 
 
 def _follow_targets(path: _Path, kind: str) -> _Path:
     """The records of a kind to which links lead from what a path reaches, and so on."""
     start = "evaluation" if path.kind == "outcome" else path.kind
-    before = (
+    prefix = (
         f"with recursive line (kind, id) as (select '{start}', {path.id} {path.body} "
         "union select l.target_kind, l.target_id from line cross join link l "
         "where l.source_id = line.id and l.source_kind = line.kind "
         f"and (l.type != 'contradicted' or '{kind}' = 'fact')) "
     )
-    return _Path(kind, "t0.id", None, ("line t0",), (f"t0.kind = '{kind}'",), before)
+    return _Path(kind, "t0.id", None, ("line t0",), (f"t0.kind = '{kind}'",), prefix)
 
 
-def _follow_sayings(path: _Path, of: str) -> _Path:
+def _follow_sayings(path: _Path, relation: str) -> _Path:
     """The evaluations whose words, or whose grounds, are kept beside those of what is reached."""
-    start, old = path.id, path.row
-    for table, condition in _SAID[of]:
+    start, previous_row = path.id, path.row
+    for table, condition in _SAID[relation]:
         row = path.new
         path = _join(
-            path, "evaluation", f"{table} {row}", condition.format(new=row, old=old, id=start)
+            path,
+            "evaluation",
+            f"{table} {row}",
+            condition.format(new=row, old=previous_row, id=start),
         )
-        old = row
-    return path._replace(id=f"{old}.evaluation", row=None)
+        previous_row = row
+    return path._replace(id=f"{previous_row}.evaluation", row=None)
 
 
 def _link_conditions(row: str, path: _Path, relation: LinkedFrom) -> Iterator[str]:

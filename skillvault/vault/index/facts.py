@@ -62,8 +62,8 @@ class Facts(Folder[Fact]):
         """Those of these domains that persons wrote, or that stand in another's place."""
         return self._in_domains(domains, "and (t.kind = 'human' or t.supersedes is not null)")
 
-    def _in_domains(self, domains: Iterable[str], which: str) -> dict[str, Fact]:
-        query = f"{FILES} join fact t on f.n = t.n where t.domain in {{}} {which}"
+    def _in_domains(self, domains: Iterable[str], condition: str) -> dict[str, Fact]:
+        query = f"{FILES} join fact t on f.n = t.n where t.domain in {{}} {condition}"
         rows = self._reader.rows_matching(query, domains)
         return {fact.id: fact for fact in self._reader.records(rows, Fact)}
 
@@ -88,9 +88,9 @@ class Facts(Folder[Fact]):
         """Fact -> how many evaluations speak against it, of those against which any do."""
         return self._link_counts(facts, "type = 'contradicted'")
 
-    def _link_counts(self, facts: Iterable[str], of: str) -> dict[str, int]:
+    def _link_counts(self, facts: Iterable[str], condition: str) -> dict[str, int]:
         query = (
-            f"select target_id, count(*) from link where {of} and target_kind = 'fact' "
+            f"select target_id, count(*) from link where {condition} and target_kind = 'fact' "
             f"and target_id in {{}} and not {_OVERRULED} group by target_id"
         )
         return dict(self._reader.rows_matching(query, facts))
@@ -119,7 +119,7 @@ class Facts(Folder[Fact]):
         )
         return sorted({name for (name,) in self._reader.rows_matching(query, facts)})
 
-    def counts_until(self, facts: Iterable[str], until: str) -> dict[str, tuple[int, int]]:
+    def counts_until(self, facts: Iterable[str], last_run: str) -> dict[str, tuple[int, int]]:
         """Fact -> how many runs up to one are for it and against it."""
         query = (
             "select target_id, count(distinct iif(type = 'contradicted', null, source_id)), "
@@ -127,7 +127,7 @@ class Facts(Folder[Fact]):
             f"where source_id <= ? and (type = 'contradicted' or {_TELLS}) "
             "and target_kind = 'fact' and target_id in {} group by target_id"
         )
-        rows = self._reader.rows_matching(query, facts, before=[until])
+        rows = self._reader.rows_matching(query, facts, prefix=[last_run])
         return {fact: (supporters, opponents) for fact, supporters, opponents in rows}
 
     def is_of_one_subject(self, facts: Iterable[str]) -> bool:
@@ -152,15 +152,15 @@ class Facts(Folder[Fact]):
             f"join outcome o on o.id = l.source_id where {_TELLS} "
             "and l.target_kind = 'fact' and l.target_id in {}"
         )
-        found: dict[str, set[tuple[str, str]]] = {}
+        actions: dict[str, set[tuple[str, str]]] = {}
         for fact, domain, action in self._reader.rows_matching(query, facts):
-            found.setdefault(fact, set()).add((domain, action))
-        return found
+            actions.setdefault(fact, set()).add((domain, action))
+        return actions
 
     def superseded_ids(self, facts: Iterable[str]) -> set[str]:
         """Those of these facts in whose place another stands."""
         query = "select supersedes from fact where supersedes in {}"
-        return {old for (old,) in self._reader.rows_matching(query, facts)}
+        return {fact for (fact,) in self._reader.rows_matching(query, facts)}
 
     def supporters_of_moment(self, fact: str, moment: str) -> list[str]:
         """The evaluations that made or repeat a fact whose ids begin with a moment."""
@@ -197,9 +197,9 @@ class LazyFacts(Mapping[str, Fact]):
         if name not in self._read:
             fact = self._facts.get_many([name]).get(name)
             self._read[name] = fact if fact and fact.domain in self._domains else None
-        if (known := self._read[name]) is None:
+        if (fact_read := self._read[name]) is None:
             raise KeyError(name)
-        return known
+        return fact_read
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._few)
@@ -227,7 +227,7 @@ class FactTally(Struct, frozen=True, array_like=True):
     runs: int
     against: int
 
-    def with_links(self, links: Sequence[FactLink], seen: int) -> "FactTally | None":
+    def with_links(self, links: Sequence[FactLink], last_link: int) -> "FactTally | None":
         """Count links of later runs too; None if one is not later."""
         newest, counts = self.newest, [self.runs, self.against]
         for link in links:
@@ -235,7 +235,7 @@ class FactTally(Struct, frozen=True, array_like=True):
                 return None
             newest = link.run
             counts[not link.is_for] += 1
-        return FactTally(seen, newest, *counts)
+        return FactTally(last_link, newest, *counts)
 
 
 class UnitTally(Struct, frozen=True, array_like=True):
@@ -322,22 +322,22 @@ class Clusters(Topic):
 
     def connected_facts(self, seeds: Iterable[str], skills: Iterable[str]) -> dict[str, Membership]:
         """The facts of these clusters and skills, and of all that share any with those."""
-        found: dict[str, Membership] = {}
-        new = {"seed": {*seeds}, "skill": {*skills}}
-        known: dict[str, set[str]] = {"seed": set(), "skill": set()}
-        while any(new.values()):
+        memberships: dict[str, Membership] = {}
+        pending = {"seed": {*seeds}, "skill": {*skills}}
+        searched: dict[str, set[str]] = {"seed": set(), "skill": set()}
+        while any(pending.values()):
             rows = [
                 Membership(*row)
-                for column, names in new.items()
+                for column, names in pending.items()
                 for row in self._reader.rows_matching(f"{_CLUSTERED} where {column} in {{}}", names)
             ]
-            found |= {row.fact: row for row in rows}
-            for column, names in new.items():
-                known[column] |= names
-                new[column] = {getattr(row, column) for row in rows} - known[column] - {None}
-        return found
+            memberships |= {row.fact: row for row in rows}
+            for column, names in pending.items():
+                searched[column] |= names
+                pending[column] = {getattr(row, column) for row in rows} - searched[column] - {None}
+        return memberships
 
-    def first_seed(self, fact: Membership, words: Collection[str], above: float) -> str | None:
+    def first_seed(self, fact: Membership, words: Collection[str], threshold: float) -> str | None:
         """The first seed before a fact whose words are so similar to its own."""
         marks = ",".join("?" * len(words))
         query = (
@@ -346,9 +346,9 @@ class Clusters(Topic):
             "join clustered c on c.fact = s.seed where c.place < ? "
             "and cast(shared as real) / (? + size - shared) > ? order by c.place limit 1"
         )
-        values = [fact.domain, fact.pool, *words, fact.place, len(words), above]
-        found: str | None = self._reader.value(query, values)
-        return found
+        values = [fact.domain, fact.pool, *words, fact.place, len(words), threshold]
+        seed: str | None = self._reader.value(query, values)
+        return seed
 
     def is_last(self, fact: Membership) -> bool:
         """Return True if no fact of its pool comes after a fact."""
@@ -365,13 +365,13 @@ class Clusters(Topic):
         runs = _RUNS.format(f"and (l.type = 'contradicted' or l.{_TELLS})", unit.column)
         query = f"select count(distinct l.source_id), coalesce(max(l.source_id), '') {runs}"
         ((count, newest),) = self._reader.rows(query, [unit.name])
-        of = _RUNS.format(_FOR, unit.column)
+        supporters = _RUNS.format(_FOR, unit.column)
         kinds = ((_SESSION, enough), (_SUBJECT, 2), (_ACTION, 2))
-        found = (
-            self._reader.rows(f"select distinct {kind} {of} limit {most}", [unit.name])
+        name_rows = (
+            self._reader.rows(f"select distinct {kind} {supporters} limit {most}", [unit.name])
             for kind, most in kinds
         )
-        return UnitTally(count, newest, *(tuple(name for (name,) in rows) for rows in found))
+        return UnitTally(count, newest, *(tuple(name for (name,) in rows) for rows in name_rows))
 
     def last_link(self) -> int:
         """The number of the link that came last; no other link ever has that again."""
@@ -386,7 +386,7 @@ class Clusters(Topic):
         )
         return {fact: tuple(counts) for fact, *counts in self._reader.rows_matching(query, facts)}
 
-    def new_links(self, fact: str, seen: int) -> list[FactLink]:
+    def new_links(self, fact: str, last_link: int) -> list[FactLink]:
         """The links of runs to a fact that came after one, in the order of the runs."""
         query = (
             f"select l.source_id, l.type != 'contradicted', coalesce(o.counts, 0), {_SESSION}, "
@@ -395,18 +395,18 @@ class Clusters(Topic):
             f"and l.target_id = ? and l.n > ? and (l.type = 'contradicted' or l.{_TELLS}) "
             "order by l.source_id"
         )
-        return [FactLink(*row) for row in self._reader.rows(query, [fact, seen])]
+        return [FactLink(*row) for row in self._reader.rows(query, [fact, last_link])]
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
-    def keep_unit_tally(self, facts: Iterable[str], told: UnitTally | None) -> None:
+    def keep_unit_tally(self, facts: Iterable[str], tally: UnitTally | None) -> None:
         """Keep as of which tally these facts were looked at."""
-        query, value = "update clustered set told = ? where fact = ?", told and encode(told)
+        query, value = "update clustered set told = ? where fact = ?", tally and encode(tally)
         self._reader.change_many(query, [(value, fact) for fact in facts])
 
-    def keep_fact_tally(self, fact: str, counted: FactTally) -> None:
+    def keep_fact_tally(self, fact: str, tally: FactTally) -> None:
         """Keep which runs speak of a fact."""
         query = "update clustered set counted = ? where fact = ?"
-        self._reader.change_rows(query, [encode(counted), fact])
+        self._reader.change_rows(query, [encode(tally), fact])
 
     def keep_rows(self, facts: Iterable[Membership]) -> None:
         """Keep where these facts are."""
@@ -460,7 +460,7 @@ class Insights(Topic):
             "select distinct (select evaluation from saying s where s.domain = k.domain "
             "and s.words = k.words limit 1) from saying_key k where k.domain = ? and k.key in {}"
         )
-        rows = self._reader.rows_matching(query, keys, before=[domain])
+        rows = self._reader.rows_matching(query, keys, prefix=[domain])
         return {name for (name,) in rows if name is not None}
 
     def sayings(self, domain: str, words: Iterable[str]) -> list[tuple[str, Status, str]]:
@@ -469,7 +469,7 @@ class Insights(Topic):
             "select distinct evaluation, status, session from saying "
             "where domain = ? and words in {}"
         )
-        return list(self._reader.rows_matching(query, words, before=[domain]))
+        return list(self._reader.rows_matching(query, words, prefix=[domain]))
 
     def tallies(self, domain: str, words: Iterable[str]) -> list[tuple[Status, int, str, str]]:
         """(how they ended, how many, the first session, the last) of the runs that say so."""
@@ -477,7 +477,7 @@ class Insights(Topic):
             "select status, count(*), min(session), max(session) from saying "
             "where domain = ? and words in {} group by words, status"
         )
-        return list(self._reader.rows_matching(query, words, before=[domain]))
+        return list(self._reader.rows_matching(query, words, prefix=[domain]))
 
     def makers(self, domain: str, words: Iterable[str], most: int) -> list[tuple[str, str, str]]:
         """(words, fact, the run that made it) of the facts on these words, the first so many."""
@@ -489,13 +489,13 @@ class Insights(Topic):
             "and l.source_kind = 'evaluation' and l.type = 'promoted' and l.target_kind = 'fact' "
             f"where s.domain = ? and s.words in {{}} and s.fact = 1) where place <= {most}"
         )
-        return list(self._reader.rows_matching(query, words, before=[domain]))
+        return list(self._reader.rows_matching(query, words, prefix=[domain]))
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
     def keep_run(self, domain: str, run: tuple[str, Status, str], words: Iterable[str]) -> None:
         """Keep that a run, that ended so in a session, says these words."""
         evaluation, status, session = run
-        rows = [(domain, one, status, evaluation, session) for one in words]
+        rows = [(domain, digest, status, evaluation, session) for digest in words]
         self._reader.change_many("insert or ignore into saying values (?, ?, ?, ?, ?, 0)", rows)
 
     def keep_claim(self, domain: str, words: str, keys: Iterable[str]) -> None:
@@ -506,4 +506,4 @@ class Insights(Topic):
     def keep_maker(self, domain: str, evaluation: str, words: Iterable[str]) -> None:
         """Keep that a run made a fact that rests on these words."""
         query = "update saying set fact = 1 where evaluation = ? and domain = ? and words = ?"
-        self._reader.change_many(query, [(evaluation, domain, one) for one in words])
+        self._reader.change_many(query, [(evaluation, domain, digest) for digest in words])

@@ -58,15 +58,15 @@ def find_tip(database: IndexDatabase, git: Git) -> str | None:
     return git.head()  # no vault yet, or its branch was given another name
 
 
-def _candidate_branches(git: Git, shown: str | None) -> Iterator[str]:
-    """Where the vault may learn, the likeliest first; `shown`: as it was shown last."""
+def _candidate_branches(git: Git, last_branch: str | None) -> Iterator[str]:
+    """Where the vault may learn, the likeliest first; `last_branch`: as it was shown last."""
     current = git.branch()
-    if current and current == shown:
+    if current and current == last_branch:
         yield current  # nothing is read: this is so nearly always
-    named = _branch_of(git, git.head())
-    if named and named == current:
-        yield named
-    yield from filter(None, [shown, named, _branch_of(git, git.tip(Policy().branch))])
+    head_branch = _branch_of(git, git.head())
+    if head_branch and head_branch == current:
+        yield head_branch
+    yield from filter(None, [last_branch, head_branch, _branch_of(git, git.tip(Policy().branch))])
 
 
 def _branch_of(git: Git, commit: str | None) -> str | None:
@@ -89,16 +89,16 @@ def _follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) ->
     database.begin()
     # Asked once more: another process may have gone ahead while this one waited, and to go back
     # would take from the steps what it marked as due.
-    commit, shown = tip(), database.commit
+    commit, old_commit = tip(), database.commit
     boundary = git.boundary()
-    same = database.boundary == boundary
-    if shown == commit and same:
+    is_same_history = database.boundary == boundary
+    if old_commit == commit and is_same_history:
         database.rollback()
         return
-    if shown is None:
+    if old_commit is None:
         _read_everything(database, git, commit)
-    elif commit and same and git.objects.has_commit(shown):
-        _apply_differences(database, git, shown, commit)
+    elif commit and is_same_history and git.objects.has_commit(old_commit):
+        _apply_differences(database, git, old_commit, commit)
     else:
         raise ReplacedError("of another history")
     keep_policy(database, git)
@@ -116,12 +116,12 @@ def keep_policy(database: IndexDatabase, git: Git) -> None:
         database.keep_policy(blob, policy_of(git.blobs([blob])[blob]))
 
 
-def _apply_differences(database: IndexDatabase, git: Git, old: str, new: str) -> None:
-    for batch in _batches(git.history.changed(old, new).items()):
+def _apply_differences(database: IndexDatabase, git: Git, old_commit: str, new_commit: str) -> None:
+    for batch in _batches(git.history.changed(old_commit, new_commit).items()):
         database.put(_files(git, batch))
-    removed = git.history.between(new, old)
+    removed = git.history.between(new_commit, old_commit)
     database.remove_commits(removed)
-    database.add_commits(_history(database, git, f"{old}..{new}"))
+    database.add_commits(_history(database, git, f"{old_commit}..{new_commit}"))
     if removed:  # what was taken away then may not have been
         database.finish()
 
@@ -242,16 +242,16 @@ def _documents(pin: Pin) -> Iterator[str]:
 
 
 def _find_history_contradictions(pin: Pin, git: Git, commit: str) -> Iterator[str]:
-    kept: dict[str, list[Part]] = {}
+    parts_by_commit: dict[str, list[Part]] = {}
     for (sha, _, step), rows in groupby(pin.rows(_TRAILERS), key=itemgetter(0, 1, 2)):
         refs: dict[str, list[str]] = {}
         for *_, role, ref in rows:
             refs.setdefault(role, []).append(ref)
         part = Part(step, tuple(refs.get("source", ())), tuple(refs.get("target", ())))
-        kept.setdefault(sha, []).append(part)
+        parts_by_commit.setdefault(sha, []).append(part)
     for past in git.history.commits(commit):
         parts = [Part(part.step, part.sources, part.targets) for part in past.parts]
-        if kept.pop(past.sha, None) != parts:
+        if parts_by_commit.pop(past.sha, None) != parts:
             yield f"commit {past.sha} is not in it as it is in git"
-    if kept:
-        yield f"commit {min(kept)} is not in the history"
+    if parts_by_commit:
+        yield f"commit {min(parts_by_commit)} is not in the history"

@@ -100,11 +100,13 @@ class History(Topic):
 
     def withdrawals(self, step: str) -> set[Ref]:
         """What is gone because a step took it away: its commit named it last, as a source."""
-        gone = (Ref(*row) for row in self._reader.rows("select ref_kind, ref_id from gone"))
+        missing_refs = (Ref(*row) for row in self._reader.rows("select ref_kind, ref_id from gone"))
         query = "select sha from commits where step = ?"
-        ours = {sha for (sha,) in self._reader.rows(query, [step])}
-        last = self.last_mentions(gone) if ours else {}
-        return {ref for ref, (sha, role) in last.items() if role == "source" and sha in ours}
+        step_commits = {sha for (sha,) in self._reader.rows(query, [step])}
+        last = self.last_mentions(missing_refs) if step_commits else {}
+        return {
+            ref for ref, (sha, role) in last.items() if role == "source" and sha in step_commits
+        }
 
     def skills_touched_twice(self, skills: Iterable[str]) -> list[str]:
         """Those of these skills that more than one commit touches."""
@@ -162,7 +164,7 @@ class History(Topic):
             "where s.role = 'source' and s.ref_kind = ? and s.ref_id in {} "
             "order by c.depth desc, c.date desc, c.sha desc"
         )
-        yield from self._reader.rows_of(query, sources, before=[step, kind])
+        yield from self._reader.rows_of(query, sources, prefix=[step, kind])
 
     def _commits(self, rows: Iterable[Row], ends: str = "true") -> list[Commit]:
         """The commits whose numbers these rows hold, with these of their ends, newest first."""

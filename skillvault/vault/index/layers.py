@@ -55,7 +55,7 @@ class Layers(Topic):
         """Place of a layer -> its skills by path, also those that are overridden or hidden."""
         rows = self._reader.rows(f"{_FILE} where f.name is not null order by f.place, f.path")
         by_place = groupby(rows, key=itemgetter(0))
-        return {place: list(self._read_rows(some)) for place, some in by_place}
+        return {place: list(self._read_rows(place_rows)) for place, place_rows in by_place}
 
     # ── by name ──────────────────────────────────────────────────────────────────────
 
@@ -69,8 +69,8 @@ class Layers(Topic):
 
     def get_many(self, names: Iterable[str], *, serving: bool = False) -> list[Shelved]:
         """Those of these skills that are there, all or only those that serve."""
-        also = "s.serves and " if serving else ""
-        query = f"{_FILE} join skill s on f.n = -s.n where {also}s.id in {{}}"
+        condition = "s.serves and " if serving else ""
+        query = f"{_FILE} join skill s on f.n = -s.n where {condition}s.id in {{}}"
         return list(self._read_rows(self._reader.rows_matching(query, names)))
 
     def _read_rows(self, rows: Iterable[Row]) -> Iterator[Shelved]:
@@ -80,9 +80,9 @@ class Layers(Topic):
                 yield Shelved(read_value(value, _SKILL.decode), layer, path, blob)
             except DamagedRowError as error:
                 self._reader.source.mend(error)
-                found = files.read(path, layer)
-                if isinstance(found, Shelved):
-                    yield found
+                content = files.read(path, layer)
+                if isinstance(content, Shelved):
+                    yield content
 
     def is_served(self, name: str) -> bool:
         """Whether the skill of this name serves."""
@@ -99,22 +99,26 @@ class Layers(Topic):
 
         Only those files are read that may have changed.
         """
-        before = self.listings()
+        old_listings = self.listings()
         places = {folder: place for place, (_, folder) in enumerate(folders)}
         query = "select distinct place, folder from layer_file"
-        moved = {(at, folder) for at, folder in self._reader.rows(query)}
+        stored_folders = {(at, folder) for at, folder in self._reader.rows(query)}
         changed = False
-        for place, folder in sorted(moved, key=itemgetter(0)):
+        for place, folder in sorted(stored_folders, key=itemgetter(0)):
             if places.get(folder) != place:
                 self._place(folder, places.get(folder))
                 changed = True
         for place, (layer, folder) in enumerate(folders):
-            old, new = before.get(folder), listings[folder]
-            removed = [path for path in old.files if path not in new.files] if old else []
+            old_listing, listing = old_listings.get(folder), listings[folder]
+            removed = (
+                [path for path in old_listing.files if path not in listing.files]
+                if old_listing
+                else []
+            )
             changed |= self._remove(folder, removed)
-            paths = new.changed_files(old) if old else list(new.files)
+            paths = listing.changed_files(old_listing) if old_listing else list(listing.files)
             changed |= self._enter(place, layer, folder, paths)
-        if listings != before:
+        if listings != old_listings:
             self._keep("listings", _pack(listings))
         return changed
 
@@ -134,16 +138,16 @@ class Layers(Topic):
     def _enter(self, place: int, layer: str, folder: str, paths: Sequence[str]) -> bool:
         """Enter what files hold; whether any holds something else than was known."""
         query = "select path, blob, name, value from layer_file where folder = ? and path in {}"
-        rows = self._reader.rows_matching(query, paths, before=[folder])
-        rows_before = {path: tuple(row) for path, *row in rows}
+        rows = self._reader.rows_matching(query, paths, prefix=[folder])
+        old_rows = {path: tuple(row) for path, *row in rows}
         changed = False
         for path in paths:
-            before = rows_before.get(path)
-            content = files.read(path, layer, before[0] if before else None, folder)
+            old_row = old_rows.get(path)
+            content = files.read(path, layer, old_row[0] if old_row else None, folder)
             if isinstance(content, files.ProseFile):
-                changed |= self._remove(folder, [path] if before else [])
+                changed |= self._remove(folder, [path] if old_row else [])
                 continue
-            if content is None or (row := _row(content)) == before:
+            if content is None or (row := _row(content)) == old_row:
                 continue
             add = "insert or replace into layer_file values (null, ?, ?, ?, ?, ?, ?, ?)"
             self._reader.change_rows(add, [place, layer, folder, path, *row])
@@ -155,38 +159,42 @@ class Layers(Topic):
 
         What serves of them is found by its text; `state` tells this vault's layers from others.
         """
-        ask = self._reader.rows
-        files: dict[str, int] = dict(ask("select path, max(n) from layer_file group by path"))
-        before = {row[1]: row for row in ask("select * from skill where n < 0")}
-        after = {
-            one.skill.name: _columns(one, files[one.path], one.skill.name in hidden)
-            for one in winners
+        query_rows = self._reader.rows
+        files: dict[str, int] = dict(
+            query_rows("select path, max(n) from layer_file group by path")
+        )
+        old_rows = {row[1]: row for row in query_rows("select * from skill where n < 0")}
+        new_rows = {
+            winner.skill.name: _columns(winner, files[winner.path], winner.skill.name in hidden)
+            for winner in winners
         }
-        put = {name: row for name, row in after.items() if before.get(name, ())[:-1] != row}
-        removed = before.keys() - after.keys()
-        replaced = [name for name in before if name in removed or name in put]
-        found = [f"skill:{name}" for name in replaced if before[name][-1]]
-        self._reader.change(lambda database, _: ranking.remove_documents(database, found))
+        changed_rows = {
+            name: row for name, row in new_rows.items() if old_rows.get(name, ())[:-1] != row
+        }
+        removed = old_rows.keys() - new_rows.keys()
+        replaced = [name for name in old_rows if name in removed or name in changed_rows]
+        document_ids = [f"skill:{name}" for name in replaced if old_rows[name][-1]]
+        self._reader.change(lambda database, _: ranking.remove_documents(database, document_ids))
         delete = "delete from skill where n = ?"
-        self._reader.change_many(delete, [before[name][:1] for name in replaced])
+        self._reader.change_many(delete, [old_rows[name][:1] for name in replaced])
         add = f"insert into skill values ({', '.join('?' * 19)})"
-        self._reader.change_many(add, [(*row, 0) for row in put.values()])
+        self._reader.change_many(add, [(*row, 0) for row in changed_rows.values()])
         self._serve()
         self._keep("layers", state)
-        turned = sorted(before.keys() ^ after.keys())
-        self._reader.change(lambda database, marks: dirty.mark(database, marks, "beside", turned))
+        names = sorted(old_rows.keys() ^ new_rows.keys())
+        self._reader.change(lambda database, marks: dirty.mark(database, marks, "beside", names))
 
     def _serve(self) -> None:
         """See which of them serve, and let these be found."""
         query = f"select id, serves from skill where n < 0 and serves != ({_SERVES})"
-        turned: dict[str, int] = dict(self._reader.rows(query))
-        new = self.get_many(name for name, serves in turned.items() if not serves)
-        on = [ranking.document_of(one.skill) for one in new]
-        off = [f"skill:{name}" for name, serves in turned.items() if serves]
-        self._reader.change(lambda database, _: ranking.remove_documents(database, off))
-        self._reader.change(lambda database, _: ranking.add_documents(database, on))
+        serving_by_name: dict[str, int] = dict(self._reader.rows(query))
+        newly_served = self.get_many(name for name, serves in serving_by_name.items() if not serves)
+        new_documents = [ranking.document_of(skill.skill) for skill in newly_served]
+        old_documents = [f"skill:{name}" for name, serves in serving_by_name.items() if serves]
+        self._reader.change(lambda database, _: ranking.remove_documents(database, old_documents))
+        self._reader.change(lambda database, _: ranking.add_documents(database, new_documents))
         query = "update skill set serves = ? where id = ? and n < 0"
-        rows = [(int(not serves), name) for name, serves in turned.items()]
+        rows = [(int(not serves), name) for name, serves in serving_by_name.items()]
         self._reader.change_many(query, rows)
 
     def _keep(self, name: str, value: bytes | str | None) -> None:
@@ -212,11 +220,11 @@ def _row(content: Shelved | Problem) -> tuple[str | None, str | None, bytes | No
     return content.blob, content.skill.name, value
 
 
-def _columns(one: Shelved, file: int, hidden: bool) -> Row:
+def _columns(shelved: Shelved, file: int, hidden: bool) -> Row:
     """A row of `skill` without whether it serves."""
     return (
         -file,
-        *skill_columns(one.skill.name, "", one.skill, one.blob, layer=one.layer),
+        *skill_columns(shelved.skill.name, "", shelved.skill, shelved.blob, layer=shelved.layer),
         int(hidden),
     )
 

@@ -51,10 +51,10 @@ class Outcomes(Folder[Outcome]):
     def ids_by_domain(self, outcomes: Iterable[str]) -> dict[str, set[str]]:
         """Domain -> those of these outcomes that are its own, by name; no domain of one gone."""
         query = "select distinct domain, id from outcome where id in {}"
-        found: dict[str, set[str]] = {}
+        ids: dict[str, set[str]] = {}
         for domain, outcome_id in sorted(self._reader.rows_matching(query, outcomes)):
-            found.setdefault(domain, set()).add(outcome_id)
-        return found
+            ids.setdefault(domain, set()).add(outcome_id)
+        return ids
 
     def since(self, domain: str, at: datetime, trust: Trust | None = "local") -> list[str]:
         """The evaluated outcomes of a domain that ended then or later, latest first.

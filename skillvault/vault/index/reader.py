@@ -54,17 +54,17 @@ class Rows(ABC):
         return self.run(lambda database: database.execute(query, parameters).fetchall())
 
     def search(
-        self, text: str, limit: int, filters: ranking.Filters, near: ranking.Near | None = None
+        self, text: str, limit: int, filters: ranking.Filters, nearness: ranking.Near | None = None
     ) -> list[ranking.Hit]:
         """The documents that answer a text best, by their `<kind>:<id>`."""
 
         def find(database: sqlite3.Connection) -> ranking.Hits:
             try:
-                return ranking.find(database, text, limit, filters, texts=near is not None)
+                return ranking.find(database, text, limit, filters, texts=nearness is not None)
             except (AttributeError, LookupError, TypeError, ValueError) as error:
                 raise DamagedRowError(f"the search fails: {error}") from error
 
-        return self.run(find).rank(near)
+        return self.run(find).rank(nearness)
 
     def decode_values(
         self, query: str, decode: Callable[[bytes], _Kept], values: Sequence[Any] = ()
@@ -79,24 +79,24 @@ class Rows(ABC):
         return self.run(read)
 
     def rows_matching(
-        self, query: str, values: Iterable[Any], *, before: Sequence[Any] = ()
+        self, query: str, values: Iterable[Any], *, prefix: Sequence[Any] = ()
     ) -> Iterator[Row]:
         """The rows of a query whose `{}` stands for a list of values, a few at a time."""
         pending = list(values)
         for start in range(0, len(pending), _CHUNK):
             chunk = pending[start : start + _CHUNK]
             marks = ",".join("?" * len(chunk))
-            yield from self.rows(query.format(f"({marks})"), [*before, *chunk])
+            yield from self.rows(query.format(f"({marks})"), [*prefix, *chunk])
 
     def rows_of(
-        self, query: str, refs: Iterable[Ref], *, before: Sequence[Any] = ()
+        self, query: str, refs: Iterable[Ref], *, prefix: Sequence[Any] = ()
     ) -> Iterator[Row]:
         """The rows of a query whose last `?` stands for a kind and `{}` for ids, kind by kind."""
         ids: dict[str, list[str]] = {}
         for ref in refs:
             ids.setdefault(ref.kind, []).append(ref.id)
         for kind, names in ids.items():
-            yield from self.rows_matching(query, names, before=[*before, kind])
+            yield from self.rows_matching(query, names, prefix=[*prefix, kind])
 
     def value(self, query: str, values: Sequence[Any] = ()) -> Any:
         """The first value of the first row; None if there is none."""
@@ -105,8 +105,8 @@ class Rows(ABC):
 
     def policy(self, blob: str) -> Policy | None:
         """What this blob of vault.yaml says; None if that is not kept."""
-        kept = self.kept_policy()
-        return kept[1] if kept and kept[0] == blob else None
+        stored = self.kept_policy()
+        return stored[1] if stored and stored[0] == blob else None
 
     def kept_policy(self) -> tuple[str, Policy] | None:
         """The vault.yaml that could be read last: its blob, what it says; None if none could."""

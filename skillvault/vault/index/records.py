@@ -72,7 +72,7 @@ class Folder(Mapping[str, _R], Generic[_R]):
             "select ref_id, path, blob, type, value from file "
             "where top = ? and ref_id in {} order by ref_id, path"
         )
-        return dict(self._read(self._reader.rows_matching(query, names, before=[self._top])))
+        return dict(self._read(self._reader.rows_matching(query, names, prefix=[self._top])))
 
     def _pages(self) -> Iterator[tuple[str, _R]]:
         query = (
@@ -122,16 +122,16 @@ class Records(Topic):
         """Return the tries of a served guide, a line each, as the file beside it has them."""
         query = "select type, value from file where path = ? and value is not null"
         rows = self._reader.rows(query, [f"skills/{name}/references/{TRIED}"])
-        found = (decode(kind, value) for kind, value in rows)
-        return next((one.lines for one in found if isinstance(one, TriedLines)), ())
+        parsed_files = (decode(kind, value) for kind, value in rows)
+        return next((parsed.lines for parsed in parsed_files if isinstance(parsed, TriedLines)), ())
 
     def existing(self, refs: Iterable[Ref]) -> set[Ref]:
         """Those of these records that are there."""
         pending = list(refs)
         links = [ref for ref in pending if ref.kind == "link"]
-        others = [ref for ref in pending if ref.kind != "link"]
+        file_refs = [ref for ref in pending if ref.kind != "link"]
         query = "select ref_kind, ref_id from file where ref_kind = ? and ref_id in {}"
-        rows = [*self._reader.rows_of(query, others)]
+        rows = [*self._reader.rows_of(query, file_refs)]
         rows += self._reader.rows_of(
             "select 'link', id from link where ? = 'link' and id in {}", links
         )
@@ -303,7 +303,7 @@ class Links(Topic, Mapping[str, Link]):
             "where l.{0}_id = ? and l.{0}_kind = ? {1} order by f.path limit 1"
         )
         ends = [query.format("source", ""), query.format("target", "and l.source_kind = 'origin'")]
-        paths = (self._reader.value(one, [owner.id, owner.kind]) for one in ends)
+        paths = (self._reader.value(query, [owner.id, owner.kind]) for query in ends)
         return next(filter(None, paths), None)
 
     def lists_of(self, ids: Iterable[str]) -> dict[str, list[str]]:
@@ -325,7 +325,7 @@ class Links(Topic, Mapping[str, Link]):
             "select source_id from link where target_kind = ? and target_id = ? "
             "and source_kind = ? and source_id in {}"
         )
-        rows = self._reader.rows_of(query, refs, before=[target.kind, target.id])
+        rows = self._reader.rows_of(query, refs, prefix=[target.kind, target.id])
         return {name for (name,) in rows}
 
     def merge_targets(self, refs: Iterable[Ref]) -> dict[str, str]:

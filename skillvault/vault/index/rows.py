@@ -120,9 +120,9 @@ def make_document(path: str, parsed: Parsed | None) -> Document | None:
         return None
     if isinstance(parsed, Skill):
         parsed = msgspec.structs.replace(parsed, name=ref.id)
-    found = document_of(parsed)
-    said = found.name or found.body  # an evaluation may have no insight
-    return msgspec.structs.replace(found, id=str(ref)) if said else None
+    document = document_of(parsed)
+    has_text = document.name or document.body  # an evaluation may have no insight
+    return msgspec.structs.replace(document, id=str(ref)) if has_text else None
 
 
 def typed_rows(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tuple[Any, ...]]:
@@ -130,14 +130,24 @@ def typed_rows(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator
     match parsed:
         case Outcome():
             source, decision = parsed.source, parsed.decision
-            came = (parsed.trust, micros(parsed.occurred_at), parsed.event_id, source.session)
+            origin_values = (
+                parsed.trust,
+                micros(parsed.occurred_at),
+                parsed.event_id,
+                source.session,
+            )
             # Without an id of its own a decision is known by its outcome's.
-            said = (decision.id or ref.id, parsed.result.status, decision.task, source.agent)
+            decision_values = (
+                decision.id or ref.id,
+                parsed.result.status,
+                decision.task,
+                source.agent,
+            )
             # It counts, as long as no other of its decision is known.
-            yield "outcome", ref.id, *parsed.subject, *came, *said, True
+            yield "outcome", ref.id, *parsed.subject, *origin_values, *decision_values, True
             # What else may make one episode of several decisions: when, in which batch, on what.
-            made = None if decision.made_at is None else micros(decision.made_at)
-            yield "decided", ref.id, made, source.batch, decision.task.strip()
+            made_at = None if decision.made_at is None else micros(decision.made_at)
+            yield "decided", ref.id, made_at, source.batch, decision.task.strip()
         case Evaluation():
             judge, right = parsed.judge, parsed.judge_was_right
             row = (judge.name, judge.version, judge.model, parsed.was_good_decision, right)
@@ -147,11 +157,11 @@ def typed_rows(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator
         case Skill() if ref.id != LEARNED:  # which nobody recommends, merges or assesses
             yield "skill", *skill_columns(ref.id, top, parsed, blob), False, top == layout.SERVED
         case Recommendation():
-            about = (parsed.decision, parsed.trust, parsed.task, parsed.agent)
-            yield "recommendation", ref.id, *about, micros(parsed.at)
+            values = (parsed.decision, parsed.trust, parsed.task, parsed.agent)
+            yield "recommendation", ref.id, *values, micros(parsed.at)
         case Session():
-            ended = micros(parsed.ended_at)
-            yield "session", ref.id, parsed.domain, parsed.trust, ended, parsed.name
+            ended_at = micros(parsed.ended_at)
+            yield "session", ref.id, parsed.domain, parsed.trust, ended_at, parsed.name
         case Answer():
             yield "answer", ref.id, parsed.domain, parsed.kind, parsed.subject, parsed.session
 
@@ -212,13 +222,15 @@ def bind(value: Any) -> Any:
     """A value as SQLite takes it: bytes of a path that are no text as NUL and two digits."""
     if not isinstance(value, str) or value.isascii():
         return value
-    return _UNTEXT.sub(lambda found: f"\0{ord(found[0]) & 0xFF:02x}", value)
+    return _UNTEXT.sub(lambda match: f"\0{ord(match[0]) & 0xFF:02x}", value)
 
 
 def unbind(data: bytes) -> str:
     """A text as SQLite has it, the other way round."""
     text = data.decode()
-    return _ESCAPED.sub(lambda f: chr(0xDC00 + int(f[1], 16)), text) if "\0" in text else text
+    return (
+        _ESCAPED.sub(lambda match: chr(0xDC00 + int(match[1], 16)), text) if "\0" in text else text
+    )
 
 
 def domains_of(table: str, condition: str) -> str:

@@ -99,11 +99,11 @@ def index_parts(
 @cache
 def shape(agenda: Agenda) -> int:
     """A number that changes with the tables, the fields of the records and what makes what due."""
-    kinds = (kind for room in (records, policy) for kind in vars(room).values())
-    chosen = repr(profiles.SETTINGS)  # a kept policy has the numbers of its profile
-    said = [SCHEMA, ranking.VERSION, repr(agenda), chosen, _describe_struct(FolderNames)]
-    said += [_describe_struct(k) for k in kinds if isinstance(k, type) and issubclass(k, Struct)]
-    return int.from_bytes(hashlib.sha256("".join(said).encode()).digest()[:4]) & 0x7FFFFFFF
+    kinds = (kind for module in (records, policy) for kind in vars(module).values())
+    profile_settings = repr(profiles.SETTINGS)  # a kept policy has the numbers of its profile
+    parts = [SCHEMA, ranking.VERSION, repr(agenda), profile_settings, _describe_struct(FolderNames)]
+    parts += [_describe_struct(k) for k in kinds if isinstance(k, type) and issubclass(k, Struct)]
+    return int.from_bytes(hashlib.sha256("".join(parts).encode()).digest()[:4]) & 0x7FFFFFFF
 
 
 def _describe_struct(kind: Any) -> str:
@@ -119,8 +119,8 @@ def create(database: sqlite3.Connection) -> None:
 
 
 def _next_number(database: sqlite3.Connection, column: str, table: str) -> int:
-    found = database.execute(f"select coalesce(max({column}), 0) + 1 from {table}").fetchone()
-    return int(found[0])
+    row = database.execute(f"select coalesce(max({column}), 0) + 1 from {table}").fetchone()
+    return int(row[0])
 
 
 def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks) -> None:
@@ -128,81 +128,89 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: d
 
     What is said anew of a decision is joined with what others say of it.
     """
-    named = _decisions_of_files(database, _numbers(database, files).values())
-    new = _replace_files(database, files, marks)
-    named |= _decisions_of_files(database, new.values())
+    names = _decisions_of_files(database, _numbers(database, files).values())
+    numbers = _replace_files(database, files, marks)
+    names |= _decisions_of_files(database, numbers.values())
     refs = filter(None, map(layout.ref_of, files))
     outcomes = {ref.id for ref in refs if ref.kind in ("outcome", "retraction")}
-    _join_outcomes(database, named | _decisions_of_outcomes(database, outcomes), marks)
+    _join_outcomes(database, names | _decisions_of_outcomes(database, outcomes), marks)
 
 
-def _join_outcomes(database: sqlite3.Connection, named: Iterable[str], marks: dirty.Marks) -> None:
+def _join_outcomes(database: sqlite3.Connection, names: Iterable[str], marks: dirty.Marks) -> None:
     """Show the outcomes of these decisions as they stand together."""
-    for one in list(_find_outdated(database, named)):
-        numbers = _replace_files(database, {one.path: (one.blob, one.outcome)}, marks)
+    for change in list(_find_outdated(database, names)):
+        numbers = _replace_files(database, {change.path: (change.blob, change.outcome)}, marks)
         for n in numbers.values():
-            database.execute("update outcome set counts = ? where n = ?", [one.counts, n])
-            if one.own is not None:
-                database.execute("insert into own values (?, ?)", [n, one.own])
+            database.execute("update outcome set counts = ? where n = ?", [change.counts, n])
+            if change.own is not None:
+                database.execute("insert into own values (?, ?)", [n, change.own])
 
 
 def join_outcomes(database: sqlite3.Connection, marks: dirty.Marks) -> None:
     """Show every outcome as it stands together with those of its decision."""
     retracted = _retracted_outcomes(database)
-    named = {*_decisions_to_join(database)}
-    _join_outcomes(database, named | _decisions_of_outcomes(database, retracted), marks)
+    names = {*_decisions_to_join(database)}
+    _join_outcomes(database, names | _decisions_of_outcomes(database, retracted), marks)
 
 
 def _replace_files(
     database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks
 ) -> dict[str, int]:
     """Set or remove files as they say themselves; path -> the number that a file got."""
-    old = _numbers(database, files)
-    links = _link_rows(database, old)
-    going = links.keys() - _new_link_rows(files)
-    _mark_links(database, marks, [links[row] for row in going], going=True)
+    old_numbers = _numbers(database, files)
+    links = _link_rows(database, old_numbers)
+    removed_links = links.keys() - _new_link_rows(files)
+    _mark_links(database, marks, [links[row] for row in removed_links], going=True)
     # The outcomes behind a skill are looked at when it comes, goes or is put elsewhere.
-    same = {p for p in files if files[p] and p in old and layout.shelf_of(p) != "archive"}
+    stable_paths = {
+        p for p in files if files[p] and p in old_numbers and layout.shelf_of(p) != "archive"
+    }
     refs = {path: ref for path in files if (ref := layout.ref_of(path))}
-    numbers = {n: refs[path].kind for path, n in old.items() if path in refs}
-    moved = [n for path, n in old.items() if path not in same]
+    numbers = {n: refs[path].kind for path, n in old_numbers.items() if path in refs}
+    moved = [n for path, n in old_numbers.items() if path not in stable_paths]
     dirty.mark_files(database, marks, numbers, moved, going=True)
-    rows = [(n,) for n in old.values()]
+    rows = [(n,) for n in old_numbers.values()]
     database.executemany(_COUNT_ANEW, rows)
     for table in ("file", "own", *TYPED):
         database.executemany(f"delete from {table} where n = ?", rows)
-    staying = {row: n for row, n in links.items() if row not in going}
+    kept_links = {row: n for row, n in links.items() if row not in removed_links}
     if links:
-        others = "delete from link where file = ? and n not in (select value from json_each(?))"
-        names = msgspec.json.encode([*staying.values()]).decode()
-        database.executemany(others, [(n, names) for n in old.values()])
+        query = "delete from link where file = ? and n not in (select value from json_each(?))"
+        names = msgspec.json.encode([*kept_links.values()]).decode()
+        database.executemany(query, [(n, names) for n in old_numbers.values()])
     outcomes = [ref.id for ref in refs.values() if ref.kind == "outcome"]
-    found = {str(ref) for path, ref in refs.items() if is_searchable(path)}
-    _remove_documents(database, found.union(f"evaluation:{name}" for name in outcomes))
+    documents = {str(ref) for path, ref in refs.items() if is_searchable(path)}
+    _remove_documents(database, documents.union(f"evaluation:{name}" for name in outcomes))
     _forget_uses(database, outcomes, marks)
     database.executemany("delete from mark where outcome = ?", [(bind(i),) for i in outcomes])
     evaluations = [ref.id for ref in refs.values() if ref.kind == "evaluation"]
-    gone = [ref.id for path, ref in refs.items() if ref.kind == "evaluation" and not files[path]]
-    database.executemany("delete from mark where outcome = ?", [(bind(i),) for i in gone])
+    removed_evaluations = [
+        ref.id for path, ref in refs.items() if ref.kind == "evaluation" and not files[path]
+    ]
+    database.executemany(
+        "delete from mark where outcome = ?", [(bind(i),) for i in removed_evaluations]
+    )
     _forget_sayings(database, [bind(i) for i in dict.fromkeys((*outcomes, *evaluations))])
-    new = insert(database, {path: found for path, found in files.items() if found}, staying)
-    moves = [(new[row[0]], n) for row, n in staying.items()]
+    new_numbers = insert(
+        database, {path: documents for path, documents in files.items() if documents}, kept_links
+    )
+    moves = [(new_numbers[row[0]], n) for row, n in kept_links.items()]
     database.executemany("update link set file = ? where n = ?", moves)
-    coming = {row: n for row, n in _link_rows(database, new).items() if row not in links}
-    _mark_links(database, marks, list(coming.values()))
-    numbers = {n: refs[path].kind for path, n in new.items() if path in refs}
-    moved = [n for path, n in new.items() if path not in same]
+    new_links = {row: n for row, n in _link_rows(database, new_numbers).items() if row not in links}
+    _mark_links(database, marks, list(new_links.values()))
+    numbers = {n: refs[path].kind for path, n in new_numbers.items() if path in refs}
+    moved = [n for path, n in new_numbers.items() if path not in stable_paths]
     dirty.mark_files(database, marks, numbers, moved)
     dirty.mark_missing(database, marks, refs.values())
-    changed = {Ref("link", link_id) for _, link_id, *_ in (*going, *coming)}
+    changed = {Ref("link", link_id) for _, link_id, *_ in (*removed_links, *new_links)}
     _note_gone(database, {*refs.values(), *changed}, marks)
     if layout.MARK in files:
         # Which outcomes count is the policy's to say.
-        counted = ("mark", "account", "account_mark", "said_key", "rule")
-        for table in (*counted, *_SAID, *_CLUSTERED):
+        account_tables = ("mark", "account", "account_mark", "said_key", "rule")
+        for table in (*account_tables, *_SAID, *_CLUSTERED):
             database.execute(f"delete from {table}")
         dirty.mark_everything(database, marks)
-    return new
+    return new_numbers
 
 
 def _link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict[Row, int]:
@@ -253,12 +261,12 @@ def _forget_sayings(database: sqlite3.Connection, ids: Iterable[str]) -> None:
     """Forget what runs said, and the keys of claims that no other makes."""
     for name in ids:
         query = "select distinct domain, words from saying where evaluation = ?"
-        said = database.execute(query, [name]).fetchall()
+        claims = database.execute(query, [name]).fetchall()
         database.execute("delete from saying where evaluation = ?", [name])
         database.executemany(
             "delete from saying_key where domain = ? and words = ? and not exists (select 1 "
             "from saying s where s.domain = saying_key.domain and s.words = saying_key.words)",
-            said,
+            claims,
         )
 
 
@@ -277,35 +285,35 @@ def replace_uses(
     """Note which skills these outcomes used, in place of what was noted of them."""
     _forget_uses(database, outcomes, marks)
     database.executemany("insert into used values (?, ?, ?, ?, ?, ?, ?)", rows)
-    late = "update evidence set last = '' where key = ? and last >= ?"  # to be counted anew
-    database.executemany(late, [(skill, outcome) for outcome, skill, *_ in rows])
+    query = "update evidence set last = '' where key = ? and last >= ?"  # to be counted anew
+    database.executemany(query, [(skill, outcome) for outcome, skill, *_ in rows])
     dirty.mark(database, marks, "used", outcomes)
 
 
 def _forget_uses(database: sqlite3.Connection, outcomes: Sequence[str], marks: dirty.Marks) -> None:
     dirty.mark(database, marks, "used", outcomes)
     rows = [(bind(name),) for name in outcomes]
-    users = "update evidence set last = '' where key in (select skill from used where outcome = ?)"
-    database.executemany(users, rows)
+    query = "update evidence set last = '' where key in (select skill from used where outcome = ?)"
+    database.executemany(query, rows)
     database.executemany("delete from used where outcome = ?", rows)
 
 
 def _numbers(database: sqlite3.Connection, paths: Iterable[str]) -> dict[str, int]:
     query = "select n from file where path = ?"
-    found = ((path, database.execute(query, [bind(path)]).fetchone()) for path in paths)
-    return {path: row[0] for path, row in found if row}
+    rows = ((path, database.execute(query, [bind(path)]).fetchone()) for path in paths)
+    return {path: row[0] for path, row in rows if row}
 
 
 def insert(
-    database: sqlite3.Connection, files: Mapping[str, File], known: Collection[Row] = ()
+    database: sqlite3.Connection, files: Mapping[str, File], known_links: Collection[Row] = ()
 ) -> dict[str, int]:
     """Add files of which none is there; path -> the number that a file got.
 
-    `known` are the links that are there already: (path, what a link says).
+    `known_links` are the links that are there already: (path, what a link says).
     """
     rows: list[Row] = []
     typed: dict[str, list[Row]] = {table: [] for table in TYPED}
-    said: list[Row] = []
+    word_rows: list[Row] = []
     links: list[Row] = []
     numbers: dict[str, int] = {}
     for n, (path, (blob, parsed)) in enumerate(files.items(), _next_number(database, "n", "file")):
@@ -321,21 +329,21 @@ def insert(
             links += [
                 (n, *values)
                 for values in map(link_row, parsed.links)
-                if (path, *map(bind, values)) not in known
+                if (path, *map(bind, values)) not in known_links
             ]
         if isinstance(parsed, Outcome):
             texts = (parsed.decision.reasoning, *(parsed.applied or ()))
-            said.append((n, " ".join(word for text in texts for word in words(text))))
-    for table, found in {"file": rows, **typed}.items():
-        if found:
-            marks = ", ".join("?" * len(found[0]))
+            word_rows.append((n, " ".join(word for text in texts for word in words(text))))
+    for table, table_rows in {"file": rows, **typed}.items():
+        if table_rows:
+            marks = ", ".join("?" * len(table_rows[0]))
             database.executemany(
                 f"insert into {table} values ({marks})",
-                [tuple(map(bind, row)) for row in found],
+                [tuple(map(bind, row)) for row in table_rows],
             )
     query = f"insert into link values (null{', ?' * 9})"
     database.executemany(query, [tuple(map(bind, row)) for row in links])
-    database.executemany("insert into said (rowid, text) values (?, ?)", said)
+    database.executemany("insert into said (rowid, text) values (?, ?)", word_rows)
     if any(map(has_raw_bytes, files)):
         database.execute("insert or replace into state values ('odd', '')")
         database.text_factory = unbind
@@ -346,13 +354,15 @@ def insert(
 def _documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Iterator[Document]:
     """What is found of these files, and of the evaluations that stood there before outcomes."""
     trusted = _trusted_ids(database, filter(None, map(layout.ref_of, files)))
-    found = [(path, parsed) for path, (_, parsed) in files.items() if is_searchable(path)]
-    ended = {ref.id for path in files if (ref := layout.ref_of(path)) and ref.kind == "outcome"}
-    for name in sorted(trusted & ended):
+    parsed_files = [(path, parsed) for path, (_, parsed) in files.items() if is_searchable(path)]
+    outcome_ids = {
+        ref.id for path in files if (ref := layout.ref_of(path)) and ref.kind == "outcome"
+    }
+    for name in sorted(trusted & outcome_ids):
         for path, kind, value in database.execute(_EVALUATION, [bind(name)]):
             if path not in files and value is not None:
-                found.append((path, decode(kind, value)))
-    for path, parsed in found:
+                parsed_files.append((path, decode(kind, value)))
+    for path, parsed in parsed_files:
         if is_trusted(path, parsed, trusted) and (text := make_document(path, parsed)):
             yield text
 
@@ -370,9 +380,9 @@ def add_commits(
     """Take in commits, their parents before them."""
     first = _next_number(database, "c", "commits")
     parts: Counter[str] = Counter()
-    for number, indexed in enumerate(history, first):
-        commit = indexed.commit
-        place = (number, commit.sha, parts[commit.sha], indexed.depth)
+    for number, entry in enumerate(history, first):
+        commit = entry.commit
+        place = (number, commit.sha, parts[commit.sha], entry.depth)
         row = (*place, commit.date, commit.step, commit.subject)
         database.execute("insert into commits values (?, ?, ?, ?, ?, ?, ?)", row)
         parts[commit.sha] += 1
@@ -383,14 +393,14 @@ def add_commits(
             for i, ref in enumerate(refs)
         ]
         database.executemany("insert into trailer values (?, ?, ?, ?, ?)", rows)
-        touched = [(ref.kind, bind(ref.id), number) for ref in indexed.touched]
-        database.executemany("insert or ignore into touch values (?, ?, ?)", touched)
+        touched_rows = [(ref.kind, bind(ref.id), number) for ref in entry.touched]
+        database.executemany("insert or ignore into touch values (?, ?, ?)", touched_rows)
         if commit.step not in marks.steps:
-            skills = [ref.id for ref in indexed.touched if ref.kind == "skill"]
+            skills = [ref.id for ref in entry.touched if ref.kind == "skill"]
             dirty.mark(database, marks, "committed", skills)
         if commit.step == FORGET:
-            named = (ref.removeprefix("skill:") for ref in commit.targets)
-            dirty.mark(database, marks, "readmitted", named)
+            names = (ref.removeprefix("skill:") for ref in commit.targets)
+            dirty.mark(database, marks, "readmitted", names)
     # What came and went between two states stands in neither, so no file of it was put.
     database.execute(f"{GONE} and t.c >= ?", [first])
 
@@ -454,7 +464,7 @@ def _decisions_of_outcomes(database: sqlite3.Connection, outcomes: Iterable[str]
     """The decisions of these outcomes."""
     query = "select decision from outcome where id = ?"
     rows = (database.execute(query, [bind(name)]) for name in outcomes)
-    return {decision for found in rows for (decision,) in found}
+    return {decision for outcome_rows in rows for (decision,) in outcome_rows}
 
 
 def _retracted_outcomes(database: sqlite3.Connection) -> list[str]:
@@ -479,8 +489,8 @@ def _find_outdated(
 
 def _find_outdated_of(database: sqlite3.Connection, decision: str) -> Iterator[_OutcomeChange]:
     rows = database.execute(_MEMBERS, [bind(decision)]).fetchall()
-    own = {path: value for path, _, value, _, _ in rows}
-    members = [record for value in own.values() if (record := _decode_outcome(value))]
+    values = {path: value for path, _, value, _, _ in rows}
+    members = [record for value in values.values() if (record := _decode_outcome(value))]
     receipts = [
         receipt
         for (value,) in database.execute(_RECEIPTS, [bind(decision)])
@@ -489,19 +499,21 @@ def _find_outdated_of(database: sqlite3.Connection, decision: str) -> Iterator[_
     # Of two files of one id both are shown alike.
     unique = {member.id: member for member in members}
     retracted = {name: unique.pop(name) for name in list(unique) if _is_retracted(database, name)}
-    together = {one.outcome.id: one for one in observed(unique.values(), receipts)}
-    for path, blob, value, shown, counts in rows:
+    completed_by_id = {
+        completed.outcome.id: completed for completed in observed(unique.values(), receipts)
+    }
+    for path, blob, value, shown_value, counts in rows:
         record = _decode_outcome(value)
         if record and record.id in retracted:  # as if it were not there
-            if counts or record != _decode_outcome(shown):
+            if counts or record != _decode_outcome(shown_value):
                 yield _OutcomeChange(path, blob, record, None, counts=False)
             continue
-        one = together[record.id] if record else None
-        if record is None or one is None:
+        completed = completed_by_id[record.id] if record else None
+        if record is None or completed is None:
             continue
-        if one.outcome != _decode_outcome(shown) or one.counts != bool(counts):
-            kept = value if one.outcome != record else None
-            yield _OutcomeChange(path, blob, one.outcome, kept, one.counts)
+        if completed.outcome != _decode_outcome(shown_value) or completed.counts != bool(counts):
+            own_value = value if completed.outcome != record else None
+            yield _OutcomeChange(path, blob, completed.outcome, own_value, completed.counts)
 
 
 def _decode_outcome(value: bytes) -> Outcome | None:

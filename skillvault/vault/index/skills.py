@@ -69,16 +69,16 @@ class Skills(Folder[Skill]):
 
     def names(self, shelf: str, domain: str | None = None) -> list[str]:
         """The names on a shelf, of a domain ("" for none) or of all."""
-        also = "" if domain is None else " and coalesce(domain, '') = ?"
+        condition = "" if domain is None else " and coalesce(domain, '') = ?"
         values = [shelf] if domain is None else [shelf, domain]
-        query = f"select id from skill where shelf = ?{also} order by id"
+        query = f"select id from skill where shelf = ?{condition} order by id"
         return [name for (name,) in self._reader.rows(query, values)]
 
     def names_on_shelf(self, shelf: str, names: Iterable[str]) -> set[str]:
         """Those of these names that are on a shelf."""
         # By the names, which are fewer than what is on a shelf.
         query = "select id from skill where +shelf = ? and id in {}"
-        return {name for (name,) in self._reader.rows_matching(query, names, before=[shelf])}
+        return {name for (name,) in self._reader.rows_matching(query, names, prefix=[shelf])}
 
     def is_name_taken(self, name: str) -> bool:
         """Whether a skill of this name is there, was there, or something is linked to it.
@@ -125,7 +125,7 @@ class Skills(Folder[Skill]):
         query = "select id, shelf, kind from skill where subject = ? and n > 0 order by id, shelf"
         return list(map(SkillPlace._make, self._reader.rows(query, [subject])))
 
-    def expiring(self, shelf: str, before: str, created: str) -> list[str]:
+    def expiring(self, shelf: str, latest_end: str, oldest_creation: str) -> list[str]:
         """The skills on a shelf that end before a time, or state no end and are older than another.
 
         The times are texts, as they are written in files.
@@ -134,7 +134,7 @@ class Skills(Folder[Skill]):
             "select id from skill where shelf = ? and status != 'pinned' and (expires < ? "
             "or (created < ? and (expires is null or expires not glob '[0-9]*'))) order by id"
         )
-        return [name for (name,) in self._reader.rows(query, [shelf, before, created])]
+        return [name for (name,) in self._reader.rows(query, [shelf, latest_end, oldest_creation])]
 
     def creation_times(self, names: Iterable[str]) -> dict[str, str]:
         """When each of these skills was made, as it says, of those in skills/ or archive/."""
@@ -168,12 +168,12 @@ class Skills(Folder[Skill]):
     def counted_elsewhere(self) -> dict[str, Elsewhere]:
         """Return the counts that other tools made of the skills in force."""
         query = "select id, counted, rate from skill where counted is not null and serves"
-        return {name: Elsewhere(*told) for name, *told in self._reader.rows(query)}
+        return {name: Elsewhere(*counts) for name, *counts in self._reader.rows(query)}
 
     def candidates(self, domain: str | None = None) -> list[SkillRow]:
         """The skills in force by name: of a domain and of none if one is given, else all."""
-        also = "" if domain is None else "and (domain is null or domain = ?)"
-        query = f"{_CANDIDATE} where serves {also} order by id, n"
+        condition = "" if domain is None else "and (domain is null or domain = ?)"
+        query = f"{_CANDIDATE} where serves {condition} order by id, n"
         rows = self._reader.rows(query, [] if domain is None else [domain])
         return list(map(SkillRow._make, rows))
 
@@ -190,7 +190,7 @@ class Skills(Folder[Skill]):
             "join made m on l.source_id = m.id and l.source_kind = m.kind "
             "where l.type != 'contradicted') select id from made where kind = 'skill'"
         )
-        return {name for (name,) in self._reader.rows_matching(query, actions, before=[domain])}
+        return {name for (name,) in self._reader.rows_matching(query, actions, prefix=[domain])}
 
     def subjects(self, names: Iterable[str]) -> dict[str, str]:
         """Skill -> what it states as its subject, of those in skills/ that do."""
@@ -207,7 +207,7 @@ class Skills(Folder[Skill]):
             "where l.type = 'generated' and l.target_kind = 'skill' and s.subject is null "
             "and s.n > 0 and s.kind = ? and l.source_kind = ? and l.source_id in {}"
         )
-        return {name for (name,) in self._reader.rows_of(query, sources, before=[kind])}
+        return {name for (name,) in self._reader.rows_of(query, sources, prefix=[kind])}
 
     # ── what they rest on ────────────────────────────────────────────────────────────
 
@@ -222,25 +222,25 @@ class Skills(Folder[Skill]):
     def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
         """The outcomes that each of these skills rests on, through whatever links, oldest first."""
         behind = self.outcome_ids_behind(names)
-        ids = dict.fromkeys(id_ for some in behind.values() for id_ in some)
-        outcomes = Outcomes(self._reader).get_many(ids)
+        all_ids = dict.fromkeys(id_ for ids in behind.values() for id_ in ids)
+        outcomes = Outcomes(self._reader).get_many(all_ids)
         return {
             name: tuple(
-                sorted((outcomes[id_] for id_ in some if id_ in outcomes), key=lambda o: o.order)
+                sorted((outcomes[id_] for id_ in ids if id_ in outcomes), key=lambda o: o.order)
             )
-            for name, some in behind.items()
+            for name, ids in behind.items()
         }
 
     def subjects_behind(self, names: Iterable[str]) -> dict[str, set[Subject]]:
         """What the outcomes are about that each of these skills rests on."""
-        behind = self.outcome_ids_behind(names)
+        ids_by_skill = self.outcome_ids_behind(names)
         query = "select id, domain, action, target from outcome where id in {}"
-        ids = dict.fromkeys(id_ for some in behind.values() for id_ in some)
+        ids = dict.fromkeys(id_ for outcome_ids in ids_by_skill.values() for id_ in outcome_ids)
         rows = self._reader.rows_matching(query, ids)
         subjects = {id_: (domain, action, target) for id_, domain, action, target in rows}
         return {
-            name: {subjects[id_] for id_ in some if id_ in subjects}
-            for name, some in behind.items()
+            name: {subjects[id_] for id_ in outcome_ids if id_ in subjects}
+            for name, outcome_ids in ids_by_skill.items()
         }
 
     def outcome_ids_behind(self, names: Iterable[str]) -> dict[str, list[str]]:
@@ -256,8 +256,8 @@ class Skills(Folder[Skill]):
             sources |= {ref: [] for ref in level}
             for kind, name, *source in self._reader.rows_of(query, level):
                 sources[Ref(kind, name)].append(Ref(*source))
-            below = dict.fromkeys(ref for target in level for ref in sources[target])
-            level = {ref: None for ref in below if ref not in sources}
+            next_level = dict.fromkeys(ref for target in level for ref in sources[target])
+            level = {ref: None for ref in next_level if ref not in sources}
         return {
             root.id: [ref.id for ref in _find_reachable(root, sources) if ref.kind == "evaluation"]
             for root in roots
@@ -269,7 +269,7 @@ def _find_reachable(start: Ref, sources: Mapping[Ref, Sequence[Ref]]) -> set[Ref
     reached: set[Ref] = set()
     pending = [start]
     while pending:
-        new = set(sources[pending.pop()]) - reached
-        reached |= new
-        pending += new
+        new_sources = set(sources[pending.pop()]) - reached
+        reached |= new_sources
+        pending += new_sources
     return reached

@@ -171,8 +171,8 @@ class Topics:
     def policy(self) -> Policy:
         """What vault.yaml says; BadInputError names its bad key."""
         blob = self.files.get(layout.MARK)
-        kept = self._source.policy(blob) if blob else None
-        return kept or policy_of(self.files.read([layout.MARK]).get(layout.MARK, b""))
+        stored = self._source.policy(blob) if blob else None
+        return stored or policy_of(self.files.read([layout.MARK]).get(layout.MARK, b""))
 
     def search(
         self,
@@ -181,7 +181,7 @@ class Topics:
         *,
         kinds: tuple[str, ...] | None = None,
         domains: tuple[str | None, ...] | None = None,
-        near: Near | None = None,
+        nearness: Near | None = None,
         untrusted: bool = False,
     ) -> list[Hit]:
         """The facts, skills and evaluations that answer best, by their `<kind>:<id>`.
@@ -190,12 +190,12 @@ class Topics:
         """
         filters = Filters(kinds, domains)
         if not untrusted:
-            return self._source.search(text, limit, filters, near)
+            return self._source.search(text, limit, filters, nearness)
         # They stand in no table by which anything else is found or weighed, however many they are.
         with closing(sqlite3.connect(":memory:")) as database:
             ranking.create_tables(database)
             ranking.add_documents(database, self._untrusted_documents())
-            return ranking.search(database, text, limit, filters, near=near)
+            return ranking.search(database, text, limit, filters, nearness=nearness)
 
     def _untrusted_documents(self) -> Iterator[Document]:
         for path, kind, value in self.rows(_UNTRUSTED):

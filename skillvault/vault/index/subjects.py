@@ -78,11 +78,13 @@ class Subjects(Topic):
             f"o.at, o.id, {HAS_EVALUATION}, m.marks from outcome o "
             "left join mark m on m.outcome = o.id where o.id in {}"
         )
-        found: dict[AccountKey, list[Placed]] = {}
-        for domain, action, trust, target, *placed in self._reader.rows_matching(query, outcomes):
+        accounts: dict[AccountKey, list[Placed]] = {}
+        for domain, action, trust, target, *outcome_row in self._reader.rows_matching(
+            query, outcomes
+        ):
             account = AccountKey(scope, domain, action, trust, target)
-            found.setdefault(account, []).append(_parse_placed(placed))
-        return found
+            accounts.setdefault(account, []).append(_parse_placed(outcome_row))
+        return accounts
 
     def position(self, account: AccountKey) -> Position:
         """How far an account was counted."""
@@ -100,23 +102,21 @@ class Subjects(Topic):
             "select m.mark, m.count from account_mark m "
             f"where m.account = (select n from account where {_ACCOUNT}) and m.mark in {{}}"
         )
-        return dict(self._reader.rows_matching(query, marks, before=account))
+        return dict(self._reader.rows_matching(query, marks, prefix=account))
 
-    def evaluated_after(self, account: AccountKey, last: tuple[int, str]) -> list[Placed]:
+    def evaluated_after(self, account: AccountKey, start: tuple[int, str]) -> list[Placed]:
         """The evaluated outcomes of an account after one of them, oldest first."""
         query = f"{_EVALUATED[account.scope]} and (o.at, o.id) > (?, ?) order by o.at, o.id"
-        rows = self._reader.rows(query, [*account[1:], *last])
+        rows = self._reader.rows(query, [*account[1:], *start])
         return list({row[1]: _parse_placed(row) for row in rows}.values())
 
-    def evaluated_until(
-        self, account: AccountKey, until: tuple[int, str], most: int
-    ) -> list[Placed]:
+    def evaluated_until(self, account: AccountKey, end: tuple[int, str], most: int) -> list[Placed]:
         """The latest evaluated outcomes of an account up to one of them, oldest first."""
         query = (
             f"{_EVALUATED[account.scope]} and (o.at, o.id) <= (?, ?) "
             "order by o.at desc, o.id desc limit ?"
         )
-        rows = self._reader.rows(query, [*account[1:], *until, most])
+        rows = self._reader.rows(query, [*account[1:], *end, most])
         return list({row[1]: _parse_placed(row) for row in reversed(rows)}.values())
 
     def action_keys(self, domain: str) -> list[ActionKeys]:
@@ -151,16 +151,21 @@ class Subjects(Topic):
         self._reader.change_many("insert or replace into mark values (?, ?)", rows)
 
     def keep_position(
-        self, account: AccountKey, position: Position, counts: Mapping[str, int], *, anew: bool
+        self,
+        account: AccountKey,
+        position: Position,
+        counts: Mapping[str, int],
+        *,
+        is_recount: bool,
     ) -> None:
         """Keep how far an account was counted, and the counts of marks that are others now.
 
-        `anew`: it was counted from the first outcome on.
+        `is_recount`: it was counted from the first outcome on.
         """
         change = self._reader.change_rows
-        if anew:
-            which = f"select n from account where {_ACCOUNT}"
-            change(f"delete from account_mark where account in ({which})", account)
+        if is_recount:
+            account_ids = f"select n from account where {_ACCOUNT}"
+            change(f"delete from account_mark where account in ({account_ids})", account)
             change(f"delete from account where {_ACCOUNT}", account)
             query = (
                 "insert into account (scope, domain, action, trust, target) values (?, ?, ?, ?, ?)"

@@ -140,7 +140,7 @@ class Uses(Topic):
         rows = self._reader.rows(query, [domain, end.at, end.id])
         return list(map(DecisionRow._make, rows))
 
-    def by_skill(self, skills: Iterable[str], after: str = "") -> list[UseRow]:
+    def by_skill(self, skills: Iterable[str], last_counted: str = "") -> list[UseRow]:
         """The closed uses of these skills, by outcomes after one."""
         query = (
             "select u.outcome, o.at, o.status, u.made, u.match, u.offer, (select max(t.c) "
@@ -148,11 +148,16 @@ class Uses(Topic):
             "join outcome o on o.id = u.outcome "
             f"where u.outcome > ? and u.skill in {{}} and {_CLOSED}"
         )
-        return list(map(UseRow._make, self._reader.rows_matching(query, skills, before=[after])))
+        return list(
+            map(
+                UseRow._make,
+                self._reader.rows_matching(query, skills, prefix=[last_counted]),
+            )
+        )
 
-    def large_commits(self, commits: Iterable[int], least: int) -> set[int]:
+    def large_commits(self, commits: Iterable[int], minimum: int) -> set[int]:
         """Those of these commits that brought at least so many records."""
-        query = f"select c from touch where c in {{}} group by c having count(*) >= {least:d}"
+        query = f"select c from touch where c in {{}} group by c having count(*) >= {minimum:d}"
         return {commit for (commit,) in self._reader.rows_matching(query, commits)}
 
     def closed_decisions(self, domain: str | None = None) -> list[tuple[str, int, Status]]:
@@ -220,8 +225,8 @@ class Uses(Topic):
 
     def evidence_of(self, skill: str, kind: type[_Kept]) -> _Kept | None:
         """What is known of one skill."""
-        found = self._kept("select key, value from evidence where key = ?", kind, skill)
-        return found.get(skill)
+        evidence = self._kept("select key, value from evidence where key = ?", kind, skill)
+        return evidence.get(skill)
 
     def last_counted(self, skill: str) -> str:
         """The last outcome of those that what is known of a skill counts; "" to count all anew."""
@@ -249,9 +254,9 @@ class Uses(Topic):
 
     def keep_version_starts(self, starts: Mapping[str, Sequence[int]]) -> None:
         """Keep from when on skills have another text."""
-        known = self.version_starts(starts)
-        changed = [skill for skill in starts if list(starts[skill]) != known.get(skill, [])]
-        skills = [(one,) for one in changed]
+        old_starts = self.version_starts(starts)
+        changed = [skill for skill in starts if list(starts[skill]) != old_starts.get(skill, [])]
+        skills = [(skill,) for skill in changed]
         self._reader.change_many("delete from begun where skill = ?", skills)
         self._reader.change_many("update evidence set last = '' where key = ?", skills)
         rows = [(skill, at) for skill in changed for at in starts[skill]]
@@ -265,14 +270,14 @@ class Uses(Topic):
         self._put("sums", domain, value, *end)
 
     def keep_evidence(
-        self, evidence: Sequence[tuple[str, object | None]], counted: Mapping[str, str]
+        self, evidence: Sequence[tuple[str, object | None]], last_outcomes: Mapping[str, str]
     ) -> None:
         """Keep what is known of skills; None: nothing.
 
-        `counted` are those that were counted, each up to an outcome; see `last_counted`.
+        `last_outcomes` are those that were counted, each up to an outcome; see `last_counted`.
         """
         for skill, value in evidence:
-            last = counted.get(skill, self.last_counted(skill))
+            last = last_outcomes.get(skill, self.last_counted(skill))
             self._put("evidence", skill, value, last)
         if evidence:
             query = "insert or replace into state values ('uses', hex(randomblob(8)))"

@@ -190,16 +190,16 @@ class Hits(Struct, frozen=True):
     meant: Terms
     texts: Sequence[Sequence[str]]
 
-    def rank(self, near: Near | None) -> list[Hit]:
-        """The hits in the order of words, with `near` of words and meaning together."""
-        hits = self.hits if near is None else self._rerank(near(self.meant, self.texts))
+    def rank(self, nearness: Near | None) -> list[Hit]:
+        """The hits in the order of words, with `nearness` of words and meaning together."""
+        hits = self.hits if nearness is None else self._rerank(nearness(self.meant, self.texts))
         return list(hits[: self.limit])
 
     def _rerank(self, nearness: Sequence[float]) -> list[Hit]:
         best = self.hits[0].score if self.hits else 0.0
         reranked = [
-            Hit(hit.id, (1 - _MEANT) * hit.score + _MEANT * best * alike, hit.share)
-            for hit, alike in zip(self.hits, nearness, strict=True)
+            Hit(hit.id, (1 - _MEANT) * hit.score + _MEANT * best * similarity, hit.share)
+            for hit, similarity in zip(self.hits, nearness, strict=True)
         ]
         return sorted(reranked, key=lambda hit: (-hit.score, hit.id))
 
@@ -217,8 +217,8 @@ def add_documents(database: sqlite3.Connection, documents: Iterable[Document]) -
     for document in documents:
         _remove(database, document.id)
         sql = "select task from ranked_task where id = ?"
-        kept = database.execute(sql, (document.id,)).fetchone()
-        columns = table_row(document, kept[0] if kept else "")
+        task_row = database.execute(sql, (document.id,)).fetchone()
+        columns = table_row(document, task_row[0] if task_row else "")
         number = database.execute(
             "insert into ranked (id, kind, domain, description, body, task) "
             "values (?, ?, ?, ?, ?, ?)",
@@ -251,8 +251,8 @@ def keep_tasks(database: sqlite3.Connection, tasks: Mapping[str, str]) -> None:
 def table_row(document: Document, task: str) -> tuple[str | float | None, ...]:
     """What the tables hold of a document: id, kind, domain, fields' worth, its texts."""
     texts = tuple(map(split_unspaced, (*_texts(document), task)))
-    worth = (_word_worth(field, text) for field, text in zip(FIELDS[1:], texts[1:], strict=True))
-    return document.id, document.kind, document.domain, *worth, *texts
+    worths = (_word_worth(field, text) for field, text in zip(FIELDS[1:], texts[1:], strict=True))
+    return document.id, document.kind, document.domain, *worths, *texts
 
 
 def check_places(database: sqlite3.Connection) -> None:
@@ -285,14 +285,14 @@ def search(
     limit: int = 10,
     filters: Filters | None = None,
     *,
-    near: Near | None = None,
+    nearness: Near | None = None,
 ) -> list[Hit]:
     """The documents that answer a query, best first, ties by id.
 
-    The score, 0..1, is the share of the query's weight that a document carries; with `near` a
+    The score, 0..1, is the share of the query's weight that a document carries; with `nearness` a
     part of it is how near the document is in meaning, among those found by their words.
     """
-    return find(database, query, limit, filters, texts=near is not None).rank(near)
+    return find(database, query, limit, filters, texts=nearness is not None).rank(nearness)
 
 
 def find(
@@ -311,7 +311,7 @@ def find(
         asked_terms, forms = _query_terms(stems, query)
         terms = index.weigh({**forms, **asked_terms})
         best = index.best(index.scores(terms), max(limit, _NEAREST) if texts else limit)
-        meant = _weigh_words(index, stems, query) if texts else {}
+        query_words = _weigh_words(index, stems, query) if texts else {}
     covered = index.coverage(asked_terms)
     shares = index.shares(asked_terms, [number for number, *_ in best])
     hits = [
@@ -319,7 +319,7 @@ def find(
         for (_, name, score), share in zip(best, shares, strict=True)
     ]
     words = [_words(index.summary(number)) for number, *_ in best] if texts else []
-    return Hits(limit, hits, meant, words)
+    return Hits(limit, hits, query_words, words)
 
 
 def _texts(document: Document) -> tuple[str, str, str]:
@@ -346,8 +346,8 @@ def _query_terms(stems: Stems, query: str) -> tuple[Terms, Terms]:
     """What a query says without function words, and other forms of its irregular words."""
     words = _words(query)[:_WORDS]
     forms = sorted({form for word in words for form in other_forms(word)})
-    others = _weights(stems, forms)
-    return _weights(stems, words), {term: _FORM * weight for term, weight in others.items()}
+    form_weights = _weights(stems, forms)
+    return _weights(stems, words), {term: _FORM * weight for term, weight in form_weights.items()}
 
 
 def _words(text: str) -> list[str]:
@@ -379,8 +379,8 @@ def _weigh_words(index: "_Index", stems: Stems, query: str) -> Terms:
     weights = {}
     for word in dict.fromkeys(_words(query)[:_WORDS]):
         terms = _weights(stems, [word])
-        heard = sum(index.weigh(terms).values())
-        weights[word] = heard or _UNHEARD * index.unused_weight(terms)
+        heard_weight = sum(index.weigh(terms).values())
+        weights[word] = heard_weight or _UNHEARD * index.unused_weight(terms)
     return dict(nsmallest(_MEANT_WORDS, weights.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -421,13 +421,13 @@ class _Index:
     def __init__(self, database: sqlite3.Connection, filters: Filters) -> None:
         self._database = database
         (stamp,) = database.execute("select stamp from ranked_stamp").fetchone()
-        kept = _load_state(database, stamp, filters)
+        state = _load_state(database, stamp, filters)
         # What has become much is forgotten.
-        if len(kept.counted) > _REMEMBERED:
-            kept.counted.clear()
-        if sum(map(len, kept.scored.values())) > _HELD:
-            kept.scored.clear()
-        self._total, self.ids, self._worths, self._counted, self._scored = kept
+        if len(state.counted) > _REMEMBERED:
+            state.counted.clear()
+        if sum(map(len, state.scored.values())) > _HELD:
+            state.scored.clear()
+        self._total, self.ids, self._worths, self._counted, self._scored = state
         self._chosen: set[str] = set()
         self._places_left = max(_READ[0], round(_READ[1] * self._total))
 
@@ -448,11 +448,11 @@ class _Index:
 
     def coverage(self, terms: Terms) -> float:
         """The share of the terms' weight that any document may carry, 0..1."""
-        unheard = self.unused_weight(
+        unheard_weight = self.unused_weight(
             {t: terms[t] for t in terms.keys() - self._counts(terms).keys()}
         )
-        heard = sum(self.weigh(terms).values())
-        return heard / (heard + unheard) if heard else 0.0
+        heard_weight = sum(self.weigh(terms).values())
+        return heard_weight / (heard_weight + unheard_weight) if heard_weight else 0.0
 
     def _bits(self, term: str, count: int) -> float:
         """A term's information: -log2 of the share of documents that say it, here so many.
@@ -464,32 +464,38 @@ class _Index:
 
     def scores(self, terms: Terms) -> dict[int, float]:
         """Number -> the share of the terms' weight that a document carries, 0..1."""
-        whole = sum(terms.values()) * (_SATURATION + 1)
+        total_weight = sum(terms.values()) * (_SATURATION + 1)
         scores: defaultdict[int, float] = defaultdict(float)
         for term in self._affordable(terms):
-            weight = terms[term] / whole
+            weight = terms[term] / total_weight
             for number, count in self._scored[term].items():
                 scores[number] += weight * count
         return scores
 
-    def shares(self, asked: Terms, numbers: Sequence[int]) -> list[float]:
+    def shares(self, asked_terms: Terms, numbers: Sequence[int]) -> list[float]:
         """How much of the information that is asked for each of these documents has, 0..1."""
-        counts = self._counts(asked)
+        counts = self._counts(asked_terms)
         # What is too common to be read of all documents is asked of none.
-        told = sorted(t for t in asked if t in self._chosen or t not in counts)
+        counted_terms = sorted(t for t in asked_terms if t in self._chosen or t not in counts)
         bits = [
-            min(_RAREST, self._bits(t, counts.get(t, (0, 0))[0])) * min(1.0, asked[t]) for t in told
+            min(_RAREST, self._bits(t, counts.get(t, (0, 0))[0])) * min(1.0, asked_terms[t])
+            for t in counted_terms
         ]
-        whole = sum(bits)
-        whole = _SILENCE + min(whole, _ASKED + (whole - _ASKED) * _RAMBLING)
-        places = [self._scored[t] if t in counts else {} for t in told]
+        total_bits = sum(bits)
+        total_bits = _SILENCE + min(total_bits, _ASKED + (total_bits - _ASKED) * _RAMBLING)
+        places = [self._scored[t] if t in counts else {} for t in counted_terms]
         # A word alone that is rare in English is a question of its own.
-        is_rare_alone = len(told) == 1 and self._bits(told[0], 0) >= _RARE
+        is_rare_alone = len(counted_terms) == 1 and self._bits(counted_terms[0], 0) >= _RARE
         chance = 0.0 if is_rare_alone else _CHANCE
         shares = []
         for number in numbers:
-            said = [b * min(1.0, of.get(number, 0.0)) for b, of in zip(bits, places, strict=True)]
-            shares.append(min(1.0, (sum(said) - chance * max(said, default=0.0)) / whole))
+            heard_bits = [
+                b * min(1.0, scores.get(number, 0.0))
+                for b, scores in zip(bits, places, strict=True)
+            ]
+            shares.append(
+                min(1.0, (sum(heard_bits) - chance * max(heard_bits, default=0.0)) / total_bits)
+            )
         return shares
 
     def best(self, scores: Mapping[int, float], limit: int) -> _Best:
@@ -500,10 +506,10 @@ class _Index:
 
     def _counts(self, terms: Iterable[str]) -> dict[str, tuple[int, int]]:
         """Term -> in how many documents and at how many places it stands."""
-        new = [term for term in terms if term not in self._counted]
-        marks = ", ".join("?" * len(new))
+        unread_terms = [term for term in terms if term not in self._counted]
+        marks = ", ".join("?" * len(unread_terms))
         sql = f"select term, doc, cnt from ranked_terms where term in ({marks})"  # noqa: S608
-        rows = self._database.execute(sql, new)
+        rows = self._database.execute(sql, unread_terms)
         self._counted |= {term: (count, places) for term, count, places in rows}
         return {term: self._counted[term] for term in terms if term in self._counted}
 

@@ -30,14 +30,14 @@ def compute_nearness(query: Mapping[str, float], texts: Sequence[Sequence[str]])
     rows = [[places[word] for word in dict.fromkeys(text)] for text in texts]
     query_rows, text_rows = _vectors(list(query)), _vectors(words)
     weights = list(query.values())
-    met = _share(_score_matches(query_rows @ text_rows.T, rows, weights))
-    alike = _share(_score_similarity(query_rows, text_rows, rows, weights))
-    return [float(share) for share in (met + alike) / 2]
+    matches = _share(_score_matches(query_rows @ text_rows.T, rows, weights))
+    similarities = _share(_score_similarity(query_rows, text_rows, rows, weights))
+    return [float(share) for share in (matches + similarities) / 2]
 
 
-def _score_matches(alike: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
+def _score_matches(similarities: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
     """Of each text, the weights of the words asked by how alike its nearest word is."""
-    telling = np.where(alike > _ALIKE, alike, 0.0)
+    telling = np.where(similarities > _ALIKE, similarities, 0.0)
     best = [telling[:, row].max(axis=1, initial=0.0) for row in rows]
     scores: Floats = np.stack(best) @ np.array(weights)
     return scores

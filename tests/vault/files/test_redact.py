@@ -87,9 +87,7 @@ def test_a_value_beside_the_name_of_a_secret_goes() -> None:
 
 
 def test_redaction_loads_no_client_of_http() -> None:
-    code = (
-        "import sys; from skillvault.vault.files.redact import redact_text; print(*sys.modules)"
-    )
+    code = "import sys; from skillvault.vault.files.redact import redact_text; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"requests", "urllib3", "http.client", "ssl"} & set(done.stdout.split())
 

@@ -14,20 +14,18 @@ from typing import Any, NamedTuple
 
 import ahocorasick
 
-_WORDS: dict[str, list[str]] = tomllib.loads(
-    Path(__file__).with_name("secret_words.toml").read_text(encoding="utf-8")
-)
-_INNER = frozenset(_WORDS["inner"])
-_ALONE = frozenset(_WORDS["alone"])
-_PASSWORDS = frozenset(_WORDS["password"])
-_KEYS = frozenset(_WORDS["key"])
-_NAMES = sorted({*_INNER, *_PASSWORDS, *_WORDS["token"], *_KEYS})
+_DATA = tomllib.loads(Path(__file__).with_name("secret_words.toml").read_text(encoding="utf-8"))
+_INNER = frozenset(_DATA["inner"])
+_ALONE = frozenset(_DATA["alone"])
+_PASSWORDS = frozenset(_DATA["password"])
+_KEYS = frozenset(_DATA["key"])
+_NAMES = sorted({*_INNER, *_PASSWORDS, *_DATA["token"], *_KEYS})
 # They may stand within a word: those of `inner`, and of scripts without spaces or capitals.
 _WITHIN = _INNER.union(w for w in _NAMES if not (w.isascii() or "\u00c0" < max(w) < "\u0590"))
-_KEY_OF, _NOT_OF = frozenset(_WORDS["key_of"]), frozenset(_WORDS["not_of"])
-_ABOUT, _NO_VALUES = frozenset(_WORDS["about"]), frozenset(_WORDS["no_value"])
-COMMANDS = _WORDS["commands"]
-_COPULAS, _WEAK = frozenset(_WORDS["copulas"]), frozenset(_WORDS["weak"])
+_KEY_OF, _NOT_OF = frozenset(_DATA["key_of"]), frozenset(_DATA["not_of"])
+_ABOUT, _NO_VALUES = frozenset(_DATA["about"]), frozenset(_DATA["no_value"])
+COMMANDS = _DATA["commands"]
+_COPULAS, _WEAK = frozenset(_DATA["copulas"]), frozenset(_DATA["weak"])
 
 # Scripts without spaces between words: there a value ends where they go on.
 _UNSPACED = r"\u0e00-\u0e7f\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
@@ -136,11 +134,6 @@ class _Cut(NamedTuple):
     start: int
     end: int
     kind: str
-
-
-def _cue(kind: str, signs: str | tuple[str, ...], *pattern: str, least: int = 0) -> Cue:
-    words = (signs,) if isinstance(signs, str) else signs
-    return Cue(kind, words, re.compile("".join(pattern)), least)
 
 
 def mark_secrets(text: str) -> str:
@@ -535,159 +528,14 @@ def _command(template: str) -> Cue:
 
 
 CUES = (
-    _cue(
-        "Basic Auth Credentials",
-        "authorization",
-        r"(?<![a-z0-9])authorization['\"]?\s{0,3}[:=]\s{0,3}['\"]?basic\s{1,3}",
-        r"(?P<secret>[\w+/-]{8,400}={0,2})",
-    ),
-    _cue(
-        "Authorization",
-        "authorization",
-        r"(?<![a-z0-9])authorization['\"]?\s{0,3}[:=]\s{0,3}[bfru]?['\"]?(?:[a-z]"
-        r"[\w-]{1,20}\s{1,3})?",
-        rf"(?P<secret>{_LONG})",
-    ),
-    _cue("Bearer Token", "bearer ", r"(?<=\bbearer )(?P<secret>[\w.~+/-]{16,400}=*)"),
-    _cue(
-        "Cookie",
-        "cookie",
-        r"\b(?:set-)?cookie['\"]?\s{0,2}[:=]\s{0,3}['\"]?(?P<secret>[\w.-]{1,80}="
-        r"[^\r\n'\"]{4,4000})",
-    ),
-    _cue(
-        "Cookie",
-        ("sess", "sid", "csrf"),
-        r"\b(?:\w{0,12}session_?(?:id)?|\w{0,12}sess_?id|connect\.sid|sid|csrftoken)(?:=|"
-        r"(?<=sessionid)['\"]?\s?:\s?['\"])(?P<secret>[\w%.:-]{16,400})",
-        least=2,
-    ),
-    _cue(
-        "Cookie",
-        "curl",
-        r"\bcurl\b(?:(?!curl\s)[^\n]){0,300}?\s(?:-b|--cookie)[ =]?['\"]?",
-        r"(?P<secret>[\w.-]{1,80}=[^\s'\"]{4,400})",
-    ),
-    _cue(
-        "Basic Auth Credentials",
-        "://",
-        r"://[^\s:@/'\"<>]{0,80}:(?P<secret>(?!\$)[^\s/'\"<>{}\[]{3,200}(?=@))",
-    ),
-    _cue("Basic Auth Credentials", "://", r"://(?P<secret>(?=[a-z_-]{0,99}\d)[\w-]{16,200})@"),
-    _cue(
-        "Basic Auth Credentials",
-        "auth",
-        rf"(?:\bauth['\"]\s{{0,3}}:|\b_auth\s{{0,3}}=)\s{{0,3}}['\"]?(?P<secret>{_LONG})",
-    ),
-    _cue(
-        "Basic Auth Credentials",
-        ("auth", "login", "credential", "connect", "pdo"),
-        r"(?:auth\w{0,12}|login|credentials?|connect\w{0,12}|getconnection|pdo)['\"]?\s{0,2}"
-        r"[=:]?\s{0,2}\(\s{0,2}",
-        r"(?:[^\s,()]{1,80},\s{0,2}){1,2}['\"](?P<secret>[^\s'\"\\]{5,200})['\"]\s{0,2}[,)]",
-        least=1,
-    ),
-    _cue(
-        "Password Option",
-        ("echo", "printf"),
-        r"\b(?:echo|printf)\s[^\n|]{0,60}?(?<=[\s'\":])(?P<secret>[^\s'\"|:-][^\s'\"|:]{3,200})"
-        r"['\"]?\s{0,3}\|\s{0,3}",
-        r"[^\n]{0,80}?(?:\bsudo\s[^\n]{0,20}?-\w{0,4}s\b|passwd\b|\bkinit|\bcryptsetup|\bsu\b"
-        r"|-stdin\b|--with-token)",
-    ),
-    _cue(
-        "Password Option",
-        "<<<",
-        r"\b(?:sudo|su|passwd|chpasswd|kinit|login|cryptsetup)\b[^\n]{0,100}?<<<\s{0,2}['\"]?"
-        r"(?:\w{1,40}:)?",
-        r"(?P<secret>[^\s'\"<>|]{4,200})",
-    ),
-    _cue(
-        "Basic Auth Credentials",
-        "auth",
-        r"auth['\"]?(?:\s|[:=]\s{0,2})['\"]?[\w.@-]{1,40}:(?P<secret>[^\s'\"<>{}$]{5,200})",
-        least=1,
-    ),
-    _cue(
-        "Basic Auth Credentials",
-        ("credential", "creds", "login", "user/pass", "username/password"),
-        r"\b(?:credentials?|creds|login|user/pass|username/password)\s{0,2}(?:is|are|was|"
-        r"[:=])?\s{1,3}",
-        r"['\"]?(?!-)[\w.@-]{1,40}['\"]?\s{0,2}[:/ ]\s{0,2}['\"]?",
-        r"(?P<secret>(?=[a-z!-/:-@_]{0,60}\d)[^\s'\"`<>(){}\[\],;|\\/:.]{7,200})",
-    ),
-    _cue(
-        "Secret Keyword",
-        "values",
-        r"\([\w\s,`'\"\[\]]{0,200}passw\w{0,20}[`'\"\]]?\)\s{1,20}values\s{0,20}\("
-        r"[^()\n]{0,300}?,?\s{0,9}",
-        r"'(?P<secret>[^'\n]{4,200})'\)",
-    ),
-    _cue(
-        "Secret Keyword",
-        ("jwt.", "hmac", "fernet"),
-        r"(?:jwt\.(?:sign|encode|verify|decode)\s?\([^\n()'\"]{1,60},\s{0,2}|createhmac\s?\("
-        r"['\"]\w{1,20}['\"],\s{0,2}",
-        r"|hmac\.new\s?\(\s{0,2}|fernet\s?\(\s{0,2})b?['\"](?P<secret>[^\s'\"]{5,400})['\"]",
-    ),
-    _cue(
-        "Signed URL",
-        "=",
-        r"[?&#;](?:api[-_]?key|key|access_token|token|auth|sig|signature|x-amz-signature",
-        r"|x-amz-security-token|password|secret|client_secret|pwd|pass|apikey|code)=",
-        r"(?P<secret>(?=[^\s&#'\"<>]{0,200}?\d)[^\s&#'\"<>$]{8,2000})",
-    ),
-    _cue(
-        "AWS Secret Key",
-        "[redacted: aws access key]",
-        r"\[redacted: aws access key\][^a-z0-9/+]{1,10}(?:[a-z_]{1,24}[^a-z0-9/+]{1,6}){0,5}?",
-        r"(?P<secret>[a-z0-9/+]{38,44}(?![a-z0-9/+]))",
-    ),
-    _cue(
-        "Twilio API Key",
-        "[redacted: twilio api key]",
-        r"\[redacted: twilio api key\][^a-z0-9]{1,4}(?P<secret>[0-9a-f]{32})",
-    ),
-    _cue(
-        "Private Key",
-        "private-lines",
-        r"\bprivate-lines: \d{1,4}\r?\n(?P<secret>[a-z0-9+/=\r\n]{20,})",
-    ),
-    _cue(
-        "Passphrase",
-        ("passphrase", "password"),
-        r"(?:--?pass(?:phrase|word)[=\s]\s{0,3}|\bpassphrase(?:\s{1,3}[\w.@'-]{1,40}){0,6}?\s{0,3}"
-        r"(?:[:=]|\bis|\bwas|\bto)\s{0,3}|\bpassword(?:\sis|\swas|\s?[:=])\s{0,3})",
-        r"['\"`](?!(?:must|should|see|the|is|not|no|an?|your|use|log|enter|please|at|cannot|may"
-        r"|too|was|has|in\w*)\b)"
-        r"(?P<secret>[^'\"`\n<>{}$]{1,200}\s[^'\"`\n<>{}$]{1,200})['\"`]",
-    ),
-    _cue(
-        "PIN",
-        ("pin", "code"),
-        r"\b(?:pin|passcode|recovery\scode|backup\scode|recovery\scodes|backup\scodes)(?:\s{1,3}"
-        r"(?:code|number))?",
-        r"(?:\s{1,3}(?:for|of|on|to)(?:\s{1,3}[\w.@'-]{1,40}){1,5}?)?\s{0,3}(?:[:=]|is|was)\s{0,3}",
-        r"(?P<secret>\d{4,12}(?![\w.:/-])|(?=[a-z-]{0,20}\d)[\da-z]{4,6}(?:-[\da-z]{4,6}){1,7})"
-        r"(?![\w.:/])",
-    ),
-    _cue(
-        "Password",
-        "machine",
-        r"\bmachine\s{1,9}\S{1,200}\s{1,9}login\s{1,9}\S{1,200}\s{1,9}password\s{1,9}",
-        r"(?P<secret>(?!\[redacted)\S{3,400})",
-    ),
-    _cue(
-        "One-Time Password Seed",
-        ("otp", "2fa", "mfa"),
-        r"\b(?:t?otp|2fa|mfa)\s{1,3}(?:seed|secret|key)(?:\s{1,3}(?:is|was))?\s{0,3}[:=]?\s{0,3}",
-        r"(?P<secret>(?=[a-z]{0,63}[2-7])[a-z2-7]{16,64}\b)",
-    ),
-    _cue(
-        "Recovery Phrase",
-        ("mnemonic", "phrase"),
-        r"\b(?:mnemonic|(?:seed|recovery|backup)\s{1,3}phrase)\s{0,3}(?:[:=]|is|was)\s{0,3}['\"`]?",
-        r"(?P<secret>(?:[a-z]{3,8}\s){11,23}[a-z]{3,8})\b",
+    *(
+        Cue(
+            cue["kind"],
+            tuple(cue["signs"]),
+            re.compile("".join(cue["pattern"]).replace("LONG", _LONG)),
+            cue.get("strength", 0),
+        )
+        for cue in _DATA["cue"]
     ),
     *map(_command, COMMANDS),
 )

@@ -1,6 +1,6 @@
-"""A code base that bears rules out: the committed tree of a repository, or a folder without git.
+"""A code base with evidence for rules: the committed tree of a repository, or a folder without git.
 
-What is nobody's own code (dependencies, build output, lock files, the vault) is left out.
+Code is read, never run. Dependencies, build output, lock files and the vault are left out.
 """
 
 import fnmatch
@@ -25,7 +25,7 @@ MAX_FILE = 1 << 20  # bytes of a file that is searched
 _BATCH = 200  # files read at once
 _ENDINGS = (".lock", ".min.js", ".min.css", ".map")
 _DOCUMENTS = (".yaml", ".yml", ".md")  # searched for a rule whose scope names them
-# What repeats the rules themselves, or was made of them.
+# Files that repeat the rules themselves or are generated from them.
 _TOLD = frozenset({"CLAUDE.md", "AGENTS.md", "SKILL.md", "LEARNINGS.md", "expertise.yaml"})
 _LOCKS = frozenset({"package-lock.json", "npm-shrinkwrap.json", "go.sum", "gradle.lockfile"})
 _FOLDERS = frozenset(
@@ -40,7 +40,7 @@ _VAULT_FILES = (layout.MARK, layout.LEARNINGS)
 
 
 class UnreadableCodeError(Exception):
-    """A code base of which something cannot be read: its `name`, and why."""
+    """A code base, by `name`, that cannot be read completely."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(reason)
@@ -48,10 +48,10 @@ class UnreadableCodeError(Exception):
 
 
 class CodeBase(Struct, frozen=True):
-    """A folder of code as it was looked at: `version` is its commit, or what its files betray.
+    """A version of a folder of code; `version` is its commit, or a digest of its file list.
 
-    `sizes` are the files that are searched, in their order, `documents` the YAML and markdown
-    beside them; `read` gives the bytes of some.
+    `sizes` are the code files in order, `documents` the YAML and markdown files; `read` returns
+    the bytes of some.
     """
 
     name: str
@@ -62,13 +62,13 @@ class CodeBase(Struct, frozen=True):
 
     @property
     def stamp(self) -> str:
-        """Which code base it is, at which version."""
+        """The name and version of the code base."""
         return f"{self.name}@{self.version[:10]}"
 
     def find_paths(self, scope: Sequence[str]) -> list[str]:
-        """The files that are searched: all code, or what one of the scope's patterns fits.
+        """Return the files to search: all code, or the files that match a pattern of the scope.
 
-        A pattern is that of a whole path or of a file's name; its `*` passes over `/`.
+        A pattern matches a whole path or a file's name; its `*` also matches `/`.
         """
         if not scope:
             return list(self.sizes)
@@ -80,13 +80,13 @@ class CodeBase(Struct, frozen=True):
         ]
 
     def contents(self, scope: Sequence[str] = ()) -> Iterator[tuple[str, bytes]]:
-        """(path, bytes) of every file that is searched, none of them binary."""
+        """Yield (path, bytes) of every file to search; binary ones are left out."""
         for path, content in self.read_files(self.find_paths(scope)):
             if not _is_binary(content):
                 yield path, content
 
     def read_files(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """(path, bytes) of some of its files; UnreadableError if one cannot be read."""
+        """Yield (path, bytes) of some files; UnreadableCodeError if one cannot be read."""
         for start in range(0, len(paths), _BATCH):
             try:
                 contents = self.read(paths[start : start + _BATCH])
@@ -96,9 +96,9 @@ class CodeBase(Struct, frozen=True):
 
 
 def open_code_base(place: Path, root: Path, name: str = "") -> CodeBase:
-    """The code base at a place; `root` is the vault's, `name` by default the folder's.
+    """Open the code base at a place; `root` is the vault's, `name` by default the folder's.
 
-    UnreadableError if it cannot be read, or holds nothing: an empty folder bears nothing out.
+    UnreadableCodeError if it cannot be read or is empty: an empty folder is no evidence.
     """
     name = name or place.resolve().name
     try:
@@ -116,7 +116,7 @@ def _read_code_base(place: Path, root: Path, name: str) -> CodeBase:
     if not entries:  # also a folder inside a repository that holds nothing of it
         walked_sizes = dict(sorted(_walk(place, root)))
         code_sizes, documents = _split_documents(walked_sizes)
-        # What betrays that other files stand in the folder.
+        # A digest that changes with the folder's files.
         lines = "".join(f"{path}\0{size}\n" for path, size in walked_sizes.items())
         version = hashlib.sha256(lines.encode(errors="surrogateescape")).hexdigest()
 
@@ -142,7 +142,7 @@ def _read_code_base(place: Path, root: Path, name: str) -> CodeBase:
 
 
 def _split_documents(sizes: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
-    """(code, documents)."""
+    """Return (code, documents)."""
     documents = {path: size for path, size in sizes.items() if _is_document(path)}
     return {p: size for p, size in sizes.items() if p not in documents}, documents
 
@@ -153,7 +153,7 @@ def _objects(place: Path) -> Objects:
 
 
 def committed_version(place: Path) -> str:
-    """The commit of a repository's HEAD; "" for a folder without git. GitError for a broken one."""
+    """Return the commit of HEAD; "" for a folder without git. GitError for a broken repository."""
     if not place.is_dir():
         raise FileNotFoundError(2, "No such folder", str(place))
     inside = place.resolve()
@@ -163,7 +163,7 @@ def committed_version(place: Path) -> str:
 
 
 def _is_searched(path: str, size: int) -> bool:
-    """Whether a file is a code base's own, its documents among them, and not too large."""
+    """Return True for code or documents of the code base itself that are not too large."""
     *folders, name = path.split("/")
     is_own = not _FOLDERS.intersection(folders) and name not in _LOCKS and name not in _TOLD
     return is_own and not name.lower().endswith(_ENDINGS) and size <= MAX_FILE
@@ -174,12 +174,12 @@ def _is_document(path: str) -> bool:
 
 
 def _is_binary(content: bytes) -> bool:
-    """Whether git would take it for binary."""
+    """Return True if git would treat the content as binary."""
     return b"\0" in content[:8000]
 
 
 def _is_of_vault(place: Path, root: Path) -> bool:
-    """Whether a file is one of the vault's."""
+    """Return True if a file belongs to the vault."""
     if not place.is_relative_to(root):
         return False
     inside = PurePosixPath(place.relative_to(root))
@@ -187,7 +187,7 @@ def _is_of_vault(place: Path, root: Path) -> bool:
 
 
 def _committed_files(runner: Runner, commit: str) -> dict[str, tuple[str, int]]:
-    """path -> (blob, size) of the regular files of a commit, below the folder asked from."""
+    """path -> (blob, size) of a commit's regular files below the runner's folder."""
     entries: dict[str, tuple[str, int]] = {}
     for line in runner.run("ls-tree", "-r", "-l", "-z", commit).split(b"\0")[:-1]:
         meta, _, path = os.fsdecode(line).partition("\t")
@@ -200,7 +200,7 @@ def _committed_files(runner: Runner, commit: str) -> dict[str, tuple[str, int]]:
 
 
 def _walk(place: Path, root: Path) -> Iterator[tuple[str, int]]:
-    """(path, size) of the regular files below a folder that are searched."""
+    """Yield (path, size) of the regular files below a folder that can be searched."""
     for folder, folders, names in os.walk(place, onerror=_raise):
         folders[:] = sorted(set(folders) - _FOLDERS)
         for name in names:
@@ -216,7 +216,7 @@ def _raise(error: OSError) -> None:
 
 
 def reason_of(error: GitError | OSError) -> str:
-    """Why a code base cannot be read, in words."""
+    """Return the reason why a code base cannot be read."""
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
@@ -225,14 +225,14 @@ _BLANKS = dict.fromkeys(map(ord, "\"' \t"))
 
 
 class Occurrences(Struct, frozen=True):
-    """Term -> the files that hold it, and how many files were searched."""
+    """Term -> the files that hold it, and the number of files searched."""
 
     files: Mapping[str, frozenset[str]]
     searched: int
 
 
 class Searcher:
-    """Terms, ready to be looked for."""
+    """A search for a set of terms."""
 
     def __init__(self, terms: Iterable[str]) -> None:
         distinct = list(dict.fromkeys(terms))
@@ -240,7 +240,7 @@ class Searcher:
         self._loose = _automaton((_strip_blanks(_as_bytes(term)), term) for term in distinct)
 
     def find_terms(self, path: str, content: bytes) -> set[str]:
-        """The terms that stand in a file."""
+        """Return the terms that occur in a file."""
         text = content.decode("latin-1")
         terms = _matches(self._exact, text)
         if path.lower().endswith(_LOOSE):
@@ -251,7 +251,7 @@ class Searcher:
 def search_code(
     bases: Sequence[CodeBase], terms: Iterable[str], scope: Sequence[str] = ()
 ) -> Occurrences:
-    """Which files of some code bases hold which terms; `scope` as `CodeBase.paths_in` has it."""
+    """Search code bases for terms in the files of a `scope`; see `CodeBase.find_paths`."""
     searcher = Searcher(terms)
     files: dict[str, set[str]] = {}
     searched = 0
@@ -267,9 +267,9 @@ def search_code(
 def lines_of(
     bases: Sequence[CodeBase], terms_by_name: Mapping[str, tuple[Collection[str], Collection[str]]]
 ) -> dict[str, dict[str, list[int]]]:
-    """Name -> file -> the lines on which any of its terms stand.
+    """Name -> file -> the lines on which any of its terms occurs.
 
-    `terms_by_name` says by name (terms, files); each file is read once.
+    `terms_by_name` is name -> (terms, files); each file is read once.
     """
     by_file: dict[str, list[str]] = {}
     for name, (_, files) in terms_by_name.items():
@@ -294,12 +294,12 @@ def _contents_of(bases: Sequence[CodeBase], files: Collection[str]) -> Iterator[
 
 
 def qualified_path(bases: Sequence[CodeBase], base: CodeBase, path: str) -> str:
-    """How a file is called: behind the name of its code base if there are several."""
+    """Return a file's path, with the name of its code base if there are several."""
     return path if len(bases) == 1 else f"{base.name}/{path}"
 
 
 def _automaton(terms: Iterable[tuple[str, str]]) -> Any:
-    """What finds texts of bytes: each stands for the terms that it comes of."""
+    """Build an automaton that finds texts of bytes, each with its terms."""
     automaton = ahocorasick.Automaton()
     for text, term in terms:
         if text:
@@ -315,7 +315,7 @@ def _matches(automaton: Any, text: str) -> set[str]:
 
 
 def _as_bytes(term: str) -> str:
-    """A term as its bytes in UTF-8, each a character, as a file is read."""
+    """Convert a term to its UTF-8 bytes, one character each, as files are decoded."""
     return term.encode(errors="surrogateescape").decode("latin-1")
 
 

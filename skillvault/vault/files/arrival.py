@@ -1,6 +1,7 @@
-"""A file that arrives: what it is called, how it looks, what it holds.
+"""The names, identity and attestation of files that arrive in the inbox.
 
-Nothing is decided here; `inbox` takes such files and `quarantine` keeps those that cannot be taken.
+An attested file is one that the program itself put there: its name holds a digest of the content
+under a key in the git folder, so the file may wait, be quarantined and come back.
 """
 
 import hashlib
@@ -29,9 +30,9 @@ Identity = tuple[int, int, int]  # inode number, size, nanoseconds of its modifi
 
 
 class ReceivedFile(Struct, frozen=True):
-    """One file that arrived: its name below inbox/, its bytes, how far its folder is trusted.
+    """One file that arrived: its name below inbox/, its bytes, the trust of its folder.
 
-    `is_attested`: the program hands it over itself, not an agent; see `is_attested`.
+    `is_attested`: the program hands it over itself, not an agent.
     """
 
     name: str
@@ -41,7 +42,7 @@ class ReceivedFile(Struct, frozen=True):
 
 
 def identity_of(state: os.stat_result) -> Identity:
-    """What tells a file from one that was written since."""
+    """Return a key that changes when a file is written again."""
     return state.st_ino, state.st_size, state.st_mtime_ns
 
 
@@ -79,12 +80,12 @@ def plain_name(name: str) -> str:
 
 
 def is_untrusted(origin: str) -> bool:
-    """Whether a name below inbox/ is one of inbox/untrusted/."""
+    """Return True for a name below inbox/ that is in inbox/untrusted/."""
     return origin.startswith("untrusted/")
 
 
 def make_printable(value: object) -> str:
-    """A foreign text on one line that does nothing to a terminal and fits into JSON."""
+    """Escape a foreign text to one line that is safe for a terminal and fits into JSON."""
     return escaped(str(value)).replace("\r", "\\r").replace("\n", "\\n")
 
 
@@ -97,7 +98,7 @@ _NAME = re.compile(rf"seen-(?P<digest>[0-9a-f]{{{_HEX}}})-")
 def attest_files(
     git_folder: Path, files: Iterable[tuple[str, bytes]]
 ) -> Iterator[tuple[str, bytes]]:
-    """Name files so that it is known that the program puts them there; `git_folder` holds the key.
+    """Put an attestation into the names of files; `git_folder` holds the key.
 
     Those that name no observer keep their names.
     """
@@ -121,7 +122,7 @@ def _mac_of(key: bytes, content: bytes) -> str:
 
 
 def _key(git_folder: Path) -> bytes:
-    """The key of a clone; whoever needs it first makes it, whole or not at all."""
+    """Return the key of a clone; the first caller creates it atomically."""
     place = git_folder / _KEY
     if not place.is_file():
         place.parent.mkdir(exist_ok=True)

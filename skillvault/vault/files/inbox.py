@@ -50,7 +50,7 @@ _PAUSE = 0.05
 
 
 class WaitingFile(NamedTuple):
-    """An untrusted file that waits: when it was written last (ns), its name, its bytes."""
+    """A waiting untrusted file: its time of writing (ns), its name, its size in bytes."""
 
     written: int
     name: str
@@ -70,11 +70,11 @@ class Inbox:
         self._reserved: set[str] = set()  # files that another thread dropped and takes itself
 
     def create_folders(self) -> bool:
-        """Make the folders that are missing; True if there were any."""
+        """Create the missing folders; return True if there were any."""
         return self.quarantine.create_folders()
 
     def names(self) -> list[str]:
-        """The names below inbox/ of everything that waits there, sorted."""
+        """Return the sorted names of all waiting files below inbox/."""
         with self._dropping:
             return sorted(set(self._names()) - self._reserved)
 
@@ -82,7 +82,7 @@ class Inbox:
         return [name for name, entry in self._entries() if _is_file(entry)]
 
     def obstacles(self) -> dict[str, list[str]]:
-        """Reason -> the sorted names of entries that stay in the inbox, as they are no files."""
+        """Reason -> the sorted names of entries that are not files and stay in the inbox."""
         reasons: dict[str, list[str]] = {}
         for name, entry in self._entries():
             is_own = name == "untrusted" and entry.is_dir(follow_symlinks=False)
@@ -94,7 +94,7 @@ class Inbox:
         return {reason: sorted(names) for reason, names in reasons.items()}
 
     def _entries(self) -> "Iterator[tuple[str, os.DirEntry[str]]]":
-        """(name below inbox/, entry) of everything in it and in inbox/untrusted/."""
+        """Yield (name below inbox/, entry) for inbox/ and inbox/untrusted/."""
         for folder, prefix in ((layout.INBOX, ""), (layout.UNTRUSTED, "untrusted/")):
             place = self.root / folder
             for entry in os.scandir(place) if place.is_dir() else ():
@@ -102,7 +102,7 @@ class Inbox:
                     yield prefix + entry.name, entry
 
     def arrivals(self, names: Iterable[str]) -> list[WaitingFile]:
-        """The untrusted ones of these files, the first that arrived first."""
+        """Return the untrusted ones of these files, the oldest first."""
         waiting_files: list[WaitingFile] = []
         for name in filter(is_untrusted, names):
             try:
@@ -117,12 +117,12 @@ class Inbox:
     def wait_until_stable(
         self, seconds: float, patience: float | None = None, *, names: Sequence[str] | None = None
     ) -> tuple[list[str], list[str]]:
-        """Wait until what is here is no younger than `seconds`; the names (still, not yet).
+        """Wait until files are at least `seconds` old; return their names (stable, unstable).
 
-        `names`: of these files alone. What arrives meanwhile is for the next time. Age is
-        modification time; a time in the future counts from when it was first seen. After
-        `patience` seconds it waits no more, and for untrusted files no longer than they must be
-        still: no other waits for them.
+        `names` limits the files; later arrivals are left for the next time. Age is the time since
+        the modification; a time in the future counts from the first look. The wait ends after
+        `patience` seconds, and for untrusted files after `seconds`: trusted ones must not wait
+        for them.
         """
         names = self.names() if names is None else names
         start = time.monotonic()
@@ -148,7 +148,7 @@ class Inbox:
         return age < seconds if age >= 0 else time.monotonic() - seen_at < seconds
 
     def read_file(self, name: str) -> ReceivedFile | None:
-        """One waiting file, None if it is gone; BadInputError if it may not be taken."""
+        """Read a waiting file; None if it is gone, BadInputError if it may not be taken."""
         path = self.root / layout.INBOX / name
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -178,14 +178,14 @@ class Inbox:
         return ReceivedFile(name, content, trust)
 
     def drop(self, files: Iterable[tuple[str, bytes]]) -> Iterator[str]:
-        """Drop files into the inbox under free names; yields each name."""
+        """Drop files into the inbox under free names; yield each name."""
         self.create_folders()
         for name, content in files:
             yield self._drop(name, content)
 
     @contextmanager
     def drop_reserved(self, files: Iterable[tuple[str, bytes]]) -> Iterator[list[str]]:
-        """Drop files that the caller takes: no other thread finds them here meanwhile."""
+        """Drop files that the caller takes itself; other threads do not see them meanwhile."""
         self.create_folders()
         names: list[str] = []
         try:
@@ -231,12 +231,12 @@ class Inbox:
             if draft and age > _ABANDONED and not is_alive(int(draft["pid"])):
                 Path(entry.path).unlink(missing_ok=True)
 
-    def mark_done(self, names: Iterable[str], taken: "TakenFiles", commit: str) -> None:
-        """Take away files that are in a commit; one written anew since it was read stays."""
+    def mark_done(self, names: Iterable[str], taken_files: "TakenFiles", commit: str) -> None:
+        """Move away files that are in a commit; a file written since it was read stays."""
         for name in names:
             path = self.root / layout.INBOX / name
             if os.path.lexists(path) and identity_of(path.lstat()) == self._read.get(name):
-                taken.keep(name, commit)
+                taken_files.keep(name, commit)
 
     def refuse(self, name: str, error: BadInputError, at: datetime) -> Refusal:
         """Move a file to quarantine/ with its reason beside it, unless it is gone."""
@@ -261,21 +261,26 @@ LOOK_AFTER = 2.0  # seconds from which on a commit is looked for
 
 
 class TakenFiles:
-    """What was taken from one vault's inbox, in a folder a commit."""
+    """The files taken from one vault's inbox, in one folder for each commit.
+
+    A person's git may move the branch back some milliseconds, so a file is only deleted at a later
+    look that finds its commit in the branch; otherwise it returns to the inbox. The files are not
+    redacted yet, so nobody else may read them.
+    """
 
     def __init__(self, root: Path, folder: Path) -> None:
         self._root = root
         self._folder = folder
 
     def keep(self, name: str, commit: str) -> None:
-        """Move a file from the inbox to those of a commit."""
+        """Move a file from the inbox to the folder of a commit."""
         reach("inbox-done")
         mode = private_mode(self._root)
         self._folder.mkdir(mode=mode, parents=True, exist_ok=True)
         _move(self._root / layout.INBOX / name, self._folder / commit / name, mode & 0o666)
 
     def commits(self, age: float = LOOK_AFTER) -> list[str]:
-        """The commits whose files were taken at least so many seconds ago, sorted."""
+        """Return the sorted commits whose files were taken at least `age` seconds ago."""
         if not self._folder.is_dir():
             return []
         now = time.time()
@@ -283,12 +288,12 @@ class TakenFiles:
         return sorted(place.name for place in places if now - _last_change(place) >= age)
 
     def forget(self, commit: str) -> None:
-        """Remove the files of a commit for good."""
+        """Delete the files of a commit."""
         with suppress(FileNotFoundError):  # another run looks at it too
             shutil.rmtree(self._folder / commit)
 
     def put_back(self, commit: str) -> None:
-        """Return the files of a commit to the inbox."""
+        """Move the files of a commit back to the inbox."""
         folder = self._folder / commit
         for place in sorted(folder.rglob("*")):
             if place.is_file():
@@ -298,7 +303,7 @@ class TakenFiles:
 
 
 def _move(source: Path, target: Path, mode: int) -> None:
-    """Move a file to a free name like this one; it replaces nothing that arrives meanwhile."""
+    """Move a file to a free name like this one; nothing is replaced."""
     target.parent.mkdir(parents=True, exist_ok=True)
     for name in free_names(target.name):
         try:

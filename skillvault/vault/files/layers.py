@@ -1,4 +1,4 @@
-"""The layers of the shelf as folders: skills that ship with packages, and a domain's own.
+"""The layers of the shelf as folders: skills of packages, and those of a domain's folders.
 
 The vault's own layer is its committed `skills/`. Folders are read, never written.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 GROUP = "skillvault.skills"  # entry points that name a package with a folder of skills
-# What unreadable metadata makes importlib raise.
+# The errors that importlib raises for unreadable metadata.
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError)
 
 
@@ -38,16 +38,16 @@ _MAX_SKILL = 1024 * 1024
 
 
 class ProseFile(Struct, frozen=True):
-    """A text of a team's folder that is no skill and does not mean to be one."""
+    """A text in a team's folder that is not meant as a skill."""
 
 
 def seeds() -> Path:
-    """The folder of the skills of the package itself."""
+    """Return the folder of the skills that ship with this package."""
     return layout.resource(SEEDS)
 
 
 def is_never_served(root: Path, folder: Path) -> bool:
-    """Whether a folder holds, or lies in, one of the vault's that is never served."""
+    """Return True if a folder contains, or lies in, one of the vault that is never served."""
     place = layout.real_path(folder)
     shut_folders = [layout.real_path(root / shut) for shut in _SHUT]
     return any(
@@ -57,24 +57,24 @@ def is_never_served(root: Path, folder: Path) -> bool:
 
 
 def outside_folders(root: Path, dirs: Iterable[str]) -> list[Path]:
-    """Those of the policy's folders that do not lie in the vault, links followed."""
+    """Return the policy's folders that lie outside the vault, links followed."""
     home = layout.real_path(root)
     places = (layout.real_path(root / name) for name in dirs)
     return [place for place in places if not place.is_relative_to(home)]
 
 
 def allowed_folders(root: Path, names: Iterable[str]) -> tuple[Path, ...]:
-    """The folders that `git config skillvault.dirs` names, on this machine."""
+    """Return the folders that `git config skillvault.dirs` names on this machine."""
     return tuple(layout.real_path(root / os.path.expanduser(name)) for name in names)  # noqa: PTH111
 
 
 def domains(
     root: Path, dirs: Iterable[str], readable: Collection[Path] = ()
 ) -> tuple[list[Path], list[Problem]]:
-    """(folders, problems): those of installed packages by name, then the policy's in its order.
+    """Return (folders, problems): installed packages by name, then the policy's folders in order.
 
-    Folders of the vault that are never served, and what lies in them, are no layer. One outside is
-    read if it lies in a `readable` one: what others push must not read this machine.
+    Folders of the vault that are never served are no layers. A folder outside the vault is read
+    only inside a `readable` one, because a pushed policy must not read this machine.
     """
     places: list[Path] = []
     packages, problems = plugins()
@@ -109,7 +109,7 @@ def _not_read(place: Path) -> str:
 def read(
     path: str, layer: str, known_version: str | None = None, folder: str | None = None
 ) -> Shelved | Problem | ProseFile | None:
-    """The skill in a file of a layer, or the problem that keeps it from being read.
+    """Read the skill in a file of a layer; return a problem if it cannot be read.
 
     None if the file is still at `known_version`. A link may lead out of the layer's `folder` only
     into the repository that holds it.
@@ -131,7 +131,7 @@ def read(
 
 
 def _check_link(place: Path, folder: Path) -> None:
-    """BadInputError for a file that a link puts into the layer from where it may not come."""
+    """Raise BadInputError for a link to a file that must not be in the layer."""
     real = Path(os.path.realpath(place))
     if real == place or real.is_relative_to(folder):
         return
@@ -159,7 +159,7 @@ def _decode(name: str, content: bytes) -> Skill:
 
 
 def skill_bytes(path: Path) -> bytes:
-    """A skill's file; BadInputError for what is none of a size that one has."""
+    """Read a skill's file; BadInputError if it is not a regular file of at most 1 MiB."""
     try:
         state = path.stat()
         if not stat.S_ISREG(state.st_mode) or state.st_size > _MAX_SKILL:
@@ -172,14 +172,14 @@ def skill_bytes(path: Path) -> bytes:
 
 
 def distributions() -> Iterable["Distribution"]:
-    """What is installed; the modules that find it load when they are asked."""
+    """Return the installed packages; the import is late because it is slow."""
     from importlib import metadata  # noqa: PLC0415 (18 ms, of a question that takes 200)
 
     return metadata.distributions()
 
 
 def plugins() -> tuple[list[Path], list[Problem]]:
-    """(folders, problems) of installed packages that bring skills, by name; none is run."""
+    """Return (folders, problems) of installed packages with skills, by name; none is run."""
     folders: list[Path] = []
     problems: list[Problem] = []
     points, broken = _entry_points()
@@ -194,7 +194,7 @@ def plugins() -> tuple[list[Path], list[Problem]]:
 
 
 def _entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
-    """The entry points of the group, of a distribution that is installed twice the first's.
+    """Return the entry points of the group; of a package installed twice the first one's.
 
     A distribution whose entry points cannot be read is a problem if it names the group.
     """
@@ -231,7 +231,7 @@ def _distribution_name(distribution: "Distribution") -> str:
 
 
 def _folder(package: str) -> Path:
-    """Where a package lies, found by its path; BadInputError if it is no folder on this disk."""
+    """Return a package's folder without an import; BadInputError if it has none on this disk."""
     first, *subfolders = package.split(".")
     if not all(part.isidentifier() for part in (first, *subfolders)):
         raise _bad_package(package, "no package has such a name")
@@ -243,7 +243,7 @@ def _folder(package: str) -> Path:
 
 
 def _describe_missing(places: Iterable[Path]) -> str:
-    """Why no folder is at any of these places."""
+    """Return the reason why none of these places is a folder."""
     files = [part for place in places for part in (place, *place.parents) if part.is_file()]
     if any(map(is_zipfile, files)):
         return "lies in a zip file, where its skills cannot be read"
@@ -251,7 +251,7 @@ def _describe_missing(places: Iterable[Path]) -> str:
 
 
 def _package_places(name: str) -> Iterator[Path]:
-    """Where a top-level package lies. Only a dotted name would make `find_spec` import one."""
+    """Yield the places of a top-level package; for a dotted name `find_spec` would import one."""
     try:
         spec = find_spec(name)
     except (ImportError, ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""Where a record lives: record <-> relative path, and the vault's root found upward.
+"""The layout of a vault: record <-> relative path, and the search for its root.
 
 Paths are POSIX, relative to the root. Only slugs ever become part of one.
 """
@@ -54,7 +54,7 @@ _SESSION = re.compile(r"^sessions/[0-9]{4}/[0-9]{2}/[0-9]{2}/(?P<id>[^/]+)\.yaml
 _ANSWER = re.compile(
     r"^answers/(?P<domain>[^/]+)/[0-9]{4}/[0-9]{2}/(?P<id>[a-z]+-[0-9a-f]{12})\.json\Z"
 )
-# What the program writes beside a skill, and writes anew with it.
+# Files that the program writes beside a skill, together with it.
 _BESIDE = re.compile(
     r"(?:skills|proposed|archive)/[^/]+/references/(?:evidence\.yaml|(?:statements|tried)\.md)"
 )
@@ -66,12 +66,12 @@ _SKILL_LINKS = re.compile(r"^links/(?P<id>[^/]+)\.yaml\Z")
 
 
 def real_path(path: Path) -> Path:
-    """The path without links; links in a circle stay, for whoever opens it to fail on."""
+    """Resolve links in a path; a circle of links stays, and fails when it is opened."""
     return Path(os.path.realpath(path))
 
 
 def find_root(start: Path) -> Path:
-    """The nearest folder at or above `start` that holds a vault.yaml."""
+    """Return the nearest folder at or above `start` with a vault.yaml."""
     start = real_path(start)
     root = vault_above(start)
     if root is None:
@@ -81,7 +81,7 @@ def find_root(start: Path) -> Path:
 
 
 def named_root(place: Path) -> Path:
-    """The folder of the vault that somebody named, never one above it."""
+    """Return the folder of the named vault, never one above it."""
     folder = real_path(place)
     root = vault_above(folder)
     if root == folder:
@@ -93,12 +93,12 @@ def named_root(place: Path) -> Path:
 
 
 def vault_above(folder: Path) -> Path | None:
-    """The nearest folder at or above this one that holds a vault.yaml; None if there is none."""
+    """Return the nearest folder at or above this one with a vault.yaml; None without one."""
     return next((f for f in (folder, *folder.parents) if (f / MARK).is_file()), None)
 
 
 def bare_advice(folder: Path) -> str | None:
-    """The advice about a bare repository or the git dir of one; None for any other folder."""
+    """Return advice about a bare repository or its git dir; None for any other folder."""
     if not ((folder / "HEAD").is_file() and (folder / "objects").is_dir()):
         return None
     return (
@@ -137,7 +137,7 @@ def skill_path(name: str, shelf: str = "skills") -> str:
 
 
 def path_of(record: Record) -> str:
-    """Where a new record goes. A `proposed` skill waits outside what hosts load."""
+    """Return the path of a new record; a `proposed` skill has a folder that hosts do not load."""
     match record:
         case Outcome() | Evaluation() | Recommendation() | Retraction():
             return outcome_path(record.domain, record.id, f"{type(record).__name__.lower()}s")
@@ -155,13 +155,13 @@ def path_of(record: Record) -> str:
 
 
 def fact_path(fact: Fact) -> str:
-    """Where a fact that is read stands, whatever name a person gave its file."""
+    """Return the path of a fact; its id is the file's name."""
     return f"memory/{fact.domain}/{fact.id}.md"
 
 
 @lru_cache(maxsize=1 << 12)
 def ref_of(path: str) -> Ref | None:  # noqa: PLR0911 (one a kind)
-    """What a path holds; None for one that is not a record's."""
+    """Return the record that a path holds; None for any other path."""
     if path.endswith(_LINKS):
         return None
     if match := _DATED.match(path):
@@ -178,7 +178,7 @@ def ref_of(path: str) -> Ref | None:  # noqa: PLR0911 (one a kind)
 
 
 def links_path(path: str) -> str:
-    """Where the list of the links from a record stands: beside it, of a skill in `links/`.
+    """Return the path of the list of a record's links: beside it, for a skill in `links/`.
 
     A list in the skill's folder would be content that hosts load and that installs compare.
     """
@@ -189,7 +189,7 @@ def links_path(path: str) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def links_owner(path: str) -> Ref | None:
-    """The record whose list of links stands at a path; None if no list stands there."""
+    """Return the record whose list of links is at a path; None for any other path."""
     if match := _SKILL_LINKS.match(path):
         return Ref("skill", match["id"])
     if not path.endswith(_LINKS):
@@ -199,17 +199,17 @@ def links_owner(path: str) -> Ref | None:
 
 
 def holds_records(path: str) -> bool:
-    """Whether a path is a record's, or that of a list of links."""
+    """Return True for the path of a record or of a list of links."""
     return ref_of(path) is not None or links_owner(path) is not None
 
 
 def is_tries_file(path: str) -> bool:
-    """Return True for the file beside a guide that has every try in a line."""
+    """Return True for the file beside a guide that lists its tries."""
     return _TRIED.fullmatch(path) is not None
 
 
 def kind_of(path: str) -> str | None:
-    """What a path holds, the vault's own files included by their name; None for anything else."""
+    """Return the kind of a path; the vault's own files have their name, other files None."""
     if path in (MARK, LEARNINGS, EXPERTISE):
         return path.rpartition("/")[2]
     if links_owner(path):
@@ -221,25 +221,25 @@ def kind_of(path: str) -> str | None:
 
 
 def is_skill(path: str) -> bool:
-    """Whether a path is that of a skill's text, on any shelf."""
+    """Return True for the path of a skill's text, on any shelf."""
     return _SKILL.match(path) is not None
 
 
 def domain_of(path: str) -> str | None:
-    """The domain folder of an outcome, evaluation, answer, recommendation or fact."""
+    """Return the domain of the path of an outcome, evaluation, answer, recommendation or fact."""
     match = _DATED.match(path) or _FACT.match(path) or _ANSWER.match(path)
     return match["domain"] if match else None
 
 
 def shelf_of(path: str) -> str:
-    """The first folder of a path."""
+    """Return the first folder of a path."""
     return path.partition("/")[0]
 
 
 def resource(name: str) -> Path:
-    """A folder that ships with the package: `vault_template` or `hooks`.
+    """Return a folder that ships with the package, such as `vault_template` or `hooks`.
 
-    In a checkout they stand beside the package, in an installed wheel inside it.
+    In a checkout it is beside the package, in an installed wheel inside it.
     """
     inside = Path(__file__).resolve().parents[2] / name
     return inside if inside.is_dir() else inside.parent.parent / name

@@ -22,14 +22,14 @@ _MOST = 8 << 20  # bytes that are read at all
 
 
 class LearningsFile(NamedTuple):
-    """The bytes of a file, and how many seconds ago it was written last."""
+    """The bytes of LEARNINGS.md, and the seconds since it was written."""
 
     content: bytes
     age: float
 
 
 def read_file(root: Path) -> LearningsFile | None:
-    """The file as it stands; None if there is none, BadInputError for one that is not read."""
+    """Read the file; None if it does not exist, BadInputError if it may not be read."""
     try:
         descriptor = os.open(root / layout.LEARNINGS, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -48,7 +48,7 @@ def read_file(root: Path) -> LearningsFile | None:
 
 
 def append(root: Path, addition: Callable[[str], str]) -> None:
-    """Append what is made of the file's text, in one piece; a new file begins as the template's."""
+    """Append `addition` of the file's text in one write; a new file begins with the template."""
     place = root / layout.LEARNINGS
     existing_file = read_file(root)
     text = existing_file.content.decode(errors="replace") if existing_file else template()
@@ -59,13 +59,13 @@ def append(root: Path, addition: Callable[[str], str]) -> None:
 
 
 def template() -> str:
-    """The text that a vault's file begins with."""
+    """Return the text of a new file."""
     place = layout.resource("vault_template") / layout.LEARNINGS
     return place.read_text(encoding="utf-8")
 
 
 def decode_expertise(content: bytes) -> Expertise:
-    """The patterns that the bytes of the file state; BadInputError names the key."""
+    """Decode the patterns of expertise.yaml; BadInputError names the key."""
     values = _load_values(front_matter.text_of(content))
     for key in ("patterns", "evolution_log"):
         entries = values.get(key) or []
@@ -88,7 +88,7 @@ def _load_values(text: str) -> dict[str, Any]:
 
 
 def encode_expertise(expertise: Expertise) -> bytes:
-    """The whole file, in the format's key order."""
+    """Encode expertise.yaml, in the format's key order."""
     values = {
         "version": expertise.version,
         "patterns": list(map(_in_key_order, expertise.patterns)),
@@ -99,9 +99,9 @@ def encode_expertise(expertise: Expertise) -> bytes:
 
 
 def rewrite_expertise(content: bytes, expertise: Expertise) -> bytes:
-    """The file with other patterns; comments stay, and so does every entry that is as it was.
+    """Rewrite expertise.yaml with other patterns; comments and unchanged entries stay.
 
-    Where that cannot be done line by line all its comments stand above the whole file.
+    If that cannot be done line by line, all comments move to the top of the file.
     """
     old_expertise = decode_expertise(content)
     if not content or content == encode_expertise(old_expertise):
@@ -129,7 +129,7 @@ def rewrite_expertise(content: bytes, expertise: Expertise) -> bytes:
 
 
 def _name_of(entry: Mapping[str, Any]) -> str:
-    """By what an entry is known while its figures change."""
+    """Return the name of an entry, which stays while its figures change."""
     return str(entry.get("pattern") or sorted(entry.items()))
 
 

@@ -1,8 +1,7 @@
-"""What stands in a folder of skills, as the file system tells without a file being opened.
+"""A listing of a folder of skills, from the file system's metadata alone.
 
-A folder whose entry's time is as it was has the same names in it; a file whose size and times are
-as they were holds the same. What changed so shortly before it was looked at that a later change
-may have the same time is looked at again.
+A folder with an unchanged time has the same names; a file with unchanged size and times has the
+same content. Very recent changes are listed again, because a later one may have the same time.
 """
 
 import os
@@ -22,7 +21,7 @@ _AGAIN: Stamp = (0, 0, 0)
 
 
 class FolderNames(Struct, frozen=True, array_like=True, gc=False):
-    """The folders, the markdown files and the links to folders in one; `time` 0: look again."""
+    """The folders, markdown files and links in a folder; `time` 0: list again."""
 
     time: int
     folders: tuple[str, ...]
@@ -42,7 +41,7 @@ class FolderListing(Struct, frozen=True, gc=False):
     files: dict[str, Stamp]
 
     def changed_files(self, old_listing: "FolderListing") -> list[str]:
-        """The files that may hold something else than before, or came since."""
+        """Return the files that are new or may have changed."""
         old_stamps = old_listing.files
         return [
             path for path, at in self.files.items() if at == _AGAIN or old_stamps.get(path) != at
@@ -53,10 +52,10 @@ EMPTY = FolderListing({}, {})
 
 
 def list_folder(root: Path, old_listing: FolderListing = EMPTY) -> FolderListing:
-    """The skill files of a folder: each `SKILL.md`, and flat `*.md` outside the folders of those.
+    """List the skill files of a folder: each `SKILL.md`, and `*.md` outside the folders of those.
 
-    Folders and files whose names begin with a dot, or are no text, are left out. A link to a
-    skill's folder stands for it; no other is followed. `old_listing` is how it was listed last.
+    Folders and files whose names begin with a dot, or cannot be decoded, are left out. A link to
+    a skill's folder counts as that folder; no other link is followed.
     """
     settled_before = time.time_ns() - _UNSETTLED
     folders: dict[str, FolderNames] = {}
@@ -103,12 +102,12 @@ def _scan_names(
 
 
 def is_skill_file(name: str) -> bool:
-    """Whether a file of this name makes its folder a skill's."""
+    """Return True if a file of this name makes its folder a skill's."""
     return name == FILE or name in _OTHER_CASES
 
 
 def _linked_skill_file(folder: str) -> str | None:
-    """The skill's file in a folder that a link leads to; None if it is no skill's."""
+    """Return the skill's file in a linked folder; None if it is not a skill's."""
     paths = (f"{folder}/{name}" for name in (FILE, *_OTHER_CASES))
     return next((path for path in paths if os.path.isfile(path)), None)  # noqa: PTH113 (as below)
 
@@ -118,7 +117,7 @@ def _is_listed(name: str) -> bool:
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a folder, or leads to one."""
+    """Return True if an entry is a folder or a link to one."""
     try:
         return entry.is_dir()
     except OSError:

@@ -1,6 +1,6 @@
 """The quarantine: files that could not be taken, each with its reason beside it.
 
-A person mends, retries or drops them; none is ever deleted unasked.
+A person mends, retries or drops them; the program never deletes one unasked.
 """
 
 import json
@@ -43,7 +43,7 @@ _NOTES = "sessions/"  # how the origin of an agent's session's notes begins
 
 
 class Refusal(Struct, frozen=True):
-    """Why a file was not taken."""
+    """The reason why a file was not taken."""
 
     file: str
     code: str
@@ -52,7 +52,7 @@ class Refusal(Struct, frozen=True):
 
 
 class QuarantinedFile(Struct, frozen=True, rename={"origin": "from"}):
-    """A file in quarantine/ and why it lies there; without a reason `at` and `from` are null."""
+    """A file in quarantine/ and its reason; without one `at` and `from` are null."""
 
     name: str
     code: str
@@ -63,21 +63,21 @@ class QuarantinedFile(Struct, frozen=True, rename={"origin": "from"}):
 
 
 class ReturnedFile(Struct, frozen=True):
-    """A file that went from quarantine/ back into the inbox, and its name there."""
+    """A file that went back into the inbox, and its name there."""
 
     name: str
     to: str
 
 
 class Quarantine:
-    """The quarantine of one vault, and its way back into the inbox."""
+    """The quarantine of one vault."""
 
     def __init__(self, root: Path) -> None:
         self._inbox = root / layout.INBOX
         self._folder = root / layout.QUARANTINE
 
     def create_folders(self) -> bool:
-        """Make the folders of the inbox and this one if they are missing; True if any was."""
+        """Create the missing folders of inbox and quarantine; return True if any was missing."""
         folders = (self._inbox / "untrusted", self._folder)
         was_present = [folder.is_dir() for folder in folders]
         folders[0].mkdir(parents=True, exist_ok=True)
@@ -95,14 +95,14 @@ class Quarantine:
         identity: Identity | None = None,
         digest: str | None = None,
     ) -> Refusal:
-        """Move a file of the inbox here with its reason beside it, unless it is gone.
+        """Move a file from the inbox here with its reason beside it, unless it is gone.
 
-        `identity` and `digest` are those of when it was read, if it was.
+        `identity` and `digest` are those at the time it was read, if it was.
         """
         return self._take(self._inbox / name, name, error, at, identity=identity, digest=digest)
 
     def take_notes(self, source: Path, error: BadInputError, at: datetime) -> Path:
-        """Move the notes of an agent's session here; where they are now."""
+        """Move the notes of an agent's session here; return their path."""
         return self._folder / self._take(source, _NOTES + source.name, error, at).file
 
     def _take(
@@ -149,20 +149,20 @@ class Quarantine:
     # ── what lies there ──────────────────────────────────────────────────────────────
 
     def names(self) -> list[str]:
-        """The names of the files here, without the reasons, sorted."""
+        """Return the sorted names of the files here, without the reasons."""
         if not self._folder.is_dir():
             return []
         names = (path.name for path in self._folder.iterdir())
         return sorted(n for n in names if not n.endswith(ERROR) and not DRAFT.fullmatch(n))
 
     def files(self) -> list[QuarantinedFile]:
-        """What lies here, by name, each with its reason in words that can be shown."""
+        """Return the quarantined files by name, each with a printable reason."""
         return [
             _describe(name, _read_reason(self._folder / (name + ERROR))) for name in self.names()
         ]
 
     def changed_files(self) -> list[ReceivedFile]:
-        """The quarantined files whose bytes changed since, as they would arrive again."""
+        """Return the quarantined files that were changed, as they would arrive again."""
         return [
             ReceivedFile(
                 origin, path.read_bytes(), "untrusted" if is_untrusted(origin) else "local"
@@ -171,7 +171,7 @@ class Quarantine:
         ]
 
     def _find_changed(self) -> Iterator[tuple[Path, str]]:
-        """(place in quarantine, name it came with) of each file that was mended there."""
+        """Yield (path, original name) of each file that was changed here."""
         for name in self.names():
             path = self._folder / name
             reason = _read_reason(path.with_name(name + ERROR))
@@ -182,7 +182,7 @@ class Quarantine:
     # ── out ──────────────────────────────────────────────────────────────────────────
 
     def requeue_changed(self) -> list[str]:
-        """Put quarantined files whose bytes changed since back into the inbox."""
+        """Move changed files back into the inbox; return their names there."""
         names: list[str] = []
         for path, origin in self._find_changed():
             prefix = "untrusted/" if is_untrusted(origin) else ""
@@ -198,7 +198,7 @@ class Quarantine:
         return names
 
     def obstacle(self, name: str) -> str | None:
-        """Why a quarantined file cannot go back into the inbox; None if it can."""
+        """Return the reason why a file cannot go back into the inbox; None if it can."""
         path = self._folder / name
         if str((_read_reason(path.with_name(name + ERROR)) or {}).get("from")).startswith(_NOTES):
             return "notes of an agent's session, and no outcome; read them, then drop them"
@@ -209,9 +209,9 @@ class Quarantine:
         return None
 
     def put_back(self, name: str) -> str | None:
-        """Move a quarantined file back into the inbox; its name there, None if it is gone.
+        """Move a file back into the inbox; return its name there, None if it is gone.
 
-        One without a reason may have come from anywhere, so it comes back untrusted.
+        A file without a reason may have any origin, so it becomes untrusted.
         """
         self.create_folders()
         prefix, plain = self._arrival(name)
@@ -230,9 +230,9 @@ class Quarantine:
         raise UsageError(f"{name}: every such name is taken in inbox/; run skillvault run first")
 
     def retry(self, names: Sequence[str] | None = None) -> list[ReturnedFile]:
-        """Put files back into the inbox, as trusted as they came; without names all.
+        """Move files back into the inbox with their old trust; without names all.
 
-        UsageError, before any is moved, for a name that is not there or cannot go back.
+        UsageError, before any move, for a name that does not exist or cannot go back.
         """
         candidates = self._existing(names)
         for name in candidates if names is not None else ():
@@ -248,9 +248,9 @@ class Quarantine:
     # ── away ─────────────────────────────────────────────────────────────────────────
 
     def drop(self, names: Sequence[str] | None = None, *, dry: bool = False) -> list[str]:
-        """Remove files and their reasons for good; without names all but folders.
+        """Delete files and their reasons; without names all but folders.
 
-        UsageError, before any is removed, for a name that is not there or is a folder's.
+        UsageError, before any deletion, for a name that does not exist or is a folder's.
         """
         existing = self._existing(names)
         places = {name: self._folder / name for name in existing}
@@ -263,7 +263,7 @@ class Quarantine:
         return [make_printable(name) for name in files]
 
     def _existing(self, names: Sequence[str] | None) -> list[str]:
-        """These names, each once, if all of them are in quarantine/ itself."""
+        """Return these names, each once; UsageError if one is not in quarantine/ itself."""
         if self._folder.is_symlink():
             raise UsageError(
                 "quarantine/ is a symbolic link and is not followed; remove the files by hand"
@@ -277,13 +277,13 @@ class Quarantine:
         return existing if names is None else list(dict.fromkeys(names))
 
     def remove(self, name: str) -> None:
-        """Remove a quarantined file, or link, and its reason for good."""
+        """Delete a quarantined file, or link, and its reason."""
         path = self._folder / name
         path.with_name(name + ERROR).unlink(missing_ok=True)
         path.unlink(missing_ok=True)
 
     def _arrival(self, name: str) -> tuple[str, str]:
-        """(`untrusted/` or nothing, file name) under which a quarantined file came."""
+        """Return (`untrusted/` or "", file name) of a file when it arrived."""
         reason = _read_reason(self._folder / (name + ERROR)) or {}
         origin = reason.get("from")
         if not isinstance(origin, str):
@@ -294,7 +294,7 @@ class Quarantine:
 
 
 def _find_twin(folder: Path, name: str, origin: str, digest: str) -> str | None:
-    """The quarantined file that came under this name with these bytes."""
+    """Return the quarantined file of this origin with the same bytes."""
     for twin in free_names(name):
         if not os.path.lexists(folder / twin):
             return None
@@ -305,9 +305,9 @@ def _find_twin(folder: Path, name: str, origin: str, digest: str) -> str | None:
 
 
 def _has_changed(path: Path, reason: dict[str, object]) -> bool:
-    """Whether a quarantined file is another than the one of which the reason tells.
+    """Return True if a quarantined file is not the one that its reason describes.
 
-    A file that looks untouched is not read again, whatever its size.
+    A file with unchanged metadata is not read again.
     """
     try:
         state = path.lstat()
@@ -321,7 +321,7 @@ def _has_changed(path: Path, reason: dict[str, object]) -> bool:
 
 
 def _write_whole(path: Path, text: str) -> None:
-    """Write a file that is there whole or not at all."""
+    """Write a file atomically."""
     draft = path.with_name(f".{draft_name()}.tmp")
     try:
         # A name that is not UTF-8 becomes a JSON escape.
@@ -332,9 +332,9 @@ def _write_whole(path: Path, text: str) -> None:
 
 
 def _find_free_name(folder: Path, name: str, origin: str | None = None) -> str:
-    """A name that neither a file nor the reason of one has in this folder.
+    """Return a name that neither a file nor a reason has in this folder.
 
-    The reason that was left for a file of this `origin`, which never followed, is no reason.
+    A left-over reason for a file of this `origin` does not count.
     """
     return next(
         free
@@ -348,7 +348,7 @@ def _find_free_name(folder: Path, name: str, origin: str | None = None) -> str:
 
 
 def _describe_unread(path: Path) -> tuple[str | None, Identity | None]:
-    """(digest, how it looks) of a file that was not read; a very large one is not read here."""
+    """Return (digest, identity) of a file that was not read; a very large one gets no digest."""
     try:
         state = path.lstat()
     except FileNotFoundError:
@@ -370,7 +370,7 @@ def _describe(name: str, reason: dict[str, object] | None) -> QuarantinedFile:
 
 
 def _read_reason(path: Path) -> dict[str, object] | None:
-    """A reason as it stands in its file; None if none can be read there."""
+    """Read a reason from its file; None if that fails."""
     if path.is_symlink() or not path.is_file():
         return None
     try:

@@ -1,7 +1,7 @@
-"""Secrets and hidden characters leave a record before anything of it is written.
+"""The removal of secrets and hidden characters from a record before it is written.
 
-Tokens name themselves by how they begin; `secret_cues` finds the others by what stands around
-them. A marker says of what kind a secret was.
+Tokens are found by their beginnings; `secret_cues` finds other secrets by the text around them.
+A marker names the kind of a removed secret.
 """
 
 import re
@@ -23,7 +23,7 @@ _STARTS = sorted({start for start, _, _ in FORMATS if start}, key=len, reverse=T
 _START = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, _STARTS))})")
 _RUN = re.compile(r"[^\s'\"`<>,;()\[\]{}\\]{16,}")
 _PART = re.compile(r"\{(\w+):(\d+)(?:-(\d+))?\}")
-# A token of a vendor that nobody has listed: a short name, then what is not made by a person.
+# A token of an unlisted vendor: a short name, then generated characters.
 _UNLISTED = re.compile(
     r"(?<![\w.+/=-])(?!sha\d|md5|cs_|pk_|pi_)[a-z][a-z0-9]{0,11}[_-](?:[a-z0-9]{1,8}[_-]){0,2}"
     r"(?=[0-9]{0,40}[A-Za-z]{1,40}[0-9])(?=[a-z0-9]{0,40}[A-Z])(?=[A-Z0-9]{0,40}[a-z])"
@@ -38,7 +38,7 @@ _PRIVATE_KEY = re.compile(
     r"(?:-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|\Z)",
     re.DOTALL,
 )
-# Such a key without its head: how the bytes of one begin, or its last lines.
+# A private key without its head: the first bytes of one, or its last lines.
 _KEY_BODY = re.compile(
     r"(?<![A-Za-z0-9+/=])(?:MII[A-Za-z0-9+/]{2}[AQgw]IBA[AD]|MI[GH][A-Za-z0-9+/]AgE[AB]|M[A-H]"
     r"[A-Za-z0-9+/]{2}AgEA"
@@ -59,7 +59,7 @@ _LONG_NUMBER = 100_000  # below it a number under such a key counts something
 
 @cache
 def _tail(tail: str) -> re.Pattern[str]:
-    """The pattern of `{hex:32}`, `{word:23-26}` and what stands between them."""
+    """Compile a format such as `{hex:32}` or `{word:23-26}` to a pattern."""
     pattern = ""
     end = 0
     for part in _PART.finditer(tail):
@@ -73,7 +73,7 @@ def _tail(tail: str) -> re.Pattern[str]:
     )
 
 
-# What may follow each beginning, also if it is that of another: `sk-ant-` begins with `sk-`.
+# The formats of each beginning, those of shorter ones included: `sk-ant-` begins with `sk-`.
 _BEGUN = {
     start: [
         (len(other), kind, tail)
@@ -86,7 +86,7 @@ _WITHOUT_START = [(kind, _tail(tail)) for start, kind, tail in FORMATS if not st
 
 
 def _tokens(run: str) -> Iterator[tuple[int, int, str]]:
-    """Where each token of a run without spaces begins and ends, and what it is called."""
+    """Yield (start, end, kind) of each token in a run without spaces."""
     for match in _START.finditer(run):
         for length, kind, tail in _BEGUN[match[0]]:
             token = _tail(tail).match(run, match.start() + length)
@@ -116,9 +116,9 @@ def _without_tokens(match: re.Match[str]) -> str:
 
 
 def redact_text(text: str) -> str:
-    """`text` with `[redacted: <kind>]` in place of each secret.
+    """Replace each secret in a text by `[redacted: <kind>]`.
 
-    Full-width signs are read as plain ones, and stay in every line without a secret.
+    Full-width signs are read as plain ones; they stay in lines without a secret.
     """
     plain_text = text.translate(_FULL_WIDTH)
     without_secrets = _redact_plain(plain_text)
@@ -141,7 +141,7 @@ def _redact_plain(text: str) -> str:
 
 
 def secret_kinds(text: str) -> list[str]:
-    """The kinds of the secrets in a text, each once."""
+    """Return the kinds of the secrets in a text, each once."""
     redacted = redact_text(text)
     marks = () if redacted == text else _MARK.findall(redacted)
     return list(dict.fromkeys(kind for kind in marks if f"[redacted: {kind}]" not in text))
@@ -172,10 +172,10 @@ def _redact_key(key: str) -> str:
 
 
 def redact_value(value: Any, *, secret: bool = False) -> Any:
-    """Mappings, lists and texts without hidden characters, a marker in place of each secret.
+    """Remove hidden characters and secrets from mappings, lists and texts.
 
-    `secret`: below a key named so text and long numbers go whole. BadInputError if two keys become
-    one.
+    `secret`: the value has a secret's key, so text and long numbers are replaced whole.
+    BadInputError if two keys become one.
     """
     if isinstance(value, str):
         is_whole = secret and value and not is_no_value(value)

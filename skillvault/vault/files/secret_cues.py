@@ -1,4 +1,4 @@
-"""Secrets that do not name themselves: what stands around one, and what it looks like.
+"""The search for secrets by the text around them and by the look of the value.
 
 The words and the commands are data. No pattern repeats within a repetition, and each looks a
 bounded way ahead, so that a text made to be slow costs no more.
@@ -119,9 +119,9 @@ _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
 
 
 class Cue(NamedTuple):
-    """The kind of a secret, the words of which one stands by it, and the pattern around it.
+    """The kind of a secret, words of which one is near it, and the pattern around it.
 
-    The pattern is for a text in lower case: to look for either case takes ten times as long.
+    The pattern is for a text in lower case; matching either case takes ten times as long.
     """
 
     kind: str
@@ -137,7 +137,7 @@ class _Cut(NamedTuple):
 
 
 def mark_secrets(text: str) -> str:
-    """The text with `[redacted: <kind>]` in place of each secret that a cue tells of."""
+    """Replace each secret that a cue indicates by `[redacted: <kind>]`."""
     if len(text) < 16 and text.isascii() and text.isidentifier():
         return text  # many keys of a mapping are so, and nothing stands around a value in them
     for find in (_find_cued_cuts, _find_named_cuts):
@@ -159,14 +159,14 @@ def _cut_out(text: str, cuts: Iterable[_Cut]) -> str:
 
 
 def _span(match: re.Match[str]) -> tuple[int, int]:
-    """Where the value of a match stands, without the full stop behind it."""
+    """Return the span of a match's value, without a full stop at its end."""
     group = match.lastgroup if match.lastgroup == "quoted" else "secret"
     start, end = match.span(group)
     return start, end if group == "quoted" else start + len(match["secret"].rstrip(".,:?"))
 
 
 def _whole_cut(match: re.Match[str], kind: str) -> _Cut:
-    """The cut of a value that may go on behind what was judged."""
+    """Return the cut of a whole value, which may be longer than the part that was matched."""
     start, end = _span(match)
     group = match.lastgroup if match.lastgroup == "quoted" else "secret"
     if match.end() - start >= 100 and (
@@ -195,7 +195,7 @@ def is_no_value(value: str) -> bool:
 
 
 def strength(value: str) -> int:
-    """Return how much a value looks generated.
+    """Return the degree to which a value looks generated.
 
     0 words, numbers and names of both; 1 a word and a number; 2 letters within numbers; 3 the
     same in letters of both cases, or with signs.
@@ -242,14 +242,14 @@ _NAME_FINDER = _finder(_NAMES)
 
 
 def _find_names(lowered: str) -> list[tuple[int, str]]:
-    """Where each word for a secret stands, in order."""
+    """Return (position, word) of each word for a secret, in order."""
     matches = {(end - len(word) + 1, word) for end, word in _NAME_FINDER.iter(lowered)}
     # Of one word repeated in a row the last has the value.
     return sorted((at, word) for at, word in matches if (at + len(word), word) not in matches)
 
 
 class _Name(NamedTuple):
-    """A word for a secret in a text: where it and its identifier begin, and what it may be."""
+    """A word for a secret in a text, with the start of its identifier and the kind of value."""
 
     word: str
     at: int
@@ -259,7 +259,7 @@ class _Name(NamedTuple):
 
 
 def _find_named_cuts(text: str, lowered: str) -> Iterator[_Cut]:
-    """The values of what is called a password, a token or a key."""
+    """Yield the values of names for a password, a token or a key."""
     end, sign_start, heads = 0, -1, list[int]()
     for at, word in _find_names(lowered):
         name = _read_name(text, lowered, at, word) if at >= end else None
@@ -281,7 +281,7 @@ def _find_named_cuts(text: str, lowered: str) -> Iterator[_Cut]:
 
 
 def _find_named_cut(text: str, lowered: str, name: _Name, sign_start: int) -> _Cut | None:
-    """The value that stands behind its name, where the next sign of one that is generated is."""
+    """Return the value behind its name; `sign_start` is the next sign of a generated value."""
     end = name.at + len(name.word)
     reach = end + 250
     is_sayable = sign_start < reach
@@ -304,7 +304,7 @@ def _find_named_cut(text: str, lowered: str, name: _Name, sign_start: int) -> _C
 
 
 def _read_name(text: str, lowered: str, at: int, word: str) -> _Name | None:
-    """The name that a word stands in, None if it is about something else."""
+    """Return the name around a word; None if it is not about a secret."""
     preceding, end = text[max(0, at - 60) : at], at + len(word)
     start = at - (len(preceding) - len(preceding.rstrip(_IDENTIFIER)))
     if word not in _WITHIN and preceding[-1:].isalpha() and not text[at].isupper():
@@ -336,7 +336,7 @@ def _is_inflected(text: str, match: re.Match[str]) -> bool:
 
 
 class _Value(NamedTuple):
-    """A value that may be a secret: how much it looks generated, and what stands behind it."""
+    """A value that may be a secret, with its strength and the next character."""
 
     text: str
     degree: int
@@ -354,7 +354,7 @@ class _Value(NamedTuple):
 
 
 def _value_of(text: str, match: re.Match[str]) -> _Value | None:
-    """The value of a match, None if it is no value or calls something."""
+    """Return the value of a match; None if it is not a value or is a call."""
     start, end = _span(match)
     is_quoted = match["quoted"] is not None
     value, following = text[start:end], text[end : end + 1]
@@ -428,7 +428,7 @@ def _is_phrase(value: _Value) -> bool:
 
 
 def _required_strength(name: _Name, words: list[str], gap: str, length: int) -> int:
-    """Return how generated a value must look of which no word says that the name has it."""
+    """Return the strength that a value needs if no verb connects it with the name."""
     is_foreign = name.word not in _INNER | _ALONE
     if re.search(rf"[{_UNSPACED}]", gap):
         return 1 if name.is_password and length >= 8 else 2
@@ -467,7 +467,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def _find_cuts_before(text: str, lowered: str, name: _Name) -> Iterator[_Cut]:
-    """The value that a sentence says before its name."""
+    """Yield the value that a sentence states before its name."""
     offset = max(0, name.at - 100)
     has_digit = _DIGIT.search(lowered, offset, name.at)
     match = _SAID_BEFORE.search(lowered[offset : name.at]) if has_digit else None
@@ -478,9 +478,9 @@ def _find_cuts_before(text: str, lowered: str, name: _Name) -> Iterator[_Cut]:
 
 
 def _find_cuts_below(text: str, lowered: str, names: list[int]) -> Iterator[_Cut]:
-    """The values in the columns of tables that are called a password.
+    """Yield the values in the columns of tables that are named as a password.
 
-    A row of a table is no head of another one, so that each line is read once.
+    A row of a table is not the head of another one, so each line is read once.
     """
     end = 0
     for start, ats in groupby(names, lambda at: lowered.rfind("\n", max(0, at - 300), at) + 1):
@@ -503,7 +503,7 @@ def _find_cuts_below(text: str, lowered: str, names: list[int]) -> Iterator[_Cut
 
 
 def _command(template: str) -> Cue:
-    """The cue of a command in which `SECRET` stands."""
+    """Compile a command with `SECRET` in it to a cue."""
     pattern = (
         re.escape(template)
         .replace(r"\ ", r"\s{1,3}")

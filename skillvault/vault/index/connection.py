@@ -1,8 +1,8 @@
-"""The index's connection to SQLite: the one place where an index heals, and where pins come from.
+"""The index's connection to SQLite, which rebuilds a broken index and hands out pins.
 
-An index that is damaged, of another version or contradicts git is deleted and built anew from git,
-once; what fails then too is an error. On a disk that does not serve it is built in memory.
-A pin is a read transaction on a connection of its own: one state of the index, whatever is
+An index that is damaged, of another version or contradicts git is deleted and rebuilt from git,
+once; a second failure is an error. If the disk cannot be used, the index is built in memory.
+A pin is a read transaction on a connection of its own: it shows one state of the index, whatever is
 written meanwhile. The pins of an index in memory share a copy of it.
 """
 
@@ -44,14 +44,14 @@ _LOG = logging.getLogger("skillvault")
 
 
 class ReplacedError(sqlite3.DatabaseError):
-    """Another file stands there now, or one of another version or history; nothing is damaged."""
+    """The file was replaced, or is of another version or history; nothing is damaged."""
 
 
 class Connection(Rows):
     """The connection that reads and writes the index. `path` is None for one in memory.
 
-    `heal` is called when an empty index takes the place of one that cannot be used; one of another
-    `shape` cannot. `contradiction` tells what a pin says otherwise than git.
+    `heal` fills an empty index that replaces an unusable one; an index of another `shape` is
+    unusable. `contradiction` returns the first difference between a pin and git.
     """
 
     def __init__(
@@ -77,16 +77,16 @@ class Connection(Rows):
 
     @property
     def commit(self) -> str | None:
-        """The commit that it shows; None for an unborn branch, and before it was built."""
+        """The commit that the index shows; None for an unborn branch and before the first build."""
         return self.run(_read_commit)
 
     @property
     def pending(self) -> bool:
-        """Whether something is staged in it that is not published."""
+        """True while the index holds staged changes that are not published."""
         return self._database is not None and self._database.in_transaction
 
     def pin(self) -> "Pin":
-        """What the index says now, without what is staged; it stays as it is."""
+        """Return the present state of the index without staged changes."""
         return self.run(lambda database: self._pin(self._path, database))
 
     def _pin(self, path: Path | None, database: sqlite3.Connection) -> "Pin":
@@ -97,7 +97,7 @@ class Connection(Rows):
         return pin
 
     def _begin_reading(self, path: Path) -> sqlite3.Connection:
-        """A connection that reads one state of the file from now on."""
+        """Return a connection that reads one state of the file."""
         database = self._idle.pop() if self._idle else _connect(str(path))
         try:
             database.execute("begin")
@@ -109,7 +109,7 @@ class Connection(Rows):
         return database
 
     def _shared_copy(self, database: sqlite3.Connection) -> sqlite3.Connection:
-        """A copy of an index in memory, the same one until it changes."""
+        """Return a copy of an index in memory, the same one until it changes."""
         if database.in_transaction:
             raise VaultBusyError("changes are staged in an index in memory; ask before or after")
         if self._copy is None or self._copy[0] != database.total_changes:
@@ -119,7 +119,7 @@ class Connection(Rows):
     # ── changing ─────────────────────────────────────────────────────────────────────
 
     def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Do something with the database, and once more on a new one if it cannot be used."""
+        """Run work on the database, and again on a rebuilt one if the database is unusable."""
         try:
             return work(self._open())
         except _FAULTS as error:
@@ -127,7 +127,7 @@ class Connection(Rows):
         return self.retry(lambda: work(self._open()))
 
     def begin(self) -> None:
-        """Begin to change it; nobody else sees it before `save`."""
+        """Begin a change, which nobody else sees before `save`."""
         if self.pending:
             return
         try:
@@ -139,17 +139,17 @@ class Connection(Rows):
             self.rows("begin immediate")
 
     def save(self) -> None:
-        """Keep what was changed."""
+        """Commit the change."""
         if self.pending:
             self.run(lambda database: database.commit())
 
     def rollback(self) -> None:
-        """Undo what was changed since `begin`."""
+        """Undo the changes since `begin`."""
         if self._database is not None:
             self._database.rollback()
 
     def detach(self) -> None:
-        """Go on with a private copy, for which nobody waits."""
+        """Continue on a private copy, which nobody else waits for."""
         database = self._open()
         self.rollback()
         copy = _copy_of(database)
@@ -157,9 +157,9 @@ class Connection(Rows):
         self._database, self._path = copy, None
 
     def return_to_file(self) -> None:
-        """Go on with the file that stands there now, unless something is staged.
+        """Continue on the file that is at the path now, unless something is staged.
 
-        A copy is left for it once no other process is writing any more.
+        A private copy is dropped once no other process is writing.
         """
         if self.pending:
             return
@@ -179,14 +179,14 @@ class Connection(Rows):
 
     @contextmanager
     def without_waiting(self) -> Iterator[None]:
-        """Go on with a copy at once if another process is writing, as others wait for us."""
+        """Continue on a copy at once if another process is writing, because others wait for us."""
         with _without_waiting(self._open()):
             yield
 
     # ── healing ──────────────────────────────────────────────────────────────────────
 
     def whole(self, work: Callable[[], None]) -> None:
-        """Do what only makes sense whole; all of it again if this index cannot be used."""
+        """Run work that must be done as a whole; repeat all of it if the index cannot be used."""
         if self._whole:
             work()
             return
@@ -200,7 +200,7 @@ class Connection(Rows):
             self._whole = False
 
     def mend(self, error: Exception) -> None:
-        """Build it anew if this is why it cannot be used; VaultBusyError if it is in use."""
+        """Rebuild the index after an error; VaultBusyError if another process uses it."""
         _refuse_busy(self.name, error)
         if self._whole:
             raise error
@@ -208,7 +208,7 @@ class Connection(Rows):
         self.whole(self._heal)
 
     def retry(self, work: Callable[[], _Answer]) -> _Answer:
-        """Do something on an index built anew; DamagedIndexError if that cannot be used either."""
+        """Run work on a rebuilt index; DamagedIndexError if that cannot be used either."""
         try:
             return work()
         except _FAULTS as error:
@@ -219,7 +219,7 @@ class Connection(Rows):
             ) from error
 
     def verify(self) -> bool:
-        """Build the index anew if it contradicts git; True if it was built anew."""
+        """Rebuild the index if it contradicts git; return True if it was rebuilt."""
         if self._whole or self.pending:
             return False
         with suppress(VaultBusyError):  # it takes SQLite's write lock: only if that is free
@@ -230,10 +230,10 @@ class Connection(Rows):
         return contradiction is not None
 
     def _discard(self, error: Exception) -> None:
-        """Delete an index that cannot be used, and say so of a damaged one.
+        """Delete an unusable index; log a warning if it was damaged.
 
-        Without room for a new one at its place go on in memory: a full disk, or a process that is
-        writing, is no reason to delete what is there.
+        Continue in memory if no new one can take its place: a full disk, or a process that is
+        writing, is no reason to delete the file.
         """
         _refuse_busy(self.name, error)
         short = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
@@ -268,7 +268,7 @@ class Connection(Rows):
         return self._database
 
     def _open_or_create(self) -> sqlite3.Connection:
-        """What is on disk, a new one in its place, or if that fails one in memory."""
+        """Open the index on disk or create it there; if both fail, create one in memory."""
         for _ in range(2):
             try:
                 if self._path:
@@ -283,7 +283,7 @@ class Connection(Rows):
         return _create(_connect(":memory:"), self._shape)
 
     def _open_file(self, path: Path) -> sqlite3.Connection:
-        """A connection to what is there, or to new tables."""
+        """Return a connection to the existing tables or to new ones."""
         path.parent.mkdir(exist_ok=True)
         database = _connect(str(path))
         try:
@@ -308,7 +308,7 @@ class Pin(Rows):
         self._renewed: Pin | None = None
 
     def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Do something with the database, and once more on a new one if it cannot be used."""
+        """Run work on the database, and again on a rebuilt one if the database is unusable."""
         try:
             return work(self.database)
         except _FAULTS as error:
@@ -320,19 +320,19 @@ class Pin(Rows):
         raise TypeError("a snapshot cannot be changed")
 
     def mend(self, error: Exception) -> None:
-        """Build the index anew if this is why it cannot be used, and show the same of it."""
+        """Rebuild the index after an error, and show the same commit of it."""
         self._index.mend(error)
         self._renew()
 
     def verify(self) -> bool:
-        """Whether the index said otherwise than git, and was built anew therefore."""
+        """Rebuild the index if it contradicts git; return True if it was rebuilt."""
         mended = self._index.verify()
         if mended:
             self._renew()
         return mended
 
     def _renew(self) -> None:
-        """Show the same commit of an index built anew."""
+        """Show the same commit of the rebuilt index."""
         pin = self._index.pin()
         if pin.commit != self.commit:
             raise VaultBusyError("the index was damaged and the vault has moved on; ask again")
@@ -340,20 +340,20 @@ class Pin(Rows):
 
 
 def _release(database: sqlite3.Connection, idle: list[sqlite3.Connection]) -> None:
-    """Let the next pin have the connection of one that nobody holds any more."""
+    """Give the connection of a dropped pin to the next pin."""
     database.rollback()
     idle.append(database)
 
 
 def _read_commit(database: sqlite3.Connection) -> str | None:
-    """The commit that a database shows; its texts are read from now on as they were bound."""
+    """Return the commit that a database shows, and set how its texts are decoded."""
     state: dict[str, str] = dict(database.execute(_STATE).fetchall())
     database.text_factory = unbind if "odd" in state else str
     return state.get("commit")
 
 
 def _connect(name: str) -> sqlite3.Connection:
-    """A connection to a file, or to a database in memory."""
+    """Connect to a file, or to a database in memory."""
     # Each thread has its own; a pin's is given back in whichever thread lets go of it.
     database = sqlite3.connect(name, timeout=_BUSY, check_same_thread=False, isolation_level=None)
     database.execute("pragma synchronous = off")  # what is lost is read again
@@ -362,7 +362,7 @@ def _connect(name: str) -> sqlite3.Connection:
 
 
 def _create(database: sqlite3.Connection, shape: int) -> sqlite3.Connection:
-    """The tables, empty; another process may create them too."""
+    """Create the empty tables; another process may do so at the same time."""
     database.execute("pragma journal_mode = wal")
     database.execute("begin immediate")
     if _version(database) == shape:
@@ -375,7 +375,7 @@ def _create(database: sqlite3.Connection, shape: int) -> sqlite3.Connection:
 
 
 def _copy_of(database: sqlite3.Connection) -> sqlite3.Connection:
-    """A private copy in memory."""
+    """Return a private copy in memory."""
     copy = _connect("")
     database.backup(copy)
     return copy
@@ -383,7 +383,7 @@ def _copy_of(database: sqlite3.Connection) -> sqlite3.Connection:
 
 @contextmanager
 def _without_waiting(database: sqlite3.Connection) -> Iterator[None]:
-    """Let what another process holds be an error at once."""
+    """Fail at once if another process holds the database."""
     database.execute("pragma busy_timeout = 0")
     try:
         yield
@@ -393,13 +393,13 @@ def _without_waiting(database: sqlite3.Connection) -> Iterator[None]:
 
 
 def _refuse_busy(name: str, error: Exception) -> None:
-    """VaultBusyError if an error says that another process is writing."""
+    """Raise VaultBusyError if an error says that another process is writing."""
     if _code(error) in _BUSY_CODES:
         raise VaultBusyError(f"{name}: another process is at work on it; try again") from error
 
 
 def _code(error: Exception) -> int:
-    """The kind of an error; one of ours has no code, and means that it is no database."""
+    """Return SQLite's code of an error; one of our own errors means "not a database"."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB) & 0xFF
 
 
@@ -417,7 +417,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 class IndexDatabase(Connection):
-    """One vault's index, and how what its branch says is written into it."""
+    """One vault's index, and the ways to write the branch's files into it."""
 
     def __init__(
         self,
@@ -433,69 +433,69 @@ class IndexDatabase(Connection):
 
     @cached_property
     def marks(self) -> dirty.Marks:
-        """What makes what due, as queries."""
+        """The agenda as queries."""
         return dirty.compile_agenda(self._agenda)
 
     @property
     def depth(self) -> int:
-        """The length of the longest way to the commit shown from the first one."""
+        """The length of the longest path from the first commit to the one shown."""
         return self.value("select depth from commits where sha = ?", [self.commit]) or 0
 
     @property
     def boundary(self) -> str:
-        """Where the history ended that it was built of; see `Git.boundary`."""
+        """The end of the history that the index was built of; see `Git.boundary`."""
         return self.value("select value from state where name = 'boundary'") or ""
 
     def show(self, commit: str | None) -> None:
-        """Note which commit is shown now."""
+        """Store the commit that is shown."""
         self.rows("insert or replace into state values ('commit', ?)", [commit])
 
     @property
     def branch(self) -> str | None:
-        """The branch that the vault shown last learns on; None if none was shown."""
+        """The branch that the vault shown last learns on; None before the first one."""
         stored = self.kept_policy()
         return stored[1].branch if stored else None
 
     def keep_boundary(self, boundary: str) -> None:
-        """Note where the history ends that is shown now."""
+        """Store the end of the history that is shown."""
         self.rows("insert or replace into state values ('boundary', ?)", [boundary])
 
     def keep_policy(self, blob: str, policy: Policy) -> None:
-        """Keep what a blob of vault.yaml says: each question asks for it."""
+        """Store the policy of a blob of vault.yaml, which every query needs."""
         value = blob.encode() + msgspec.msgpack.encode(policy)
         self.rows("insert or replace into state values ('policy', ?)", [value])
 
     def change(self, work: Callable[[sqlite3.Connection, dirty.Marks], _Answer]) -> _Answer:
-        """Change what it keeps beside the files; nobody else sees it before `save`."""
+        """Change derived data; nobody else sees it before `save`."""
         self.begin()
         return self.run(lambda database: work(database, self.marks))
 
     def put(self, files: Mapping[str, File | None]) -> None:
-        """Set or (None) remove files, path -> (blob, record), and mark what is due thereby."""
+        """Set or (None) remove files, path -> (blob, record), and mark what becomes due."""
         self.run(lambda database: schema.put(database, files, self.marks))
 
     def fill(self, files: Mapping[str, File]) -> None:
-        """Add files to an index that has none of them; `finish` marks what is due."""
+        """Add files that the index does not have; `finish` marks what becomes due."""
         self.run(lambda database: schema.insert(database, files) and None)
 
     def finish(self) -> None:
-        """Mark everything due, and note anew what is gone."""
+        """Mark everything due, and recompute the removed records."""
         for query in ("delete from gone", schema.GONE):
             self.rows(query)
         self.run(lambda database: schema.join_outcomes(database, self.marks))
         self.run(lambda database: dirty.mark_everything(database, self.marks))
 
     def mark(self, event: Event, ids: Iterable[str]) -> None:
-        """Mark what is due because something happened to the records of these ids."""
+        """Mark what an event of these records makes due."""
         names = list(ids)
         self.run(lambda database: dirty.mark(database, self.marks, event, names))
 
     def add_commits(self, history: Iterable[schema.IndexedCommit]) -> None:
-        """Take in commits, their parents before them."""
+        """Add commits, parents first."""
         self.run(lambda database: schema.add_commits(database, history, self.marks))
 
     def remove_commits(self, commits: Iterable[str]) -> None:
-        """Let go of commits that are no part of the history any more."""
+        """Remove commits that are no longer part of the history."""
         for sha in commits:
             for (number,) in self.rows("select c from commits where sha = ?", [sha]):
                 self._remove_commit(number)

@@ -1,6 +1,6 @@
-"""What a changed file makes due: the declarations of the rules, compiled to SQL and run.
+"""The queues of the steps: the rules' declarations compiled to SQL, and run on changed files.
 
-A key stands in a queue until the step finds nothing to do for it.
+A key stays in a queue until the step finds nothing to do for it.
 """
 
 import sqlite3
@@ -61,7 +61,7 @@ _SAID = {
         ("saying", "{new}.domain = {old}.domain and {new}.words = {old}.words"),
     ),
 }
-# Files whose numbers stand in these tables; of any other event the keys are handed over.
+# The tables with the file numbers of an event; for other events the keys are passed.
 _FILES: Mapping[Event, str] = {
     "changed": "changed", "gone": "changed", "moved": "moved", "went": "moved",
 }  # fmt: skip
@@ -69,7 +69,7 @@ _GOING = ("gone", "went")  # what led from a file is known while it is shown as 
 
 
 class _Path(NamedTuple):
-    """What a `When` reaches: tables in the order they are read in, and the last record's id."""
+    """The records that a `When` reaches: tables in reading order, and the last record's id."""
 
     kind: str
     id: str
@@ -86,12 +86,12 @@ class _Path(NamedTuple):
 
     @property
     def new(self) -> str:
-        """A name for one table more."""
+        """An alias for one more table."""
         return f"t{len(self.tables)}"
 
 
 class Marks(NamedTuple):
-    """An agenda as queries: by kind and event those that mark, and those that mark everything."""
+    """An agenda as queries: the marking ones by kind and event, and those that mark everything."""
 
     queries: Mapping[tuple[str, Event], list[str]]
     everything: list[str]
@@ -101,7 +101,7 @@ class Marks(NamedTuple):
 
 @cache
 def compile_agenda(agenda: Agenda) -> Marks:
-    """The queries that the declarations of the rules come to."""
+    """Compile the rules' declarations to queries."""
     queries: dict[tuple[str, Event], list[str]] = {}
     missing = [queue for queue in agenda.queues if queue.without]
     for queue in agenda.queues:
@@ -119,9 +119,9 @@ def mark_files(
     *,
     going: bool = False,
 ) -> None:
-    """Mark what is due because of these files: number -> the kind of its record.
+    """Mark what a change of these files makes due; they are number -> kind of record.
 
-    `moved` are those that came, went or moved; `going`: they are shown as they were.
+    `moved` are the files that came, went or moved. `going`: the index still shows the old state.
     """
     for table, rows in (("changed", numbers), ("moved", moved)):
         database.execute(f"create temp table if not exists {table} (n integer primary key)")
@@ -135,7 +135,7 @@ def mark_files(
 
 
 def mark(database: sqlite3.Connection, marks: Marks, event: Event, ids: Iterable[str]) -> None:
-    """Mark what is due because of an event that is no file's, of the records of these ids."""
+    """Mark what an event without a file makes due, for the records of these ids."""
     rows = [(bind(record_id),) for record_id in ids]
     for (_, trigger), queries in marks.queries.items():
         for query in queries if trigger == event else ():
@@ -143,7 +143,7 @@ def mark(database: sqlite3.Connection, marks: Marks, event: Event, ids: Iterable
 
 
 def mark_missing(database: sqlite3.Connection, marks: Marks, refs: Collection[Ref]) -> None:
-    """Let those of these records be due that have no record of another kind, and no others."""
+    """Mark exactly the records that lack a record of another kind."""
     for queue in marks.missing:
         kinds = {when.kind for when in queue.when}
         keys = [(bind(name),) for name in sorted({ref.id for ref in refs if ref.kind in kinds})]
@@ -152,7 +152,7 @@ def mark_missing(database: sqlite3.Connection, marks: Marks, refs: Collection[Re
 
 
 def mark_everything(database: sqlite3.Connection, marks: Marks) -> None:
-    """Mark all that there is, for every queue."""
+    """Mark every record in every queue."""
     for query in marks.everything:
         database.execute(query)
 
@@ -253,7 +253,7 @@ def _follow(path: _Path, relation: Relation) -> _Path:  # noqa: C901,PLR0911 (on
 
 
 def _follow_end(path: _Path, relation: Source | Target) -> _Path:
-    """The record at one end of a link."""
+    """Follow a link to the record at one of its ends."""
     end = f"{path.row}.{'source' if isinstance(relation, Source) else 'target'}"
     conditions = (*path.conditions, f"{end}_kind = '{relation.kind}'")
     if isinstance(relation, Source) and relation.to:
@@ -262,7 +262,7 @@ def _follow_end(path: _Path, relation: Source | Target) -> _Path:
 
 
 def _follow_sources(path: _Path, link_type: str) -> _Path:
-    """What a path reaches, and all with a link of a type to it, and so on."""
+    """Add the sources of links of a type, recursively."""
     links = " and ".join(_target_conditions("l", path.kind, "line.id"))
     prefix = (
         f"with recursive line (id) as (select {path.id} {path.body} union select l.source_id "
@@ -273,7 +273,7 @@ def _follow_sources(path: _Path, link_type: str) -> _Path:
 
 
 def _follow_targets(path: _Path, kind: str) -> _Path:
-    """The records of a kind to which links lead from what a path reaches, and so on."""
+    """Follow links to their targets of a kind, recursively."""
     start = "evaluation" if path.kind == "outcome" else path.kind
     prefix = (
         f"with recursive line (kind, id) as (select '{start}', {path.id} {path.body} "
@@ -285,7 +285,7 @@ def _follow_targets(path: _Path, kind: str) -> _Path:
 
 
 def _follow_sayings(path: _Path, relation: str) -> _Path:
-    """The evaluations whose words, or whose grounds, are kept beside those of what is reached."""
+    """Follow the stored words or claims to the evaluations that share them."""
     start, previous_row = path.id, path.row
     for table, condition in _SAID[relation]:
         row = path.new
@@ -300,7 +300,7 @@ def _follow_sayings(path: _Path, relation: str) -> _Path:
 
 
 def _link_conditions(row: str, path: _Path, relation: LinkedFrom) -> Iterator[str]:
-    """That the link of a row leads from a record of a kind to what a path reaches."""
+    """Yield the conditions for a link from a record of a kind to the path's records."""
     yield from _target_conditions(row, path.kind, path.id)
     yield f"{row}.source_kind = '{relation.kind}'"
     if relation.type:
@@ -308,5 +308,5 @@ def _link_conditions(row: str, path: _Path, relation: LinkedFrom) -> Iterator[st
 
 
 def _target_conditions(row: str, kind: str, record_id: str) -> tuple[str, str]:
-    """That the link of a row points to a record."""
+    """Return the conditions for a link to a record."""
     return f"{row}.target_id = {record_id}", f"{row}.target_kind = '{kind}'"

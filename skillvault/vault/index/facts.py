@@ -1,4 +1,4 @@
-"""The facts of the vault, their clusters, and the evaluations that they were made of."""
+"""Queries about facts, their clusters, their evaluations, and the claims of evaluated runs."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -25,7 +25,7 @@ class Evaluations(Folder[Evaluation]):
         super().__init__(reader, "evaluations", Evaluation)
 
     def supporting(self, facts: Iterable[str]) -> list[Evaluation]:
-        """The evaluations that made or repeat any of these facts, in the order of their ids."""
+        """Return the evaluations that support any of these facts, by id."""
         query = (
             f"select distinct source_id from link where {_TELLS} and target_kind = 'fact' "
             "and target_id in {}"
@@ -35,7 +35,7 @@ class Evaluations(Folder[Evaluation]):
         )
 
     def agreements(self, judge: JudgeInfo) -> dict[tuple[bool, bool], int]:
-        """(it succeeded, the verdict was right) -> how many trusted outcomes that a judge judged.
+        """(succeeded, verdict was right) -> the number of trusted outcomes that a judge judged.
 
         Those with a neutral result are left out.
         """
@@ -59,7 +59,7 @@ class Facts(Folder[Fact]):
         return self._in_domains(domains, "")
 
     def by_persons(self, domains: Iterable[str]) -> dict[str, Fact]:
-        """Those of these domains that persons wrote, or that stand in another's place."""
+        """Return the facts of these domains that persons wrote or that replace another one."""
         return self._in_domains(domains, "and (t.kind = 'human' or t.supersedes is not null)")
 
     def _in_domains(self, domains: Iterable[str], condition: str) -> dict[str, Fact]:
@@ -68,7 +68,7 @@ class Facts(Folder[Fact]):
         return {fact.id: fact for fact in self._reader.records(rows, Fact)}
 
     def makers(self, facts: Iterable[str]) -> dict[str, str]:
-        """Fact -> the outcome of the run that made it, of those that a run made."""
+        """Fact -> the outcome of the run that made it, if a run did."""
         query = (
             "select target_id, source_id from link where type = 'promoted' "
             "and target_kind = 'fact' and target_id in {} order by source_id desc"
@@ -81,11 +81,11 @@ class Facts(Folder[Fact]):
         return [domain for (domain,) in self._reader.rows(query)]
 
     def supporter_counts(self, facts: Iterable[str]) -> dict[str, int]:
-        """Fact -> how many evaluations made or repeat it."""
+        """Fact -> the number of evaluations that support it."""
         return self._link_counts(facts, _TELLS)
 
     def opponent_counts(self, facts: Iterable[str]) -> dict[str, int]:
-        """Fact -> how many evaluations speak against it, of those against which any do."""
+        """Fact -> the number of evaluations that contradict it, if there are any."""
         return self._link_counts(facts, "type = 'contradicted'")
 
     def _link_counts(self, facts: Iterable[str], condition: str) -> dict[str, int]:
@@ -96,7 +96,7 @@ class Facts(Folder[Fact]):
         return dict(self._reader.rows_matching(query, facts))
 
     def endings(self, facts: Iterable[str]) -> dict[str, Status]:
-        """Fact -> how the run ended that made it, of those that a run made."""
+        """Fact -> the status of the run that made it, if a run did."""
         query = (
             "select l.target_id, o.status from link l join outcome o on o.id = l.source_id "
             "where l.type = 'promoted' and l.target_kind = 'fact' and l.target_id in {}"
@@ -104,7 +104,7 @@ class Facts(Folder[Fact]):
         return dict(self._reader.rows_matching(query, facts))
 
     def supporters(self, facts: Iterable[str]) -> list[str]:
-        """The evaluations that made or repeat any of these facts, in the order of time."""
+        """Return the ids of the evaluations that support any of these facts, by time."""
         query = (
             f"select distinct source_id from link where {_TELLS} and target_kind = 'fact' "
             "and target_id in {}"
@@ -112,7 +112,7 @@ class Facts(Folder[Fact]):
         return sorted({name for (name,) in self._reader.rows_matching(query, facts)})
 
     def opponents(self, facts: Iterable[str]) -> list[str]:
-        """The evaluations that speak against any of these facts, in the order of time."""
+        """Return the ids of the evaluations that contradict any of these facts, by time."""
         query = (
             "select distinct source_id from link where type = 'contradicted' "
             "and target_kind = 'fact' and target_id in {}"
@@ -120,7 +120,7 @@ class Facts(Folder[Fact]):
         return sorted({name for (name,) in self._reader.rows_matching(query, facts)})
 
     def counts_until(self, facts: Iterable[str], last_run: str) -> dict[str, tuple[int, int]]:
-        """Fact -> how many runs up to one are for it and against it."""
+        """Fact -> the numbers of runs up to one that support and contradict it."""
         query = (
             "select target_id, count(distinct iif(type = 'contradicted', null, source_id)), "
             "count(distinct iif(type = 'contradicted', source_id, null)) from link "
@@ -131,11 +131,11 @@ class Facts(Folder[Fact]):
         return {fact: (supporters, opponents) for fact, supporters, opponents in rows}
 
     def is_of_one_subject(self, facts: Iterable[str]) -> bool:
-        """Whether all evaluations that made or repeat these facts are of one subject."""
+        """Return True if all evaluations that support these facts are of one subject."""
         return self._are_alike("o.action, o.target", facts)
 
     def is_of_one_action(self, facts: Iterable[str]) -> bool:
-        """Whether all evaluations that made or repeat these facts are of one action."""
+        """Return True if all evaluations that support these facts are of one action."""
         return self._are_alike("o.domain, o.action", facts)
 
     def _are_alike(self, columns: str, facts: Iterable[str]) -> bool:
@@ -146,7 +146,7 @@ class Facts(Folder[Fact]):
         return len(set(self._reader.rows_matching(query, facts))) == 1
 
     def actions(self, facts: Iterable[str]) -> dict[str, set[tuple[str, str]]]:
-        """Fact -> the (domain, action) of the outcomes that made or repeat it."""
+        """Fact -> the (domain, action) of the outcomes that support it."""
         query = (
             "select distinct l.target_id, o.domain, o.action from link l "
             f"join outcome o on o.id = l.source_id where {_TELLS} "
@@ -158,12 +158,12 @@ class Facts(Folder[Fact]):
         return actions
 
     def superseded_ids(self, facts: Iterable[str]) -> set[str]:
-        """Those of these facts in whose place another stands."""
+        """Return the facts that another one replaces."""
         query = "select supersedes from fact where supersedes in {}"
         return {fact for (fact,) in self._reader.rows_matching(query, facts)}
 
     def supporters_of_moment(self, fact: str, moment: str) -> list[str]:
-        """The evaluations that made or repeat a fact whose ids begin with a moment."""
+        """Return the evaluations of a moment that support a fact."""
         query = (
             f"select source_id from link where {_TELLS} and target_kind = 'fact' "
             "and target_id = ? and substr(source_id, 1, ?) = ? order by source_id"
@@ -171,7 +171,7 @@ class Facts(Folder[Fact]):
         return [name for (name,) in self._reader.rows(query, [fact, len(moment), moment])]
 
     def sessions(self, facts: Iterable[str], limit: int | None = None) -> set[str]:
-        """The sessions of the outcomes behind facts; no more than `limit` of them."""
+        """Return at most `limit` sessions of the outcomes behind facts."""
         query = (
             "select distinct coalesce(o.session, o.id) from link l join outcome o "
             "on o.id = l.source_id where l.target_kind = 'fact' and l.target_id in {} "
@@ -183,9 +183,9 @@ class Facts(Folder[Fact]):
 
 
 class LazyFacts(Mapping[str, Fact]):
-    """The facts of some domains, each read once it is asked for.
+    """The facts of some domains, each read on demand.
 
-    Only those that persons wrote or that replace others are iterated: the rest may be many.
+    Only facts that persons wrote or that replace others are iterated; the others may be many.
     """
 
     def __init__(self, facts: Facts, domains: Collection[str]) -> None:
@@ -209,7 +209,7 @@ class LazyFacts(Mapping[str, Fact]):
 
 
 class FactLink(NamedTuple):
-    """A run that speaks for a fact or against it: of which session, subject and action it is."""
+    """A link of a run for or against a fact, with the session, subject and action of the run."""
 
     run: str
     is_for: bool
@@ -220,7 +220,7 @@ class FactLink(NamedTuple):
 
 
 class FactTally(Struct, frozen=True, array_like=True):
-    """How many runs are for a fact and against it, the last of them, and the last link seen."""
+    """The numbers of runs for and against a fact, the last run, and the last link counted."""
 
     seen: int
     newest: str
@@ -239,9 +239,9 @@ class FactTally(Struct, frozen=True, array_like=True):
 
 
 class UnitTally(Struct, frozen=True, array_like=True):
-    """How many runs speak of facts that may make a skill, and the last of them.
+    """The number of runs about facts that may make a skill, and the last run.
 
-    And the first few sessions, subjects and actions of those that are for them.
+    It also has the first few sessions, subjects and actions of the supporting runs.
     """
 
     runs: int
@@ -251,7 +251,7 @@ class UnitTally(Struct, frozen=True, array_like=True):
     actions: tuple[str, ...]
 
     def with_links(self, links: Sequence[FactLink], enough: int) -> "UnitTally | None":
-        """Count links of later runs too; None if one is not later or says who did not yet."""
+        """Count later links too; None if one is not later or adds a session, subject or action."""
         runs, newest = self.runs, self.newest
         for link in links:
             if link.run < newest or (link.is_for and not self._knows(link, enough)):
@@ -308,10 +308,10 @@ _SUBJECT = f"{_ACTION} || char(10) || coalesce(o.target, char(10))"
 
 
 class Clusters(Topic):
-    """The facts that say nearly the same, as `loop.promote` keeps them; see `clusters`."""
+    """The clusters of facts that say nearly the same; `loop.promote` writes them."""
 
     def of_facts(self, facts: Iterable[str]) -> dict[str, Membership]:
-        """Those of these facts that are kept."""
+        """Return the stored memberships of these facts."""
         rows = self._reader.rows_matching(f"{_CLUSTERED} where fact in {{}}", facts)
         return {row[0]: Membership(*row) for row in rows}
 
@@ -338,7 +338,7 @@ class Clusters(Topic):
         return memberships
 
     def first_seed(self, fact: Membership, words: Collection[str], threshold: float) -> str | None:
-        """The first seed before a fact whose words are so similar to its own."""
+        """Return the first seed before a fact whose words are similar enough."""
         marks = ",".join("?" * len(words))
         query = (
             "select c.fact from (select seed, size, count(*) as shared from seed_word "
@@ -361,7 +361,7 @@ class Clusters(Topic):
         return int(self._reader.value(query, [seed, size])) >= size
 
     def tally(self, unit: Unit, enough: int) -> UnitTally:
-        """What speaks of a cluster or a fact."""
+        """Count the runs about a cluster or a fact."""
         runs = _RUNS.format(f"and (l.type = 'contradicted' or l.{_TELLS})", unit.column)
         query = f"select count(distinct l.source_id), coalesce(max(l.source_id), '') {runs}"
         ((count, newest),) = self._reader.rows(query, [unit.name])
@@ -399,22 +399,22 @@ class Clusters(Topic):
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
     def keep_unit_tally(self, facts: Iterable[str], tally: UnitTally | None) -> None:
-        """Keep as of which tally these facts were looked at."""
+        """Store the tally that a step last saw of these facts."""
         query, value = "update clustered set told = ? where fact = ?", tally and encode(tally)
         self._reader.change_many(query, [(value, fact) for fact in facts])
 
     def keep_fact_tally(self, fact: str, tally: FactTally) -> None:
-        """Keep which runs speak of a fact."""
+        """Store the tally of a fact."""
         query = "update clustered set counted = ? where fact = ?"
         self._reader.change_rows(query, [encode(tally), fact])
 
     def keep_rows(self, facts: Iterable[Membership]) -> None:
-        """Keep where these facts are."""
+        """Store the memberships of facts."""
         query = f"insert or replace into clustered values ({', '.join('?' * 9)})"
         self._reader.change_many(query, facts)
 
     def drop_rows(self, facts: Collection[str]) -> None:
-        """Keep nothing of these facts, and no seeds of theirs."""
+        """Delete the memberships and seeds of these facts."""
         for query in (
             "delete from clustered where fact = ?",
             "delete from seed_word where seed = ?",
@@ -422,40 +422,40 @@ class Clusters(Topic):
             self._reader.change_many(query, [(fact,) for fact in facts])
 
     def keep_seed(self, fact: Membership, words: Collection[str]) -> None:
-        """Keep the words of a seed."""
+        """Store the words of a seed."""
         rows = [(fact.domain, fact.pool, word, fact.fact, len(words)) for word in words]
         self._reader.change_many("insert or replace into seed_word values (?, ?, ?, ?, ?)", rows)
 
 
 class FactKeys(Topic):
-    """The keys under which facts are found that may say the same as another.
+    """The keys that find facts which may say the same as another one.
 
-    `sameness` says what a key is; `loop.general` keeps those that are not kept yet.
+    `sameness` defines a key; `loop.general` stores missing ones.
     """
 
     def under(self, keys: Iterable[str]) -> set[str]:
-        """The facts that are kept under any of these keys."""
+        """Return the facts under any of these keys."""
         query = "select distinct fact from fact_key where key in {}"
         return {fact for (fact,) in self._reader.rows_matching(query, keys)}
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
     def keep_fact(self, fact: str, keys: Iterable[str]) -> None:
-        """Keep a fact under these keys alone."""
+        """Store exactly these keys of a fact."""
         self._reader.change_rows("delete from fact_key where fact = ?", [fact])
         query = "insert or ignore into fact_key (fact, key) values (?, ?)"
         self._reader.change_many(query, [(fact, key) for key in keys])
 
 
 class Insights(Topic):
-    """What the evaluated runs of a vault say: their claims, and the words that they state."""
+    """The claims of evaluated runs and digests of their words; `learning.promote` compares them."""
 
     def indexed_evaluations(self, evaluations: Iterable[str]) -> set[str]:
-        """Those of these evaluations of which is kept what they say."""
+        """Return the evaluations whose claims are stored."""
         query = "select distinct evaluation from saying where evaluation in {}"
         return {name for (name,) in self._reader.rows_matching(query, evaluations)}
 
     def claims(self, domain: str, keys: Iterable[str]) -> set[str]:
-        """A run for each of the claims under any of these keys."""
+        """Return one run for each claim under any of these keys."""
         query = (
             "select distinct (select evaluation from saying s where s.domain = k.domain "
             "and s.words = k.words limit 1) from saying_key k where k.domain = ? and k.key in {}"
@@ -464,7 +464,7 @@ class Insights(Topic):
         return {name for (name,) in rows if name is not None}
 
     def sayings(self, domain: str, words: Iterable[str]) -> list[tuple[str, Status, str]]:
-        """(run, how it ended, its session) of those that say any of these words."""
+        """Return (run, status, session) of the runs that say any of these words."""
         query = (
             "select distinct evaluation, status, session from saying "
             "where domain = ? and words in {}"
@@ -472,7 +472,7 @@ class Insights(Topic):
         return list(self._reader.rows_matching(query, words, prefix=[domain]))
 
     def tallies(self, domain: str, words: Iterable[str]) -> list[tuple[Status, int, str, str]]:
-        """(how they ended, how many, the first session, the last) of the runs that say so."""
+        """Return (status, count, first session, last session) of the runs that say these words."""
         query = (
             "select status, count(*), min(session), max(session) from saying "
             "where domain = ? and words in {} group by words, status"
@@ -480,7 +480,7 @@ class Insights(Topic):
         return list(self._reader.rows_matching(query, words, prefix=[domain]))
 
     def makers(self, domain: str, words: Iterable[str], most: int) -> list[tuple[str, str, str]]:
-        """(words, fact, the run that made it) of the facts on these words, the first so many."""
+        """Return (words, fact, the run that made it) for these words, at most so many each."""
         query = (
             "select words, fact, evaluation from (select s.words, l.target_id as fact, "
             "s.evaluation, row_number() over "
@@ -493,17 +493,17 @@ class Insights(Topic):
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
     def keep_run(self, domain: str, run: tuple[str, Status, str], words: Iterable[str]) -> None:
-        """Keep that a run, that ended so in a session, says these words."""
+        """Store the words that a run, with its status and session, says."""
         evaluation, status, session = run
         rows = [(domain, digest, status, evaluation, session) for digest in words]
         self._reader.change_many("insert or ignore into saying values (?, ?, ?, ?, ?, 0)", rows)
 
     def keep_claim(self, domain: str, words: str, keys: Iterable[str]) -> None:
-        """Keep under which keys a claim is found."""
+        """Store the keys of a claim."""
         rows = [(domain, key, words) for key in keys]
         self._reader.change_many("insert or ignore into saying_key values (?, ?, ?)", rows)
 
     def keep_maker(self, domain: str, evaluation: str, words: Iterable[str]) -> None:
-        """Keep that a run made a fact that rests on these words."""
+        """Store that a run made a fact out of these words."""
         query = "update saying set fact = 1 where evaluation = ? and domain = ? and words = ?"
         self._reader.change_many(query, [(evaluation, domain, digest) for digest in words])

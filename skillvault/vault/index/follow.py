@@ -1,6 +1,6 @@
-"""How the index follows the branch that the vault learns on, wherever HEAD stands.
+"""The index's way to the tip of the branch that the vault learns on, wherever HEAD stands.
 
-By the differences of two commits, or from nothing; and where it says otherwise than git.
+It reads the differences of two commits, or everything, and can compare the index with git.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -47,7 +47,7 @@ _LISTED = f"not (ref_kind = 'skill' and ref_id = '{LEARNED}')"
 
 
 def find_tip(database: IndexDatabase, git: Git) -> str | None:
-    """The commit of the branch; None without one.
+    """Return the branch's commit; None without one.
 
     HEAD's branch if its own vault.yaml names it; else that of the vault shown last, which a person
     may have left for another branch; before there is one, that on main.
@@ -59,7 +59,7 @@ def find_tip(database: IndexDatabase, git: Git) -> str | None:
 
 
 def _candidate_branches(git: Git, last_branch: str | None) -> Iterator[str]:
-    """Where the vault may learn, the likeliest first; `last_branch`: as it was shown last."""
+    """Yield the branches that the vault may learn on, the likeliest first."""
     current = git.branch()
     if current and current == last_branch:
         yield current  # nothing is read: this is so nearly always
@@ -70,7 +70,7 @@ def _candidate_branches(git: Git, last_branch: str | None) -> Iterator[str]:
 
 
 def _branch_of(git: Git, commit: str | None) -> str | None:
-    """The branch that a commit's vault.yaml names."""
+    """Return the branch that a commit's vault.yaml names."""
     place = f"{commit}:{layout.MARK}"
     content = git.objects.files_at([place]).get(place) if commit else None
     with suppress(BadInputError):  # told to whoever asks for the policy
@@ -79,7 +79,7 @@ def _branch_of(git: Git, commit: str | None) -> str | None:
 
 
 def follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) -> None:
-    """Let the index show the commit at the branch's tip, if it shows another one."""
+    """Update the index to the commit at the branch's tip."""
     database.return_to_file()
     if database.commit != tip() or database.boundary != git.boundary():
         database.whole(lambda: _follow(database, git, tip))
@@ -108,7 +108,7 @@ def _follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) ->
 
 
 def keep_policy(database: IndexDatabase, git: Git) -> None:
-    """Let the index keep the policy; who asks for one that is broken is told so then."""
+    """Store the policy in the index; a broken one is reported when it is asked for."""
     blob = database.value("select blob from file where path = ?", [layout.MARK])
     if blob is None or database.policy(blob):
         return
@@ -171,7 +171,7 @@ def _history(database: IndexDatabase, git: Git, span: str) -> Iterator[IndexedCo
 
 
 def _changed_links(git: Git, files: Mapping[str, Diff]) -> Iterator[Link]:
-    """The links that came, went or changed in these files."""
+    """Yield the links that came, went or changed in these files."""
     for path, versions in files.items():
         if owner := layout.links_owner(path):
             data = git.blobs(entry.id for entry in versions if entry)
@@ -181,7 +181,7 @@ def _changed_links(git: Git, files: Mapping[str, Diff]) -> Iterator[Link]:
 
 
 def refs_of(paths: Iterable[str], links: Iterable[Link]) -> list[Ref]:
-    """The records at these paths, and these links; a skill's links count as its own."""
+    """Return the records at these paths and the links; a skill's links also count as the skill."""
     refs = [ref for path in paths if (ref := layout.ref_of(path))]
     for link in links:
         refs += [ref_of(link), *([link.target] if link.target.kind == "skill" else [])]
@@ -189,7 +189,7 @@ def refs_of(paths: Iterable[str], links: Iterable[Link]) -> list[Ref]:
 
 
 def first_contradiction(pin: Pin, git: Git) -> str | None:
-    """The first thing in the index that cannot be or that git says otherwise; None without one."""
+    """Return the first difference between the index and git; None without one."""
     try:
         return next(_find_contradictions(pin, git), None)
     except DamagedRowError as error:
@@ -208,24 +208,24 @@ def _find_contradictions(pin: Pin, git: Git) -> Iterator[str]:
             yield f"{path} is not in git"
         elif files.get(path) != tree[path].id:
             yield f"{path} stands otherwise in git"
-    yield from _columns(pin)
-    yield from _documents(pin)
+    yield from _compare_tables(pin)
+    yield from _compare_documents(pin)
     if commit:
         yield from _find_history_contradictions(pin, git, commit)
 
 
-def _columns(pin: Pin) -> Iterator[str]:
-    """Tables named after kinds that lack a record, or hold one that is not there."""
+def _compare_tables(pin: Pin) -> Iterator[str]:
+    """Yield the tables named after kinds that differ from the files."""
     for table, kind in TYPED.items():
-        there = f"select n from file where type = ? and ref_id is not null and {_LISTED}"
-        missing = f"{there} except select n from {table}"
-        extra = f"select n from {table} where n > 0 except {there}"  # else of another layer
+        file_numbers = f"select n from file where type = ? and ref_id is not null and {_LISTED}"
+        missing = f"{file_numbers} except select n from {table}"
+        extra = f"select n from {table} where n > 0 except {file_numbers}"  # else of another layer
         if pin.rows(missing, [kind]) or pin.rows(extra, [kind]):
             yield f"the table {table} does not hold what the files do"
 
 
-def _documents(pin: Pin) -> Iterator[str]:
-    """Texts that are not found as they are; of two of one name none is compared."""
+def _compare_documents(pin: Pin) -> Iterator[str]:
+    """Yield the documents whose text is not indexed; two of one name are not compared."""
     documents: dict[str, ranking.Document | None] = {}
     trusted = {name for (name,) in pin.rows("select id from outcome where trust = 'local'")}
     for path, kind, value in pin.rows(_TEXTS):
@@ -234,10 +234,10 @@ def _documents(pin: Pin) -> Iterator[str]:
             continue
         if text := make_document(path, record):
             documents[text.id] = None if text.id in documents else text
-    kept = {row[0]: row for row in pin.rows(ranking.STORED)}
+    stored_rows = {row[0]: row for row in pin.rows(ranking.STORED)}
     tasks: dict[str, str] = dict(pin.rows(ranking.TASKS))
     for name, text in documents.items():
-        if text and kept.get(name) != ranking.table_row(text, tasks.get(name, "")):
+        if text and stored_rows.get(name) != ranking.table_row(text, tasks.get(name, "")):
             yield f"{name} is not found by its text"
 
 

@@ -16,13 +16,13 @@ class History(Topic):
     """The queries about commits."""
 
     def log(self, limit: int | None = None) -> list[Commit]:
-        """What each step did in the program's commits, newest first; of so many commits."""
+        """Return the parts of the program's last `limit` commits, newest first."""
         newest = f"select distinct sha, depth, date from commits where step != '' {_NEWEST} limit ?"
         query = f"select c from commits where sha in (select sha from ({newest}))"
         return self._commits(self._reader.rows(query, [-1 if limit is None else limit]))
 
     def touched_refs(self, sha: str) -> list[Ref]:
-        """The records whose files a commit changes, sorted."""
+        """Return the records whose files a commit changes, sorted."""
         query = (
             "select distinct t.ref_kind, t.ref_id from commits c join touch t on t.c = c.c "
             "where c.sha = ? order by 1, 2"
@@ -30,7 +30,7 @@ class History(Topic):
         return [Ref(kind, name) for kind, name in self._reader.rows(query, [sha])]
 
     def parts_of(self, sha: str) -> list[Commit]:
-        """What each step did in one commit; `step` is "" of a person's."""
+        """Return the parts of a commit, one a step; `step` is "" for a person's commit."""
         return self._commits(self._reader.rows("select c from commits where sha = ?", [sha]))
 
     def commits_of_step(self, step: str) -> list[Commit]:
@@ -38,9 +38,9 @@ class History(Topic):
         return self._commits(self._reader.rows("select c from commits where step = ?", [step]))
 
     def since(self, at: datetime) -> list[Commit]:
-        """What was done in each commit that was made then or later, newest first.
+        """Return the parts of the commits since a time, newest first.
 
-        Of the program's commits each step by itself; `step` is "" for a person's.
+        A program's commit has one part a step; `step` is "" for a person's commit.
         """
         margin = at.astimezone(UTC) - timedelta(days=1)  # a date is in its committer's time zone
         query = "select c, date from commits where date >= ?"
@@ -48,7 +48,7 @@ class History(Topic):
         return self._commits((c,) for c, date in dated if datetime.fromisoformat(date) >= at)
 
     def touches_of_kind(self, kind: str) -> list[tuple[str, str, str, str, str]]:
-        """(id, commit, its date, its step, its subject) of all that touched such records.
+        """Return (id, commit, date, step, subject) of all commits that touched records of a kind.
 
         Newest first.
         """
@@ -91,7 +91,7 @@ class History(Topic):
         return self._reader.rows(query, [ref.kind, ref.id, role])
 
     def commits_of_removed(self) -> list[Commit]:
-        """The commits that made what is not there any more, newest first."""
+        """Return the commits that made records which no longer exist, newest first."""
         query = (
             "select distinct t.c from gone g cross join trailer t "
             "on t.ref_kind = g.ref_kind and t.ref_id = g.ref_id and t.role = 'target'"
@@ -99,7 +99,7 @@ class History(Topic):
         return self._commits(self._reader.rows(query))
 
     def withdrawals(self, step: str) -> set[Ref]:
-        """What is gone because a step took it away: its commit named it last, as a source."""
+        """Return the missing records that a step removed: its commit names them last."""
         missing_refs = (Ref(*row) for row in self._reader.rows("select ref_kind, ref_id from gone"))
         query = "select sha from commits where step = ?"
         step_commits = {sha for (sha,) in self._reader.rows(query, [step])}
@@ -109,7 +109,7 @@ class History(Topic):
         }
 
     def skills_touched_twice(self, skills: Iterable[str]) -> list[str]:
-        """Those of these skills that more than one commit touches."""
+        """Return the skills that more than one commit touches."""
         query = (
             "select ref_id from touch where ref_kind = 'skill' and ref_id in {} "
             "group by ref_id having count(*) > 1"
@@ -136,7 +136,7 @@ class History(Topic):
         return {name for (name,) in self._reader.rows(query, [step, ref.kind, ref.id])}
 
     def last_mentions(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, str]]:
-        """Record -> (the program's commit that names it last, as its source or its target)."""
+        """Record -> (the program's last commit that names it, `source` or `target`)."""
         query = (
             "select t.ref_kind, t.ref_id, c.sha, t.role from trailer t join commits c on c.c = t.c "
             "where t.ref_kind = ? and t.ref_id in {} order by c.depth, c.date, c.sha"
@@ -145,7 +145,7 @@ class History(Topic):
         return {Ref(kind, name): (sha, role) for kind, name, sha, role in rows}
 
     def last_step(self, ref: Ref, steps: Collection[str]) -> str | None:
-        """Which of these steps made or changed a record last."""
+        """Return the step, of these, that made or changed a record last."""
         query = (
             "select c.step from trailer t join commits c on c.c = t.c "
             "where t.ref_kind = ? and t.ref_id = ? and t.role = 'target' "
@@ -167,7 +167,7 @@ class History(Topic):
         yield from self._reader.rows_of(query, sources, prefix=[step, kind])
 
     def _commits(self, rows: Iterable[Row], ends: str = "true") -> list[Commit]:
-        """The commits whose numbers these rows hold, with these of their ends, newest first."""
+        """Return the commits of these numbers with some of their ends, newest first."""
         pending = {number for (number,) in rows}
         refs: dict[tuple[int, str], list[str]] = {}
         query = (

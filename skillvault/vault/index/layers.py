@@ -1,4 +1,4 @@
-"""The skills of the layers before the vault's, as the index keeps them: each file is read once."""
+"""The skills of the other layers in the index, which reads each of their files once."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -25,7 +25,7 @@ _LISTINGS = msgspec.msgpack.Decoder(dict[str, FolderListing])
 _SKILL, _PROBLEM = msgspec.msgpack.Decoder(Skill), msgspec.msgpack.Decoder(Problem)
 _ENCODER = msgspec.msgpack.Encoder()
 _FILE = "select f.place, f.layer, f.path, f.blob, f.value from layer_file f"
-# What serves, and is to be found: what is not hidden, and of whose name the vault has none.
+# A skill serves if it is not hidden and the vault has none of its name.
 _SERVES = (
     "not hidden and not exists "
     f"(select 1 from skill v where v.id = skill.id and v.shelf = '{layout.SERVED}')"
@@ -37,22 +37,22 @@ class Layers(Topic):
 
     @property
     def state(self) -> str | None:
-        """What differs whenever they do; None where it is to be seen which of them serve."""
+        """A mark that changes with the skills; None if the serving ones must be computed again."""
         state: str | None = self._reader.value("select value from state where name = 'layers'")
         return state
 
     def listings(self) -> dict[str, FolderListing]:
-        """Folder -> what stood in it when it was read last."""
+        """Folder -> its last listing."""
         query = "select name, value from state where name = 'listings'"
         return self._reader.source.decode_values(query, _LISTINGS.decode).get("listings", {})
 
     def unreadable(self) -> list[Problem]:
-        """What cannot be read."""
+        """Return the problems of unreadable files."""
         query = "select path, value from layer_file where name is null order by place, path"
         return [_problem(*row) for row in self._reader.rows(query)]
 
     def by_place(self) -> dict[int, list[Shelved]]:
-        """Place of a layer -> its skills by path, also those that are overridden or hidden."""
+        """Place of a layer -> its skills by path, overridden and hidden ones included."""
         rows = self._reader.rows(f"{_FILE} where f.name is not null order by f.place, f.path")
         by_place = groupby(rows, key=itemgetter(0))
         return {place: list(self._read_rows(place_rows)) for place, place_rows in by_place}
@@ -64,17 +64,17 @@ class Layers(Topic):
         return [n for (n,) in self._reader.rows("select id from skill where n < 0 order by id")]
 
     def of_name(self, name: str) -> Shelved | None:
-        """The skill of this name, whether or not it serves."""
+        """Return the skill of this name, whether or not it serves."""
         return next(iter(self.get_many([name])), None)
 
     def get_many(self, names: Iterable[str], *, serving: bool = False) -> list[Shelved]:
-        """Those of these skills that are there, all or only those that serve."""
+        """Return the skills of these names, all or only the serving ones."""
         condition = "s.serves and " if serving else ""
         query = f"{_FILE} join skill s on f.n = -s.n where {condition}s.id in {{}}"
         return list(self._read_rows(self._reader.rows_matching(query, names)))
 
     def _read_rows(self, rows: Iterable[Row]) -> Iterator[Shelved]:
-        """The skills of rows of `_FILE`; of a row that is damaged what its file holds now."""
+        """Yield the skills of rows of `_FILE`; for a damaged row the file is read again."""
         for _, layer, path, blob, value in rows:
             try:
                 yield Shelved(read_value(value, _SKILL.decode), layer, path, blob)
@@ -85,7 +85,7 @@ class Layers(Topic):
                     yield content
 
     def is_served(self, name: str) -> bool:
-        """Whether the skill of this name serves."""
+        """Return True if the skill of this name serves."""
         return bool(self._reader.value("select serves from skill where id = ? and n < 0", [name]))
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
@@ -95,9 +95,9 @@ class Layers(Topic):
         folders: Sequence[tuple[str, str]],
         listings: Mapping[str, FolderListing],
     ) -> bool:
-        """Keep what stands in these (kind of layer, folder), the first to the last; if it changed.
+        """Store the contents of (kind of layer, folder), in order; return True if they changed.
 
-        Only those files are read that may have changed.
+        Only files that may have changed are read.
         """
         old_listings = self.listings()
         places = {folder: place for place, (_, folder) in enumerate(folders)}
@@ -136,7 +136,7 @@ class Layers(Topic):
         return bool(paths)
 
     def _enter(self, place: int, layer: str, folder: str, paths: Sequence[str]) -> bool:
-        """Enter what files hold; whether any holds something else than was known."""
+        """Read files into the index; return True if any has changed."""
         query = "select path, blob, name, value from layer_file where folder = ? and path in {}"
         rows = self._reader.rows_matching(query, paths, prefix=[folder])
         old_rows = {path: tuple(row) for path, *row in rows}
@@ -155,9 +155,9 @@ class Layers(Topic):
         return changed
 
     def enforce(self, winners: Sequence[Shelved], hidden: Collection[str], state: str) -> None:
-        """Let these skills stand for the other layers, in place of those before.
+        """Replace the skills that stand for the other layers.
 
-        What serves of them is found by its text; `state` tells this vault's layers from others.
+        Serving ones can be searched; `state` identifies these layers.
         """
         query_rows = self._reader.rows
         files: dict[str, int] = dict(
@@ -185,7 +185,7 @@ class Layers(Topic):
         self._reader.change(lambda database, marks: dirty.mark(database, marks, "beside", names))
 
     def _serve(self) -> None:
-        """See which of them serve, and let these be found."""
+        """Update which skills serve, and the search index with it."""
         query = f"select id, serves from skill where n < 0 and serves != ({_SERVES})"
         serving_by_name: dict[str, int] = dict(self._reader.rows(query))
         newly_served = self.get_many(name for name, serves in serving_by_name.items() if not serves)
@@ -202,7 +202,7 @@ class Layers(Topic):
 
 
 def _pack(listings: Mapping[str, FolderListing]) -> bytes:
-    """Listings as bytes; those of a path that is no text are not kept."""
+    """Encode listings; those of a path that is no text are dropped."""
     try:
         return _ENCODER.encode(listings)
     except UnicodeEncodeError:
@@ -221,7 +221,7 @@ def _row(content: Shelved | Problem) -> tuple[str | None, str | None, bytes | No
 
 
 def _columns(shelved: Shelved, file: int, hidden: bool) -> Row:
-    """A row of `skill` without whether it serves."""
+    """Return a row of `skill` without its `serves`."""
     return (
         -file,
         *skill_columns(shelved.skill.name, "", shelved.skill, shelved.blob, layer=shelved.layer),

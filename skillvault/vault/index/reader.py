@@ -1,4 +1,4 @@
-"""Queries to the index, rows and records in answer: what every topic asks through."""
+"""The reader of the index that every topic uses: queries in, rows and records out."""
 
 import sqlite3
 from abc import ABC, abstractmethod
@@ -30,33 +30,33 @@ FILES = "select f.path, f.blob, f.type, f.value from file f"
 
 
 class Rows(ABC):
-    """Whatever answers queries: the index as it is now, or one state of it."""
+    """A source of rows: the present index, or one state of it."""
 
     @abstractmethod
     def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Do something with the database, and once more on a new one if it cannot be used."""
+        """Run work on the database, and again on a rebuilt one if the database is unusable."""
 
     @abstractmethod
     def change(self, work: Callable[[sqlite3.Connection, Marks], _Answer]) -> _Answer:
-        """Change what the index keeps beside the files; nobody else sees it before it is saved."""
+        """Change derived data; nobody else sees it before it is saved."""
 
     @abstractmethod
     def mend(self, error: Exception) -> None:
-        """Build the index anew if this is why it cannot be used; any other error is raised."""
+        """Rebuild the index after an error that a damaged index raises; raise any other error."""
 
     @abstractmethod
     def verify(self) -> bool:
-        """Whether the index said otherwise than git, and was built anew therefore."""
+        """Rebuild the index if it contradicts git; return True if it was rebuilt."""
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
-        """The rows of one query."""
+        """Return the rows of one query."""
         parameters = [bind(value) for value in values]
         return self.run(lambda database: database.execute(query, parameters).fetchall())
 
     def search(
         self, text: str, limit: int, filters: ranking.Filters, nearness: ranking.Near | None = None
     ) -> list[ranking.Hit]:
-        """The documents that answer a text best, by their `<kind>:<id>`."""
+        """Return the documents that answer a text best, by their `<kind>:<id>`."""
 
         def find(database: sqlite3.Connection) -> ranking.Hits:
             try:
@@ -69,7 +69,7 @@ class Rows(ABC):
     def decode_values(
         self, query: str, decode: Callable[[bytes], _Kept], values: Sequence[Any] = ()
     ) -> dict[str, _Kept]:
-        """Key -> what is kept under it; rows of (key, value) in answer to one query."""
+        """Key -> decoded value, for a query with rows of (key, value)."""
         parameters = [bind(value) for value in values]
 
         def read(database: sqlite3.Connection) -> dict[str, _Kept]:
@@ -81,7 +81,7 @@ class Rows(ABC):
     def rows_matching(
         self, query: str, values: Iterable[Any], *, prefix: Sequence[Any] = ()
     ) -> Iterator[Row]:
-        """The rows of a query whose `{}` stands for a list of values, a few at a time."""
+        """Yield the rows of a query whose `{}` stands for a list of values, queried in chunks."""
         pending = list(values)
         for start in range(0, len(pending), _CHUNK):
             chunk = pending[start : start + _CHUNK]
@@ -91,7 +91,7 @@ class Rows(ABC):
     def rows_of(
         self, query: str, refs: Iterable[Ref], *, prefix: Sequence[Any] = ()
     ) -> Iterator[Row]:
-        """The rows of a query whose last `?` stands for a kind and `{}` for ids, kind by kind."""
+        """Yield the rows of a query whose last `?` is a kind and `{}` its ids, kind by kind."""
         ids: dict[str, list[str]] = {}
         for ref in refs:
             ids.setdefault(ref.kind, []).append(ref.id)
@@ -99,29 +99,29 @@ class Rows(ABC):
             yield from self.rows_matching(query, names, prefix=[*prefix, kind])
 
     def value(self, query: str, values: Sequence[Any] = ()) -> Any:
-        """The first value of the first row; None if there is none."""
+        """Return the first value of the first row; None without a row."""
         rows = self.rows(query, values)
         return rows[0][0] if rows else None
 
     def policy(self, blob: str) -> Policy | None:
-        """What this blob of vault.yaml says; None if that is not kept."""
+        """Return the stored policy of a blob of vault.yaml; None if it is not stored."""
         stored = self.kept_policy()
         return stored[1] if stored and stored[0] == blob else None
 
     def kept_policy(self) -> tuple[str, Policy] | None:
-        """The vault.yaml that could be read last: its blob, what it says; None if none could."""
+        """Return (blob, policy) of the last readable vault.yaml; None without one."""
         return self.decode_values(_KEPT, _policy_of).get("policy")
 
 
 def _policy_of(value: bytes) -> tuple[str, Policy]:
-    """(the blob of vault.yaml, what it says) that a value holds."""
+    """Split a value into (blob of vault.yaml, policy)."""
     return value[:_BLOB].decode(), _POLICY.decode(value[_BLOB:])
 
 
 class Reader:
-    """Rows of the index, and the records and bytes that they stand for.
+    """A reader of rows, and of the records and bytes that they refer to.
 
-    `blobs` gives the bytes of blobs by their ids.
+    `blobs` returns the bytes of blobs by their ids.
     """
 
     def __init__(self, source: Rows, blobs: Blobs) -> None:
@@ -134,7 +134,7 @@ class Reader:
         self.blobs = blobs
 
     def record(self, row: Row) -> Parsed:
-        """The record of one row of `file`, or the problem that keeps it from being read."""
+        """Return the record of a row of `file`, or the problem with it."""
         path, _, kind, value = row
         if value is not None:  # else it must be parsed from the blob
             try:
@@ -142,7 +142,7 @@ class Reader:
             except DamagedRowError as error:
                 self.source.mend(error)
         content = self.read_bytes([path]).get(path)
-        if content is None:  # it stood in a damaged index only
+        if content is None:  # only a damaged index had it
             return Problem(path, None, "gone", "not in git; ask again")
         return parse_record(path, content)
 
@@ -156,7 +156,7 @@ class Reader:
         self.change(lambda database, _: database.executemany(query, parameters))
 
     def read_bytes(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """path -> bytes of the paths that exist."""
+        """path -> bytes, for the paths that exist."""
         names = list(paths)
         try:
             return self._read_bytes(names)
@@ -173,13 +173,13 @@ class Reader:
         return {path: contents[blob] for path, blob in blobs.items()}
 
     def records(self, rows: Iterable[Row], kind: type[_R]) -> list[_R]:
-        """Those of these rows of `file` that hold a record of this kind."""
+        """Return the records of this kind among rows of `file`."""
         records = map(self.record, rows)
         return [record for record in records if isinstance(record, kind)]
 
 
 class Topic:
-    """The queries about one topic."""
+    """A group of queries about one topic."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

@@ -1,4 +1,4 @@
-"""Records as rows of the index: their bytes, and what is asked of them in columns."""
+"""The conversion of records to rows of the index and back."""
 
 import json
 import re
@@ -44,7 +44,7 @@ TYPED: Mapping[str, str] = {
     "recommendation": "Recommendation", "session": "Session", "fact": "Fact", "skill": "Skill",
     "answer": "Answer",
 }  # fmt: skip
-# Whether one of the names in a column is the value; see `join_names`.
+# True if one of the names in a column is the value; see `join_names`.
 LISTS = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -55,21 +55,21 @@ _UNTEXT, _ESCAPED = re.compile("[\udc80-\udcff]"), re.compile("\0([89a-f][0-9a-f
 
 
 def is_indexed(path: str) -> bool:
-    """Return True for a file of which the index holds what it says."""
+    """Return True for a file whose content the index stores."""
     return layout.holds_records(path) or layout.is_tries_file(path)
 
 
 def parse_file(path: str, content: bytes) -> Parsed | None:
-    """Return what the index holds of a file: its record, its links or its tries."""
+    """Parse the content that the index stores: a record, links or tries."""
     return work_tree.parse_record(path, content) if is_indexed(path) else None
 
 
 class DamagedRowError(sqlite3.DatabaseError):
-    """What a row says cannot be, so that the index is built anew."""
+    """A row that cannot be right, so the index must be rebuilt."""
 
 
 def decode(kind: str, value: bytes) -> Parsed:
-    """The record that a row holds; DamagedRowError if it holds none."""
+    """Decode the record in a row; DamagedRowError if that fails."""
     decoder = _DECODERS.get(kind)
     if decoder is None:
         raise DamagedRowError(f"a row holds a {kind}")
@@ -77,7 +77,7 @@ def decode(kind: str, value: bytes) -> Parsed:
 
 
 def read_value(value: bytes, decode: Callable[[bytes], _Value]) -> _Value:
-    """What a value of the index stands for; DamagedRowError if it cannot be decoded."""
+    """Decode a value of the index; DamagedRowError if that fails."""
     try:
         return decode(value)
     except (msgspec.MsgspecError, LookupError, TypeError, UnicodeDecodeError) as error:
@@ -85,7 +85,7 @@ def read_value(value: bytes, decode: Callable[[bytes], _Value]) -> _Value:
 
 
 def encode(value: Parsed) -> bytes | None:
-    """A record's bytes; None for one that would not read back as it is, and for a list of links."""
+    """Encode a record; None for one that would decode differently, and for a list of links."""
     if isinstance(value, LinkList):  # its lines are rows of their own
         return None
     try:
@@ -96,14 +96,14 @@ def encode(value: Parsed) -> bytes | None:
 
 
 def is_searchable(path: str) -> bool:
-    """Whether `search` may find what stands at a path, if it is trusted."""
+    """Return True for a path whose trusted record `search` may find."""
     return layout.shelf_of(path) in (layout.SERVED, "memory", "evaluations")
 
 
 def is_trusted(path: str, parsed: Parsed | None, outcomes: Collection[str]) -> bool:
-    """Whether it may be found beside all else; `outcomes` are the ids of those that are trusted.
+    """Return True for a record that any search may find; `outcomes` are the ids of trusted ones.
 
-    An evaluation has the trust of its outcome. A skill on the shelf was let in by a person.
+    An evaluation has the trust of its outcome. A person let in every skill on the shelf.
     """
     if isinstance(parsed, Fact):
         return parsed.trust == "local"
@@ -112,7 +112,7 @@ def is_trusted(path: str, parsed: Parsed | None, outcomes: Collection[str]) -> b
 
 
 def make_document(path: str, parsed: Parsed | None) -> Document | None:
-    """What is found by its text, under its address; None for what says nothing."""
+    """Return the searchable document of a record; None for one without text."""
     ref = layout.ref_of(path)
     if ref is None or not isinstance(parsed, Skill | Fact | Evaluation):
         return None
@@ -126,7 +126,7 @@ def make_document(path: str, parsed: Parsed | None) -> Document | None:
 
 
 def typed_rows(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tuple[Any, ...]]:
-    """What is asked of a record, as rows of the tables named after kinds."""
+    """Yield the rows of a record in the tables named after kinds."""
     match parsed:
         case Outcome():
             source, decision = parsed.source, parsed.decision
@@ -145,7 +145,7 @@ def typed_rows(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator
             )
             # It counts, as long as no other of its decision is known.
             yield "outcome", ref.id, *parsed.subject, *origin_values, *decision_values, True
-            # What else may make one episode of several decisions: when, in which batch, on what.
+            # Other marks of one episode of several decisions: time, batch and task.
             made_at = None if decision.made_at is None else micros(decision.made_at)
             yield "decided", ref.id, made_at, source.batch, decision.task.strip()
         case Evaluation():
@@ -167,14 +167,14 @@ def typed_rows(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator
 
 
 def link_row(link: Link) -> Row:
-    """A link as its row has it, behind the number of its file."""
+    """Return the row of a link, without the number of its file."""
     metadata = json.dumps(link.metadata) if link.metadata else None
     ends = (link.source.kind, link.source.id, link.target.kind, link.target.id)
     return link.id, link.type, *ends, stamp(link.created_at), metadata
 
 
 def parse_link(row: Row) -> Link:
-    """The link that a row stands for; DamagedRowError if it stands for none."""
+    """Parse the link in a row; DamagedRowError if that fails."""
     link_id, link_type, kind, source, to, target, at, metadata = row
     try:
         return Link(
@@ -192,7 +192,7 @@ def parse_link(row: Row) -> Link:
 def skill_columns(
     name: str, shelf: str, skill: Skill, blob: str, *, layer: str = "vault"
 ) -> tuple[Any, ...]:
-    """The columns of a skill of any layer, except `hidden` and `serves`."""
+    """Return the columns of a skill of any layer, except `hidden` and `serves`."""
     roles, stages, tags = map(join_names, (skill.roles, skill.stages, skill.tags))
     counts = skill.elsewhere  # of another tool
     return (
@@ -204,29 +204,29 @@ def skill_columns(
 
 
 def join_names(names: Iterable[str]) -> str:
-    """Names as one column has them: a line each, so that one may have blanks; `LISTS` asks."""
+    """Join names for one column, a line each; `LISTS` queries it."""
     return "\n".join(names)
 
 
 def micros(at: datetime) -> int:
-    """A time in microseconds, as it is ordered."""
+    """Convert a time to microseconds since 1970."""
     return (at - EPOCH) // timedelta(microseconds=1)
 
 
 def moment(at: int) -> datetime:
-    """The time that so many microseconds are."""
+    """Convert microseconds since 1970 to a time."""
     return EPOCH + timedelta(microseconds=at)
 
 
 def bind(value: Any) -> Any:
-    """A value as SQLite takes it: bytes of a path that are no text as NUL and two digits."""
+    """Escape a value for SQLite: each undecodable byte of a path as NUL and two digits."""
     if not isinstance(value, str) or value.isascii():
         return value
     return _UNTEXT.sub(lambda match: f"\0{ord(match[0]) & 0xFF:02x}", value)
 
 
 def unbind(data: bytes) -> str:
-    """A text as SQLite has it, the other way round."""
+    """Decode a text that `bind` escaped."""
     text = data.decode()
     return (
         _ESCAPED.sub(lambda match: chr(0xDC00 + int(match[1], 16)), text) if "\0" in text else text
@@ -234,7 +234,7 @@ def unbind(data: bytes) -> str:
 
 
 def domains_of(table: str, condition: str) -> str:
-    """A query for the domains of which a row meets a condition, by name; it seeks each domain."""
+    """Return a query for the domains with a row that meets a condition; it seeks each domain."""
     least = f"select min(domain) from {table}"
     return (
         f"with recursive found (domain) as ({least} union all select ({least} where domain > "
@@ -244,7 +244,7 @@ def domains_of(table: str, condition: str) -> str:
 
 
 def group(rows: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
-    """First column -> what stands in the second beside it, in the order of the rows."""
+    """First column -> the values of the second one, in the order of the rows."""
     groups: dict[Any, list[Any]] = {}
     for key, value in rows:
         groups.setdefault(key, []).append(value)
@@ -252,10 +252,10 @@ def group(rows: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, as those of a skill's name are cut: letters and digits."""
+    """Split a text into words of letters and digits, as a skill's name is split."""
     return _WORD.findall(text)
 
 
 def has_raw_bytes(path: str) -> bool:
-    """Whether a path holds bytes that are no text."""
+    """Return True if a path holds undecodable bytes."""
     return not path.isascii() and bool(_UNTEXT.search(path))

@@ -1,4 +1,4 @@
-"""The tables of the index: what stands in them, and how a change is entered."""
+"""The tables of the index, and the changes to them."""
 
 import hashlib
 import sqlite3
@@ -52,7 +52,7 @@ from skillvault.vault.search.ranking import Document
 # A record's address is its kind and its id; an index begins with the id, or a query for one kind
 # would be planned as a scan of all of that kind.
 SCHEMA = (get_data("skillvault.vault.index", "schema.sql") or b"").decode()
-# Whether a pattern is there, its file says, and not a path.
+# A pattern has no path of its own: its file says if it exists.
 GONE = """
 insert or ignore into gone select distinct +t.ref_kind, +t.ref_id from trailer t
 where t.role = 'target' and t.ref_kind != 'pattern' and not exists
@@ -63,7 +63,7 @@ _EVALUATION = (
     "select path, type, value from file "
     "where ref_id = ? and ref_kind = 'evaluation' and type = 'Evaluation'"
 )
-# Of which an outcome was counted that is another now.
+# The accounts that counted an outcome which has changed.
 _COUNT_ANEW = (
     "update account set outcomes = 0 where n in (select a.n from outcome o join account a "
     "on a.domain = o.domain and a.action = o.action and a.trust = o.trust "
@@ -75,7 +75,7 @@ _CLUSTERED = ("clustered", "seed_word")
 
 
 class IndexedCommit(Struct, frozen=True):
-    """What one step did in a commit of the history, or (step "") a person's commit.
+    """The part of a commit that one step made, or (step "") a person's commit.
 
     `depth` is the length of the longest way to it from the first commit; `touched` are the
     records whose files it changes.
@@ -89,7 +89,7 @@ class IndexedCommit(Struct, frozen=True):
 def index_parts(
     parts: Sequence[Commit], depth: int, touched: Sequence[Ref]
 ) -> Iterator[IndexedCommit]:
-    """The parts of one commit; a record is touched by the part that names it, else by the first."""
+    """Yield the parts of a commit; a record belongs to the part that names it or to the first."""
     owners = {ref: part for part in reversed(parts) for ref in part.targets}
     for part in parts:
         refs = [ref for ref in touched if owners.get(str(ref), parts[0]) is part]
@@ -98,7 +98,7 @@ def index_parts(
 
 @cache
 def shape(agenda: Agenda) -> int:
-    """A number that changes with the tables, the fields of the records and what makes what due."""
+    """Return a number that changes with the tables, the records' fields and the agenda."""
     kinds = (kind for module in (records, policy) for kind in vars(module).values())
     profile_settings = repr(profiles.SETTINGS)  # a kept policy has the numbers of its profile
     parts = [SCHEMA, ranking.VERSION, repr(agenda), profile_settings, _describe_struct(FolderNames)]
@@ -112,7 +112,7 @@ def _describe_struct(kind: Any) -> str:
 
 
 def create(database: sqlite3.Connection) -> None:
-    """Make the tables, empty, in the caller's transaction."""
+    """Create the empty tables in the caller's transaction."""
     ranking.create_tables(database)
     for statement in filter(str.strip, SCHEMA.split(";")):
         database.execute(statement)
@@ -124,9 +124,9 @@ def _next_number(database: sqlite3.Connection, column: str, table: str) -> int:
 
 
 def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks) -> None:
-    """Set or (None) remove files, path -> (blob, record), and mark what is due thereby.
+    """Set or (None) remove files, path -> (blob, record), and mark what becomes due.
 
-    What is said anew of a decision is joined with what others say of it.
+    New outcomes of a decision are joined with its others.
     """
     names = _decisions_of_files(database, _numbers(database, files).values())
     numbers = _replace_files(database, files, marks)
@@ -137,7 +137,7 @@ def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: d
 
 
 def _join_outcomes(database: sqlite3.Connection, names: Iterable[str], marks: dirty.Marks) -> None:
-    """Show the outcomes of these decisions as they stand together."""
+    """Update the outcomes of these decisions to their joined state."""
     for change in list(_find_outdated(database, names)):
         numbers = _replace_files(database, {change.path: (change.blob, change.outcome)}, marks)
         for n in numbers.values():
@@ -147,7 +147,7 @@ def _join_outcomes(database: sqlite3.Connection, names: Iterable[str], marks: di
 
 
 def join_outcomes(database: sqlite3.Connection, marks: dirty.Marks) -> None:
-    """Show every outcome as it stands together with those of its decision."""
+    """Update every outcome to the joined state of its decision."""
     retracted = _retracted_outcomes(database)
     names = {*_decisions_to_join(database)}
     _join_outcomes(database, names | _decisions_of_outcomes(database, retracted), marks)
@@ -156,7 +156,7 @@ def join_outcomes(database: sqlite3.Connection, marks: dirty.Marks) -> None:
 def _replace_files(
     database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks
 ) -> dict[str, int]:
-    """Set or remove files as they say themselves; path -> the number that a file got."""
+    """Set or remove files without joining outcomes; return path -> the number of the file."""
     old_numbers = _numbers(database, files)
     links = _link_rows(database, old_numbers)
     removed_links = links.keys() - _new_link_rows(files)
@@ -214,7 +214,7 @@ def _replace_files(
 
 
 def _link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict[Row, int]:
-    """(path, what a link says) -> the number of its row, of the lists among these files."""
+    """(path, *columns of a link) -> the number of its row, for the lists among these files."""
     query = (
         "select n, id, type, source_kind, source_id, target_kind, target_id, at, metadata "
         "from link where file = ?"
@@ -228,7 +228,7 @@ def _link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict
 
 
 def _new_link_rows(files: Mapping[str, File | None]) -> set[Row]:
-    """(path, what a link says) of the lists among files that are set."""
+    """Return (path, *columns of a link) for the lists among the files that are set."""
     return {
         (path, *map(bind, link_row(link)))
         for path, file in files.items()
@@ -240,14 +240,14 @@ def _new_link_rows(files: Mapping[str, File | None]) -> set[Row]:
 def _mark_links(
     database: sqlite3.Connection, marks: dirty.Marks, numbers: Sequence[int], *, going: bool = False
 ) -> None:
-    """Mark what is due because these links come or go."""
+    """Mark what becomes due because these links come or go."""
     if numbers:
         kinds = dict.fromkeys(numbers, "link")
         dirty.mark_files(database, marks, kinds, numbers, going=going)
 
 
 def _note_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.Marks) -> None:
-    """Note anew which of these are gone, and mark what is due by the skills that are back."""
+    """Update which of these records are gone, and mark what returning skills make due."""
     for ref in refs:
         values = [bind(ref.kind), bind(ref.id)]
         query = "delete from gone where ref_kind = ? and ref_id = ?"
@@ -258,7 +258,7 @@ def _note_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.M
 
 
 def _forget_sayings(database: sqlite3.Connection, ids: Iterable[str]) -> None:
-    """Forget what runs said, and the keys of claims that no other makes."""
+    """Delete the words of runs, and the keys of claims that no other run makes."""
     for name in ids:
         query = "select distinct domain, words from saying where evaluation = ?"
         claims = database.execute(query, [name]).fetchall()
@@ -271,7 +271,7 @@ def _forget_sayings(database: sqlite3.Connection, ids: Iterable[str]) -> None:
 
 
 def _remove_documents(database: sqlite3.Connection, refs: set[str]) -> None:
-    """Take documents out; where one stood beside the branch's, it is looked which of them serve."""
+    """Remove documents from the search; a skill of another layer must be checked again."""
     ranking.remove_documents(database, refs)
     names = [(bind(ref.partition(":")[2]),) for ref in refs if ref.startswith("skill:")]
     query = "update skill set serves = 0 where id = ? and n < 0"
@@ -282,7 +282,7 @@ def _remove_documents(database: sqlite3.Connection, refs: set[str]) -> None:
 def replace_uses(
     database: sqlite3.Connection, outcomes: Sequence[str], rows: list[Row], marks: dirty.Marks
 ) -> None:
-    """Note which skills these outcomes used, in place of what was noted of them."""
+    """Replace the uses of these outcomes."""
     _forget_uses(database, outcomes, marks)
     database.executemany("insert into used values (?, ?, ?, ?, ?, ?, ?)", rows)
     query = "update evidence set last = '' where key = ? and last >= ?"  # to be counted anew
@@ -307,9 +307,9 @@ def _numbers(database: sqlite3.Connection, paths: Iterable[str]) -> dict[str, in
 def insert(
     database: sqlite3.Connection, files: Mapping[str, File], known_links: Collection[Row] = ()
 ) -> dict[str, int]:
-    """Add files of which none is there; path -> the number that a file got.
+    """Add new files; return path -> the number of the file.
 
-    `known_links` are the links that are there already: (path, what a link says).
+    `known_links` are the links that exist already: (path, *columns of a link).
     """
     rows: list[Row] = []
     typed: dict[str, list[Row]] = {table: [] for table in TYPED}
@@ -352,7 +352,7 @@ def insert(
 
 
 def _documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Iterator[Document]:
-    """What is found of these files, and of the evaluations that stood there before outcomes."""
+    """Yield the documents of these files, and of evaluations that came before their outcomes."""
     trusted = _trusted_ids(database, filter(None, map(layout.ref_of, files)))
     parsed_files = [(path, parsed) for path, (_, parsed) in files.items() if is_searchable(path)]
     outcome_ids = {
@@ -368,7 +368,7 @@ def _documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Itera
 
 
 def _trusted_ids(database: sqlite3.Connection, refs: Iterable[Ref]) -> set[str]:
-    """The ids of the trusted outcomes, of these and of those that these evaluate."""
+    """Return the ids of the trusted outcomes among these records and those they evaluate."""
     ids = {ref.id for ref in refs if ref.kind in ("outcome", "evaluation")}
     query = "select 1 from outcome where id = ? and trust = 'local'"
     return {name for name in ids if database.execute(query, [bind(name)]).fetchone()}
@@ -377,7 +377,7 @@ def _trusted_ids(database: sqlite3.Connection, refs: Iterable[Ref]) -> set[str]:
 def add_commits(
     database: sqlite3.Connection, history: Iterable[IndexedCommit], marks: dirty.Marks
 ) -> None:
-    """Take in commits, their parents before them."""
+    """Add commits, parents first."""
     first = _next_number(database, "c", "commits")
     parts: Counter[str] = Counter()
     for number, entry in enumerate(history, first):
@@ -401,7 +401,7 @@ def add_commits(
         if commit.step == FORGET:
             names = (ref.removeprefix("skill:") for ref in commit.targets)
             dirty.mark(database, marks, "readmitted", names)
-    # What came and went between two states stands in neither, so no file of it was put.
+    # A record that came and went between two states is in neither, so no file of it was put.
     database.execute(f"{GONE} and t.c >= ?", [first])
 
 
@@ -430,9 +430,9 @@ _RETRACTED = "select 1 from file where ref_kind = 'retraction' and ref_id = ?"
 
 
 class _OutcomeChange(NamedTuple):
-    """A file whose outcome is to be shown otherwise than it is now.
+    """A file whose outcome the index must show in another state.
 
-    `own` is what the file itself says, None where that is what is shown.
+    `own` is the content of the file itself, None if that is the state shown.
     """
 
     path: str
@@ -443,7 +443,7 @@ class _OutcomeChange(NamedTuple):
 
 
 def _decisions_of_files(database: sqlite3.Connection, numbers: Iterable[int]) -> set[str]:
-    """The decisions that the outcomes and receipts in these files are of."""
+    """Return the decisions of the outcomes and receipts in these files."""
     names: set[str] = set()
     rows = list(numbers)
     for start in range(0, len(rows), _CHUNK):
@@ -456,19 +456,19 @@ def _decisions_of_files(database: sqlite3.Connection, numbers: Iterable[int]) ->
 
 
 def _decisions_to_join(database: sqlite3.Connection) -> list[str]:
-    """Those of which there is anything to join."""
+    """Return the decisions that have something to join."""
     return [name for (name,) in database.execute(_SEVERAL)]
 
 
 def _decisions_of_outcomes(database: sqlite3.Connection, outcomes: Iterable[str]) -> set[str]:
-    """The decisions of these outcomes."""
+    """Return the decisions of these outcomes."""
     query = "select decision from outcome where id = ?"
     rows = (database.execute(query, [bind(name)]) for name in outcomes)
     return {decision for outcome_rows in rows for (decision,) in outcome_rows}
 
 
 def _retracted_outcomes(database: sqlite3.Connection) -> list[str]:
-    """The outcomes that were retracted."""
+    """Return the retracted outcomes."""
     query = "select distinct ref_id from file where ref_kind = 'retraction' order by 1"
     return [name for (name,) in database.execute(query)]
 
@@ -480,7 +480,7 @@ def _is_retracted(database: sqlite3.Connection, outcome: str) -> bool:
 def _find_outdated(
     database: sqlite3.Connection, decisions: Iterable[str]
 ) -> Iterator[_OutcomeChange]:
-    """The outcomes of these decisions that are shown otherwise than they stand together."""
+    """Yield the outcomes of these decisions that are not in their joined state."""
     for decision in sorted(decisions):
         (is_alone,) = database.execute(_ALONE, [bind(decision)]).fetchone()
         if not is_alone:

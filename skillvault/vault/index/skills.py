@@ -1,4 +1,4 @@
-"""The skills of the vault, on whatever shelf, and the outcomes that they rest on."""
+"""Queries about skills on any shelf, and about the outcomes behind them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -15,7 +15,7 @@ _CANDIDATE = "select id, kind, tokens, domain, status, roles, stages, blob, laye
 
 
 class SkillRow(NamedTuple):
-    """The columns that a recommendation reads of a skill; roles and stages stand a line each."""
+    """The columns of a skill that a recommendation reads; roles and stages have a line each."""
 
     name: str
     kind: str
@@ -29,7 +29,7 @@ class SkillRow(NamedTuple):
 
 
 class SkillStatusRow(NamedTuple):
-    """On which shelf a skill is, its status, and its domain."""
+    """The shelf, status and domain of a skill."""
 
     name: str
     shelf: str
@@ -38,7 +38,7 @@ class SkillStatusRow(NamedTuple):
 
 
 class SkillPlace(NamedTuple):
-    """On which shelf a skill is, and its kind."""
+    """The shelf and kind of a skill."""
 
     name: str
     shelf: str
@@ -46,7 +46,7 @@ class SkillPlace(NamedTuple):
 
 
 class Skills(Folder[Skill]):
-    """name -> skill in skills/, those that may be served; the queries are about all shelves.
+    """name -> skill in skills/, which may be served; the queries cover all shelves.
 
     In force are those in skills/ and, under other names, those of the layers before the vault's.
     """
@@ -59,12 +59,12 @@ class Skills(Folder[Skill]):
     # ── on the shelves ───────────────────────────────────────────────────────────────
 
     def find(self, name: str) -> Skill | None:
-        """The skill of this name, in whatever folder it is."""
+        """Return the skill of this name, in any folder."""
         shelves = (self, self.proposed, self.archived)
         return next((skill for shelf in shelves if (skill := shelf.get(name))), None)
 
     def live(self, names: Collection[str]) -> dict[str, Skill]:
-        """Those of these skills that are outside the archive."""
+        """Return the skills that are not in the archive."""
         return {**self.get_many(names), **self.proposed.get_many(names)}
 
     def names(self, shelf: str, domain: str | None = None) -> list[str]:
@@ -75,13 +75,13 @@ class Skills(Folder[Skill]):
         return [name for (name,) in self._reader.rows(query, values)]
 
     def names_on_shelf(self, shelf: str, names: Iterable[str]) -> set[str]:
-        """Those of these names that are on a shelf."""
+        """Return the names that are on a shelf."""
         # By the names, which are fewer than what is on a shelf.
         query = "select id from skill where +shelf = ? and id in {}"
         return {name for (name,) in self._reader.rows_matching(query, names, prefix=[shelf])}
 
     def is_name_taken(self, name: str) -> bool:
-        """Whether a skill of this name is there, was there, or something is linked to it.
+        """Return True if a skill of this name exists, existed, or has links to it.
 
         A new one would inherit another skill's links and rejections.
         """
@@ -94,7 +94,7 @@ class Skills(Folder[Skill]):
         return name == LEARNED or bool(self._reader.value(query, [name] * 3))
 
     def statuses(self, names: Iterable[str]) -> list[SkillStatusRow]:
-        """The shelf, the status and the domain of those of these skills that are there, by name."""
+        """Return the status rows of the skills that exist, by name."""
         query = (
             "select id, shelf, status, domain from skill where n > 0 and id in {} "
             "order by id, shelf"
@@ -110,7 +110,7 @@ class Skills(Folder[Skill]):
         return list(map(SkillPlace._make, self._reader.rows(query, [kind])))
 
     def without_outcomes(self) -> list[SkillPlace]:
-        """The living skills about a subject that rest on no evaluated outcome, by name."""
+        """Return the living skills about a subject without an evaluated outcome, by name."""
         query = (
             "select s.id, s.shelf, s.kind from skill s "
             "where s.shelf in ('skills', 'proposed') and s.subject is not null and not exists "
@@ -121,14 +121,14 @@ class Skills(Folder[Skill]):
         return list(map(SkillPlace._make, self._reader.rows(query)))
 
     def by_subject(self, subject: str) -> list[SkillPlace]:
-        """The skills about a subject, on whatever shelf and under whatever name, by name."""
+        """Return the skills about a subject, on any shelf, by name."""
         query = "select id, shelf, kind from skill where subject = ? and n > 0 order by id, shelf"
         return list(map(SkillPlace._make, self._reader.rows(query, [subject])))
 
     def expiring(self, shelf: str, latest_end: str, oldest_creation: str) -> list[str]:
-        """The skills on a shelf that end before a time, or state no end and are older than another.
+        """Return the skills on a shelf that end before a time, or state no end and are older.
 
-        The times are texts, as they are written in files.
+        The times are texts as in files.
         """
         query = (
             "select id from skill where shelf = ? and status != 'pinned' and (expires < ? "
@@ -137,7 +137,7 @@ class Skills(Folder[Skill]):
         return [name for (name,) in self._reader.rows(query, [shelf, latest_end, oldest_creation])]
 
     def creation_times(self, names: Iterable[str]) -> dict[str, str]:
-        """When each of these skills was made, as it says, of those in skills/ or archive/."""
+        """Skill -> the creation time that it states, for those in skills/ or archive/."""
         query = (
             "select id, coalesce(created, '') from skill "
             "where shelf in ('archive', 'skills') and id in {} order by shelf"
@@ -145,7 +145,7 @@ class Skills(Folder[Skill]):
         return dict(self._reader.rows_matching(query, names))
 
     def read_body(self, name: str, blob: str) -> str:
-        """The text of a skill at a version, "" if that cannot be read."""
+        """Return the text of a skill at a version, "" if it cannot be read."""
         try:
             data = self._reader.blobs([blob])[blob]
         except GitError:  # never committed here, or gone since
@@ -183,7 +183,7 @@ class Skills(Folder[Skill]):
         return list(map(SkillRow._make, self._reader.rows_matching(query, names)))
 
     def of_actions(self, domain: str, actions: Iterable[str]) -> set[str]:
-        """What the outcomes of these actions of a domain made, through whatever links."""
+        """Return the skills made of the outcomes of these actions, through any links."""
         query = (
             "with recursive made (kind, id) as (select 'evaluation', id from outcome "
             "where domain = ? and action in {} union select l.target_kind, l.target_id from link l "
@@ -193,7 +193,7 @@ class Skills(Folder[Skill]):
         return {name for (name,) in self._reader.rows_matching(query, actions, prefix=[domain])}
 
     def subjects(self, names: Iterable[str]) -> dict[str, str]:
-        """Skill -> what it states as its subject, of those in skills/ that do."""
+        """Skill -> its subject, for those in skills/ that state one."""
         query = (
             "select id, subject from skill where +shelf = 'skills' and subject is not null "
             "and id in {}"
@@ -201,7 +201,7 @@ class Skills(Folder[Skill]):
         return dict(self._reader.rows_matching(query, names))
 
     def made_alone(self, kind: str, sources: Iterable[Ref]) -> set[str]:
-        """The skills of a kind that were generated of any of these and state no subject."""
+        """Return the skills of a kind generated from any of these that state no subject."""
         query = (
             "select l.target_id from link l join skill s on s.id = l.target_id "
             "where l.type = 'generated' and l.target_kind = 'skill' and s.subject is null "
@@ -212,7 +212,7 @@ class Skills(Folder[Skill]):
     # ── what they rest on ────────────────────────────────────────────────────────────
 
     def from_memory(self, name: str) -> bool:
-        """Whether facts made a skill."""
+        """Return True if facts made a skill."""
         query = (
             "select exists (select 1 from link "
             "where target_kind = 'skill' and target_id = ? and type = 'derived')"
@@ -220,19 +220,19 @@ class Skills(Folder[Skill]):
         return bool(self._reader.value(query, [name]))
 
     def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
-        """The outcomes that each of these skills rests on, through whatever links, oldest first."""
-        behind = self.outcome_ids_behind(names)
-        all_ids = dict.fromkeys(id_ for ids in behind.values() for id_ in ids)
+        """Skill -> the outcomes behind it, through any links, oldest first."""
+        ids_by_skill = self.outcome_ids_behind(names)
+        all_ids = dict.fromkeys(id_ for ids in ids_by_skill.values() for id_ in ids)
         outcomes = Outcomes(self._reader).get_many(all_ids)
         return {
             name: tuple(
                 sorted((outcomes[id_] for id_ in ids if id_ in outcomes), key=lambda o: o.order)
             )
-            for name, ids in behind.items()
+            for name, ids in ids_by_skill.items()
         }
 
     def subjects_behind(self, names: Iterable[str]) -> dict[str, set[Subject]]:
-        """What the outcomes are about that each of these skills rests on."""
+        """Skill -> the subjects of the outcomes behind it."""
         ids_by_skill = self.outcome_ids_behind(names)
         query = "select id, domain, action, target from outcome where id in {}"
         ids = dict.fromkeys(id_ for outcome_ids in ids_by_skill.values() for id_ in outcome_ids)
@@ -244,7 +244,7 @@ class Skills(Folder[Skill]):
         }
 
     def outcome_ids_behind(self, names: Iterable[str]) -> dict[str, list[str]]:
-        """The ids of the outcomes that each of these skills rests on."""
+        """Skill -> the ids of the outcomes behind it."""
         roots = [Ref("skill", name) for name in names]
         sources: dict[Ref, list[Ref]] = {}
         level = dict.fromkeys(roots)
@@ -265,7 +265,7 @@ class Skills(Folder[Skill]):
 
 
 def _find_reachable(start: Ref, sources: Mapping[Ref, Sequence[Ref]]) -> set[Ref]:
-    """What a record comes of, step by step."""
+    """Return all sources of a record, direct and indirect."""
     reached: set[Ref] = set()
     pending = [start]
     while pending:

@@ -1,6 +1,6 @@
-"""The vault as learning and serving ask it: of one commit, or with what is staged on it.
+"""The queries of learning and serving to a vault: to one commit, or with staged files on it.
 
-A file that cannot be read is a Problem, a value; its record is left out and the rest goes on.
+A file that cannot be read becomes a Problem, a value; the other records are still read.
 """
 
 import sqlite3
@@ -35,16 +35,16 @@ class Due(Topic):
     """The queues of the steps; `dirty` says what puts a key into one."""
 
     def keys(self, step: str) -> list[str]:
-        """What a step must look at: nothing else has changed since it found nothing to do."""
+        """Return the keys that a step must look at; nothing else changed since its last look."""
         query = "select key from due where step = ? order by key"
         return [key for (key,) in self._reader.rows(query, [step])]
 
     def lengths(self) -> dict[str, int]:
-        """Queue -> how many keys lie in it, of those that are not empty."""
+        """Queue -> the number of its keys; empty queues are left out."""
         return dict(self._reader.rows("select step, count(*) from due group by step"))
 
     def mark_done(self, step: str, keys: Iterable[str]) -> None:
-        """A step found nothing to do for these; they are due again when something changes."""
+        """Remove keys for which a step found nothing to do; a change makes them due again."""
         if rows := [(step, key) for key in keys]:
             self._reader.change_many("delete from due where step = ? and key = ?", rows)
 
@@ -73,7 +73,7 @@ class Files(Topic, Mapping[str, str]):
         return self._reader.read_bytes(paths)
 
     def existing(self, paths: Iterable[str]) -> set[str]:
-        """Those of these paths that are there."""
+        """Return the paths that exist."""
         rows = self._reader.rows_matching("select path from file where path in {}", paths)
         return {path for (path,) in rows}
 
@@ -84,10 +84,10 @@ class Files(Topic, Mapping[str, str]):
 
 
 class EvidenceScan(Struct, frozen=True):
-    """What stood where when evidence was looked for: blobs by path, versions of code by place.
+    """The files in which evidence was last searched: blobs by path, versions of code by place.
 
-    `tail` betrays what stood in the work tree behind the committed rules; `settings` is what the
-    policy said; `at` a unix time.
+    `tail` identifies the uncommitted rules of the work tree, `settings` the policy; `at` is a unix
+    time.
     """
 
     at: float
@@ -98,17 +98,17 @@ class EvidenceScan(Struct, frozen=True):
 
 
 class Captures(Topic):
-    """The last look for evidence."""
+    """The last scan for evidence."""
 
     @property
     def last_scan(self) -> EvidenceScan | None:
-        """The last one; None if none is known of."""
+        """The last scan; None before the first one."""
         query = "select name, value from state where name = 'capture'"
         decode = msgspec.msgpack.Decoder(EvidenceScan).decode
         return self._reader.source.decode_values(query, decode).get("capture")
 
     def note_scan(self, looked_for: EvidenceScan) -> None:
-        """Note what was seen."""
+        """Store a scan."""
         value = msgspec.msgpack.encode(looked_for)
         self._reader.change_rows("insert or replace into state values ('capture', ?)", [value])
 
@@ -124,7 +124,7 @@ and not exists (select 1 from outcome o where o.id = f.ref_id and o.trust = 'loc
 
 
 class Topics:
-    """What a vault is asked, by topic; see `Snapshot` and `Staged`."""
+    """The queries to a vault, by topic; see `Snapshot` and `Staged`."""
 
     def __init__(self, source: IndexDatabase | Pin, blobs: Blobs) -> None:
         reader = Reader(source, blobs)
@@ -169,7 +169,7 @@ class Topics:
 
     @property
     def policy(self) -> Policy:
-        """What vault.yaml says; BadInputError names its bad key."""
+        """The policy in vault.yaml; BadInputError names its bad key."""
         blob = self.files.get(layout.MARK)
         stored = self._source.policy(blob) if blob else None
         return stored or policy_of(self.files.read([layout.MARK]).get(layout.MARK, b""))
@@ -184,14 +184,14 @@ class Topics:
         nearness: Near | None = None,
         untrusted: bool = False,
     ) -> list[Hit]:
-        """The facts, skills and evaluations that answer best, by their `<kind>:<id>`.
+        """Return the facts, skills and evaluations that answer a text best, by their `<kind>:<id>`.
 
-        The trusted ones, or the `untrusted` ones alone.
+        Only trusted ones, or only `untrusted` ones.
         """
         filters = Filters(kinds, domains)
         if not untrusted:
             return self._source.search(text, limit, filters, nearness)
-        # They stand in no table by which anything else is found or weighed, however many they are.
+        # They must not influence other searches, so they get an index of their own.
         with closing(sqlite3.connect(":memory:")) as database:
             ranking.create_tables(database)
             ranking.add_documents(database, self._untrusted_documents())
@@ -208,14 +208,14 @@ class Snapshot(Topics):
 
     @cached_property
     def policy(self) -> Policy:
-        """What vault.yaml says; BadInputError names its bad key."""
+        """The policy in vault.yaml; BadInputError names its bad key."""
         return super().policy
 
 
 class Staged(Topics):
-    """The vault with what is staged on it, always as it is now; what a run works on.
+    """The vault with its staged files, always in the present state; a run works on it.
 
-    What the index derives of records (what is due, uses, other layers) is written here too.
+    Data that the index derives of records (queues, uses, other layers) is written here too.
     """
 
     def __init__(self, database: IndexDatabase, blobs: Blobs) -> None:
@@ -228,7 +228,7 @@ class Staged(Topics):
 
     @property
     def policy(self) -> Policy:
-        """What vault.yaml says; BadInputError names its bad key."""
+        """The policy in vault.yaml; BadInputError names its bad key."""
         blob = self.files.get(layout.MARK)
         if self._policy is None or self._policy[0] != blob:
             self._policy = blob, super().policy
@@ -241,7 +241,7 @@ class Staged(Topics):
         self._database.put({path: _file(path, data) for path, data in files.items()})
 
     def forget(self) -> None:
-        """What was staged is committed, or rolled back."""
+        """Drop the staged files after a commit or a rollback."""
         self.files_staged, self._by_blob = {}, {}
 
     def _bytes(self, blobs: Iterable[str]) -> Mapping[str, bytes]:

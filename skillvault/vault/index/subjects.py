@@ -1,6 +1,6 @@
-"""What of an outcome decides when its subject's account is read, as the index keeps it.
+"""The stored data about outcomes that decides when the account of their subject is read.
 
-Texts in, texts out: what they mean is `learning.account`'s to say.
+It stores and returns texts, which `learning.account` interprets.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -43,9 +43,9 @@ class AccountKey(NamedTuple):
 
 
 class ActionKeys(NamedTuple):
-    """What an action says, as keys, of how many tries; `first` is one of its outcomes.
+    """The keys of what an action says, and the number of its tries; `first` is one of its outcomes.
 
-    `rules` counts what separates them.
+    `rules` is the number of rules that separate them.
     """
 
     action: str
@@ -56,12 +56,12 @@ class ActionKeys(NamedTuple):
 
 
 class Subjects(Topic):
-    """The outcomes of each subject as they are counted."""
+    """The counted outcomes of each subject."""
 
     def history(self, outcome_id: str, scope: Scope = "subject") -> list[Placed]:
         """Return the outcomes of one subject or action and trust, oldest first.
 
-        Nothing of an outcome that is gone.
+        An outcome that is gone has none.
         """
         query = (
             f"select o.at, o.id, {HAS_EVALUATION}, m.marks from outcome s "
@@ -72,7 +72,7 @@ class Subjects(Topic):
         return list({row[1]: _parse_placed(row) for row in rows}.values())
 
     def accounts(self, outcomes: Iterable[str], scope: Scope) -> dict[AccountKey, list[Placed]]:
-        """The accounts that these outcomes are of, with those of them that each has."""
+        """Account -> the ones of these outcomes that it has."""
         query = (
             f"select o.domain, o.action, o.trust, {'o.target' if scope == 'subject' else 'null'}, "
             f"o.at, o.id, {HAS_EVALUATION}, m.marks from outcome o "
@@ -87,7 +87,7 @@ class Subjects(Topic):
         return accounts
 
     def position(self, account: AccountKey) -> Position:
-        """How far an account was counted."""
+        """Return the position up to which an account was counted."""
         query = (
             "select outcomes, at, id, until_at, until_id, point_at, point_id from account "
             f"where {_ACCOUNT} and outcomes > 0"
@@ -97,7 +97,7 @@ class Subjects(Topic):
         return Position()
 
     def mark_counts(self, account: AccountKey, marks: Collection[str]) -> dict[str, int]:
-        """How many outcomes of those counted had each of these marks."""
+        """Mark -> the number of counted outcomes that have it."""
         query = (
             "select m.mark, m.count from account_mark m "
             f"where m.account = (select n from account where {_ACCOUNT}) and m.mark in {{}}"
@@ -120,7 +120,7 @@ class Subjects(Topic):
         return list({row[1]: _parse_placed(row) for row in reversed(rows)}.values())
 
     def action_keys(self, domain: str) -> list[ActionKeys]:
-        """Return what the actions of a domain say, by name."""
+        """Return the keys of a domain's actions, by name."""
         query = (
             "select s.action, s.first, s.keys, s.tries, s.rules from said_key s where s.domain = ? "
             f"and exists (select 1 from outcome o where o.id = s.first and {HAS_EVALUATION}) "
@@ -132,7 +132,7 @@ class Subjects(Topic):
         ]
 
     def rules(self, domain: str, action: str) -> tuple[str, bytes]:
-        """(the digest of what they were computed from, the rules) kept of an action; ("", b"")."""
+        """Return (digest of their sources, rules) stored for an action; ("", b"") without any."""
         query = "select digest, rules from rule where domain = ? and action = ?"
         return next(iter(self._reader.rows(query, [domain, action])), ("", b""))
 
@@ -146,7 +146,7 @@ class Subjects(Topic):
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
     def keep_marks(self, marks: Mapping[str, Iterable[str]]) -> None:
-        """Keep the marks of outcomes, by id."""
+        """Store the marks of outcomes, by id."""
         rows = [(name, _BETWEEN.join(of)) for name, of in marks.items()]
         self._reader.change_many("insert or replace into mark values (?, ?)", rows)
 
@@ -158,9 +158,9 @@ class Subjects(Topic):
         *,
         is_recount: bool,
     ) -> None:
-        """Keep how far an account was counted, and the counts of marks that are others now.
+        """Store the position of an account, and the changed counts of marks.
 
-        `is_recount`: it was counted from the first outcome on.
+        `is_recount`: it was counted again from the first outcome.
         """
         change = self._reader.change_rows
         if is_recount:
@@ -181,13 +181,13 @@ class Subjects(Topic):
         self._reader.change_many(query, [(*pair, *account) for pair in counts.items()])
 
     def keep_action_keys(self, domain: str, row: ActionKeys) -> None:
-        """Keep what an action of a domain says."""
+        """Store the keys of an action."""
         values = (domain, row.action, row.first, _BETWEEN.join(row.keys), row.tries, row.rules)
         query = "insert or replace into said_key values (?, ?, ?, ?, ?, ?)"
         self._reader.change_rows(query, values)
 
     def keep_rules(self, domain: str, action: str, rules: tuple[str, bytes]) -> None:
-        """Keep the rules of an action, with the digest of what they were computed from."""
+        """Store the rules of an action, with the digest of their sources."""
         query = "insert or replace into rule values (?, ?, ?, ?)"
         self._reader.change_rows(query, [domain, action, *rules])
 

@@ -1,6 +1,6 @@
-"""How near texts are in meaning, by word vectors: the one room of the extra `semantic`.
+"""The nearness of texts in meaning by word vectors, for the extra `semantic`.
 
-Who asks loads the model, which comes inside its package; nothing is fetched and nothing is stored.
+The model is loaded on the first call from its package; nothing is fetched or stored.
 """
 
 import logging
@@ -18,10 +18,10 @@ _ALIKE = 0.3  # words less alike than this have nothing to do with each other
 
 
 def compute_nearness(query: Mapping[str, float], texts: Sequence[Sequence[str]]) -> list[float]:
-    """How near each text is to what is asked, 0..1, among these texts; 1 for the nearest.
+    """Return the nearness of each text to the query, 0..1; 1 for the nearest.
 
-    `query` is word -> weight, a text its words. The mean of two shares: how well each word asked
-    is met by the text's nearest one, and how alike the two are as a whole.
+    `query` is word -> weight, a text its words. The nearness is the mean of two shares: how well
+    the text's nearest words match the query's, and the similarity of the two as a whole.
     """
     words = list(dict.fromkeys(word for text in texts for word in text))
     if not (query and words):
@@ -36,7 +36,7 @@ def compute_nearness(query: Mapping[str, float], texts: Sequence[Sequence[str]])
 
 
 def _score_matches(similarities: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
-    """Of each text, the weights of the words asked by how alike its nearest word is."""
+    """Return for each text the query's weights times the similarity of its nearest words."""
     telling = np.where(similarities > _ALIKE, similarities, 0.0)
     best = [telling[:, row].max(axis=1, initial=0.0) for row in rows]
     scores: Floats = np.stack(best) @ np.array(weights)
@@ -46,9 +46,9 @@ def _score_matches(similarities: Floats, rows: list[list[int]], weights: list[fl
 def _score_similarity(
     query_rows: Floats, text_rows: Floats, rows: list[list[int]], weights: list[float]
 ) -> Floats:
-    """Of each text, the cosine of its words' sum, the rare ones first, with that of the asked.
+    """Return for each text the cosine of its words' sum, weighted by rarity, with the query's.
 
-    Measured from the middle of the texts, so that what all of them say does not count.
+    It is measured from the texts' mean, so words that all of them have do not count.
     """
     counts = np.bincount([place for row in rows for place in row], minlength=len(text_rows))
     rare = np.log(1 + len(rows) / (counts + 0.5))
@@ -70,7 +70,7 @@ def _unit(vectors: Floats) -> Floats:
 
 
 def _vectors(words: list[str]) -> Floats:
-    """One row of length 1 a word: the mean of its pieces."""
+    """Return one row of length 1 for each word: the mean of its pieces."""
     model = _model()
     pieces = model.tokenizer.encode_batch(words, add_special_tokens=False)
     nothing = np.zeros(model.embedding.shape[1])

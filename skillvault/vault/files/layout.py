@@ -13,19 +13,6 @@ from typing import cast
 
 from skillvault.model import records
 from skillvault.model.errors import NotAVaultError
-from skillvault.model.records import (
-    Answer,
-    Evaluation,
-    Fact,
-    Outcome,
-    Recommendation,
-    Record,
-    RecordKind,
-    Ref,
-    Retraction,
-    Session,
-    Skill,
-)
 from skillvault.model.text.text import is_slug
 
 MARK = "vault.yaml"
@@ -115,14 +102,14 @@ def outcome_path(domain: str, outcome_id: str, folder: str = "outcomes") -> str:
     return f"{folder}/{domain}/{match['y']}/{match['m']}/{match['d']}/{outcome_id}.yaml"
 
 
-def session_path(record: Session) -> str:
+def session_path(record: records.Session) -> str:
     """`sessions/<yyyy>/<mm>/<dd>/<id>.yaml`, by the day in UTC on which it ended."""
     if not is_slug(record.id):
         raise ValueError(f"{record.id} cannot become a path")
     return f"sessions/{record.ended_at.astimezone(UTC):%Y/%m/%d}/{record.id}.yaml"
 
 
-def answer_path(record: Answer) -> str:
+def answer_path(record: records.Answer) -> str:
     """`answers/<domain>/<yyyy>/<mm>/<key>.json`, by the month in UTC of what it is about."""
     if not (is_slug(record.domain) and is_slug(record.id)):
         raise ValueError(f"{record.domain}/{record.id} cannot become a path")
@@ -136,44 +123,51 @@ def skill_path(name: str, shelf: str = "skills") -> str:
     return f"{shelf}/{name}/SKILL.md"
 
 
-def path_of(record: Record) -> str:
+def path_of(record: records.Record) -> str:
     """Return the path of a new record; a `proposed` skill has a folder that hosts do not load."""
     match record:
-        case Outcome() | Evaluation() | Recommendation() | Retraction():
+        case (
+            records.Outcome()
+            | records.Evaluation()
+            | records.Recommendation()
+            | records.Retraction()
+        ):
             return outcome_path(record.domain, record.id, f"{type(record).__name__.lower()}s")
-        case Session():
+        case records.Session():
             return session_path(record)
-        case Fact():
+        case records.Fact():
             if not (is_slug(record.domain) and is_slug(record.id)):
                 raise ValueError(f"{record.domain}/{record.id} cannot become a path")
             return fact_path(record)
-        case Skill():
+        case records.Skill():
             return skill_path(record.name, "proposed" if record.status == "proposed" else "skills")
-        case Answer():
+        case records.Answer():
             return answer_path(record)
     raise ValueError(f"{record.id} is a line of a list; see `links_path`")
 
 
-def fact_path(fact: Fact) -> str:
+def fact_path(fact: records.Fact) -> str:
     """Return the path of a fact; its id is the file's name."""
     return f"memory/{fact.domain}/{fact.id}.md"
 
 
 @lru_cache(maxsize=1 << 12)
-def ref_of(path: str) -> Ref | None:  # noqa: PLR0911 (one a kind)
+def ref_of(path: str) -> records.Ref | None:  # noqa: PLR0911 (one a kind)
     """Return the record that a path holds; None for any other path."""
     if path.endswith(_LINKS):
         return None
     if match := _DATED.match(path):
-        return Ref(cast("RecordKind", match["folder"].removesuffix("s")), match["id"])
+        return records.Ref(
+            cast("records.RecordKind", match["folder"].removesuffix("s")), match["id"]
+        )
     if match := _SESSION.match(path):
-        return Ref("session", match["id"])
+        return records.Ref("session", match["id"])
     if match := _ANSWER.match(path):
-        return Ref("answer", match["id"])
+        return records.Ref("answer", match["id"])
     if match := _SKILL.match(path):
-        return Ref("skill", match["id"])
+        return records.Ref("skill", match["id"])
     if match := _FACT.match(path):
-        return Ref("fact", match["id"])
+        return records.Ref("fact", match["id"])
     return None
 
 
@@ -188,10 +182,10 @@ def links_path(path: str) -> str:
 
 
 @lru_cache(maxsize=1 << 12)
-def links_owner(path: str) -> Ref | None:
+def links_owner(path: str) -> records.Ref | None:
     """Return the record whose list of links is at a path; None for any other path."""
     if match := _SKILL_LINKS.match(path):
-        return Ref("skill", match["id"])
+        return records.Ref("skill", match["id"])
     if not path.endswith(_LINKS):
         return None
     stem = path.removesuffix(_LINKS)

@@ -8,25 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from skillvault.model.due import (
-    Agenda,
-    Event,
-    InDomain,
-    LinkedFrom,
-    Predecessor,
-    Prefix,
-    Queue,
-    Reached,
-    Relation,
-    Same,
-    Says,
-    Source,
-    Target,
-    Through,
-    Users,
-    Uses,
-    When,
-)
+from skillvault.model import due
 from skillvault.model.records import Ref
 from skillvault.vault.index.rows import bind
 
@@ -62,7 +44,7 @@ _SAID = {
     ),
 }
 # The tables with the file numbers of an event; for other events the keys are passed.
-_FILES: Mapping[Event, str] = {
+_FILES: Mapping[due.Event, str] = {
     "changed": "changed", "gone": "changed", "moved": "moved", "went": "moved",
 }  # fmt: skip
 _GOING = ("gone", "went")  # what led from a file is known while it is shown as it was
@@ -93,16 +75,16 @@ class _Path(NamedTuple):
 class Marks(NamedTuple):
     """An agenda as queries: the marking ones by kind and event, and those that mark everything."""
 
-    queries: Mapping[tuple[str, Event], list[str]]
+    queries: Mapping[tuple[str, due.Event], list[str]]
     everything: list[str]
-    missing: list[Queue]
+    missing: list[due.Queue]
     steps: frozenset[str]
 
 
 @cache
-def compile_agenda(agenda: Agenda) -> Marks:
+def compile_agenda(agenda: due.Agenda) -> Marks:
     """Compile the rules' declarations to queries."""
-    queries: dict[tuple[str, Event], list[str]] = {}
+    queries: dict[tuple[str, due.Event], list[str]] = {}
     missing = [queue for queue in agenda.queues if queue.without]
     for queue in agenda.queues:
         for when in queue.when if queue not in missing else ():
@@ -134,7 +116,7 @@ def mark_files(
                 database.execute(query)
 
 
-def mark(database: sqlite3.Connection, marks: Marks, event: Event, ids: Iterable[str]) -> None:
+def mark(database: sqlite3.Connection, marks: Marks, event: due.Event, ids: Iterable[str]) -> None:
     """Mark what an event without a file makes due, for the records of these ids."""
     rows = [(bind(record_id),) for record_id in ids]
     for (_, trigger), queries in marks.queries.items():
@@ -157,7 +139,7 @@ def mark_everything(database: sqlite3.Connection, marks: Marks) -> None:
         database.execute(query)
 
 
-def _compile_everything(queue: Queue) -> str:
+def _compile_everything(queue: due.Queue) -> str:
     kind = str(queue.every)
     path = _Path(kind, "t0.skill" if kind == "use" else "t0.id", "t0", (f"{_TABLES[kind]} t0",))
     query = f"{_MARK} distinct '{queue.name}', {_key_columns(queue, path)} {path.body}"
@@ -169,7 +151,7 @@ def _compile_everything(queue: Queue) -> str:
     return f"{query} where not exists ({records})"
 
 
-def _compile_trigger(queue: Queue, when: When) -> str:
+def _compile_trigger(queue: due.Queue, when: due.When) -> str:
     path = _start_path(when)
     for relation in when.along:
         path = _follow(path, relation)
@@ -178,12 +160,12 @@ def _compile_trigger(queue: Queue, when: When) -> str:
     return f"{path.before}{_MARK} '{queue.name}', {_key_columns(queue, path)} {path.body}"
 
 
-def _key_columns(queue: Queue, path: _Path) -> str:
+def _key_columns(queue: due.Queue, path: _Path) -> str:
     fields = (path.id if name == "id" else f"coalesce({path.row}.{name}, '')" for name in queue.key)
     return " || ' ' || ".join(fields)
 
 
-def _start_path(when: When) -> _Path:
+def _start_path(when: due.When) -> _Path:
     kind, table = when.kind, _FILES.get(when.event)
     if table is None:
         return _Path(kind, "t0.id", None, ("(select ? as id) t0",))
@@ -211,12 +193,12 @@ def _join(path: _Path, kind: str, table: str, *conditions: str) -> _Path:
     return _Path(kind, record_id, row, *added, path.before)
 
 
-def _follow(path: _Path, relation: Relation) -> _Path:  # noqa: C901,PLR0911 (one a relation)
+def _follow(path: _Path, relation: due.Relation) -> _Path:  # noqa: C901,PLR0911 (one a relation)
     row = path.new
     match relation:
-        case Source() | Target():
+        case due.Source() | due.Target():
             return _follow_end(path, relation)
-        case LinkedFrom(kind, link_type, first):
+        case due.LinkedFrom(kind, link_type, first):
             conditions = tuple(_link_conditions(row, path, relation))
             if first:
                 earlier_link = (
@@ -228,35 +210,35 @@ def _follow(path: _Path, relation: Relation) -> _Path:  # noqa: C901,PLR0911 (on
                 )
             links = _join(path, kind, f"link {row}", *conditions)
             return links._replace(id=f"{row}.source_id", row=None)
-        case Through(link_type):
+        case due.Through(link_type):
             return _follow_sources(path, link_type)
-        case Same(link_type):
+        case due.Same(link_type):
             condition = _SAME[link_type].format(new=row, old=path.row)
             return _join(path, "outcome", f"outcome {row}", condition)
-        case InDomain(kind):
+        case due.InDomain(kind):
             skill_domain = f"(select domain from skill where skill.id = {path.id} and skill.n > 0)"
             condition = f"coalesce({skill_domain}, {row}.domain) = {row}.domain"
             return _join(path, kind, f"{kind} {row}", condition)
-        case Reached(kind):
+        case due.Reached(kind):
             return _follow_targets(path, kind)
-        case Says(link_type):
+        case due.Says(link_type):
             return _follow_sayings(path, link_type)
-        case Prefix(text):
+        case due.Prefix(text):
             return path._replace(conditions=(*path.conditions, f"{path.id} glob '{text}*'"))
-        case Predecessor():
+        case due.Predecessor():
             return _join(path, "fact", f"fact {row}", f"{row}.id = {path.row}.supersedes")
-        case Uses():
+        case due.Uses():
             return _join(path, "use", f"used {row}", f"{row}.{path.kind} = {path.id}")
-        case Users():
+        case due.Users():
             uses = _join(path, "use", f"used {row}", f"{row}.skill = {path.id}")
             return _join(uses, "outcome", f"outcome {uses.new}", f"{uses.new}.id = {row}.outcome")
 
 
-def _follow_end(path: _Path, relation: Source | Target) -> _Path:
+def _follow_end(path: _Path, relation: due.Source | due.Target) -> _Path:
     """Follow a link to the record at one of its ends."""
-    end = f"{path.row}.{'source' if isinstance(relation, Source) else 'target'}"
+    end = f"{path.row}.{'source' if isinstance(relation, due.Source) else 'target'}"
     conditions = (*path.conditions, f"{end}_kind = '{relation.kind}'")
-    if isinstance(relation, Source) and relation.to:
+    if isinstance(relation, due.Source) and relation.to:
         conditions += (f"{path.row}.target_kind = '{relation.to}'",)
     return path._replace(kind=relation.kind, id=f"{end}_id", row=None, conditions=conditions)
 
@@ -299,7 +281,7 @@ def _follow_sayings(path: _Path, relation: str) -> _Path:
     return path._replace(id=f"{previous_row}.evaluation", row=None)
 
 
-def _link_conditions(row: str, path: _Path, relation: LinkedFrom) -> Iterator[str]:
+def _link_conditions(row: str, path: _Path, relation: due.LinkedFrom) -> Iterator[str]:
     """Yield the conditions for a link from a record of a kind to the path's records."""
     yield from _target_conditions(row, path.kind, path.id)
     yield f"{row}.source_kind = '{relation.kind}'"

@@ -18,6 +18,14 @@ _TELLS = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'"
 _OVERRULED = "exists (select 1 from outcome o where o.id = source_id and not o.counts)"
 
 
+def _linked_runs(reader: Reader, condition: str, facts: Iterable[str]) -> list[str]:
+    query = (
+        f"select distinct source_id from link where {condition} and target_kind = 'fact' "
+        "and target_id in {}"
+    )
+    return sorted({name for (name,) in reader.rows_matching(query, facts)})
+
+
 class Evaluations(Folder[Evaluation]):
     """id -> evaluation; an outcome and its evaluation have one id."""
 
@@ -26,13 +34,7 @@ class Evaluations(Folder[Evaluation]):
 
     def supporting(self, facts: Iterable[str]) -> list[Evaluation]:
         """Return the evaluations that support any of these facts, by id."""
-        query = (
-            f"select distinct source_id from link where {_TELLS} and target_kind = 'fact' "
-            "and target_id in {}"
-        )
-        return list(
-            self.get_many(sorted({n for (n,) in self._reader.rows_matching(query, facts)})).values()
-        )
+        return list(self.get_many(_linked_runs(self._reader, _TELLS, facts)).values())
 
     def agreements(self, judge: JudgeInfo) -> dict[tuple[bool, bool], int]:
         """(succeeded, verdict was right) -> the number of trusted outcomes that a judge judged.
@@ -105,19 +107,11 @@ class Facts(Folder[Fact]):
 
     def supporters(self, facts: Iterable[str]) -> list[str]:
         """Return the ids of the evaluations that support any of these facts, by time."""
-        query = (
-            f"select distinct source_id from link where {_TELLS} and target_kind = 'fact' "
-            "and target_id in {}"
-        )
-        return sorted({name for (name,) in self._reader.rows_matching(query, facts)})
+        return _linked_runs(self._reader, _TELLS, facts)
 
     def opponents(self, facts: Iterable[str]) -> list[str]:
         """Return the ids of the evaluations that contradict any of these facts, by time."""
-        query = (
-            "select distinct source_id from link where type = 'contradicted' "
-            "and target_kind = 'fact' and target_id in {}"
-        )
-        return sorted({name for (name,) in self._reader.rows_matching(query, facts)})
+        return _linked_runs(self._reader, "type = 'contradicted'", facts)
 
     def counts_until(self, facts: Iterable[str], last_run: str) -> dict[str, tuple[int, int]]:
         """Fact -> the numbers of runs up to one that support and contradict it."""
@@ -415,11 +409,8 @@ class Clusters(Topic):
 
     def drop_rows(self, facts: Collection[str]) -> None:
         """Delete the memberships and seeds of these facts."""
-        for query in (
-            "delete from clustered where fact = ?",
-            "delete from seed_word where seed = ?",
-        ):
-            self._reader.change_many(query, [(fact,) for fact in facts])
+        for column in ("clustered where fact", "seed_word where seed"):
+            self._reader.change_many(f"delete from {column} = ?", [(fact,) for fact in facts])
 
     def keep_seed(self, fact: Membership, words: Collection[str]) -> None:
         """Store the words of a seed."""

@@ -119,7 +119,11 @@ class Layers(Topic):
             paths = listing.changed_files(old_listing) if old_listing else list(listing.files)
             changed |= self._enter(place, layer, folder, paths)
         if listings != old_listings:
-            self._keep("listings", _pack(listings))
+            try:
+                value = _ENCODER.encode(listings)
+            except UnicodeEncodeError:  # a path that is no text
+                value = _ENCODER.encode({})
+            self._keep("listings", value)
         return changed
 
     def _place(self, folder: str, place: int | None) -> None:
@@ -199,14 +203,6 @@ class Layers(Topic):
 
     def _keep(self, name: str, value: bytes | str | None) -> None:
         self._reader.change_rows("insert or replace into state values (?, ?)", [name, value])
-
-
-def _pack(listings: Mapping[str, FolderListing]) -> bytes:
-    """Encode listings; those of a path that is no text are dropped."""
-    try:
-        return _ENCODER.encode(listings)
-    except UnicodeEncodeError:
-        return _ENCODER.encode({})
 
 
 def _row(content: Shelved | Problem) -> tuple[str | None, str | None, bytes | None]:

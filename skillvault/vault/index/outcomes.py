@@ -148,8 +148,12 @@ class Outcomes(Folder[Outcome]):
     def mentioning(self, skills: Iterable[str]) -> set[str]:
         """Return the outcomes that may name any of these skills: all words of its name occur."""
         query = "select o.id from said join outcome o on o.n = said.rowid where said match ?"
-        occurs = cache(self._occurs)  # many names share a word that no outcome holds
         ids: set[str] = set()
+
+        @cache  # many names share a word that no outcome holds
+        def occurs(term: str) -> bool:
+            return bool(self._reader.rows("select 1 from said where said match ? limit 1", [term]))
+
         for name in skills:
             # A word that is no ASCII may be cut otherwise in the full-text table.
             terms = [f'"{word}"' for word in words(name) if word.isascii()]
@@ -158,9 +162,6 @@ class Outcomes(Folder[Outcome]):
             elif all(map(occurs, terms)):
                 ids.update(name for (name,) in self._reader.rows(query, [" AND ".join(terms)]))
         return ids
-
-    def _occurs(self, word: str) -> bool:
-        return bool(self._reader.rows("select 1 from said where said match ? limit 1", [word]))
 
 
 class ReceiptRow(NamedTuple):

@@ -9,22 +9,8 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
+from skillvault.model import records
 from skillvault.model.link_lists import LinkList
-from skillvault.model.records import (
-    LEARNED,
-    Answer,
-    Evaluation,
-    Fact,
-    Link,
-    Outcome,
-    Problem,
-    Recommendation,
-    Record,
-    Ref,
-    Session,
-    Skill,
-    stamp,
-)
 from skillvault.model.skill_evidence import TriedLines
 from skillvault.model.text.text import tokens
 from skillvault.vault.files import layout, work_tree
@@ -36,7 +22,7 @@ _Value = TypeVar("_Value")
 File = tuple[str, Parsed | None]  # the blob that stands at a path, and what it says
 
 KINDS: dict[str, type[Parsed]] = {
-    kind.__name__: kind for kind in (*get_args(Record), Problem, TriedLines)
+    kind.__name__: kind for kind in (*get_args(records.Record), records.Problem, TriedLines)
 }
 # The tables of records, each with the type of what it holds; of an outcome there are two.
 TYPED: Mapping[str, str] = {
@@ -105,30 +91,32 @@ def is_trusted(path: str, parsed: Parsed | None, outcomes: Collection[str]) -> b
 
     An evaluation has the trust of its outcome. A person let in every skill on the shelf.
     """
-    if isinstance(parsed, Fact):
+    if isinstance(parsed, records.Fact):
         return parsed.trust == "local"
     ref = layout.ref_of(path)
-    return not isinstance(parsed, Evaluation) or (ref is not None and ref.id in outcomes)
+    return not isinstance(parsed, records.Evaluation) or (ref is not None and ref.id in outcomes)
 
 
 def make_document(path: str, parsed: Parsed | None) -> Document | None:
     """Return the searchable document of a record; None for one without text."""
     ref = layout.ref_of(path)
-    if ref is None or not isinstance(parsed, Skill | Fact | Evaluation):
+    if ref is None or not isinstance(parsed, records.Skill | records.Fact | records.Evaluation):
         return None
-    if ref == Ref("skill", LEARNED):
+    if ref == records.Ref("skill", records.LEARNED):
         return None
-    if isinstance(parsed, Skill):
+    if isinstance(parsed, records.Skill):
         parsed = msgspec.structs.replace(parsed, name=ref.id)
     document = document_of(parsed)
     has_text = document.name or document.body  # an evaluation may have no insight
     return msgspec.structs.replace(document, id=str(ref)) if has_text else None
 
 
-def typed_rows(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator[tuple[Any, ...]]:
+def typed_rows(
+    ref: records.Ref, top: str, parsed: Parsed | None, blob: str
+) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a record in the tables named after kinds."""
     match parsed:
-        case Outcome():
+        case records.Outcome():
             source, decision = parsed.source, parsed.decision
             origin_values = (
                 parsed.trust,
@@ -148,40 +136,42 @@ def typed_rows(ref: Ref, top: str, parsed: Parsed | None, blob: str) -> Iterator
             # Other marks of one episode of several decisions: time, batch and task.
             made_at = None if decision.made_at is None else micros(decision.made_at)
             yield "decided", ref.id, made_at, source.batch, decision.task.strip()
-        case Evaluation():
+        case records.Evaluation():
             judge, right = parsed.judge, parsed.judge_was_right
             row = (judge.name, judge.version, judge.model, parsed.was_good_decision, right)
             yield "evaluation", ref.id, *row
-        case Fact():
+        case records.Fact():
             yield "fact", ref.id, parsed.domain, parsed.trust, parsed.supersedes, parsed.kind
-        case Skill() if ref.id != LEARNED:  # which nobody recommends, merges or assesses
+        case records.Skill() if (
+            ref.id != records.LEARNED
+        ):  # which nobody recommends, merges or assesses
             yield "skill", *skill_columns(ref.id, top, parsed, blob), False, top == layout.SERVED
-        case Recommendation():
+        case records.Recommendation():
             values = (parsed.decision, parsed.trust, parsed.task, parsed.agent)
             yield "recommendation", ref.id, *values, micros(parsed.at)
-        case Session():
+        case records.Session():
             ended_at = micros(parsed.ended_at)
             yield "session", ref.id, parsed.domain, parsed.trust, ended_at, parsed.name
-        case Answer():
+        case records.Answer():
             yield "answer", ref.id, parsed.domain, parsed.kind, parsed.subject, parsed.session
 
 
-def link_row(link: Link) -> Row:
+def link_row(link: records.Link) -> Row:
     """Return the row of a link, without the number of its file."""
     metadata = json.dumps(link.metadata) if link.metadata else None
     ends = (link.source.kind, link.source.id, link.target.kind, link.target.id)
-    return link.id, link.type, *ends, stamp(link.created_at), metadata
+    return link.id, link.type, *ends, records.stamp(link.created_at), metadata
 
 
-def parse_link(row: Row) -> Link:
+def parse_link(row: Row) -> records.Link:
     """Parse the link in a row; DamagedRowError if that fails."""
     link_id, link_type, kind, source, to, target, at, metadata = row
     try:
-        return Link(
+        return records.Link(
             id=link_id,
             type=link_type,
-            source=Ref(kind, source),
-            target=Ref(to, target),
+            source=records.Ref(kind, source),
+            target=records.Ref(to, target),
             created_at=datetime.fromisoformat(at),
             metadata=json.loads(metadata) if metadata else {},
         )
@@ -190,7 +180,7 @@ def parse_link(row: Row) -> Link:
 
 
 def skill_columns(
-    name: str, shelf: str, skill: Skill, blob: str, *, layer: str = "vault"
+    name: str, shelf: str, skill: records.Skill, blob: str, *, layer: str = "vault"
 ) -> tuple[Any, ...]:
     """Return the columns of a skill of any layer, except `hidden` and `serves`."""
     roles, stages, tags = map(join_names, (skill.roles, skill.stages, skill.tags))

@@ -23,12 +23,12 @@ from skillvault.vault.index.layers import Layers
 from skillvault.vault.index.outcomes import Outcomes, Recommendations, Tasks
 from skillvault.vault.index.reader import Blobs, Reader, Topic
 from skillvault.vault.index.records import Answers, Folder, Links, Records, Sessions
-from skillvault.vault.index.rows import File, decode, make_document, parse_file
+from skillvault.vault.index.rows import decode, make_document, parse_file
 from skillvault.vault.index.skills import Skills
 from skillvault.vault.index.subjects import Subjects
 from skillvault.vault.index.uses import Uses
 from skillvault.vault.search import ranking
-from skillvault.vault.search.ranking import Document, Filters, Hit, Near
+from skillvault.vault.search.ranking import Filters, Hit, Near
 
 
 class Due(Topic):
@@ -194,13 +194,12 @@ class Topics:
         # They must not influence other searches, so they get an index of their own.
         with closing(sqlite3.connect(":memory:")) as database:
             ranking.create_tables(database)
-            ranking.add_documents(database, self._untrusted_documents())
+            documents = (
+                make_document(path, decode(kind, value))
+                for path, kind, value in self.rows(_UNTRUSTED)
+            )
+            ranking.add_documents(database, filter(None, documents))
             return ranking.search(database, text, limit, filters, nearness=nearness)
-
-    def _untrusted_documents(self) -> Iterator[Document]:
-        for path, kind, value in self.rows(_UNTRUSTED):
-            if text := make_document(path, decode(kind, value)):
-                yield text
 
 
 class Snapshot(Topics):
@@ -238,7 +237,12 @@ class Staged(Topics):
         """Show files that are not committed yet: path -> new bytes, None: removed."""
         self.files_staged |= files
         self._by_blob |= {blob_id(data): data for data in files.values() if data is not None}
-        self._database.put({path: _file(path, data) for path, data in files.items()})
+        self._database.put(
+            {
+                path: None if data is None else (blob_id(data), parse_file(path, data))
+                for path, data in files.items()
+            }
+        )
 
     def forget(self) -> None:
         """Drop the staged files after a commit or a rollback."""
@@ -249,9 +253,3 @@ class Staged(Topics):
         ids = list(blobs)
         staged = {blob: self._by_blob[blob] for blob in ids if blob in self._by_blob}
         return {**self._committed([blob for blob in ids if blob not in staged]), **staged}
-
-
-def _file(path: str, data: bytes | None) -> File | None:
-    if data is None:
-        return None
-    return blob_id(data), parse_file(path, data)

@@ -570,7 +570,7 @@ def _rows(
 def _assessed(head: Topics, skill: Skill, known: Mapping[str, Evidence], now: datetime) -> Assessed:
     """A skill as `assess` sees it; one of another layer has earned its status already."""
     evidence = known.get(skill.name, effect.NO_EVIDENCE)
-    other = SkillStatusRow(skill.name, "skills", skill.status, skill.domain)
+    other = SkillStatusRow(skill.name, "skills", skill.status, skill.domain, skill.kind)
     (*_, row) = [other, *head.skills.statuses([skill.name])]
     at = clock(head, skill.domain, now, rules_of(head.policy)) or now
     return assessed(head, row, evidence, at)

@@ -82,7 +82,7 @@ class CodeBase(Struct, frozen=True):
     def contents(self, scope: Sequence[str] = ()) -> Iterator[tuple[str, bytes]]:
         """Yield (path, bytes) of every file to search; binary ones are left out."""
         for path, content in self.read_files(self.find_paths(scope)):
-            if not _is_binary(content):
+            if b"\0" not in content[:8000]:  # git's test for binary files
                 yield path, content
 
     def read_files(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
@@ -129,7 +129,8 @@ def _read_code_base(place: Path, root: Path, name: str) -> CodeBase:
         for path, (blob, size) in entries.items()
         if _is_searched(path, size) and not _is_of_vault(place / path, root)
     }
-    objects = _objects(place)
+    folder = Runner(place).run("rev-parse", "--git-path", "objects")
+    objects = Objects(place / os.fsdecode(folder).rstrip("\n"))
 
     def read_blobs(paths: Sequence[str]) -> Mapping[str, bytes]:
         contents = objects.blobs(entries_searched[path][0] for path in paths)
@@ -143,13 +144,8 @@ def _read_code_base(place: Path, root: Path, name: str) -> CodeBase:
 
 def _split_documents(sizes: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
     """Return (code, documents)."""
-    documents = {path: size for path, size in sizes.items() if _is_document(path)}
+    documents = {p: size for p, size in sizes.items() if p.lower().endswith(_DOCUMENTS)}
     return {p: size for p, size in sizes.items() if p not in documents}, documents
-
-
-def _objects(place: Path) -> Objects:
-    folder = Runner(place).run("rev-parse", "--git-path", "objects")
-    return Objects(place / os.fsdecode(folder).rstrip("\n"))
 
 
 def committed_version(place: Path) -> str:
@@ -167,15 +163,6 @@ def _is_searched(path: str, size: int) -> bool:
     *folders, name = path.split("/")
     is_own = not _FOLDERS.intersection(folders) and name not in _LOCKS and name not in _TOLD
     return is_own and not name.lower().endswith(_ENDINGS) and size <= MAX_FILE
-
-
-def _is_document(path: str) -> bool:
-    return path.lower().endswith(_DOCUMENTS)
-
-
-def _is_binary(content: bytes) -> bool:
-    """Return True if git would treat the content as binary."""
-    return b"\0" in content[:8000]
 
 
 def _is_of_vault(place: Path, root: Path) -> bool:

@@ -76,10 +76,8 @@ class Inbox:
     def names(self) -> list[str]:
         """Return the sorted names of all waiting files below inbox/."""
         with self._dropping:
-            return sorted(set(self._names()) - self._reserved)
-
-    def _names(self) -> list[str]:
-        return [name for name, entry in self._entries() if _is_file(entry)]
+            names = {name for name, entry in self._entries() if _is_file(entry)}
+            return sorted(names - self._reserved)
 
     def obstacles(self) -> dict[str, list[str]]:
         """Reason -> the sorted names of entries that are not files and stay in the inbox."""
@@ -283,9 +281,13 @@ class TakenFiles:
         """Return the sorted commits whose files were taken at least `age` seconds ago."""
         if not self._folder.is_dir():
             return []
-        now = time.time()
-        places = [Path(entry.path) for entry in os.scandir(self._folder)]
-        return sorted(place.name for place in places if now - _last_change(place) >= age)
+        latest = time.time() - age
+        commits = []
+        for entry in os.scandir(self._folder):
+            with suppress(FileNotFoundError):  # another run looked at it
+                if entry.stat().st_mtime <= latest:
+                    commits.append(entry.name)
+        return sorted(commits)
 
     def forget(self, commit: str) -> None:
         """Delete the files of a commit."""
@@ -327,10 +329,3 @@ def _link(source: Path, place: Path, mode: int) -> None:
         # The git dir is on another disk, or the file another user's: Linux lets nobody link that.
         place.touch(mode, exist_ok=False)
         place.write_bytes(source.read_bytes())
-
-
-def _last_change(place: Path) -> float:
-    try:
-        return place.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0  # another run looked at it

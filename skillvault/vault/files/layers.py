@@ -7,6 +7,7 @@ import os
 import shlex
 import stat
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,20 +91,17 @@ def domains(
             message = f"{SHUT}; remove it from `shelf.dirs` in vault.yaml"
             problems.append(Problem(name, "shelf.dirs", "not-served", message))
         elif outside_folders(root, [name]) and not any(map(place.is_relative_to, readable)):
-            problems.append(Problem(name, "shelf.dirs", "outside", _not_read(place)))
+            message = (
+                "lies outside the vault, so it is not read; to allow it on this machine run "
+                f"`git config --add skillvault.dirs {shlex.quote(str(place))}`"
+            )
+            problems.append(Problem(name, "shelf.dirs", "outside", message))
         elif not place.is_dir():
             message = "no such folder; correct `shelf.dirs` in vault.yaml"
             problems.append(Problem(str(place), None, "no-folder", message))
         else:
             places.append(place)
     return places, problems
-
-
-def _not_read(place: Path) -> str:
-    return (
-        "lies outside the vault, so it is not read; to allow it on this machine run "
-        f"`git config --add skillvault.dirs {shlex.quote(str(place))}`"
-    )
 
 
 def read(
@@ -202,9 +200,13 @@ def _entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
     problems: list[Problem] = []
     names: set[str] = set()
     for distribution in distributions():
-        if GROUP not in _entry_points_text(distribution):
+        text, name = "", "a package without a name"
+        with suppress(*_UNREADABLE):  # not even its group can be read
+            text = distribution.read_text("entry_points.txt") or ""
+        if GROUP not in text:
             continue
-        name = _distribution_name(distribution)  # a mail is parsed for it, so of those alone
+        with suppress(*_UNREADABLE):  # the name is read late, because that parses a whole mail
+            name = str(distribution.metadata["Name"] or name).lower()
         if name in names:
             continue
         names.add(name)
@@ -214,20 +216,6 @@ def _entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
             message = "its entry points cannot be read; install the package anew, or remove it"
             problems.append(Problem(name, None, "bad-entry-points", message))
     return points, problems
-
-
-def _entry_points_text(distribution: "Distribution") -> str:
-    try:
-        return distribution.read_text("entry_points.txt") or ""
-    except _UNREADABLE:
-        return ""  # not even its group can be read
-
-
-def _distribution_name(distribution: "Distribution") -> str:
-    try:
-        return str(distribution.metadata["Name"] or "a package without a name").lower()
-    except _UNREADABLE:
-        return "a package without a name"
 
 
 def _folder(package: str) -> Path:

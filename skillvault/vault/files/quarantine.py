@@ -86,37 +86,28 @@ class Quarantine:
 
     # ── in ───────────────────────────────────────────────────────────────────────────
 
+    def take_notes(self, source: Path, error: BadInputError, at: datetime) -> Path:
+        """Move the notes of an agent's session here; return their path."""
+        return self._folder / self.take(_NOTES + source.name, error, at, source=source).file
+
     def take(
         self,
         name: str,
         error: BadInputError,
         at: datetime,
         *,
+        source: Path | None = None,
         identity: Identity | None = None,
         digest: str | None = None,
     ) -> Refusal:
-        """Move a file from the inbox here with its reason beside it, unless it is gone.
+        """Move a file here with its reason beside it, unless it is gone.
 
-        `identity` and `digest` are those at the time it was read, if it was.
+        `source` is by default the file of this name in the inbox; `identity` and `digest` are
+        those at the time it was read, if it was.
         """
-        return self._take(self._inbox / name, name, error, at, identity=identity, digest=digest)
-
-    def take_notes(self, source: Path, error: BadInputError, at: datetime) -> Path:
-        """Move the notes of an agent's session here; return their path."""
-        return self._folder / self._take(source, _NOTES + source.name, error, at).file
-
-    def _take(
-        self,
-        source: Path,
-        name: str,
-        error: BadInputError,
-        at: datetime,
-        *,
-        identity: Identity | None = None,
-        digest: str | None = None,
-    ) -> Refusal:
         self.create_folders()
         folder = self._folder
+        source = source or self._inbox / name
         message = make_printable(error.message)
         if identity is None:
             digest, identity = _describe_unread(source)

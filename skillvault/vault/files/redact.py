@@ -121,7 +121,10 @@ def redact_text(text: str) -> str:
     Full-width signs are read as plain ones; they stay in lines without a secret.
     """
     plain_text = text.translate(_FULL_WIDTH)
-    without_secrets = _redact_plain(plain_text)
+    without_secrets = plain_text
+    for pattern in (_PRIVATE_KEY, _KEY_BODY):
+        without_secrets = pattern.sub("[redacted: Private Key]", without_secrets)
+    without_secrets = mark_secrets(_RUN.sub(_without_tokens, without_secrets))
     if plain_text == text:
         return without_secrets
     versions = (text, plain_text, without_secrets)
@@ -132,12 +135,6 @@ def redact_text(text: str) -> str:
         line if plain_line == redacted_line else redacted_line
         for line, plain_line, redacted_line in lines
     )
-
-
-def _redact_plain(text: str) -> str:
-    for pattern in (_PRIVATE_KEY, _KEY_BODY):
-        text = pattern.sub("[redacted: Private Key]", text)
-    return mark_secrets(_RUN.sub(_without_tokens, text))
 
 
 def secret_kinds(text: str) -> list[str]:

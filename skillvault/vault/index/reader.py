@@ -24,7 +24,6 @@ _POLICY = msgspec.msgpack.Decoder(Policy)
 _BLOB = 40  # characters of a blob's id
 _CHUNK = 500  # values in one query
 
-_KEPT = "select name, value from state where name = 'policy'"
 FILE = "select path, blob, type, value from file"
 FILES = "select f.path, f.blob, f.type, f.value from file f"
 
@@ -110,12 +109,12 @@ class Rows(ABC):
 
     def kept_policy(self) -> tuple[str, Policy] | None:
         """Return (blob, policy) of the last readable vault.yaml; None without one."""
-        return self.decode_values(_KEPT, _policy_of).get("policy")
 
+        def decode_policy(value: bytes) -> tuple[str, Policy]:
+            return value[:_BLOB].decode(), _POLICY.decode(value[_BLOB:])
 
-def _policy_of(value: bytes) -> tuple[str, Policy]:
-    """Split a value into (blob of vault.yaml, policy)."""
-    return value[:_BLOB].decode(), _POLICY.decode(value[_BLOB:])
+        query = "select name, value from state where name = 'policy'"
+        return self.decode_values(query, decode_policy).get("policy")
 
 
 class Reader:

@@ -11,6 +11,7 @@ from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.records import Folder
 from skillvault.vault.index.rows import LISTS
 
+_STATUS = "select s.id, s.shelf, s.status, s.domain, s.kind from skill s"
 _CANDIDATE = "select id, kind, tokens, domain, status, roles, stages, blob, layer from skill"
 
 
@@ -29,19 +30,12 @@ class SkillRow(NamedTuple):
 
 
 class SkillStatusRow(NamedTuple):
-    """The shelf, status and domain of a skill."""
+    """The shelf, status, domain and kind of a skill."""
 
     name: str
     shelf: str
     status: str
     domain: str | None
-
-
-class SkillPlace(NamedTuple):
-    """The shelf and kind of a skill."""
-
-    name: str
-    shelf: str
     kind: str
 
 
@@ -95,35 +89,32 @@ class Skills(Folder[Skill]):
 
     def statuses(self, names: Iterable[str]) -> list[SkillStatusRow]:
         """Return the status rows of the skills that exist, by name."""
-        query = (
-            "select id, shelf, status, domain from skill where n > 0 and id in {} "
-            "order by id, shelf"
-        )
+        query = f"{_STATUS} where n > 0 and id in {{}} order by id, shelf"
         return list(map(SkillStatusRow._make, self._reader.rows_matching(query, names)))
 
-    def living(self, kind: str) -> list[SkillPlace]:
+    def living(self, kind: str) -> list[SkillStatusRow]:
         """Return the living skills of a kind about a subject, by name."""
         query = (
-            "select id, shelf, kind from skill where shelf in ('skills', 'proposed') "
+            f"{_STATUS} where shelf in ('skills', 'proposed') "
             "and kind = ? and subject is not null order by id, shelf"
         )
-        return list(map(SkillPlace._make, self._reader.rows(query, [kind])))
+        return list(map(SkillStatusRow._make, self._reader.rows(query, [kind])))
 
-    def without_outcomes(self) -> list[SkillPlace]:
+    def without_outcomes(self) -> list[SkillStatusRow]:
         """Return the living skills about a subject without an evaluated outcome, by name."""
         query = (
-            "select s.id, s.shelf, s.kind from skill s "
-            "where s.shelf in ('skills', 'proposed') and s.subject is not null and not exists "
+            f"{_STATUS} where s.shelf in ('skills', 'proposed') and s.subject is not null "
+            "and not exists "
             "(select 1 from link l join outcome o on o.id = l.source_id "
             "where l.target_id = s.id and l.target_kind = 'skill' "
             f"and l.source_kind = 'evaluation' and {HAS_EVALUATION}) order by s.id, s.shelf"
         )
-        return list(map(SkillPlace._make, self._reader.rows(query)))
+        return list(map(SkillStatusRow._make, self._reader.rows(query)))
 
-    def by_subject(self, subject: str) -> list[SkillPlace]:
+    def by_subject(self, subject: str) -> list[SkillStatusRow]:
         """Return the skills about a subject, on any shelf, by name."""
-        query = "select id, shelf, kind from skill where subject = ? and n > 0 order by id, shelf"
-        return list(map(SkillPlace._make, self._reader.rows(query, [subject])))
+        query = f"{_STATUS} where subject = ? and n > 0 order by id, shelf"
+        return list(map(SkillStatusRow._make, self._reader.rows(query, [subject])))
 
     def expiring(self, shelf: str, latest_end: str, oldest_creation: str) -> list[str]:
         """Return the skills on a shelf that end before a time, or state no end and are older.

@@ -216,17 +216,13 @@ def strength(value: str) -> int:
     pieces = sum(len(part) > 3 and turn > 0 for part, turn in zip(parts, turns, strict=True))
     if has_humps or pieces > 2:
         return 2
-    return int(any(map(_is_word_and_number, parts)))
+    return int(any(_WORD_AND_NUMBER.fullmatch(p) and not _TECHNICAL.match(p) for p in parts))
 
 
 def _is_mixed(part: str, turns: int) -> bool:
     begins_so = part[0].isdigit() and len(_HUMP.findall(part)) > 1
     is_long = len(part) >= 6 and (turns > 1 or begins_so)
     return is_long and not (turns < 4 and _TECHNICAL.match(part))
-
-
-def _is_word_and_number(part: str) -> bool:
-    return _WORD_AND_NUMBER.fullmatch(part) is not None and not _TECHNICAL.match(part)
 
 
 def _finder(words: Iterable[str]) -> Any:

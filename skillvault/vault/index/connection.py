@@ -482,7 +482,7 @@ class IndexDatabase(Connection):
         """Mark everything due, and recompute the removed records."""
         for query in ("delete from gone", schema.GONE):
             self.rows(query)
-        self.run(lambda database: schema.join_outcomes(database, self.marks))
+        self.run(lambda database: schema.join_all_outcomes(database, self.marks))
         self.run(lambda database: dirty.mark_everything(database, self.marks))
 
     def mark(self, event: Event, ids: Iterable[str]) -> None:
@@ -498,10 +498,7 @@ class IndexDatabase(Connection):
         """Remove commits that are no longer part of the history."""
         for sha in commits:
             for (number,) in self.rows("select c from commits where sha = ?", [sha]):
-                self._remove_commit(number)
-
-    def _remove_commit(self, number: int) -> None:
-        query = "select ref_id from touch where c = ? and ref_kind = 'skill'"
-        self.mark("committed", [name for (name,) in self.rows(query, [number])])
-        for table in ("trailer", "touch", "commits"):
-            self.rows(f"delete from {table} where c = ?", [number])
+                query = "select ref_id from touch where c = ? and ref_kind = 'skill'"
+                self.mark("committed", [name for (name,) in self.rows(query, [number])])
+                for table in ("trailer", "touch", "commits"):
+                    self.rows(f"delete from {table} where c = ?", [number])

@@ -146,11 +146,9 @@ def _join_outcomes(database: sqlite3.Connection, names: Iterable[str], marks: di
                 database.execute("insert into own values (?, ?)", [n, change.own])
 
 
-def join_outcomes(database: sqlite3.Connection, marks: dirty.Marks) -> None:
+def join_all_outcomes(database: sqlite3.Connection, marks: dirty.Marks) -> None:
     """Update every outcome to the joined state of its decision."""
-    retracted = _retracted_outcomes(database)
-    names = {*_decisions_to_join(database)}
-    _join_outcomes(database, names | _decisions_of_outcomes(database, retracted), marks)
+    _join_outcomes(database, {name for (name,) in database.execute(_JOINABLE)}, marks)
 
 
 def _replace_files(
@@ -353,7 +351,10 @@ def insert(
 
 def _documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Iterator[Document]:
     """Yield the documents of these files, and of evaluations that came before their outcomes."""
-    trusted = _trusted_ids(database, filter(None, map(layout.ref_of, files)))
+    refs = filter(None, map(layout.ref_of, files))
+    ids = {ref.id for ref in refs if ref.kind in ("outcome", "evaluation")}
+    query = "select 1 from outcome where id = ? and trust = 'local'"
+    trusted = {name for name in ids if database.execute(query, [bind(name)]).fetchone()}
     parsed_files = [(path, parsed) for path, (_, parsed) in files.items() if is_searchable(path)]
     outcome_ids = {
         ref.id for path in files if (ref := layout.ref_of(path)) and ref.kind == "outcome"
@@ -365,13 +366,6 @@ def _documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Itera
     for path, parsed in parsed_files:
         if is_trusted(path, parsed, trusted) and (text := make_document(path, parsed)):
             yield text
-
-
-def _trusted_ids(database: sqlite3.Connection, refs: Iterable[Ref]) -> set[str]:
-    """Return the ids of the trusted outcomes among these records and those they evaluate."""
-    ids = {ref.id for ref in refs if ref.kind in ("outcome", "evaluation")}
-    query = "select 1 from outcome where id = ? and trust = 'local'"
-    return {name for name in ids if database.execute(query, [bind(name)]).fetchone()}
 
 
 def add_commits(
@@ -417,8 +411,10 @@ select f.value from recommendation r join file f on f.n = r.n
 where r.decision = ? and f.value is not null order by r.id
 """
 # Nothing joins an outcome that is described, alone of its decision, and as it says itself.
-_SEVERAL = """
+_JOINABLE = """
 select decision from outcome group by decision having count(*) > 1 or min(action) = ''
+union select decision from outcome
+where id in (select ref_id from file where ref_kind = 'retraction')
 """
 _ALONE = """
 select count(*) = 1 and min(o.action) != '' and min(o.counts) = 1 and max(w.n) is null
@@ -455,26 +451,11 @@ def _decisions_of_files(database: sqlite3.Connection, numbers: Iterable[int]) ->
     return names
 
 
-def _decisions_to_join(database: sqlite3.Connection) -> list[str]:
-    """Return the decisions that have something to join."""
-    return [name for (name,) in database.execute(_SEVERAL)]
-
-
 def _decisions_of_outcomes(database: sqlite3.Connection, outcomes: Iterable[str]) -> set[str]:
     """Return the decisions of these outcomes."""
     query = "select decision from outcome where id = ?"
     rows = (database.execute(query, [bind(name)]) for name in outcomes)
     return {decision for outcome_rows in rows for (decision,) in outcome_rows}
-
-
-def _retracted_outcomes(database: sqlite3.Connection) -> list[str]:
-    """Return the retracted outcomes."""
-    query = "select distinct ref_id from file where ref_kind = 'retraction' order by 1"
-    return [name for (name,) in database.execute(query)]
-
-
-def _is_retracted(database: sqlite3.Connection, outcome: str) -> bool:
-    return database.execute(_RETRACTED, [bind(outcome)]).fetchone() is not None
 
 
 def _find_outdated(
@@ -498,7 +479,11 @@ def _find_outdated_of(database: sqlite3.Connection, decision: str) -> Iterator[_
     ]
     # Of two files of one id both are shown alike.
     unique = {member.id: member for member in members}
-    retracted = {name: unique.pop(name) for name in list(unique) if _is_retracted(database, name)}
+    retracted = {
+        name: unique.pop(name)
+        for name in list(unique)
+        if database.execute(_RETRACTED, [bind(name)]).fetchone()
+    }
     completed_by_id = {
         completed.outcome.id: completed for completed in observed(unique.values(), receipts)
     }

@@ -57,7 +57,7 @@ from skillvault.vault.disk import guarded
 from skillvault.vault.files import arrival, layout
 from skillvault.vault.files.arrival import ReceivedFile
 from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.files.quarantine import Refusal
+from skillvault.vault.files.quarantine import RefusedFile
 from skillvault.vault.git.config import obey_sharing
 
 if TYPE_CHECKING:
@@ -280,10 +280,14 @@ class Vault:
         With a `decision` test reports are what ended it.
         """
         setup.check_domains([domain] if domain is not None else [])
-        now, refused, results = now or _clock(), list[Refusal](), list[tuple[str, dict[str, Any]]]()
+        now, refused, results = (
+            now or _clock(),
+            list[RefusedFile](),
+            list[tuple[str, dict[str, Any]]](),
+        )
         for label, item in formats.read_files(format_name, paths, domain):
             if isinstance(item, BadInputError):
-                refused.append(Refusal(label, item.code, item.message, item.line))
+                refused.append(RefusedFile(label, item.code, item.message, item.line))
             else:
                 results.append((label, item))
         if decision is not None:

@@ -27,7 +27,7 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.index.rows import micros, moment
 from skillvault.vault.index.skills import SkillStatusRow
 from skillvault.vault.index.snapshot import Staged, Topics
-from skillvault.vault.index.uses import DecisionRow, SumsEnd, Use
+from skillvault.vault.index.uses import DecisionRow, SkillUse, SumsEnd
 
 _PAGE = 500  # outcomes that are read at once
 _APPLIED = frozenset({"tool", "explicit", "implicit"})
@@ -173,13 +173,13 @@ class Uses:
 
 def _used(
     head: Topics, outcome: Outcome, known: Mapping[str, Iterable[str]], read: "detect.ReadText"
-) -> Iterator[Use]:
+) -> Iterator[SkillUse]:
     decision = outcome.decision.id
     shown = head.recommendations.by_decision(decision) if decision else []
     ends = head.outcomes.ends(decision) if decision and shown else []
     for one in detect.detected_uses(outcome, shown, known, read, ends=ends):
         told = (one.match, one.confidence, one.quote, one.offer)
-        yield Use(outcome.id, one.skill, micros(one.made), *told)
+        yield SkillUse(outcome.id, one.skill, micros(one.made), *told)
 
 
 def _begins(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:

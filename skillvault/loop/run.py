@@ -60,14 +60,14 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import ReceivedFile
 from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.files.quarantine import Refusal
+from skillvault.vault.files.quarantine import RefusedFile
 from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
     from skillvault.loop.accounts import Accounts
     from skillvault.serving.shelf import Shelf
     from skillvault.vault.commit.publish import StagedChange
-    from skillvault.vault.index.uses import Use
+    from skillvault.vault.index.uses import SkillUse
 
 
 _GROUP = 100  # so many changes are published at once at most
@@ -118,14 +118,14 @@ class Report(Struct):
     done: list[Done] = field(default_factory=list)
     waiting: list[Waiting] = field(default_factory=list)
     rejected: list[Rejection] = field(default_factory=list)
-    quarantined: list[Refusal] = field(default_factory=list)
+    quarantined: list[RefusedFile] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
     unavailable: str | None = None  # why the judge could not be asked
     learner: str | None = None
     reasons: Callable[[], Mapping[str, Sequence[str]]] = dict
-    uses: Callable[[], Sequence["Use"]] = tuple
+    uses: Callable[[], Sequence["SkillUse"]] = tuple
 
     @property
     def is_fruitless(self) -> bool:
@@ -336,7 +336,7 @@ class Run:
     def refuse(self, name: str, error: BadInputError) -> None:
         """Quarantine a file that cannot be taken; only say so where nothing may change."""
         if self.options.dry:
-            refused = Refusal(name, error.code, error.message, error.line)
+            refused = RefusedFile(name, error.code, error.message, error.line)
         else:
             refused = self.inbox.refuse(name, error, self.now)
         self.report.quarantined.append(refused)

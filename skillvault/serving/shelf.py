@@ -47,7 +47,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.index.records import parse_ref
 from skillvault.vault.index.skills import SkillRow, SkillStatusRow
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
-from skillvault.vault.index.uses import Use
+from skillvault.vault.index.uses import SkillUse
 from skillvault.vault.search import vectors
 from skillvault.vault.search.ranking import Hit, Near
 
@@ -370,7 +370,7 @@ class Shelf:
         others = [detect.end_of(o, outcomes) for o in parts if o != name]
         return {**found, "agent": name, "others": others}
 
-    def uses_recorded(self, records: Iterable[Record]) -> list[Use]:
+    def uses_recorded(self, records: Iterable[Record]) -> list[SkillUse]:
         """The uses of skills by the decisions whose ends, or receipts, are among these."""
         head = self.ready()
         outcomes: set[str] = set()

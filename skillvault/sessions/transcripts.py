@@ -22,7 +22,7 @@ from skillvault.model.policy import TranscriptsPolicy
 from skillvault.model.reading import claims_success
 from skillvault.model.records import Observer, Status, Trust, stamp
 from skillvault.model.text.text import slug
-from skillvault.vault.files.quarantine import Refusal
+from skillvault.vault.files.quarantine import RefusedFile
 from skillvault.vault.files.redact import redact_text
 from skillvault.vault.git.objects import commit_state
 
@@ -57,7 +57,7 @@ class Ending(NamedTuple):
 class ReadTranscripts(Struct):
     """What was read so far: refused files, lines not understood by what they are, by client."""
 
-    refused: list[Refusal] = field(default_factory=list)
+    refused: list[RefusedFile] = field(default_factory=list)
     unread: dict[str, int] = field(default_factory=dict)
     files: int = 0
 
@@ -90,7 +90,7 @@ def outcomes_of(
             yield from _outcomes_of_file(path, request, read)
         except BadInputError as error:
             message = error.message.removeprefix(f"{path.name}: ")
-            read.refused.append(Refusal(path.name, error.code, message, error.line))
+            read.refused.append(RefusedFile(path.name, error.code, message, error.line))
 
 
 def _outcomes_of_file(

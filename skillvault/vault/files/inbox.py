@@ -33,7 +33,7 @@ from skillvault.vault.files.arrival import (
     is_untrusted,
     plain_name,
 )
-from skillvault.vault.files.quarantine import Quarantine, Refusal
+from skillvault.vault.files.quarantine import Quarantine, RefusedFile
 
 ENDINGS = (".yaml", ".yml", ".json", ".md")
 WRITING = "still being written"  # why a young file waits
@@ -236,7 +236,7 @@ class Inbox:
             if os.path.lexists(path) and identity_of(path.lstat()) == self._read.get(name):
                 taken_files.keep(name, commit)
 
-    def refuse(self, name: str, error: BadInputError, at: datetime) -> Refusal:
+    def refuse(self, name: str, error: BadInputError, at: datetime) -> RefusedFile:
         """Move a file to quarantine/ with its reason beside it, unless it is gone."""
         identity, digest = self._read.get(name), self._digests.get(name)
         return self.quarantine.take(name, error, at, identity=identity, digest=digest)

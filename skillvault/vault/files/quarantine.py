@@ -42,7 +42,7 @@ _NO_REASON = (
 _NOTES = "sessions/"  # how the origin of an agent's session's notes begins
 
 
-class Refusal(Struct, frozen=True):
+class RefusedFile(Struct, frozen=True):
     """The reason why a file was not taken."""
 
     file: str
@@ -99,7 +99,7 @@ class Quarantine:
         source: Path | None = None,
         identity: Identity | None = None,
         digest: str | None = None,
-    ) -> Refusal:
+    ) -> RefusedFile:
         """Move a file here with its reason beside it, unless it is gone.
 
         `source` is by default the file of this name in the inbox; `identity` and `digest` are
@@ -114,7 +114,7 @@ class Quarantine:
         plain = plain_name(name.replace("/", "-"))
         if digest and (twin := _find_twin(folder, plain, name, digest)):
             source.unlink(missing_ok=True)  # the same bytes lie there already
-            return Refusal(twin, error.code, message, error.line)
+            return RefusedFile(twin, error.code, message, error.line)
         target = folder / _find_free_name(folder, plain, name)
         reason = {
             "code": error.code,
@@ -135,7 +135,7 @@ class Quarantine:
         except FileNotFoundError:  # another run took it
             reason_file.unlink()
         reach("quarantined")
-        return Refusal(target.name, error.code, message, error.line)
+        return RefusedFile(target.name, error.code, message, error.line)
 
     # ── what lies there ──────────────────────────────────────────────────────────────
 

@@ -27,7 +27,7 @@ _MERGED = (
 _SUMMED = "o.domain = ? and o.status != 'neutral' and (o.at, o.id) <= (?, ?)"
 
 
-class Use(NamedTuple):
+class SkillUse(NamedTuple):
     """An outcome's use of a skill, or its offer of one without a use.
 
     `match` and `confidence` are those of `learning.effect.detect`; `offer` is shown, held or "".
@@ -176,13 +176,13 @@ class Uses(Topic):
         query = "select outcome, skill, match, offer from used order by outcome, skill"
         return self._reader.rows(query)
 
-    def by_outcome(self, outcomes: Iterable[str]) -> list[Use]:
+    def by_outcome(self, outcomes: Iterable[str]) -> list[SkillUse]:
         """Return the uses and offers of these outcomes."""
         query = (
             "select outcome, skill, made, match, confidence, quote, offer from used "
             "where outcome in {} order by outcome, skill"
         )
-        return list(map(Use._make, self._reader.rows_matching(query, outcomes)))
+        return list(map(SkillUse._make, self._reader.rows_matching(query, outcomes)))
 
     # ── versions ─────────────────────────────────────────────────────────────────────
 
@@ -245,7 +245,7 @@ class Uses(Topic):
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
 
-    def keep(self, outcomes: Sequence[str], rows: Iterable[Use]) -> None:
+    def keep(self, outcomes: Sequence[str], rows: Iterable[SkillUse]) -> None:
         """Replace the uses of these outcomes."""
         used = [tuple(map(bind, row)) for row in rows]
         self._reader.change(

@@ -55,7 +55,6 @@ from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import arrival, layout
-from skillvault.vault.files.arrival import ReceivedFile
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.files.quarantine import RefusedFile
 from skillvault.vault.git.config import obey_sharing
@@ -280,11 +279,8 @@ class Vault:
         With a `decision` test reports are what ended it.
         """
         setup.check_domains([domain] if domain is not None else [])
-        now, refused, results = (
-            now or _clock(),
-            list[RefusedFile](),
-            list[tuple[str, dict[str, Any]]](),
-        )
+        now, refused = now or _clock(), list[RefusedFile]()
+        results: list[tuple[str, dict[str, Any]]] = []
         for label, item in formats.read_files(format_name, paths, domain):
             if isinstance(item, BadInputError):
                 refused.append(RefusedFile(label, item.code, item.message, item.line))
@@ -559,8 +555,8 @@ def _taken_in(
     """
     with guarded():
         if options.dry:
-            arrived = [ReceivedFile(name, data, is_attested=is_attested) for name, data in files]
-            return _run_steps(vault, replace(options, arrived=arrived), now, steps)
+            received = (arrival.ReceivedFile(*file, is_attested=is_attested) for file in files)
+            return _run_steps(vault, replace(options, arrived=tuple(received)), now, steps)
         if is_attested:
             files = arrival.attest_files(vault.store.git.dirs()[0], files)
         with vault.inbox.drop_reserved(files) as names:

@@ -179,7 +179,7 @@ class Shelf:
             raise UsageError(f"strategy {strategy!r}: there are {', '.join(shelf.STRATEGIES)}")
         head = self.ready()
         elsewhere = head.skills.counted_elsewhere().items()
-        usage = Counter({name: effect.capped(one).times_applied for name, one in elsewhere})
+        usage = Counter({name: effect.cap_counters(one).times_applied for name, one in elsewhere})
         usage.update({name: n.times_applied for name, n in self.uses.evidence(head).items()})
         asked = strategy == "semantic" and task
         matches = _scores(head, task, None, _near()) if asked else {}

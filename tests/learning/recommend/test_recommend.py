@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.effect.by_counts import qualifies
 from skillvault.learning.effect.lift import Lift
-from skillvault.learning.effect.verdict import Evidence
+from skillvault.learning.effect.verdict import Evidence, qualifies_by_count
 from skillvault.learning.recommend import recommend as rules
 from skillvault.learning.recommend.disclosure import About
 from skillvault.learning.recommend.facts import FactHit
@@ -73,7 +72,7 @@ def withheld(answer: Selection) -> list[tuple[str, str]]:
 def test_a_skill_is_qualified_as_the_vectors_say(row: dict[str, Any]) -> None:
     times, rate, streak = row["args"]
     evidence = Evidence(times, success_rate=rate, consecutive_failures=streak)
-    assert qualifies("testing", evidence, Policy()) == row["expect"]
+    assert qualifies_by_count("testing", evidence, Policy()) == row["expect"]
 
 
 @pytest.mark.parametrize("row", vectors("relevance"))

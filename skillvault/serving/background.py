@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from skillvault.learning.naming import subject_key
-from skillvault.learning.promote.evidence import is_contested, told_text
+from skillvault.learning.promote.facts import is_contested, text_with_rate
 from skillvault.learning.recommend.disclosure import Action, FactHit, Summary
 from skillvault.learning.recommend.lines import (
     ANSWERS,
@@ -259,7 +259,7 @@ def _in_force(head: Topics, ids: Iterable[str]) -> dict[str, Fact]:
     against, runs = head.facts.against(facts), head.facts.runs(facts)
     made = head.facts.makers(facts)
     return {
-        name: replace(fact, text=told_text(fact, runs.get(name, 0), against.get(name, 0)))
+        name: replace(fact, text=text_with_rate(fact, runs.get(name, 0), against.get(name, 0)))
         for name, fact in facts.items()
         if fact.trust == "local"
         and name not in gone

@@ -1,4 +1,4 @@
-"""promote: an insight becomes a fact, facts become a pattern skill."""
+"""Make facts of insights, and pattern skills of facts; nothing here reads a vault."""
 
 from skillvault.learning.naming import GENERAL as GENERAL_NAME
 from skillvault.model.due import (

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from skillvault.learning.promote.evaluated_runs import KeptRuns, RunBook, evaluated_run
 from skillvault.learning.promote.facts import PromotionMaterial, fact_text
-from skillvault.learning.promote.support import Support
-from skillvault.learning.promote.weighing import fact_changes
+from skillvault.learning.promote.support import Support, fact_changes
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Link, LinkType, Outcome, Status
 from tests.given import evaluation, outcome, raw

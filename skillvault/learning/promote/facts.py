@@ -37,7 +37,7 @@ _Bits = int  # a set of texts: bit n stands for the text of number n
 
 
 class Neighbours:
-    """Texts in the order in which they were addition_change, numbered from 0.
+    """Texts in the order of their addition, numbered from 0.
 
     Two are neighbours if the Jaccard index of their `text.words` is above `threshold`,
     strictly.
@@ -63,16 +63,15 @@ class Neighbours:
         neighbours = self._above(text)
         return (neighbours & -neighbours).bit_length() - 1 if neighbours else None
 
-    def closest(self, text: frozenset[str]) -> tuple[int, float] | None:
-        """Return the nearest neighbour and its similarity; of equally near ones the earliest."""
+    def closest(self, text: frozenset[str]) -> int | None:
+        """Return the nearest neighbour; of equally near ones the earliest."""
         texts, neighbours = self._above(text), list[tuple[float, int]]()
         while texts:
             lowest = texts & -texts
             number = lowest.bit_length() - 1
             neighbours.append((jaccard(text, self._sets[number]), -number))
             texts ^= lowest
-        similarity, number = max(neighbours, default=(0.0, 1))
-        return None if number > 0 else (-number, similarity)
+        return -max(neighbours)[1] if neighbours else None
 
     def _above(self, text: frozenset[str]) -> _Bits:
         """Return every neighbour of a text's words."""
@@ -366,7 +365,7 @@ class DomainTexts:
         insight_words = words(evaluation.key_insight or "")
         nearest_fact = self._facts.closest(insight_words)
         if nearest_fact is not None:
-            fact = self._ids[nearest_fact[0]]
+            fact = self._ids[nearest_fact]
             link = link_id("reinforced", Ref("evaluation", evaluation.id), Ref("fact", fact))
             return self._rejections.of_target(Ref("link", link)), fact
         nearest = self._refused.first(insight_words)

@@ -17,14 +17,14 @@ from skillvault.learning.expire import key_edits
 from skillvault.learning.gate import home_of
 from skillvault.learning.naming import general_name
 from skillvault.learning.promote.facts import PromotionMaterial, PromotionState, statement_of
-from skillvault.learning.promote.skills import linked_change, skill_body
+from skillvault.learning.promote.skills import link_rejection, linked_change, skill_body
 from skillvault.learning.rejection import GENERAL, Rejection
 from skillvault.learning.tries.causes import own_values
 from skillvault.learning.tries.insight import insights_of
 from skillvault.model.brief import Draft, Recurrence
 from skillvault.model.change import Change, Move, Rewrite
 from skillvault.model.policy import Policy, PromotePolicy
-from skillvault.model.records import Fact, Outcome, Ref, Skill, Status, link_id, stamp
+from skillvault.model.records import Fact, Outcome, Ref, Skill, Status, stamp
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.sameness.forms import components
 from skillvault.model.text.text import count_of, inert, listed, shorten, slug, theme
@@ -147,12 +147,14 @@ def general_pattern(
     if skill and (is_final or skill.account == recurring.digest):
         return None
     last_outcome = material.outcomes[recurring.read[-1]]
-    new_facts = (
-        f for f in recurring.facts if f.id not in skills and not _is_unlinked(f, skill, material)
+    linkable = (
+        fact
+        for fact in recurring.facts
+        if fact.id not in skills and not (skill and link_rejection(fact, skill.name, material))
     )
     return GeneralPattern(
         recurring=recurring,
-        fresh=tuple(new_facts),
+        fresh=tuple(linkable),
         skill=skill,
         ended=last_outcome.occurred_at,
     )
@@ -184,14 +186,6 @@ def _find_rejection(recurring: RecurringFacts, material: PromotionMaterial) -> R
     refs = (Ref("fact", fact.id) for fact in recurring.facts)
     rejections = (material.rejections.of_source(GENERAL, ref, "skill") for ref in refs)
     return next(filter(None, rejections), None)
-
-
-def _is_unlinked(fact: Fact, skill: Skill | None, material: PromotionMaterial) -> bool:
-    """Return True if a person removed the link by which this fact joined the skill."""
-    if skill is None:
-        return False
-    link = link_id("derived", Ref("fact", fact.id), Ref("skill", skill.name))
-    return material.rejections.of_target(Ref("link", link)) is not None
 
 
 def state_across_domains(

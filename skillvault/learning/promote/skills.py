@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,6 +40,8 @@ NO_GROUNDS = (
 )
 
 
+_FINAL = ("pinned", "retired")  # a skill of this status is not rewritten
+_WAITING = ("proposed", "local", "generated")  # status, trust and origin in proposed/
 Pool = tuple[str, str, SkillKind]  # facts of one domain, trust and ending
 
 
@@ -87,18 +89,14 @@ def plan_patterns(
     pending: list[Pattern] = []
     rejected: set[tuple[Rejection, str]] = set()  # of which fact
     live_names: set[str] = set()  # in service, or left to its end
-    groups = list(_find_recurring(material, policy))
-    assignments = assign_skills([facts for _, facts in groups], material.skills_of)
-    for (kind, facts), (skill, is_own) in zip(groups, assignments, strict=True):
+    for pattern, is_own in _find_patterns(material, policy):
+        facts, skill = pattern.facts, pattern.skill
         rejections = [r for fact in facts if (r := _skill_rejection(fact, material))]
-        pattern = _pattern_of(kind, facts, skill, material=material, policy=policy)
-        if (
-            pattern.digest
-            and kind == "warning"
-            and material.counts.is_of_one_subject([f.id for f in facts])
-        ):
+        is_weighed_warning = pattern.digest and pattern.kind == "warning"
+        if is_weighed_warning and material.counts.is_of_one_subject([f.id for f in facts]):
             continue  # the subject's own warning tells it
-        is_expired = _is_expired(pattern, material, policy)
+        expiry, clock = _expiry(pattern, policy), material.clock(facts[0].domain)
+        is_expired = expiry and clock and expiry < clock
         if skill is None and rejections:
             rejected.update((rejection, fact.id) for rejection in rejections for fact in facts)
         elif skill is None:
@@ -107,22 +105,15 @@ def plan_patterns(
             live_names.add(skill)
             if skill not in skills or is_expired or not is_own:
                 continue
-            refusals = {f: r for f in pattern.fresh if (r := _link_rejection(f, skill, material))}
+            refusals = {f: r for f in pattern.fresh if (r := link_rejection(f, skill, material))}
             rejected.update((r, fact.id) for r in refusals.values() for fact in facts)
             linkable = tuple(fact for fact in pattern.fresh if fact not in refusals)
             present = skills[skill]
-            admitted = (
-                pattern.independent
-                and (present.status, present.trust, present.origin)
-                == ("proposed", "local", "generated")
-                and policy.generate.gate != "always"
-            )
-            is_outdated = pattern.digest not in (None, present.account) and present.status not in (
-                "pinned",
-                "retired",
-            )
-            if linkable or admitted or is_outdated:
-                pending.append(replace(pattern, fresh=linkable, is_admitted=admitted))
+            waits = (present.status, present.trust, present.origin) == _WAITING
+            is_admitted = pattern.independent and waits and policy.generate.gate != "always"
+            is_outdated = pattern.digest not in (None, present.account)
+            if linkable or is_admitted or (is_outdated and present.status not in _FINAL):
+                pending.append(replace(pattern, fresh=linkable, is_admitted=is_admitted))
     return Patterns(
         due=tuple(pending),
         rejected=tuple(sorted({rejections for rejections, _ in rejected})),
@@ -131,37 +122,29 @@ def plan_patterns(
     )
 
 
-def _pattern_of(
-    kind: SkillKind,
-    facts: tuple[Fact, ...],
-    skill: str | None,
-    *,
-    material: PromotionMaterial,
-    policy: Policy,
-) -> Pattern:
-    """Return the pattern of facts that recur, with the runs that its skill is to report."""
-    reading = _read_runs(facts, material) if material.rules.weighs else _Reading()
-    return Pattern(
-        facts=facts,
-        fresh=tuple(f for f in facts if f.id not in material.skills_of),
-        independent=len(material.sessions(facts)) >= policy.promote.min_sessions,
-        kind=kind,
-        skill=skill,
-        **reading._asdict(),
-    )
+def _find_patterns(material: PromotionMaterial, policy: Policy) -> Iterator[tuple[Pattern, bool]]:
+    """Yield patterns, each with the skill of most of its facts, and whether that is its own."""
+    groups = list(_find_recurring(material, policy))
+    assignments = assign_skills([facts for _, facts in groups], material.skills_of)
+    for (kind, facts), (skill, is_own) in zip(groups, assignments, strict=True):
+        pattern = Pattern(
+            facts=facts,
+            fresh=tuple(f for f in facts if f.id not in material.skills_of),
+            independent=len(material.sessions(facts)) >= policy.promote.min_sessions,
+            kind=kind,
+            skill=skill,
+        )
+        yield (_with_runs(pattern, material) if material.rules.weighs else pattern), is_own
 
 
 def current_patterns(
     material: PromotionMaterial, skills: Mapping[str, Skill], policy: Policy
 ) -> Iterator[Pattern]:
     """Yield the patterns that one of these skills reports as they count now."""
-    groups = list(_find_recurring(material, policy))
-    assignments = assign_skills([facts for _, facts in groups], material.skills_of)
-    for (kind, facts), (name, is_own) in zip(groups, assignments, strict=True):
-        skill = skills.get(name or "")
-        if skill is None or not is_own or skill.status in ("pinned", "retired"):
+    for pattern, is_own in _find_patterns(material, policy):
+        skill = skills.get(pattern.skill or "")
+        if skill is None or not is_own or skill.status in _FINAL:
             continue
-        pattern = _pattern_of(kind, facts, name, material=material, policy=policy)
         if not pattern.fresh and pattern.digest in (None, skill.account):
             yield pattern
 
@@ -193,21 +176,17 @@ def _expiry(pattern: Pattern, policy: Policy) -> datetime | None:
     return pattern.ended + timedelta(days=days) if pattern.ended and days else None
 
 
-def _is_expired(pattern: Pattern, material: PromotionMaterial, policy: Policy) -> bool:
-    """Return True if its time to live would be over by its domain's clock."""
-    expiry, clock = _expiry(pattern, policy), material.clock(pattern.facts[0].domain)
-    return bool(expiry and clock and expiry < clock)
-
-
-def _read_runs(facts: Sequence[Fact], material: PromotionMaterial) -> "_Reading":
-    """Return the runs that a skill of these facts reports; for human facts, their dates."""
+def _with_runs(pattern: Pattern, material: PromotionMaterial) -> Pattern:
+    """Add the runs that the skill is to report; of human facts only the time of the last."""
+    facts = pattern.facts
     run_ids, runs = _runs_at_reading([fact.id for fact in facts], material)
     against = len(runs) - len(run_ids)
     last = run_ids[-1] if run_ids else ""
     outcome = material.outcomes.get(last)
     times = [fact.created_at for fact in facts if fact.created_at]
     lines = [f"{len(run_ids)} {last} {against}", *(f"{fact.id} {fact.text}" for fact in facts)]
-    return _Reading(
+    return replace(
+        pattern,
         read=run_ids,
         against=against,
         ended=outcome.occurred_at if outcome else max(times, default=None),
@@ -225,15 +204,6 @@ def _runs_at_reading(
     return tuple(run for run in runs if run in supporters), frozenset(runs)
 
 
-class _Reading(NamedTuple):
-    """The runs for and against facts at a point, the end of the last one, and a digest of it."""
-
-    read: tuple[str, ...] = ()
-    against: int = 0
-    ended: datetime | None = None
-    digest: str | None = None
-
-
 def _ungrounded_skills(
     material: PromotionMaterial, skills: Mapping[str, Skill], standing: Collection[str]
 ) -> tuple[Skill, ...]:
@@ -243,9 +213,7 @@ def _ungrounded_skills(
     return tuple(
         skill
         for name, skill in sorted(skills.items())
-        if name not in standing
-        and skill.origin == "generated"
-        and skill.status not in ("pinned", "retired")
+        if name not in standing and skill.origin == "generated" and skill.status not in _FINAL
     )
 
 
@@ -327,7 +295,7 @@ def _skill_rejection(fact: Fact, material: PromotionMaterial) -> Rejection | Non
     return material.rejections.of_source(STEP, Ref("fact", fact.id), "skill")
 
 
-def _link_rejection(fact: Fact, skill: str, material: PromotionMaterial) -> Rejection | None:
+def link_rejection(fact: Fact, skill: str, material: PromotionMaterial) -> Rejection | None:
     """Return the rejection of the link by which this fact joined the skill before."""
     link = link_id("derived", Ref("fact", fact.id), Ref("skill", skill))
     return material.rejections.of_target(Ref("link", link))
@@ -416,9 +384,18 @@ def growth_change(
 ) -> Change:
     """Return the commit by which a skill takes in more facts or runs, or is served.
 
-    `shelf` is where it stands. What a person changed in its text stays.
+    `shelf` is where it stands. A person's changes of its text, description or expiry stay.
     """
-    path = f"{shelf}/{skill.name}/SKILL.md"
+    path, expiry = f"{shelf}/{skill.name}/SKILL.md", _expiry(pattern, policy)
+    new_skill = replace(
+        skill,
+        description=shorten(draft.description, 1024),
+        account=pattern.digest or skill.account,
+        created=stamp(pattern.ended) if pattern.ended else skill.created,
+        expires=stamp(expiry) if expiry else skill.expires,
+    )
+    edits = [Edit(path, ("metadata", "status"), "testing")] if pattern.is_admitted else []
+    edits += key_edits(path, skill, new_skill, versions, policy=policy)
     moves_shelf = pattern.is_admitted or shelf == "archive"
     home = "skills" if pattern.is_admitted else home_of(skill)
     body = sections.rewritten(skill.body, versions.bodies, _pattern_body(pattern, draft))
@@ -428,33 +405,10 @@ def growth_change(
         skill.name,
         pattern.facts[0].domain,
         _pattern_reason(pattern),
-        edits=tuple(_key_edits(pattern, draft, skill, versions, path=path, policy=policy)),
+        edits=tuple(edits),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=(Move(f"{shelf}/{skill.name}", f"{home}/{skill.name}"),) if moves_shelf else (),
     )
-
-
-def _key_edits(
-    pattern: Pattern,
-    draft: Draft,
-    skill: Skill,
-    versions: sections.Written,
-    *,
-    path: str,
-    policy: Policy,
-) -> Iterator[Edit]:
-    """Yield the keys to set; a description or an expiry that a person wrote stays."""
-    if pattern.is_admitted:
-        yield Edit(path, ("metadata", "status"), "testing")
-    expiry = _expiry(pattern, policy)
-    new_skill = replace(
-        skill,
-        description=shorten(draft.description, 1024),
-        account=pattern.digest or skill.account,
-        created=stamp(pattern.ended) if pattern.ended else skill.created,
-        expires=stamp(expiry) if expiry else skill.expires,
-    )
-    yield from key_edits(path, skill, new_skill, versions, policy=policy)
 
 
 def leave_change(skill: Skill, shelf: str, reason: str = NO_GROUNDS) -> Change:

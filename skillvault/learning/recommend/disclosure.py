@@ -56,7 +56,7 @@ class Summary(NamedTuple):
 
 
 class Slot(Struct, frozen=True):
-    """A skill that has a place in an answer; a pinned one is fill_texts whole whatever its length.
+    """A skill that has a place in an answer; a pinned one is given whole whatever its length.
 
     `actions` are what it is about, None for all actions of its domain. `is_cut`: the body is what
     of the text fits the task. `by_lines`: each of its lines says something by itself.
@@ -126,7 +126,14 @@ def disclose(
     `hidden` are the skills that are held out, each with its actions. Nothing tells of them: no line
     that names one, and no fact about these actions.
     """
-    slots = [_without_hidden(slot, hidden) for slot in slots]
+    slots = [
+        replace(
+            slot,
+            body=without_names(slot.body, hidden),
+            about=slot.about._replace(description=without_names(slot.about.description, hidden)),
+        )
+        for slot in slots
+    ]
     descriptions = fit_lines(slots, budget)
     slots = slots[: len(descriptions)]
     hidden_actions = frozenset[Action]().union(*hidden.values())
@@ -138,15 +145,12 @@ def disclose(
         and hit.advice == without_names(hit.advice, hidden)
     ]
     leading = [slot.actions for slot in slots if slot.actions is not None][:_FIRST]
-    room = text_room(budget, slots, descriptions)
+    places = paths_of((slot.name, slot.about.path) for slot in slots)
+    lines = sum(map(_line_tokens, slots, descriptions))
+    room = budget - _FRAME - lines - tokens(" ".join(places))
     facts = choose_facts(open_hits, set[Action]().union(*leading), rules, min(SHARE * budget, room))
     room -= facts_tokens(fact.text for fact in facts)
     return Disclosure(fill_texts(slots, descriptions, room, rules.bodies), facts)
-
-
-def _without_hidden(slot: Slot, hidden: Collection[str]) -> Slot:
-    about = slot.about._replace(description=without_names(slot.about.description, hidden))
-    return replace(slot, body=without_names(slot.body, hidden), about=about)
 
 
 def fit_lines(slots: Sequence[Slot], budget: float) -> list[str]:
@@ -171,33 +175,20 @@ def fill_texts(
 ) -> list[SkillText]:
     """Fill the tokens that are left with texts, at most `most` of them.
 
-    Texts are fill_texts in order while they fit; the first is never left out for its length.
+    Texts are given in order while they fit; the first is never left out for its length.
     """
     texts: list[SkillText] = []
     texts_left = math.inf if most is None else most
     for slot, description in zip(slots, descriptions, strict=True):
         room = budget + _line_tokens(slot, description)
         part = _fit_text(slot, room, is_first=not texts) if texts_left > 0 or slot.pinned else None
-        if part is None:
-            texts_left = 0
-            texts.append(SkillText("named", description, "", slot.about.path))
-            continue
-        texts_left -= 1
-        budget = room - tokens(part) - _frame_tokens(slot)
-        how: Extent = "whole" if part == slot.body and not slot.is_cut else "part"
-        if how == "part":
-            budget -= _REST
-        if part != slot.body:
-            texts_left = 0
-        texts.append(SkillText(how, description, part, slot.about.path))
+        how: Extent = "named"
+        if part is not None:
+            how = "whole" if part == slot.body and not slot.is_cut else "part"
+            budget = room - tokens(part) - _frame_tokens(slot) - _REST * (how == "part")
+        texts_left = texts_left - 1 if part == slot.body else 0
+        texts.append(SkillText(how, description, part or "", slot.about.path))
     return texts
-
-
-def text_room(budget: float, slots: Sequence[Slot], descriptions: Sequence[str]) -> float:
-    """Return the tokens that facts and texts may have beside the lines."""
-    lines = sum(map(_line_tokens, slots, descriptions))
-    places = paths_of((slot.name, slot.about.path) for slot in slots)
-    return budget - _FRAME - lines - tokens(" ".join(places))
 
 
 def paths_of(skills: Iterable[tuple[str, str]]) -> list[str]:

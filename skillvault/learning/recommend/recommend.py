@@ -180,9 +180,9 @@ class _Request(NamedTuple):
 
     query: Query
     rules: Rules
-    policy: Policy
+    pins: Mapping[str, int]
     weighing: Weighing
-    read: Callable[[str], str]
+    read_text: Callable[[str], str]
     background: Background
 
 
@@ -218,33 +218,34 @@ def recommend(
     `read_text` gives the text of a candidate by name. `scores`, the match of each text with the
     task, count if a task is given and the strategy is not `tag`.
     """
-    policy = rules.policy
-    is_read = query.strategy != "tag" and policy.recommend.task
-    weighing = Weighing(query.context, policy.recommend, read_text, scores if is_read else None)
-    request = _Request(query, rules, policy, weighing, read_text, background or Background())
+    policy = rules.policy.recommend
+    if query.strategy == "tag" or not policy.task:
+        scores = None
+    weighing = Weighing(query.context, policy, read_text, scores)
     pins = pin_places(query)
+    request = _Request(query, rules, pins, weighing, read_text, background or Background())
     live = _select_candidates(candidates, query, pins)
     doubtful = [c for c in live if c.name not in pins and not _is_qualified(c, rules)]
     doubtful_names = {c.name for c in doubtful}
     unasked = {c.name for c in live if c.seed and not _is_asked(c, query, pins)}
-    eligible = _eligibility_test(request, pins, unasked)
+    eligible = _eligibility_test(request, unasked)
     domains = (query.domain, None)
     low: list[_Contender] = []
     high: list[_Contender] = []
-    for contender in (_score(c, request, pins) for c in live if c.name not in doubtful_names):
+    for contender in (_score(c, request) for c in live if c.name not in doubtful_names):
         (high if eligible(contender) else low).append(contender)
     doubtful_contenders = (
-        _score(c, request, pins)
+        _score(c, request)
         for c in doubtful
         if next_status(c.status, c.evidence, rules).status != "retired"
     )
-    order, explored = _explore(high, filter(eligible, doubtful_contenders), pins, request)
+    order, explored = _explore(high, filter(eligible, doubtful_contenders), request)
     weak = [c for c in doubtful if c is not explored]
     if weighing.has_task:  # what says nothing of the task is not missing for its effect
-        weak_contenders = [_score(c, request, pins) for c in weak]
+        weak_contenders = [_score(c, request) for c in weak]
         low += (contender for contender in weak_contenders if not eligible(contender))
         weak = [contender.candidate for contender in weak_contenders if eligible(contender)]
-    choice = _choose(order, pins, request)
+    choice = _choose(order, request)
     names = {candidate.name for candidate in live}
     left_out = chain(
         (
@@ -334,20 +335,18 @@ def _is_asked(candidate: Candidate, query: Query, pins: Mapping[str, int]) -> bo
     return (query.role, query.stage) != (None, None) and _has_label(candidate, query)
 
 
-def _eligibility_test(
-    request: _Request, pins: Mapping[str, int], unasked: Collection[str]
-) -> Callable[[_Contender], bool]:
+def _eligibility_test(request: _Request, unasked: Collection[str]) -> Callable[[_Contender], bool]:
     """Return a test whether a skill may be shown: pinned, asked for, or close to the task.
 
     Without a task its relevance decides.
     """
-    query, rules = request.query, request.policy.recommend
+    query, rules = request.query, request.rules.policy.recommend
     answering = {*_find_answering(request, unasked)}
     answering.update(request.background.leads if query.action else ())
     has_task, least = request.weighing.has_task, rules.min_relevance
 
     def eligible(contender: _Contender) -> bool:
-        if _is_asked(contender.candidate, query, pins):
+        if _is_asked(contender.candidate, query, request.pins):
             return True
         is_near = contender.name in answering if has_task else contender.relevance >= least
         return contender.name not in unasked and is_near
@@ -361,11 +360,8 @@ def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
     A learned skill about other actions than the best learned one must say nearly as much as that;
     else it only shares a few words with the task.
     """
-    weighing, rules, actions = (
-        request.weighing,
-        request.policy.recommend,
-        request.background.actions,
-    )
+    weighing, actions = request.weighing, request.background.actions
+    rules = request.rules.policy.recommend
     if all(name in unasked for name in weighing.names_with_share(rules.answers)):
         return []
     names = [n for n in weighing.names_with_share(_NEARLY * rules.answers) if n not in unasked]
@@ -388,8 +384,8 @@ def _is_qualified(candidate: Candidate, rules: Rules) -> bool:
     return rules.qualifies(candidate.status, evidence, rules.policy)
 
 
-def _score(candidate: Candidate, request: _Request, pins: Mapping[str, int]) -> _Contender:
-    name = candidate.name
+def _score(candidate: Candidate, request: _Request) -> _Contender:
+    name, pins = candidate.name, request.pins
     score = relevance = request.weighing.relevance(name, candidate.kind)
     # Of a large library hardly any was used; the others gain nothing.
     has_evidence = candidate.evidence is not NO_EVIDENCE or candidate.elsewhere
@@ -419,36 +415,36 @@ class _Choice(NamedTuple):
     withheld: list[WithheldSkill]
 
 
-def _choose(order: Iterator[_Contender], pins: Mapping[str, int], request: _Request) -> _Choice:
+def _choose(order: Iterator[_Contender], request: _Request) -> _Choice:
     """Choose the best of the order within limit and budget; take no more of the order than that."""
-    places, repeats = _drop_repeats(order, pins, request)
-    places, guided_skills = _drop_guided(places, pins, request.background)
+    places, repeats = _drop_repeats(order, request)
+    places, guided_skills = _drop_guided(places, request)
     repeats += guided_skills
     contenders: list[_Contender] = []
     held_out: list[Candidate] = []
     withheld: list[WithheldSkill] = []
     for contender in places:
         candidate = contender.candidate
-        if candidate.name not in pins and _is_held_out(candidate, request.query, request.rules):
+        if candidate.name not in request.pins and _is_held_out(candidate, request):
             detail = f"not shown for {request.query.decision}, to compare with"
             withheld.append(_withhold(candidate, "held-out", detail))
             held_out.append(candidate)
         else:
             contenders.append(contender)
-    served, facts = _disclose(contenders, held_out, pins, request)
+    served, facts = _disclose(contenders, held_out, request)
     crowded_out = contenders[len(served) :]
     withheld += (_withhold(c.candidate, "budget", "no room for another line") for c in crowded_out)
     return _Choice(served, facts, [*withheld, *repeats])
 
 
 def _drop_repeats(
-    order: Iterator[_Contender], pins: Mapping[str, int], request: _Request
+    order: Iterator[_Contender], request: _Request
 ) -> tuple[list[_Contender], list[WithheldSkill]]:
     """Return (the first of the order, up to the limit; those that say the same as one of them).
 
     Of two that say the same the one with more evidence stays, a pinned one before all others.
     """
-    limit, read_text = _limit(request), request.read
+    limit, read_text, pins = _limit(request), request.read_text, request.pins
     places: list[_Contender] = []
     repeats: list[WithheldSkill] = []
     while len(places) < limit and (contender := next(order, None)) is not None:
@@ -468,16 +464,16 @@ def _drop_repeats(
 
 
 def _drop_guided(
-    places: Sequence[_Contender], pins: Mapping[str, int], background: Background
+    places: Sequence[_Contender], request: _Request
 ) -> tuple[list[_Contender], list[WithheldSkill]]:
     """Return (the places, warnings and patterns dropped because a guide there has their action)."""
-    about = {c.name: _actions(background, c.candidate) or frozenset() for c in places}
+    about = {c.name: _actions(request, c.candidate) or frozenset() for c in places}
     guides = {
         action: c.name for c in places if c.candidate.kind == "guide" for action in about[c.name]
     }
 
     def is_guided(contender: _Contender) -> bool:
-        if contender.candidate.kind not in ("warning", "pattern") or contender.name in pins:
+        if contender.candidate.kind not in ("warning", "pattern") or contender.name in request.pins:
             return False
         return bool(about[contender.name]) and about[contender.name] <= guides.keys()
 
@@ -490,37 +486,36 @@ def _drop_guided(
 
 
 def _disclose(
-    contenders: Sequence[_Contender],
-    held_out: Iterable[Candidate],
-    pins: Mapping[str, int],
-    request: _Request,
+    contenders: Sequence[_Contender], held_out: Iterable[Candidate], request: _Request
 ) -> tuple[list[ServedSkill], list[ServedFact]]:
     """Return the texts of as many skills as can be named, and the facts beside them."""
-    background, rules = request.background, request.policy.recommend
+    background, rules = request.background, request.rules.policy.recommend
     slots = [
         disclosure.Slot(
             w.name,
-            background.excerpts.get(w.name) or request.read(w.name),
+            background.excerpts.get(w.name) or request.read_text(w.name),
             background.about(w.name),
-            _actions(background, w.candidate),
-            w.name in pins,
+            _actions(request, w.candidate),
+            w.name in request.pins,
             is_cut=w.name in background.excerpts
-            and omits_lines(background.excerpts[w.name], request.read(w.name)),
+            and omits_lines(background.excerpts[w.name], request.read_text(w.name)),
             by_lines=w.candidate.kind == "guide",
         )
         for w in contenders
     ]
-    hidden = {c.name: _actions(background, c) or frozenset() for c in held_out}
+    hidden = {c.name: _actions(request, c) or frozenset() for c in held_out}
     # A guide has the content of the facts about its action.
     guided = {
         action
         for w in contenders
         if w.candidate.kind == "guide"
-        for action in _actions(background, w.candidate) or ()
+        for action in _actions(request, w.candidate) or ()
     }
     facts = background.facts if request.weighing.has_task else ()
     hits = [hit for hit in facts if not hit.actions or not hit.actions <= guided]
-    answer = disclosure.disclose(slots, hidden, hits, rules, budget=_budget(request))
+    budgets = (request.query.budget, rules.budget, math.inf)
+    budget = next(budget for budget in budgets if budget is not None)
+    answer = disclosure.disclose(slots, hidden, hits, rules, budget=budget)
     served = [
         _serve(contender, text, request, f"S{number}")
         for number, (contender, text) in enumerate(zip(contenders, answer.skills, strict=False), 1)
@@ -528,33 +523,23 @@ def _disclose(
     return served, answer.facts
 
 
-def _actions(background: Background, candidate: Candidate) -> frozenset[Action] | None:
+def _actions(request: _Request, candidate: Candidate) -> frozenset[Action] | None:
     """Return the actions of a skill; None for a strategy, which is about all of its domain."""
     if candidate.kind == "strategy":
         return None
-    return background.actions.get(candidate.name, frozenset())
-
-
-def _budget(request: _Request) -> float:
-    """Return the tokens that the answer may have; infinite without a bound."""
-    budget = request.query.budget
-    default = request.policy.recommend.budget if budget is None else budget
-    return math.inf if default is None else default
+    return request.background.actions.get(candidate.name, frozenset())
 
 
 def _limit(request: _Request) -> int:
     """Return the number of skills to show, in whole or in a line."""
-    limit, rules = request.query.limit, request.policy.recommend
+    limit, rules = request.query.limit, request.rules.policy.recommend
     if limit is None:
         limit = max(rules.limit, rules.named) if request.weighing.has_task else rules.limit
     return max(0, limit)
 
 
 def _explore(
-    contenders: list[_Contender],
-    doubtful: Iterator[_Contender],
-    pins: Mapping[str, int],
-    request: _Request,
+    contenders: list[_Contender], doubtful: Iterator[_Contender], request: _Request
 ) -> tuple[Iterator[_Contender], Candidate | None]:
     """Return (the order, the new skill that is tried); there is one in a share of the decisions.
 
@@ -562,19 +547,20 @@ def _explore(
     that promises much and was applied seldom.
     """
     order, limit = _sort_lazily(contenders), _limit(request)
-    if request.policy.recommend.bodies is not None:
-        limit = min(limit, request.policy.recommend.bodies)
-    decision, share = request.query.decision, request.rules.explored_share(request.policy)
+    if request.rules.policy.recommend.bodies is not None:
+        limit = min(limit, request.rules.policy.recommend.bodies)
+    policy = request.rules.policy
+    decision, share = request.query.decision, request.rules.explored_share(policy)
     if limit < 2 or decision is None or _draw(decision, "", "explore") >= share:
         return order, None
     first = list(islice(order, limit - 1))
-    names = {*pins, *(contender.name for contender in first)}
+    names = {*request.pins, *(contender.name for contender in first)}
     untried = (
         contender
         for contender in chain(contenders, doubtful)
-        if contender.name not in names and is_new(contender.candidate.evidence, request.policy)
+        if contender.name not in names and is_new(contender.candidate.evidence, policy)
     )
-    newcomer = min(untried, key=partial(_exploration_cost, request.policy), default=None)
+    newcomer = min(untried, key=partial(_exploration_cost, policy), default=None)
     if newcomer is None:
         return chain(first, order), None
     return chain(first, [newcomer], (c for c in order if c is not newcomer)), newcomer.candidate
@@ -605,24 +591,22 @@ def _withhold_by_rank(contender: _Contender, limit: int) -> WithheldSkill:
     return _withhold(contender.candidate, "rank", detail)
 
 
-def _is_held_out(candidate: Candidate, query: Query, rules: Rules) -> bool:
-    """Decide by the decision and the name alone, so that the same question has the same answer."""
+def _is_held_out(candidate: Candidate, request: _Request) -> bool:
+    """Decide by the decision and the name alone, so that the same question has the same answer.
+
+    The less is open about a skill that helps, the less is learned by doing without it.
+    """
+    query, rules = request.query, request.rules
     if query.decision is None or candidate.status == "pinned" or candidate.name in query.seen:
         return False
-    return _draw(query.decision, candidate.name) < _share_held_out(candidate, rules)
-
-
-def _share_held_out(candidate: Candidate, rules: Rules) -> float:
-    """Return the share of decisions without a skill: lower for one that surely helps."""
     numbers, lift = rules.policy.effect, candidate.evidence.lift
-    least = min(numbers.holdout, numbers.holdout_proven)
-    if rules.is_proven(candidate.status, candidate.evidence, rules):
-        return least
+    share = least = min(numbers.holdout, numbers.holdout_proven)
     helps = 0.5 if lift is None else max(0.5, lift.recent.helps)
-    if helps >= numbers.proven_above:
-        return least
-    is_open = (numbers.proven_above - helps) / (numbers.proven_above - 0.5)
-    return least + (numbers.holdout - least) * is_open**2
+    is_proven = rules.is_proven(candidate.status, candidate.evidence, rules)
+    if not is_proven and helps < numbers.proven_above:
+        doubt = (numbers.proven_above - helps) / (numbers.proven_above - 0.5)
+        share += (numbers.holdout - least) * doubt**2
+    return _draw(query.decision, candidate.name) < share
 
 
 def _draw(*words: str) -> float:
@@ -639,7 +623,7 @@ def _draw_normal(decision: str, name: str) -> float:
 
 def _serve(contender: _Contender, text: SkillText, request: _Request, handle: str) -> ServedSkill:
     _, score, name, total, candidate = contender
-    evidence, policy = candidate.evidence, request.policy
+    evidence, policy = candidate.evidence, request.rules.policy
     gains = _gains(candidate, request.query, request.rules)
     parts = {part: round(value, 6) for part, value in gains.items()}
     badge = badge_of(evidence.times_applied, evidence.success_rate, "proven" in gains)
@@ -666,7 +650,7 @@ def _serve(contender: _Contender, text: SkillText, request: _Request, handle: st
 
 def _withhold_irrelevant(low: list[_Contender], request: _Request) -> Iterator[WithheldSkill]:
     """Withhold those that are not eligible, the best first, each with the number it misses."""
-    rules, weighing = request.policy.recommend, request.weighing
+    rules, weighing = request.rules.policy.recommend, request.weighing
     for _, _, name, value, candidate in _sort_lazily(low):
         if candidate.seed:
             detail = _UNASKED

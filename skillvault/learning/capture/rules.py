@@ -286,7 +286,9 @@ def adopt(appended: AppendedText, clean: Callable[[str], str]) -> AdoptionPlan:
         _encode(content),
         _encode(leftover),
     )
-    adopted = [replace(b, text=fitting[b.line]) for b in ready if b.line in fitting]
+    adopted = [
+        replace(b, text=fitting[b.line].removesuffix(b.end)) for b in ready if b.line in fitting
+    ]
     change = _adoption_change(adoption, adopted)
     return AdoptionPlan(change, tuple(problems), _encode(leftover + unfinished), waits)
 

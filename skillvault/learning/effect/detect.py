@@ -286,32 +286,30 @@ def decision_stats(
     `read`: it was held out, and the decision speaks of it all the same.
     """
     outcome = counting(outcomes)
+    receipts = sorted(answers, key=lambda answer: (answer.at, answer.id))
     status = outcome.result.status if outcome else "pending"
     parts = {use.skill: use for use in sorted(uses) if outcome and use.outcome == outcome.id}
-    rows = {
-        row["skill"]: row
-        for recommendation in sorted(answers, key=_receipt_order)
-        for row in _offer_rows(recommendation)
-    }
+    rows = {row["skill"]: row for answer in receipts for row in _offer_rows(answer)}
     for skill, use in parts.items():
         if use.applied or use.overruled:
             rows.setdefault(skill, _row(skill))
-    domains = [
-        *(recommendation.domain for recommendation in answers),
-        *(outcome.domain for outcome in outcomes),
-    ]
+    domains = [*(answer.domain for answer in answers), *(o.domain for o in outcomes)]
     return {
         "decision": name,
         "domain": domains[0] if domains else None,
         "outcome": status,
         "score": outcome.result.score if outcome else None,
-        **_observation(outcome),
+        "observed_by": outcome.observer if outcome else None,
+        "via": outcome.result.via if outcome else None,
+        "claimed": outcome.result.claimed if outcome else None,
+        "claim": outcome.result.claim if outcome else "",
+        "surprise": outcome is not None and outcome.is_claim_refused,
         "outcomes": [outcome.id for outcome in sorted(outcomes, key=lambda outcome: outcome.order)],
         "detections": sum(use.applied for use in parts.values()),
         "skills": [
             {**row, **_skill_part(row, parts.get(skill), status)} for skill, row in rows.items()
         ],
-        **_fact_part(outcome, answers, rows),
+        **_fact_part(outcome, receipts, rows),
     }
 
 
@@ -320,25 +318,7 @@ def end_of(agent: str | None, outcomes: Iterable[Outcome]) -> dict[str, Any]:
     outcomes = sorted((o for o in outcomes if o.source.agent == agent), key=lambda o: o.order)
     outcome = counting(outcomes)
     status = outcome.result.status if outcome else "pending"
-    return {
-        "agent": agent,
-        "outcome": status,
-        "outcomes": [outcome.id for outcome in outcomes],
-    }
-
-
-def _observation(outcome: Outcome | None) -> dict[str, Any]:
-    """Return the observer of a decision's end, and the claim of its agent."""
-    if outcome is None:
-        return {"observed_by": None, "via": None, "claimed": None, "claim": "", "surprise": False}
-    result = outcome.result
-    return {
-        "observed_by": outcome.observer,
-        "via": result.via,
-        "claimed": result.claimed,
-        "claim": result.claim,
-        "surprise": outcome.is_claim_refused,
-    }
+    return {"agent": agent, "outcome": status, "outcomes": [o.id for o in outcomes]}
 
 
 def _fact_part(
@@ -348,15 +328,11 @@ def _fact_part(
     named_skills = (outcome.applied if outcome else None) or ()
     names = aliases.aliases_of(answers if outcome else [])
     applied = set(aliases.resolved(named_skills, names))
-    blobs = {f.fact: f.blob for answer in sorted(answers, key=_receipt_order) for f in answer.facts}
+    blobs = {fact.fact: fact.blob for answer in answers for fact in answer.facts}
     return {
         "facts": [{"fact": f, "blob": blob, "applied": f in applied} for f, blob in blobs.items()],
         "unresolved": [n for n in aliases.unresolved(named_skills, names) if n not in set(skills)],
     }
-
-
-def _receipt_order(recommendation: Recommendation) -> tuple[datetime, str]:
-    return recommendation.at, recommendation.id
 
 
 def _offer_rows(answer: Recommendation) -> list[dict[str, Any]]:

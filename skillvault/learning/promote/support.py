@@ -165,23 +165,19 @@ class Support:
                 self._retell(self._material.facts[fact], run)
             elif fact in self._facts and self._importance(run) == "high":
                 self._facts[fact] = replace(self._facts[fact], importance="high")
+        if run.id in self._material.promoted or matching_facts:
+            return
         named_stances = {**self._human_stances(run), **self._named_stances(run)}
-        if (
-            run.id not in self._material.promoted
-            and not matching_facts
-            and "for" not in named_stances.values()
-        ):
+        if "for" not in named_stances.values():
             self._promote(run, claims)
 
     def _find_stances(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> dict[str, Stance]:
-        """Return fact -> where a run stands to it, by words and grounds, and by its judge."""
+        """Return fact -> the stance of a run, by words and grounds, and by its judge."""
         on_ground = self._book.first_facts(run.domain, run.states)
         makers = {**self._book.first_facts(run.domain, claims), **on_ground}
-        sources = self._book.load(makers.values())
         stances: dict[str, Stance] = {}
-        for fact, name in makers.items():
-            source = sources.get(name)
-            if source is None or name == run.id or not self._is_unchanged(fact, source):
+        for fact, source in self._load_sources(makers).items():
+            if source.id == run.id or not self._is_unchanged(fact, source):
                 continue
             if stance := stance_of(run, source, on_ground=fact in on_ground):
                 stances[fact] = stance
@@ -192,19 +188,21 @@ class Support:
         """Return the facts of other runs that make the same claim and ended alike."""
         words = [words for words, claim in claims.items() if same(claim, run.claim)]
         makers = self._book.first_facts(run.domain, words)
-        sources = self._book.load(makers.values())
         return [
             fact
-            for fact, name in makers.items()
-            if name in sources
-            and name != run.id
+            for fact, source in self._load_sources(makers).items()
+            if source.id != run.id
             and fact not in run.evaluation.unlike
-            and sources[name].ending == run.ending
-            and self._is_unchanged(fact, sources[name])
+            and source.ending == run.ending
+            and self._is_unchanged(fact, source)
         ]
 
+    def _load_sources(self, makers: Mapping[str, str]) -> dict[str, EvaluatedRun]:
+        runs = self._book.load(makers.values())
+        return {fact: runs[name] for fact, name in makers.items() if name in runs}
+
     def _named_stances(self, run: EvaluatedRun) -> dict[str, Stance]:
-        """Return the fact that a run names in its judge's word, if it is of its domain."""
+        """Return the stance to the fact that its judge names, if it is of its domain."""
         fact = run.named_fact
         if fact is None or not self._is_current(fact):
             return {}
@@ -215,7 +213,7 @@ class Support:
         return {fact: "against" if run.evaluation.contradicts else "for"}
 
     def _human_stances(self, run: EvaluatedRun) -> dict[str, Stance]:
-        """Return the facts that persons wrote which a run supports or contradicts."""
+        """Return the stances of a run to the facts that persons wrote."""
         stances: dict[str, Stance] = {}
         for fact in self._material.current_facts:
             if fact.kind == "human" and (fact.domain, fact.trust) == (run.domain, "local"):
@@ -244,34 +242,36 @@ class Support:
         return fact in self._facts
 
     def _add_link(self, run: EvaluatedRun, fact: str, stance: Stance) -> None:
-        """Link a run with a fact; where its judge knew the fact, as the judge says."""
+        """Link a run with a fact; if its judge named the fact, by the judge's word."""
         if fact == run.named_fact:
             stance = "against" if run.evaluation.contradicts else "for"
         if stance == "for" and fact in run.evaluation.unlike:
             return
-        link = _link_fact(fact, run.evaluation, run.outcome, stance)
+        source, target = Ref("evaluation", run.id), Ref("fact", fact)
+        link = link_of(_LINKS[stance], source, target, run.outcome.occurred_at)
         if refused := self._material.rejections.of_target(Ref("link", link.id)):
             self._rejected.add(refused)
         elif link.id not in self._material.links:
             self._links[link.id] = link
 
     def _retell(self, fact: Fact, run: EvaluatedRun) -> None:
-        """Tell a fact as the earliest run that says it does, as important as the surest."""
+        """Give a fact the text of its earliest run and the importance of its surest."""
         retelling = self._retellings.get(fact.id)
         importance = retelling.importance if retelling else fact.importance
         surest = "high" if "high" in (importance, self._importance(run)) else importance
         is_earlier = self._is_earlier(run, fact, retelling)
         if is_earlier or surest != importance:
+            teller = run if is_earlier or retelling is None else retelling
             self._retellings[fact.id] = Retelling(
                 fact=fact,
-                evaluation=retelling.evaluation if retelling and not is_earlier else run.evaluation,
-                outcome=retelling.outcome if retelling and not is_earlier else run.outcome,
+                evaluation=teller.evaluation,
+                outcome=teller.outcome,
                 importance=surest,
                 is_earlier=is_earlier or (retelling is not None and retelling.is_earlier),
             )
 
     def _is_earlier(self, run: EvaluatedRun, fact: Fact, retelling: Retelling | None) -> bool:
-        """Return True if a run is earlier than the one as which a fact is told; ties go by id."""
+        """Return True if a run is earlier than the one that gave a fact its text, ties by id."""
         if retelling and retelling.is_earlier:
             return run.order < retelling.outcome.order
         at = fact.created_at or run.order[0]
@@ -312,10 +312,8 @@ class Support:
         """
         agreeing = {words for words, claim in claims.items() if same(claim, run.claim)}
         makers = self._book.first_facts(run.domain, agreeing)
-        sources = self._book.load(makers.values())
-        for fact, name in makers.items():
-            source = sources.get(name)
-            if source is None or source.ending != run.ending or not self._is_current(fact):
+        for fact, source in self._load_sources(makers).items():
+            if source.ending != run.ending or not self._is_current(fact):
                 continue
             if fact not in run.evaluation.unlike:
                 return None
@@ -371,11 +369,8 @@ class Support:
     def _importance(self, run: EvaluatedRun) -> Importance:
         is_sure = strength(run.evaluation, self._policy.promote) >= self._policy.promote.high_from
         meets_gate = find_unmet(run.evaluation, self._material, self._policy) is None
-        return (
-            "high"
-            if meets_gate and (is_sure or is_surprise(run.evaluation, self._policy))
-            else "medium"
-        )
+        is_telling = is_sure or is_surprise(run.evaluation, self._policy)
+        return "high" if meets_gate and is_telling else "medium"
 
     def _find_rejection(self, run: EvaluatedRun) -> Rejection | None:
         """Return the rejection of an earlier fact that made the same claim."""
@@ -389,16 +384,14 @@ class Support:
     def _why(self, supporters: Sequence[EvaluatedRun], against: int) -> str:
         """Return the reason for a fact: the first verdict that met the gate, else the runs."""
         evaluations = (supporter.evaluation for supporter in supporters)
-        evaluation = next(
-            (e for e in evaluations if not find_unmet(e, self._material, self._policy)), None
-        )
+        confirmed = (e for e in evaluations if not find_unmet(e, self._material, self._policy))
+        evaluation = next(confirmed, None)
         if evaluation is None:
             return f"Said by {_sessions_of(supporters)}; {_count(against, 'run')} against it."
         verdict = "good" if evaluation.was_good_decision else "bad"
         decision = f"A {verdict} decision (quality {evaluation.quality_score:.2f})"
-        earlier = (
-            "" if evaluation is supporters[0].evaluation else " Told as an earlier run tells it."
-        )
+        is_first = evaluation is supporters[0].evaluation
+        earlier = "" if is_first else " Told as an earlier run tells it."
         if evaluation.judge_was_right:
             return f"{decision}, confirmed by the result.{earlier}"
         return f"{decision} by the verdict, and the result was otherwise: a surprise.{earlier}"
@@ -454,12 +447,6 @@ def fact_name(domain: str, words: str, about: str) -> str:
     tail = sha256(f"{domain} {words}".encode()).hexdigest()[:6]
     # A text in another script has no slug; the domain still says what it is about.
     return f"{slug(about, limit=48) or slug(domain, limit=48)}-{tail}"
-
-
-def _link_fact(fact: str, evaluation: Evaluation, outcome: Outcome, stance: Stance) -> Link:
-    """Return the link of a run that is for or against a fact."""
-    source, target = Ref("evaluation", evaluation.id), Ref("fact", fact)
-    return link_of(_LINKS[stance], source, target, outcome.occurred_at)
 
 
 def fact_changes(facts: Iterable[NewFact]) -> Iterator[Change]:

@@ -8,7 +8,7 @@ from skillvault.model.brief import RULES
 from skillvault.model.english import FUNCTION_WORDS
 from skillvault.model.english.rarity import weight
 from skillvault.model.sameness.comparison import MARK
-from skillvault.model.sameness.form import Form, normal_form
+from skillvault.model.sameness.form import normal_form
 from skillvault.model.text.text import ARROW
 
 ANSWERS = 28.0  # strength from which on a line alone answers a task
@@ -46,21 +46,18 @@ def match_lines(task: str, lines: Iterable[str], about: str = "") -> dict[str, L
     `about` are words that each line is read with: the action of its guide.
     """
     task_form = normal_form(task)
-    total = _weight(task_form.stems, task_form.numbers | task_form.names)
+    marks = task_form.numbers | task_form.names
+    total = _weight(task_form.stems, marks)
     stems = _word_stems(task)
     matches: dict[str, LineMatch] = {}
     is_about_task = not stems.isdisjoint(_word_stems(about))
     for line in lines:
         if total and (is_about_task or not stems.isdisjoint(_word_stems(line))):
             words = _PAIR.sub(" ", line)  # who asks about SOL means SOL-PERP
-            shared = _shared_weight(task_form, normal_form(f"{about}: {words}"))
+            form = normal_form(f"{about}: {words}")
+            shared = _weight(task_form.stems & form.stems, marks & (form.numbers | form.names))
             matches[line] = LineMatch(shared, shared / total)
     return matches
-
-
-def _shared_weight(task_form: Form, form: Form) -> float:
-    marks = (task_form.numbers | task_form.names) & (form.numbers | form.names)
-    return _weight(task_form.stems & form.stems, marks)
 
 
 def _weight(stems: Iterable[str], marks: Sequence[str] | frozenset[str]) -> float:
@@ -93,11 +90,12 @@ def cut_excerpt(task: str, body: str, tried: Sequence[str], about: str = "") -> 
         return body
     nearest = [line for line, match in matches.items() if match.weight >= _NEAR * best]
     nearest = sorted(nearest, key=lambda line: -matches[line].weight)[:_NEAREST]
-    labelled_lines = [
-        _label_line(line, headings.get(line, ""))
-        for line in nearest
-        if headings.get(line) not in _ALWAYS
-    ]
+    labelled_lines: list[str] = []
+    for line in nearest:
+        heading = headings.get(line)
+        if heading not in _ALWAYS:
+            label = f"- {heading}: " if heading in ("Do", "Avoid") else "- "
+            labelled_lines.append(line.replace("- ", label, 1))
     cuts = [text for section in sections if (text := _cut(section, nearest))]
     first_cuts = [text for text in cuts if text.startswith(tuple(f"## {name}" for name in _ALWAYS))]
     task_section = ["\n".join(["## For This Task", "", *labelled_lines])] if labelled_lines else []
@@ -121,11 +119,6 @@ def _cut(section: str, nearest: Sequence[str]) -> str:
         new_items = [line for line in items if line not in nearest]
         items = new_items[:_FIRST] if heading == "Do" else []
     return "\n".join([f"## {heading}", "", *items]) if items else ""
-
-
-def _label_line(line: str, heading: str) -> str:
-    """Return a line with its section in front, where that changes its meaning."""
-    return line.replace("- ", f"- {heading}: ", 1) if heading in ("Do", "Avoid") else line
 
 
 def _is_covered(line: str, body: str) -> bool:

@@ -102,6 +102,7 @@ class Weighing:
         self._scores = scores
         self._best = max([_LEAST, *(match.score for match in (scores or {}).values())])
         self._matches = scores or {}
+        # Kind -> the sum for all its skills, and the boosts that depend on a text.
         self._kinds: dict[str, tuple[float, list[Boost]]] = {}
         # Kind -> the relevance of its skills whose text nothing asks for and no task has found.
         self._plain: dict[str, float] = {}
@@ -111,7 +112,9 @@ class Weighing:
         if name not in self._matches and kind in self._plain:
             return self._plain[kind]
         if kind not in self._kinds:
-            self._kinds[kind] = self._kind_parts(kind)
+            boosts = [boost for boost in self._policy.boosts if holds(boost, kind, self._context)]
+            fixed = self._policy.base + sum(boost.add for boost in boosts if not boost.says)
+            self._kinds[kind] = fixed, [boost for boost in boosts if boost.says]
         total, asking = self._kinds[kind]
         if asking:
             body = self._read(name)
@@ -146,12 +149,6 @@ class Weighing:
         if self._scores is not None:
             contributions["task"] = self._task_part(name)
         return {part: round(value, 6) for part, value in contributions.items()}
-
-    def _kind_parts(self, kind: str) -> tuple[float, list[Boost]]:
-        """Return (the sum for every skill of a kind, the boosts that depend on its text)."""
-        applied = [boost for boost in self._policy.boosts if holds(boost, kind, self._context)]
-        fixed = self._policy.base + sum(boost.add for boost in applied if not boost.says)
-        return fixed, [boost for boost in applied if boost.says]
 
     def _task_part(self, name: str) -> float:
         """Return minus the policy's share for no answer to the task, plus for the best answer."""

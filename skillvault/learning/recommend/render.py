@@ -21,6 +21,7 @@ from skillvault.model.records import MAX_TEXT, Skill, stamp
 from skillvault.model.text.hidden_characters import escaped
 from skillvault.model.text.text import listed
 
+_SHOWN_KEYS = ("blob", "relevance", "badge", "handle", "how")  # of a skill in a receipt
 _TAGS = "skills|skill|named|facts|learned|instruction"
 _TAG_SHOWN = 20  # characters
 # White space and controls hide a tag from a reader no more than from a model.
@@ -85,11 +86,8 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
     if answer.decision is None:
         raise ValueError("a recommendation without a decision's id is not recorded")
     held_out = [withheld for withheld in answer.withheld if withheld.reason == "held-out"]
-    passed_over = [
-        withheld
-        for withheld in answer.withheld
-        if withheld.reason not in ("held-out", "unknown-pin")
-    ]
+    no_candidates = ("held-out", "unknown-pin")
+    passed_over = [withheld for withheld in answer.withheld if withheld.reason not in no_candidates]
     counts = {
         "considered": answer.total_considered,
         "low_effectiveness": answer.excluded_low_effectiveness,
@@ -106,7 +104,10 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
         **({"task": task} if task.strip() else {}),
         "context": dict(query.context),
         **({"facts": facts} if facts else {}),
-        "shown": [_receipt_entry(skill) for skill in answer.recommended],
+        "shown": [
+            {"skill": s.name, **{key: getattr(s, key) for key in _SHOWN_KEYS}}
+            for s in answer.recommended
+        ],
         "held_out": [{"skill": skill.name, "blob": skill.blob} for skill in held_out],
         "next": [{"skill": skill.name, "reason": skill.reason} for skill in passed_over[:NEXT]],
         "counts": counts,
@@ -152,24 +153,11 @@ def _named_lines(skills: Sequence[ServedSkill]) -> str:
     """Return a line for each skill that is only named, and the ways to read one."""
     paths = paths_of((skill.name, skill.path) for skill in skills)
     ways = listed(["`skillvault skill show NAME`", *paths], last="or")
-    lines = [inert_body(_named_line(skill)) for skill in skills]
+    lines: list[str] = []
+    for skill in skills:
+        about = f": {skill.description}" if skill.description else ""
+        lines.append(inert_body(" ".join(f"[{skill.handle}] {skill.name}{about}".split())))
     return "\n".join([*lines, inert_body(f"(Read one: {ways})")])
-
-
-def _named_line(skill: ServedSkill) -> str:
-    about = f": {skill.description}" if skill.description else ""
-    return " ".join(f"[{skill.handle}] {skill.name}{about}".split())
-
-
-def _receipt_entry(skill: ServedSkill) -> dict[str, Any]:
-    return {
-        "skill": skill.name,
-        "blob": skill.blob,
-        "relevance": skill.relevance,
-        "badge": skill.badge,
-        "handle": skill.handle,
-        "how": skill.how,
-    }
 
 
 # ── the frame, which the text inside cannot leave ────────────────────────────────────
@@ -187,11 +175,6 @@ def frame_tags(text: str) -> list[str]:
 
 def element(tag: str, text: str, **attributes: Any) -> str:
     """Return `<tag key="value">`, the text and the end tag, each on lines of their own."""
-    attribute_text = "".join(
-        f' {key}="{_attribute(str(value))}"' for key, value in attributes.items()
-    )
+    values = {key: escape(" ".join(escaped(str(v)).split())) for key, v in attributes.items()}
+    attribute_text = "".join(f' {key}="{value}"' for key, value in values.items())
     return f"<{tag}{attribute_text}>\n{text}\n</{tag}>"
-
-
-def _attribute(value: str) -> str:
-    return escape(" ".join(escaped(value).split()))

@@ -26,9 +26,7 @@ def stack_layers(layers: Iterable[Iterable[Shelved]]) -> list[tuple[Shelved, boo
     """Return (skill, whether it wins) of all layers, by name and then by layer."""
     stack = [[*layer] for layer in layers]
     best = {id(shelved) for shelved in winners(stack)}
-    order = [
-        shelved for layer in stack for shelved in sorted(layer, key=lambda shelved: shelved.path)
-    ]
+    order = [shelved for layer in stack for shelved in sorted(layer, key=lambda s: s.path)]
     order.sort(key=lambda shelved: shelved.skill.name)
     return [(shelved, id(shelved) in best) for shelved in order]
 
@@ -62,13 +60,9 @@ def get_by_pipeline_stage(skills: Iterable[Skill], stage: str) -> list[Skill]:
 
 def candidates(skills: Iterable[Skill], role: str | None, stage: str | None) -> list[Skill]:
     """Return the skills for the role or the stage; without either, all."""
-    return [
-        skill
-        for skill in skills
-        if (role is None and stage is None)
-        or (role is not None and role in skill.roles)
-        or (stage is not None and stage in skill.stages)
-    ]
+    if role is None and stage is None:
+        return [*skills]
+    return [skill for skill in skills if role in skill.roles or stage in skill.stages]
 
 
 def split_pins(skills: Iterable[Skill], pins: Iterable[str]) -> tuple[list[Skill], list[str]]:

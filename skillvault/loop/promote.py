@@ -16,8 +16,8 @@ from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.evaluated_runs import (
     CROWDED,
     EvaluatedRun,
-    KeptRuns,
     RunBook,
+    RunHistory,
     evaluated_run,
 )
 from skillvault.learning.promote.facts import is_contested
@@ -58,7 +58,7 @@ def run_book(view: Topics) -> RunBook:
         return {name: run for name in evaluations if (run := loaded[name])}
 
     return RunBook(
-        KeptRuns(
+        RunHistory(
             load=load_runs,
             known=insights.known,
             claims=insights.claims,

@@ -98,10 +98,10 @@ def _distinctive_words(prose: str) -> list[str]:
 
 _MANY = 20  # searched files from which on a term may be too common
 _COMMON = 0.5  # the share of them that is
-_MIN_WORDS = 2  # words that must stand in one file
+_MIN_WORDS = 2  # words that one file must have
 _SHOWN = 5  # files that are named
 
-Occurrences = Mapping[str, frozenset[str]]  # term -> the files it stands in
+Occurrences = Mapping[str, frozenset[str]]  # term -> the files that have it
 DEFAULTS = CapturePolicy()
 
 
@@ -144,13 +144,14 @@ def rule_evidence(
         return _word_evidence(telling, 1 if terms.exact else _MIN_WORDS, policy)
     exact = terms.exact
     if not telling:
-        return _code_evidence(frozenset(), (), confidence(0, policy))
+        return CodeEvidence((), (), confidence(0, policy))
     has_all = len(telling) == len(exact)
     common = frozenset.intersection(*telling.values()) if has_all else frozenset()
     if (worth := confidence(len(common), policy)).promote:
-        return _code_evidence(common, tuple(telling), worth)
+        return CodeEvidence(tuple(sorted(common)), tuple(telling), worth)
     best = max(telling, key=lambda term: (len(telling[term]), -exact.index(term)))
-    return _code_evidence(telling[best], (best,), confidence(len(telling[best]), policy))
+    files = telling[best]
+    return CodeEvidence(tuple(sorted(files)), (best,), confidence(len(files), policy))
 
 
 def _word_evidence(
@@ -164,10 +165,4 @@ def _word_evidence(
     files = frozenset(file for file, count in counts.items() if count >= min_words)
     worth = confidence(len(files), policy)
     capped = Confidence("medium", promote=True) if worth.promote and min_words > 1 else worth
-    return _code_evidence(files, tuple(telling), capped)
-
-
-def _code_evidence(
-    files: frozenset[str], terms: tuple[str, ...], worth: Confidence
-) -> CodeEvidence:
-    return CodeEvidence(tuple(sorted(files)), terms, worth)
+    return CodeEvidence(tuple(sorted(files)), tuple(telling), capped)

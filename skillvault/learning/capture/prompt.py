@@ -26,7 +26,7 @@ class LearnedText(Struct, frozen=True):
 
     @property
     def prompt_text(self) -> str:
-        """Both as they stand in a prompt; "" for none."""
+        """Both as text of a prompt; "" for none."""
         rule_lines = (f"- {_one_line(rule)}" for rule in self.rules)
         sections = [
             _section(PATTERNS, map(pattern_line, self.patterns)),

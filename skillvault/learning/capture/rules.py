@@ -70,7 +70,7 @@ class Block(Struct, frozen=True):
 
     @property
     def whole(self) -> str:
-        """The block as it stands, with what ends it."""
+        """The block with its separator."""
         return self.text + self.end
 
 
@@ -147,7 +147,6 @@ def rule_words(text: str) -> str:
 
 
 def _end_of_lead(text: str) -> int:
-    """Return the place where the headings and comments in front of a rule end."""
     start = 0
     while lead := _LEAD.match(text, start):
         start = lead.end()
@@ -263,7 +262,7 @@ class AdoptionPlan(Struct, frozen=True):
 
 
 def adopt(appended: AppendedText, clean: Callable[[str], str]) -> AdoptionPlan:
-    """Plan to commit the blocks that may be rules, cleaned of secrets; the others stay behind them.
+    """Plan to commit the blocks that may be rules, cleaned of secrets, and keep the others.
 
     The last block waits while somebody may be writing on it.
     """

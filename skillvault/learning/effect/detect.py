@@ -238,7 +238,7 @@ def detected_uses(
 
     `answers` are the recommendations of its decision, of which its own count, and `ends` its
     trusted outcomes; see `claims`. `names` are those of all skills, by `by_first_word`. A skill
-    that was held out counts as shown if the decision speaks of it: the agent has read it.
+    that was held out counts as shown if the decision mentions it: the agent has read it.
     """
     answers = claims.own(claims.claim_of(outcome), answers, ends)
     texts = {skill.skill: read_text(skill.skill, skill.blob) for r in answers for skill in r.shown}
@@ -283,7 +283,7 @@ def decision_stats(
     of the one that counts (see `observed`), `pending` before there is any. `observed_by` saw it,
     `via` a hook where one told so, `claimed` is how it ended by the agent's word where somebody
     else saw it, `claim` that word, and a `surprise` is a claimed success that was seen to fail.
-    `read`: it was held out, and the decision speaks of it all the same.
+    `read`: it was held out, and the decision mentions it nevertheless.
     """
     outcome = counting(outcomes)
     receipts = sorted(answers, key=lambda answer: (answer.at, answer.id))

@@ -35,9 +35,9 @@ class Belief(NamedTuple):
 
 WIDE = Belief(0.5, 0.5**2)  # of the base of an only domain
 _BASE_SPREAD = 0.05  # the spread of several domains' bases, before any of them is known
-_ROOM = 2  # how much wider than that: a high base leaves a skill less room, so it tells little
+_ROOM = 2  # the factor on that spread: a high base leaves a skill less room
 _ROUNDS = 8  # until the spread of the bases is stable
-_NOTHING = 1e-9  # the precision of a domain that does not tell an unknown
+_NOTHING = 1e-9  # the precision of a domain without information on an unknown
 
 
 def pool_bases(solutions: Sequence[Posterior], rates: Sequence[float]) -> list[Posterior]:
@@ -216,7 +216,7 @@ def _roles(share: Array) -> list[_Role]:
 def _products(sums: Sums, roles: Sequence[_Role], size: int) -> Array:
     """Return the products of the unknowns' parts, summed over the decisions, without the base."""
     first, second = (np.frombuffer(places, np.int32) + 1 for places in (sums.firsts, sums.seconds))
-    # Each two places are told once, and stand on both sides of the diagonal.
+    # Each pair is stored once, and belongs on both sides of the diagonal.
     weights = np.frombuffer(sums.weights) * np.where(first == second, 0.5, 1.0)
     half = np.zeros(size * size)
     for a in roles:

@@ -33,10 +33,10 @@ Places = np.ndarray[Any, np.dtype[np.intp]]
 
 _MOST = 2000  # skills of one domain that are weighed together, the most applied
 _DRIFT = 0.1  # how far the base is expected to move while a skill is applied `latest` times
-_SCORED = 20_000_000  # decisions times skills of which it is asked how far they go together
+_SCORED = 20_000_000  # decisions times skills that the shared luck is computed for
 _GUESS = 20  # decisions that a first guess of the noise counts like
-_FEWEST = 5  # episodes below which that cannot be told, and uses of a half
-_STEP = 64  # of so many decisions one more is waited for until they are added up again
+_FEWEST = 5  # episodes that a correlation needs, and uses that half a history needs
+_STEP = 64  # decisions are added up again after one more for each so many
 _SURE = 2.58  # standard errors from which on a skill's two halves differ
 
 

@@ -113,7 +113,7 @@ class Lift(Struct, frozen=True):
 
         Few looks share the chance: the k-th has 1/k(k+1) of it (Lan and DeMets 1983). However many
         there are, the mixture bound of Robbins 1970 (with Ville 1939) holds, effects spread by
-        `scale`; the ratio by which they stand above none is that of Savage and Dickey.
+        `scale`; the ratio is that of Savage and Dickey.
         """
         score = abs(self.lift) / self.error
         beyond = Effect(score, 1.0).helps

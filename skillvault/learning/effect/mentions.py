@@ -51,7 +51,7 @@ NEAR = 160  # characters around a place in which a cue may be
 _QUOTES = "\"'`*“”‘’«»"
 _NO_QUOTES = str.maketrans(dict.fromkeys(_QUOTES, ""))
 _BESIDE = cues_of("beside")  # what makes a word a mention that may be a word like others
-JOINED = regex(  # what stands between two of a list
+JOINED = regex(  # the text between two mentions of a list
     rf"[{_QUOTES})\]\s]*(?:\([^()]{{0,60}}\)\s*|\b(?:for|to)(?: [\w-]+){{1,4}})?"
     r"(?:[,;&+/]|,?\s*\b(?:and|or|nor|not|but|with)(?:\s+(?:later|then|also|of|by|with|on|to))*)"
     rf"\s*(?:the\s+)?[{_QUOTES}(\[\s]*",
@@ -60,7 +60,7 @@ JOINED = regex(  # what stands between two of a list
 _LAST = regex(
     r"[\"'`*)\]\s]*(?:[,.;:)\]]|$|(?:and|or|for|to|as well|skills?|lessons?)\b)", re.IGNORECASE
 )
-# A handle without its brackets stands at the head of a line and beside what is said of it.
+# A handle without its brackets is a mention at the head of a line, before a verb.
 _HEAD = regex(
     r"(?:^|[\n;.,(]|skills?:|\[[ xX✓✔]\])\s*(?:[-*]\s+)?(?:lessons?\s+|both\s+)?$", re.IGNORECASE
 )
@@ -191,7 +191,6 @@ def _find_descriptions(
 def _described_skill(
     phrase: str, kind: str, names: Mapping[str, Iterable[str]], shown_texts: Mapping[str, str]
 ) -> str | None:
-    """Return the one skill of this kind that these words describe."""
     words = _lower_words(phrase)
     content = {word for word in words if word not in KINDS | _EMPTY}
     if not content or {words[0], words[-1]} & _EMPTY:

@@ -18,7 +18,7 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Elsewhere, Status
 from skillvault.model.text.text import count_of
 
-MOST = 5  # applications that it counts as, however many it tells
+MOST = 5  # applications of other tools that count at most
 _VARIANCE = 0.25  # of one result, at most: that of a fair coin
 _USUAL = 0.5  # the rate of success where nothing is known
 
@@ -426,7 +426,6 @@ def open_words(status: str, evidence: Evidence, policy: Policy) -> str:
 
 
 def _reason_not_proven(evidence: Evidence, policy: Policy) -> str:
-    """Return the reason why a skill that helps is not proven."""
     rules = policy.effect
     if not evidence.is_selection_known:
         return "not proven, for no receipt says to which decisions it was offered"

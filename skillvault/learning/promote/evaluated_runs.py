@@ -88,7 +88,7 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def session(self) -> str:
-        """The session of the run; without one it stands alone."""
+        """The session of the run; a run without one is a session of its own."""
         return self.outcome.source.session or self.id
 
     @property
@@ -237,11 +237,11 @@ def _digest(parts: Iterable[str]) -> str:
 # ── what is known ────────────────────────────────────────────────────────────────────
 
 
-class KeptRuns(Struct, frozen=True, kw_only=True):
+class RunHistory(Struct, frozen=True, kw_only=True):
     """Questions about the runs of earlier weighings; words are digests, by domain.
 
     `claims` gives a run for each claim under lookup keys, `makers` the (words, fact, evaluation)
-    of the first facts on each of some words, `tellers` the runs that tell a fact of a time.
+    of the first facts on each of some words, `tellers` the runs that state a fact of a time.
     """
 
     load: Callable[[Collection[str]], Mapping[str, EvaluatedRun]]
@@ -256,8 +256,8 @@ class KeptRuns(Struct, frozen=True, kw_only=True):
 class RunBook:
     """The runs of earlier weighings, and those of this one."""
 
-    def __init__(self, kept: KeptRuns) -> None:
-        self.kept = kept
+    def __init__(self, history: RunHistory) -> None:
+        self.history = history
         self.new: dict[str, EvaluatedRun] = {}
         self.makers: dict[str, set[str]] = defaultdict(set)  # evaluation -> the facts that it made
         self._sayings: dict[tuple[str, str], dict[str, Saying]] = defaultdict(dict)
@@ -267,7 +267,7 @@ class RunBook:
     def add_runs(self, runs: Iterable[EvaluatedRun]) -> None:
         """Add runs that are not known yet."""
         by_id = {run.id: run for run in runs}
-        known_ids = self.kept.known([*by_id])
+        known_ids = self.history.known([*by_id])
         for run in by_id.values():
             if run.id in known_ids or run.id in self.new:
                 continue
@@ -286,27 +286,27 @@ class RunBook:
     def load(self, evaluations: Iterable[str]) -> dict[str, EvaluatedRun]:
         """Return these runs by id."""
         names = list(dict.fromkeys(evaluations))
-        stored_runs = self.kept.load([name for name in names if name not in self.new])
+        stored_runs = self.history.load([name for name in names if name not in self.new])
         runs = {**stored_runs, **self.new}
         return {name: runs[name] for name in names if name in runs}
 
     def find_similar(self, run: EvaluatedRun) -> dict[str, Form]:
         """Return words -> claim, of all that may be the same or the opposite of a run's."""
         keys = lookup_keys(run.claim)
-        names = {*self.kept.claims(run.domain, keys)}
+        names = {*self.history.claims(run.domain, keys)}
         names.update(name for key in keys for name in self._claims[run.domain, key].values())
         return {run.words: run.claim} | {r.words: r.claim for r in self.load(names).values()}
 
     def sayings(self, domain: str, words: Collection[str]) -> dict[str, Saying]:
         """Return the runs that say any of these words, by id."""
-        sayings = {row[0]: Saying(*row) for row in self.kept.sayings(domain, words)}
+        sayings = {row[0]: Saying(*row) for row in self.history.sayings(domain, words)}
         for digest in words:
             sayings |= self._sayings.get((domain, digest), {})
         return sayings
 
     def count(self, domain: str, words: Collection[str], status: Status) -> tuple[int, set[str]]:
         """Return how many runs make claims of these words and ended so, and some sessions."""
-        tallies = [tally for tally in self.kept.tallies(domain, words) if tally[0] == status]
+        tallies = [tally for tally in self.history.tallies(domain, words) if tally[0] == status]
         sayings = [s for digest in words for s in self._sayings.get((domain, digest), {}).values()]
         matching = [saying for saying in sayings if saying.status == status]
         sessions = {session for tally in tallies for session in tally[2:]}
@@ -316,7 +316,7 @@ class RunBook:
     def first_facts(self, domain: str, words: Collection[str]) -> dict[str, str]:
         """Return fact -> the run that made it, the first few on each of these words."""
         by_words: dict[str, set[tuple[str, str]]] = defaultdict(set)
-        for digest, fact, evaluation in self.kept.makers(domain, words):
+        for digest, fact, evaluation in self.history.makers(domain, words):
             by_words[digest].add((evaluation, fact))
         for digest in words:
             by_words[digest] |= self._made.get((domain, digest), set())

@@ -33,7 +33,7 @@ from skillvault.model.records import (
 )
 from skillvault.model.text.text import jaccard, slug, words
 
-_Bits = int  # a set of texts: bit n stands for the text of number n
+_Bits = int  # a set of texts: bit n is the text of number n
 
 
 class Neighbours:
@@ -74,12 +74,11 @@ class Neighbours:
         return -max(neighbours)[1] if neighbours else None
 
     def _above(self, text: frozenset[str]) -> _Bits:
-        """Return every neighbour of a text's words."""
         planes = self._count_shared(text)
         neighbours = 0
         for size, holders in self._sizes.items():
             if needed := self._shared_needed(len(text), size):
-                neighbours |= holders & _texts_with(needed, planes)
+                neighbours |= holders & _select_texts(needed, planes)
         return neighbours
 
     def _shared_needed(self, a: int, b: int) -> int | None:
@@ -105,7 +104,7 @@ class Neighbours:
         return planes
 
 
-def _texts_with(number: int, planes: Sequence[_Bits]) -> _Bits:
+def _select_texts(number: int, planes: Sequence[_Bits]) -> _Bits:
     """Return the texts whose count is at least a number above 0."""
     if number >> len(planes):
         return 0
@@ -122,8 +121,8 @@ def _texts_with(number: int, planes: Sequence[_Bits]) -> _Bits:
 STEP = "promote"
 RULES = PromotePolicy()
 MIN_FACT = 10  # characters; fewer are no statement
-_LESSON = "its own lesson"  # what stands before a quoted lesson; other quotations are of a ground
-_CHANCE = 0.05  # a ground that ended both ways is told below it
+_LESSON = "its own lesson"  # the words before a quoted lesson; other quotations are of a ground
+_CHANCE = 0.05  # a ground that ended both ways needs a smaller chance
 
 
 class FactCounts(Protocol):
@@ -144,7 +143,7 @@ class FactCounts(Protocol):
     def opponents(self, facts: Collection[str]) -> Sequence[str]:
         """Return the runs against any of these facts, in the order of time."""
 
-    def counts_until(self, facts: Collection[str], until: str) -> Mapping[str, tuple[int, int]]:
+    def counts_until(self, facts: Collection[str], last_run: str) -> Mapping[str, tuple[int, int]]:
         """Map a fact to the numbers of runs for and against it up to one, if there are any."""
 
     def is_of_one_subject(self, facts: Collection[str]) -> bool:
@@ -177,7 +176,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def texts_by_domain(self) -> "dict[str, DomainTexts]":
-        """Domain -> its texts, for the domains of which somebody asked."""
+        """Domain -> its texts, computed once."""
         return {}
 
     @cached_property
@@ -233,9 +232,9 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def refused_insights(self) -> dict[str, list[tuple[Rejection, str]]]:
-        """Domain -> the insights whose fact a person took away.
+        """Domain -> the insights whose fact a person removed.
 
-        They are not to come back under another evaluation's name.
+        They must not come back under another evaluation's name.
         """
         refused_insights: dict[str, list[tuple[Rejection, str]]] = defaultdict(list)
         for evaluation in self.taken_away:

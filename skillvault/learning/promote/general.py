@@ -17,7 +17,7 @@ from skillvault.learning.expire import key_edits
 from skillvault.learning.gate import home_of
 from skillvault.learning.naming import general_name
 from skillvault.learning.promote.facts import PromotionMaterial, PromotionState, statement_of
-from skillvault.learning.promote.skills import link_rejection, linked_change, skill_body
+from skillvault.learning.promote.skills import FINAL, link_rejection, linked_change, skill_body
 from skillvault.learning.rejection import GENERAL, Rejection
 from skillvault.learning.tries.causes import own_values
 from skillvault.learning.tries.insight import insights_of
@@ -36,7 +36,7 @@ NOT_SHOWN = (
 )
 
 
-class RecurringFacts(Struct, frozen=True, kw_only=True):
+class RecurringFacts(Struct, frozen=True):
     """Facts of several domains that say the same, in their order; `gist` quotes the first.
 
     `read` are the runs behind them up to a reading point. `decided` of these ended well or badly,
@@ -69,7 +69,7 @@ class RecurringFacts(Struct, frozen=True, kw_only=True):
         )
 
 
-class GeneralPattern(Struct, frozen=True, kw_only=True):
+class GeneralPattern(Struct, frozen=True):
     """Recurring facts that become a skill, or a new text of their skill (`skill`).
 
     `fresh` are the facts that the skill does not rest on yet; `ended` is when the last run that it
@@ -103,7 +103,11 @@ def recurrences(material: PromotionMaterial, runs: FactRuns) -> Iterator[Recurri
             fact, outcome = group[0], makers.get(group[0].id)
             quotes = (i.quote.rstrip(".") for i in (insights_of(outcome) if outcome else ()))
             gist = next((quote for quote in quotes if quote in fact.text), statement_of(fact))
-            yield _recurring(group, gist, material, runs)
+            supporters = material.counts.supporters([fact.id for fact in group])
+            run_ids = tuple(supporters[: last_point(len(supporters))])
+            statuses = list(runs.statuses(run_ids).values())
+            successes, failures = statuses.count("success"), statuses.count("failure")
+            yield RecurringFacts(group, gist, run_ids, successes, successes + failures)
 
 
 def form_of(fact: Fact, outcome: Outcome | None) -> Form:
@@ -112,18 +116,6 @@ def form_of(fact: Fact, outcome: Outcome | None) -> Form:
         return normal_form(statement_of(fact))
     values = (*own_values(outcome), outcome.domain, outcome.decision.action)
     return normal_form(statement_of(fact), values)
-
-
-def _recurring(
-    facts: tuple[Fact, ...], gist: str, material: PromotionMaterial, runs: FactRuns
-) -> RecurringFacts:
-    supporters = material.counts.supporters([fact.id for fact in facts])
-    run_ids = tuple(supporters[: last_point(len(supporters))])
-    statuses = list(runs.statuses(run_ids).values())
-    succeeded, failed = statuses.count("success"), statuses.count("failure")
-    return RecurringFacts(
-        facts=facts, gist=gist, read=run_ids, succeeded=succeeded, decided=succeeded + failed
-    )
 
 
 def general_pattern(
@@ -143,21 +135,15 @@ def general_pattern(
         return rejection
     if not is_supported(recurring, material, policy.promote):
         return None
-    is_final = skill and skill.status in ("pinned", "retired")
-    if skill and (is_final or skill.account == recurring.digest):
+    if skill and (skill.status in FINAL or skill.account == recurring.digest):
         return None
-    last_outcome = material.outcomes[recurring.read[-1]]
     linkable = (
         fact
         for fact in recurring.facts
         if fact.id not in skills and not (skill and link_rejection(fact, skill.name, material))
     )
-    return GeneralPattern(
-        recurring=recurring,
-        fresh=tuple(linkable),
-        skill=skill,
-        ended=last_outcome.occurred_at,
-    )
+    end = material.outcomes[recurring.read[-1]].occurred_at
+    return GeneralPattern(recurring, tuple(linkable), skill, end)
 
 
 def current_pattern(
@@ -165,12 +151,12 @@ def current_pattern(
 ) -> GeneralPattern | None:
     """Return the pattern that one of these skills, by fact, reports as it counts now."""
     skill = next((skills[fact.id] for fact in recurring.facts if fact.id in skills), None)
-    if skill is None or skill.status in ("pinned", "retired"):
+    if skill is None or skill.status in FINAL:
         return None
     if skill.account != recurring.digest or not recurring.read:
         return None
     end = material.outcomes[recurring.read[-1]].occurred_at
-    return GeneralPattern(recurring=recurring, fresh=(), skill=skill, ended=end)
+    return GeneralPattern(recurring, (), skill, end)
 
 
 def is_supported(
@@ -253,12 +239,10 @@ def general_change(
     pattern: GeneralPattern, draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
 ) -> Change:
     """Return the commit that makes one skill of no domain."""
-    facts = pattern.recurring.facts
-    name = general_name(pattern.recurring.gist, (fact.id for fact in facts), is_taken)
+    recurring, reason = pattern.recurring, _reason(pattern)
+    name = general_name(recurring.gist, (fact.id for fact in recurring.facts), is_taken)
     skill = _skill_of(pattern, draft, name, policy)
-    return linked_change(
-        pattern.fresh, pattern.ended, name, None, _reason(pattern), writes=(skill,)
-    )
+    return linked_change(pattern.fresh, pattern.ended, name, None, reason, writes=(skill,))
 
 
 def rewrite_change(
@@ -272,7 +256,7 @@ def rewrite_change(
 ) -> Change:
     """Return the commit that adds facts or runs to it; a person's changes in it stay.
 
-    `shelf` is where it stands: from archive/ it comes back into service.
+    `shelf` is its folder: from archive/ it comes back into service.
     """
     path = f"{shelf}/{skill.name}/SKILL.md"
     draft_skill = _skill_of(pattern, draft, skill.name, policy)

@@ -40,7 +40,7 @@ NO_GROUNDS = (
 )
 
 
-_FINAL = ("pinned", "retired")  # a skill of this status is not rewritten
+FINAL = ("pinned", "retired")  # a skill of this status is not rewritten
 _WAITING = ("proposed", "local", "generated")  # status, trust and origin in proposed/
 Pool = tuple[str, str, SkillKind]  # facts of one domain, trust and ending
 
@@ -87,14 +87,14 @@ def plan_patterns(
     `skills` are those in skills/ and proposed/, and those that this step archived.
     """
     pending: list[Pattern] = []
-    rejected: set[tuple[Rejection, str]] = set()  # of which fact
+    rejected: set[tuple[Rejection, str]] = set()  # each with its fact
     live_names: set[str] = set()  # in service, or left to its end
     for pattern, is_own in _find_patterns(material, policy):
         facts, skill = pattern.facts, pattern.skill
         rejections = [r for fact in facts if (r := _skill_rejection(fact, material))]
         is_weighed_warning = pattern.digest and pattern.kind == "warning"
         if is_weighed_warning and material.counts.is_of_one_subject([f.id for f in facts]):
-            continue  # the subject's own warning tells it
+            continue  # the subject's own warning has it
         expiry, clock = _expiry(pattern, policy), material.clock(facts[0].domain)
         is_expired = expiry and clock and expiry < clock
         if skill is None and rejections:
@@ -112,7 +112,7 @@ def plan_patterns(
             waits = (present.status, present.trust, present.origin) == _WAITING
             is_admitted = pattern.independent and waits and policy.generate.gate != "always"
             is_outdated = pattern.digest not in (None, present.account)
-            if linkable or is_admitted or (is_outdated and present.status not in _FINAL):
+            if linkable or is_admitted or (is_outdated and present.status not in FINAL):
                 pending.append(replace(pattern, fresh=linkable, is_admitted=is_admitted))
     return Patterns(
         due=tuple(pending),
@@ -143,7 +143,7 @@ def current_patterns(
     """Yield the patterns that one of these skills reports as they count now."""
     for pattern, is_own in _find_patterns(material, policy):
         skill = skills.get(pattern.skill or "")
-        if skill is None or not is_own or skill.status in _FINAL:
+        if skill is None or not is_own or skill.status in FINAL:
             continue
         if not pattern.fresh and pattern.digest in (None, skill.account):
             yield pattern
@@ -213,7 +213,7 @@ def _ungrounded_skills(
     return tuple(
         skill
         for name, skill in sorted(skills.items())
-        if name not in standing and skill.origin == "generated" and skill.status not in _FINAL
+        if name not in standing and skill.origin == "generated" and skill.status not in FINAL
     )
 
 
@@ -384,7 +384,7 @@ def growth_change(
 ) -> Change:
     """Return the commit by which a skill takes in more facts or runs, or is served.
 
-    `shelf` is where it stands. A person's changes of its text, description or expiry stay.
+    `shelf` is where it stands. A person's changes stay.
     """
     path, expiry = f"{shelf}/{skill.name}/SKILL.md", _expiry(pattern, policy)
     new_skill = replace(

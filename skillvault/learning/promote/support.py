@@ -1,4 +1,4 @@
-"""Make facts of what the results support, and link runs that speak for facts and against them.
+"""Make facts of what the results support, and link the runs for and against them.
 
 A claim becomes a fact if a verdict meets the gate, if a strong verdict was wrong, or if runs of two
 sessions make it and fewer are against it. Every run counts for a fact or against it that makes its
@@ -119,7 +119,7 @@ class Support:
     def plan(self, runs: Iterable[EvaluatedRun]) -> SupportPlan:
         """Return the work for these runs."""
         ordered_runs = sorted(runs, key=lambda run: run.order)
-        # By other rules a fact may be a later run's: what is known of it stands before all.
+        # Under other rules a later run may have made a fact, so makers come first.
         makers = [run for run in ordered_runs if run.id in self._material.promoted]
         self._book.add_runs(makers)
         for run in makers:
@@ -213,7 +213,6 @@ class Support:
         return {fact: "against" if run.evaluation.contradicts else "for"}
 
     def _human_stances(self, run: EvaluatedRun) -> dict[str, Stance]:
-        """Return the stances of a run to the facts that persons wrote."""
         stances: dict[str, Stance] = {}
         for fact in self._material.current_facts:
             if fact.kind == "human" and (fact.domain, fact.trust) == (run.domain, "local"):
@@ -233,7 +232,7 @@ class Support:
         if statement == source.evaluation.key_insight:
             return True
         at = record.created_at or source.order[0]
-        tellers = self._book.load(self._book.kept.tellers(fact, at)).values()
+        tellers = self._book.load(self._book.history.tellers(fact, at)).values()
         return any(statement == teller.evaluation.key_insight for teller in tellers)
 
     def _is_current(self, fact: str) -> bool:
@@ -277,7 +276,7 @@ class Support:
         at = fact.created_at or run.order[0]
         if run.order[0] != at:
             return run.order[0] < at
-        tellers = self._book.load(self._book.kept.tellers(fact.id, at)).values()
+        tellers = self._book.load(self._book.history.tellers(fact.id, at)).values()
         statement = statement_of(fact)
         orders = [teller.order for teller in tellers if teller.evaluation.key_insight == statement]
         return bool(orders) and run.order < min(orders)
@@ -285,7 +284,6 @@ class Support:
     # ── which become facts ───────────────────────────────────────────────────────────
 
     def _promote(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> None:
-        """Make a fact of what a run claims, if that is supported."""
         if refused := rejection_of(run.evaluation, self._material) or self._find_rejection(run):
             self._rejected.add(refused)
             return
@@ -484,7 +482,6 @@ def _limit_lines(lines: Sequence[str]) -> list[str]:
 
 
 def _records(new_fact: NewFact) -> tuple[Fact, Link]:
-    """Return the fact, with its advice, and the link to its evaluation."""
     evaluation, time = new_fact.evaluation, new_fact.outcome.occurred_at
     fact = Fact(
         id=new_fact.fact,

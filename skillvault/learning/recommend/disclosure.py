@@ -31,17 +31,17 @@ SHARE = 2 / 7  # of the budget for lines, and as much for facts: 200 tokens of 7
 _FRAME = 40 + tokens(INSTRUCTION)  # tokens of the tags around everything, and of the instruction
 _ELEMENT = 30  # tokens of the tags around one text, with its badge
 _REST = 30  # tokens of the line that says where the rest of a text is
-_PLACES = 2  # paths that are told at most
-_FIRST = 3  # shown skills about whose subjects a fact is told more readily
-_LEAST = 40  # tokens of a text below which its first sections tell nothing
+_PLACES = 2  # paths that an answer names at most
+_FIRST = 3  # leading skills: facts about their subjects need less
+_LEAST = 40  # tokens that the first sections of a text need
 _DESCRIPTIONS = (160, 120, 80, 50, 24, 0)  # characters of each, as many as fit
 _WHEN = "Use before "  # the description's first words of what the program wrote, its subject again
 
 
 SUBJECT = 0.2  # a fact about what a leading skill is about needs this part of the share
-_ALONE = 1.25  # one that no skill stands beside needs so many times the share
+_ALONE = 1.25  # a fact without a skill beside it needs so many times the share
 _LENGTHS = (400, 300, 220)  # characters of each line, as many as fit
-_SHORT = (160, 110)  # of a line that stands alone
+_SHORT = (160, 110)  # of the only line
 _ADVICE = 0.45  # of these for what to do
 _ASIDE = re.compile(r"\s*\([^()]*\)")  # left out of a long text first
 
@@ -194,14 +194,13 @@ def fill_texts(
 def paths_of(skills: Iterable[tuple[str, str]]) -> list[str]:
     """Return the paths of skills (name, path), with NAME for the name to merge them.
 
-    None where there are many such places: the command tells of all.
+    None if there are many such places: the command shows them all.
     """
     paths = sorted({_generic_path(name, path) for name, path in skills if path})
     return paths if len(paths) <= _PLACES else []
 
 
 def _generic_path(name: str, path: str) -> str:
-    """Return a path with NAME for the name of the skill's folder or file."""
     for end in (f"/{name}/SKILL.md", f"/{name}.md"):
         if path.endswith(end):
             return path.removesuffix(end) + end.replace(name, "NAME")
@@ -220,7 +219,7 @@ def first_sections(body: str, room: float) -> str:
     """Return the first sections of a text that fit; of a long first one its first blocks."""
     for parts in ([section.text for section in markdown.sections(body)], markdown.blocks(body)):
         text = _take_fitting(parts, room)
-        if markdown.statements(text):  # a title alone tells nothing of what the skill says
+        if markdown.statements(text):  # a title alone is no content
             return text.rstrip()
     return trimmed(body, int(room))
 

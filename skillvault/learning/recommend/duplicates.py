@@ -8,13 +8,13 @@ from skillvault.model.sameness import form as forms
 from skillvault.model.text import markdown
 from skillvault.model.text.text import jaccard, words
 
-_WORDS = 5  # a text of fewer words is too short to tell
+_WORDS = 5  # a text of fewer words is too short to compare
 _ALIKE = 0.3  # texts that share fewer of their words are not looked at more closely
 _SAME = 0.85  # the share of each text's statements that the other has
 
 
 def says_same(text: str, other_text: str) -> bool:
-    """Return True if nearly all statements of either text stand in the other, in any words."""
+    """Return True if nearly all statements of either text are in the other, in any words."""
     a, b = _distinct_words(text), _distinct_words(other_text)
     if min(len(a), len(b)) < _WORDS or jaccard(a, b) < _ALIKE:
         return False
@@ -41,7 +41,6 @@ def _forms(text: str) -> "tuple[forms.Form, ...]":
 
 
 def _coverage(statements: "Sequence[forms.Form]", other_forms: "Sequence[forms.Form]") -> float:
-    """Return the share of these statements that are among the others."""
     return sum(
         any(comparison.same(form, other_form) for other_form in other_forms) for form in statements
     ) / len(statements)

@@ -96,8 +96,8 @@ class Query(Struct, frozen=True, kw_only=True):
 class ServedSkill(Struct, frozen=True):
     """A skill that is shown. `relevance` is 0..1, `reasons` its parts; `score` orders.
 
-    `how` much of it is given stands in `body`, "" if it is only named; `tokens` are those of it.
-    `handle` stands for the name in what is reported of this decision.
+    `body` is the text that is given, "" if it is only named, and `tokens` are its tokens. `handle`
+    replaces the name in reports of this decision.
     """
 
     name: str
@@ -241,7 +241,7 @@ def recommend(
     )
     order, explored = _explore(high, filter(eligible, doubtful_contenders), request)
     weak = [c for c in doubtful if c is not explored]
-    if weighing.has_task:  # what says nothing of the task is not missing for its effect
+    if weighing.has_task:  # irrelevant skills are not left out for their effect
         weak_contenders = [_score(c, request) for c in weak]
         low += (contender for contender in weak_contenders if not eligible(contender))
         weak = [contender.candidate for contender in weak_contenders if eligible(contender)]
@@ -531,7 +531,6 @@ def _actions(request: _Request, candidate: Candidate) -> frozenset[Action] | Non
 
 
 def _limit(request: _Request) -> int:
-    """Return the number of skills to show, in whole or in a line."""
     limit, rules = request.query.limit, request.rules.policy.recommend
     if limit is None:
         limit = max(rules.limit, rules.named) if request.weighing.has_task else rules.limit

@@ -11,7 +11,7 @@ from skillvault.model.records import Scalar
 
 Context = Mapping[str, Scalar]
 
-_LEAST = 0.3  # a task that even the best text answers less than this speaks of something else
+_LEAST = 0.3  # below it not even the best text answers the task
 _SEPARATOR = re.compile(r"[\s_-]+")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -104,7 +104,7 @@ class Weighing:
         self._matches = scores or {}
         # Kind -> the sum for all its skills, and the boosts that depend on a text.
         self._kinds: dict[str, tuple[float, list[Boost]]] = {}
-        # Kind -> the relevance of its skills whose text nothing asks for and no task has found.
+        # Kind -> the relevance of its skills without boosts by text or a match with the task.
         self._plain: dict[str, float] = {}
 
     def relevance(self, name: str, kind: str) -> float:

@@ -72,8 +72,8 @@ class RecurringFacts(Struct, frozen=True):
 class GeneralPattern(Struct, frozen=True):
     """Recurring facts that become a skill, or a new text of their skill (`skill`).
 
-    `fresh` are the facts that the skill does not rest on yet; `ended` is when the last run that it
-    tells of ended.
+    `fresh` are the facts that the skill does not rest on yet; `ended` is the end
+    of the last run that it reports.
     """
 
     recurring: RecurringFacts

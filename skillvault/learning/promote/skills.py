@@ -48,10 +48,10 @@ Pool = tuple[str, str, SkillKind]  # facts of one domain, trust and ending
 class Pattern(Struct, frozen=True, kw_only=True):
     """Facts that recur: a skill to be made of them, or one (`skill`) that grows.
 
-    `fresh` are the facts that the skill does not rest on yet. `independent`: outcomes of
-    enough different sessions stand behind them. `read` are the runs that the skill tells of, in the
-    order of time, `against` how many spoke against it by then, `ended` when the last of them ended,
-    `digest` of all that; none of them if nothing is weighed. `is_admitted`: the skill waited for a
+    `fresh` are the facts that the skill does not rest on yet. `independent`: outcomes of enough
+    sessions support them. `read` are the runs that the skill reports, in the order of time,
+    `against` counts the runs against it by then, `ended` is the end of the last one, and `digest`
+    covers all of it; these are empty if nothing is weighed. `is_admitted`: the skill waited for a
     second session, and there is one.
     """
 

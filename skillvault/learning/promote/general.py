@@ -50,7 +50,7 @@ class RecurringFacts(Struct, frozen=True):
     decided: int
 
     @property
-    def domains(self) -> list[str]:
+    def domain_names(self) -> list[str]:
         """The domains of its facts, by name."""
         return sorted({fact.domain for fact in self.facts})
 
@@ -63,7 +63,7 @@ class RecurringFacts(Struct, frozen=True):
     def is_enough(self, rules: PromotePolicy) -> bool:
         """Return True if it has enough domains and runs, and enough of these ended well."""
         return (
-            len(self.domains) >= rules.general_domains
+            len(self.domain_names) >= rules.general_domains
             and len(self.read) >= rules.general_runs
             and self.succeeded >= rules.general_rate * max(self.decided, 1)
         )
@@ -188,7 +188,7 @@ def state_across_domains(
     good = count_of(recurring.succeeded, recurring.decided)
     return PromotionState(
         "alone",
-        f"in every domain: said in {listed(recurring.domains)} by {len(recurring.read)} runs, "
+        f"in every domain: said in {listed(recurring.domain_names)} by {len(recurring.read)} runs, "
         f"{good} ended well; it takes {rules.general_domains} domains, {rules.general_runs} runs "
         f"and a rate of {rules.general_rate:g}",
     )
@@ -205,7 +205,7 @@ def general_brief(pattern: GeneralPattern, material: PromotionMaterial) -> Recur
     run_ids = set(recurring.read)
     support = [e for e in material.support([f.id for f in recurring.facts]) if e.id in run_ids]
     return Recurrence(
-        domain=listed(recurring.domains),
+        domain=listed(recurring.domain_names),
         theme=inert(theme([statement_of(fact) for fact in facts]), _TITLE),
         facts=facts,
         evaluations=tuple(support),
@@ -218,14 +218,14 @@ def _skill_of(pattern: GeneralPattern, draft: Draft, name: str, policy: Policy) 
     days = timedelta(days=policy.days("pattern") or 0)
     count, good = len(recurring.facts), count_of(recurring.succeeded, recurring.decided)
     header = (
-        f"*From {count} memory facts in {listed(recurring.domains)}; {good} runs behind them "
+        f"*From {count} memory facts in {listed(recurring.domain_names)}; {good} runs behind them "
         "ended well*"
     )
     return Skill(
         name=name,
         description=shorten(draft.description, 1024),
         body=skill_body(f"Pattern: {inert(recurring.gist, _TITLE)}", header, draft),
-        tags=tuple(map(slug, recurring.domains)),
+        tags=tuple(map(slug, recurring.domain_names)),
         kind="pattern",
         status="testing",
         origin="generated",
@@ -242,7 +242,9 @@ def general_change(
     recurring, reason = pattern.recurring, _reason(pattern)
     name = general_name(recurring.gist, (fact.id for fact in recurring.facts), is_taken)
     skill = _skill_of(pattern, draft, name, policy)
-    return linked_change(pattern.fresh, pattern.ended, name, None, reason, writes=(skill,))
+    return linked_change(
+        pattern.fresh, pattern.ended, name, domain=None, reason=reason, writes=(skill,)
+    )
 
 
 def rewrite_change(
@@ -267,8 +269,8 @@ def rewrite_change(
         pattern.fresh,
         pattern.ended,
         skill.name,
-        None,
-        _reason(pattern),
+        domain=None,
+        reason=_reason(pattern),
         edits=tuple(key_edits(path, skill, new_skill, versions, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=(move,) if shelf == "archive" else (),
@@ -279,6 +281,6 @@ def _reason(pattern: GeneralPattern) -> str:
     recurring = pattern.recurring
     good = count_of(recurring.succeeded, recurring.decided)
     counts = f"{len(recurring.facts)} facts, {len(recurring.read)} runs, {good} ended well"
-    lines = [f"The same holds in {listed(recurring.domains)}: {counts}."]
+    lines = [f"The same holds in {listed(recurring.domain_names)}: {counts}."]
     lines += [f"- {fact.domain}: {shorten(fact.text, 200)}" for fact in pattern.fresh]
     return "\n".join(lines)

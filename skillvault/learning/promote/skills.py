@@ -369,7 +369,9 @@ def skill_change(
         account=pattern.digest,
     )
     reason = _pattern_reason(pattern)
-    return linked_change(pattern.fresh, now, skill.name, lead.domain, reason, writes=(skill,))
+    return linked_change(
+        pattern.fresh, now, skill.name, domain=lead.domain, reason=reason, writes=(skill,)
+    )
 
 
 def growth_change(
@@ -403,8 +405,8 @@ def growth_change(
         pattern.fresh,
         now,
         skill.name,
-        pattern.facts[0].domain,
-        _pattern_reason(pattern),
+        domain=pattern.facts[0].domain,
+        reason=_pattern_reason(pattern),
         edits=tuple(edits),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=(Move(f"{shelf}/{skill.name}", f"{home}/{skill.name}"),) if moves_shelf else (),
@@ -417,7 +419,13 @@ def leave_change(skill: Skill, shelf: str, reason: str = NO_GROUNDS) -> Change:
 
 
 def linked_change(
-    facts: Sequence[Fact], at: datetime, skill: str, domain: str | None, reason: str, **parts: Any
+    facts: Sequence[Fact],
+    at: datetime,
+    skill: str,
+    *,
+    domain: str | None,
+    reason: str,
+    **parts: Any,
 ) -> Change:
     """Return a commit that makes or grows a skill, with a `derived` link from each of these facts.
 

@@ -71,7 +71,7 @@ class Slot(Struct, frozen=True):
     by_lines: bool = False
 
 
-class SkillText(Struct, frozen=True):
+class AnswerText(Struct, frozen=True):
     """The text of a skill in an answer; `description` is its line, `body` "" for a line alone."""
 
     how: Extent
@@ -109,7 +109,7 @@ class ServedFact(Struct, frozen=True):
 class Disclosure(Struct, frozen=True):
     """The skills that an answer names, and the facts beside them."""
 
-    skills: list[SkillText]
+    skills: list[AnswerText]
     facts: list[ServedFact]
 
 
@@ -172,12 +172,12 @@ def fit_lines(slots: Sequence[Slot], budget: float) -> list[str]:
 
 def fill_texts(
     slots: Sequence[Slot], descriptions: Sequence[str], budget: float, most: int | None
-) -> list[SkillText]:
+) -> list[AnswerText]:
     """Fill the tokens that are left with texts, at most `most` of them.
 
     Texts are given in order while they fit; the first is never left out for its length.
     """
-    texts: list[SkillText] = []
+    texts: list[AnswerText] = []
     texts_left = math.inf if most is None else most
     for slot, description in zip(slots, descriptions, strict=True):
         room = budget + _line_tokens(slot, description)
@@ -187,7 +187,7 @@ def fill_texts(
             how = "whole" if part == slot.body and not slot.is_cut else "part"
             budget = room - tokens(part) - _frame_tokens(slot) - _REST * (how == "part")
         texts_left = texts_left - 1 if part == slot.body else 0
-        texts.append(SkillText(how, description, part or "", slot.about.path))
+        texts.append(AnswerText(how, description, part or "", slot.about.path))
     return texts
 
 

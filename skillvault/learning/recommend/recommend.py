@@ -25,10 +25,10 @@ from skillvault.learning.effect.verdict import (
 from skillvault.learning.recommend import disclosure, shelf
 from skillvault.learning.recommend.disclosure import (
     Action,
+    AnswerText,
     Extent,
     FactHit,
     ServedFact,
-    SkillText,
     Summary,
 )
 from skillvault.learning.recommend.duplicates import says_same
@@ -620,7 +620,7 @@ def _draw_normal(decision: str, name: str) -> float:
     return radius * math.cos(2 * math.pi * _draw(decision, name, "angle"))
 
 
-def _serve(contender: _Contender, text: SkillText, request: _Request, handle: str) -> ServedSkill:
+def _serve(contender: _Contender, text: AnswerText, request: _Request, handle: str) -> ServedSkill:
     _, score, name, total, candidate = contender
     evidence, policy = candidate.evidence, request.rules.policy
     gains = _gains(candidate, request.query, request.rules)

@@ -53,7 +53,7 @@ def found(some: list[tuple[Outcome, Evaluation, Fact, Link]]) -> list[RecurringF
 def test_what_facts_of_one_domain_alone_say_does_not_recur() -> None:
     (recurring,) = found(MADE)
     assert [fact.id for fact in recurring.facts] == ["fact-0", "fact-1", "fact-2", "fact-5"]
-    assert recurring.domains == ["coding", "mail", "perps"]
+    assert recurring.domain_names == ["coding", "mail", "perps"]
     assert (recurring.succeeded, recurring.decided) == (len(recurring.read), len(recurring.read))
 
 

@@ -24,7 +24,7 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
-from skillvault.learning.capture.prompt import Told, framed
+from skillvault.learning.capture.prompt import LearnedText, frame_learned
 from skillvault.learning.recommend import render
 from skillvault.learning.recommend.recommend import Selection
 from skillvault.learning.recommend.relevance import value_of
@@ -96,7 +96,7 @@ def _note(vault: Vault, rule: str, scope: tuple[str, ...], *, dry: bool, as_data
         say("next: skillvault run (it looks for the rule in your code)")
 
 
-def learned_shape(told: Told) -> dict[str, object]:
+def learned_shape(told: LearnedText) -> dict[str, object]:
     """Patterns and rules as JSON."""
     keys = ("id", "pattern", "confidence", "occurrences", "evidence")
     return {
@@ -332,7 +332,7 @@ def _print_answer(answer: Selection, form: str, found: Learned | None) -> None:
         print_json({**plain(answer), **extra})
         return
     text = render.xml(answer) if form == "xml" else render.prompt(answer)
-    whole = framed(text, found.told) if found else text
+    whole = frame_learned(text, found.told) if found else text
     if whole:
         echo(whole)
 

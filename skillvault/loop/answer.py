@@ -136,8 +136,10 @@ def _told_later(run: Run, evaluation: Evaluation, outcome: Outcome) -> list[str]
     if judged is None:
         return []
     book = run_book(run.view)
-    alike = [words for words, claim in book.near(judged).items() if same(claim, judged.claim)]
-    made_by = book.facts_on(judged.domain, alike)
+    alike = [
+        words for words, claim in book.find_similar(judged).items() if same(claim, judged.claim)
+    ]
+    made_by = book.first_facts(judged.domain, alike)
     sources = book.load(made_by.values())
     return [
         fact

@@ -179,7 +179,7 @@ class Shelf:
             raise UsageError(f"strategy {strategy!r}: there are {', '.join(shelf.STRATEGIES)}")
         head = self.ready()
         elsewhere = head.skills.counted_elsewhere().items()
-        usage = Counter({name: effect.capped(one).times_applied for name, one in elsewhere})
+        usage = Counter({name: effect.cap_counters(one).times_applied for name, one in elsewhere})
         usage.update({name: n.times_applied for name, n in self.uses.evidence(head).items()})
         asked = strategy == "semantic" and task
         matches = _scores(head, task, None, _near()) if asked else {}
@@ -195,7 +195,7 @@ class Shelf:
             scores=scores,
         )
         skills = _in_force(head, [*chosen, *places])
-        for pin in shelf.pinned(skills, pins)[1]:
+        for pin in shelf.split_pins(skills, pins)[1]:
             warnings.warn(f"{pin}: no skill in force has this name", stacklevel=2)
         return shelf.top_k(
             skills,
@@ -231,7 +231,7 @@ class Shelf:
         candidates = self._candidates(head, query)
         read = _read_text(head)
         background = ground.background_of(head, query, None if scores is None else (task, scores))
-        cuts = {name: one.excerpt_for(task) for name, one in guides.items()}
+        cuts = {name: one.cut_excerpt(task) for name, one in guides.items()}
         excerpts = {name: text for name, text in cuts.items() if text != guides[name].body}
         background = msgspec.structs.replace(background, excerpts=excerpts)
         answer = recommend.recommend(
@@ -456,7 +456,7 @@ def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:
     """
     head = shelf.ready()
     known = shelf.uses.evidence(head)
-    return recommend.by_effect(_candidates_of(head, known, domain), rules_of(head.policy))
+    return recommend.rank_by_effect(_candidates_of(head, known, domain), rules_of(head.policy))
 
 
 def _search(

@@ -36,13 +36,13 @@ from skillvault.model.errors import (
 from skillvault.model.policy import Policy
 from skillvault.model.text.text import shorten
 from skillvault.vault import check, disk, setup
-from skillvault.vault.commit import fence, git_activity, locks
+from skillvault.vault.commit import git_activity, locks
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import shown
 from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.git import unsafe_config
-from skillvault.vault.git.merge_file import driver_command
+from skillvault.vault.git import config
+from skillvault.vault.git.config import driver_command
 from skillvault.vault.git.process import COMPLETION, OWNER_REMEDY
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Snapshot
@@ -431,10 +431,10 @@ def _signer(visit: Visit, form: str) -> tuple[str | None, bool]:
 
 def _config(visit: Visit) -> Iterator[Row]:
     own, common = visit.git.asked_dirs()
-    settings = unsafe_config.settings(visit.git.settings(), visit.root)
+    settings = config.settings(visit.git.settings(), visit.root)
     for setting in settings:
         values = shorten(", ".join(setting.values), _SHOWN)
-        fix = unsafe_config.removal(setting, own, common)
+        fix = config.removal(setting, own, common)
         if setting.key.startswith("include"):
             what = "git takes more settings from there"
         else:
@@ -445,7 +445,7 @@ def _config(visit: Visit) -> Iterator[Row]:
 
 
 def _hooks(visit: Visit) -> Iterator[Row]:
-    hooks = list(unsafe_config.hooks(visit.dirs[1] / "hooks"))
+    hooks = list(config.hooks(visit.dirs[1] / "hooks"))
     for path in hooks:
         fix = f"chmod -x {shlex.quote(str(path))}"
         yield Row(
@@ -498,7 +498,7 @@ def _locks(visit: Visit) -> Iterator[Row]:
         yield Row(f"{name} lock", "ok", f"locked by {who}" if who else "free")
     for lock in git_activity.git_locks(visit.root, own, common, visit.now.timestamp()):
         yield _git_lock(lock, git_activity.what_holds(lock.path, visit.root, own, common))
-    if holder := fence.gc_holder(common / "gc.pid"):
+    if holder := locks.gc_holder(common / "gc.pid"):
         fix = f"wait for it, or rm {shlex.quote(str(common / 'gc.pid'))} if no such process runs"
         yield Row("git lock", "note", holder, fix)
 

@@ -17,9 +17,9 @@ from skillvault.model.conditions import Separation, clause, risk
 from skillvault.model.errors import UnavailableError
 from skillvault.model.records import Ref, Skill
 from skillvault.vault.check import edited
-from skillvault.vault.commit import fence
+from skillvault.vault.commit import locks
 from skillvault.vault.files import layout
-from skillvault.vault.git.upstream import upstream_of
+from skillvault.vault.git.remote import upstream_of
 
 
 def tested(run: Run, ref: Ref) -> list[dict[str, Any]]:
@@ -134,7 +134,7 @@ def status(run: Run) -> Status:
         tomorrow={"record": record.held(run), "evaluate": evaluate.held(run)},
         edited=edited(run.store.git) if any(counts.values()) and not paused else [],
         judge=_judge(run),
-        git=fence.git_at_work(run.store.root, *run.store.git.dirs(), waiting=bool(inbox)),
+        git=locks.git_at_work(run.store.root, *run.store.git.dirs(), waiting=bool(inbox)),
         paused=paused,
         patterns=patterns,
         rules=rules,

@@ -31,9 +31,8 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 from skillvault.vault.files import layers
 from skillvault.vault.files.redact import secret_kinds
-from skillvault.vault.git.merge_file import merged_text
+from skillvault.vault.git.objects import with_mode
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import with_mode
 from skillvault.vault.index.snapshot import Topics
 
 _PLACES = 5  # secrets of a skill that a refusal names
@@ -118,7 +117,7 @@ def _merged(
         return None, "removed here, and changed by its author"
     if theirs is None:
         return ours, "removed by its author, and changed here"
-    merge = merged_text(git, ours, base or b"", theirs)
+    merge = git.merge_texts(ours, base or b"", theirs)
     if merge is None:
         return ours, "no text, and changed by both"
     content, conflicts = merge

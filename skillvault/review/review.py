@@ -22,7 +22,7 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parsed
 from skillvault.vault.git.committer import CommitDraft
-from skillvault.vault.git.trees import Entry, mode_of
+from skillvault.vault.git.objects import Entry, mode_of
 
 _NEAR = 0.25  # the share of its statements that another text must say to be named as near
 

@@ -24,8 +24,8 @@ from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import View, policy_of
 from skillvault.vault.git.committer import CommitDraft
-from skillvault.vault.git.trees import REGULAR, Entry
-from skillvault.vault.git.upstream import Upstream, clone_name, upstream_of
+from skillvault.vault.git.objects import REGULAR, Entry
+from skillvault.vault.git.remote import Upstream, clone_name, upstream_of
 
 
 def new_problems(store: Store, entries: Mapping[str, Entry | None], theirs: str) -> list[Problem]:

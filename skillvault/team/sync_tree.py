@@ -19,9 +19,8 @@ from skillvault.model.link_lists import LinkList
 from skillvault.model.records import Evaluation, Problem
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parsed
-from skillvault.vault.git.merge_file import merged_text
+from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Entry
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import EXECUTABLE, REGULAR, Entry
 
 _UNIT = re.compile(rf"(?P<shelf>{'|'.join(layout.SHELVES)})/(?P<name>[^/]+)/(?P<file>.+)")
 _AUTHOR = b"author skillvault <> 0 +0000\ncommitter skillvault <> 0 +0000"
@@ -174,7 +173,7 @@ def _of_no_record(git: Git, contents: Sequence[bytes | None]) -> bytes | None:
         raise BadInputError(
             f"taken away in one clone and changed in another; {_BY_HAND}", code="conflict"
         )
-    merged = merged_text(git, ours, base or b"", theirs)
+    merged = git.merge_texts(ours, base or b"", theirs)
     if merged is None or merged[1]:
         raise BadInputError(f"changed by both in the same place; {_BY_HAND}", code="conflict")
     return merged[0]

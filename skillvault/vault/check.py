@@ -15,8 +15,8 @@ from skillvault.model.text.hidden_characters import HiddenCharacter, escaped, hi
 from skillvault.vault.files import expertise, layout
 from skillvault.vault.files.work_tree import View
 from skillvault.vault.git.history import PastCommit
+from skillvault.vault.git.objects import Entry
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import Entry
 from skillvault.vault.index.snapshot import Snapshot
 
 

@@ -20,7 +20,7 @@ from skillvault.model.records import Problem
 from skillvault.vault.commit.files import draft_file, place_file, remove_file
 from skillvault.vault.commit.locks import folder_lock
 from skillvault.vault.files import layout
-from skillvault.vault.git.trees import EXECUTABLE
+from skillvault.vault.git.objects import EXECUTABLE
 
 LIST = ".skillvault-export.json"
 FORMAT = 1

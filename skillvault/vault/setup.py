@@ -21,9 +21,9 @@ from skillvault.model.text.text import is_slug
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.git.merge_file import ATTRIBUTE, DRIVER, driver_command
+from skillvault.vault.git.config import ATTRIBUTE, DRIVER, driver_command
+from skillvault.vault.git.remote import clone_name
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.upstream import clone_name
 
 BRANCH = "main"
 HUNKS = "diff.skillvault.xfuncname"

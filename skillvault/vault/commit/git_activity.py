@@ -16,7 +16,6 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from skillvault.model.text.text import shorten
-from skillvault.vault.commit.locks import command_line
 from skillvault.vault.git.process import is_ours
 
 _PROC = Path("/proc")
@@ -240,3 +239,12 @@ def clock(moment: float) -> str:
     then = datetime.fromtimestamp(moment).astimezone()
     today = then.date() == datetime.now().astimezone().date()
     return then.strftime("%H:%M" if today else "%Y-%m-%d %H:%M")
+
+
+def command_line(pid: int) -> list[str]:
+    """The words of a process's command line; none if the system does not tell."""
+    try:
+        raw = (_PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return []
+    return os.fsdecode(raw.removesuffix(b"\0")).split("\0")

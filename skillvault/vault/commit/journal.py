@@ -22,14 +22,14 @@ from msgspec import Struct
 
 from skillvault.model.errors import PausedError, VaultBusyError
 from skillvault.vault.commit import files
+from skillvault.vault.commit.files import GrowingFile
 from skillvault.vault.commit.git_activity import clear_git_locks
-from skillvault.vault.commit.growing import GrowingFile
 from skillvault.vault.commit.local_edits import begins_with, blob_at, mode_at
 from skillvault.vault.commit.locks import claim
 from skillvault.vault.failpoint import reach
+from skillvault.vault.git.objects import Entry
 from skillvault.vault.git.refs import RefUpdate
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import Entry
 
 
 class Place(Struct, frozen=True):

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.vault.commit.growing import Growth
+from skillvault.vault.commit.files import Growth
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.history import PastCommit, new_home
+from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Entry, mode_of
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import EXECUTABLE, REGULAR, Entry, mode_of
 
 Files = Mapping[str, bytes | None]
 

@@ -6,8 +6,7 @@ Of git's tasks only those that pack: none that removes an object, expires a refl
 from contextlib import suppress
 
 from skillvault.model.errors import VaultBusyError
-from skillvault.vault.commit.fence import gc_lock
-from skillvault.vault.commit.locks import writer_lock
+from skillvault.vault.commit.locks import gc_lock, writer_lock
 from skillvault.vault.git.process import as_environment
 from skillvault.vault.git.repository import Git
 

@@ -21,20 +21,20 @@ from skillvault.model.change import Change, by_commit, message_of
 from skillvault.model.errors import EditedError, GitError, VaultBusyError
 from skillvault.model.records import Link
 from skillvault.vault.commit import files as work_tree
-from skillvault.vault.commit.fence import index_lock
+from skillvault.vault.commit.files import GrowingFile, Growth, Late, held_open
 from skillvault.vault.commit.git_activity import clock, git_processes, open_commit
-from skillvault.vault.commit.growing import GrowingFile, Growth, Late, held_open
 from skillvault.vault.commit.journal import Intent, Journal, Place
 from skillvault.vault.commit.local_edits import Ground, blob_at, ground_of, local_edits, mode_at
+from skillvault.vault.commit.locks import index_lock
 from skillvault.vault.disk import all_synced
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.committer import CommitDraft
 from skillvault.vault.git.config import Settings
+from skillvault.vault.git.objects import Entry, mode_of
 from skillvault.vault.git.refs import ABSENT, RefSession, RefUpdate
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import Entry, mode_of
 
 _RESTLESS_SECONDS = 5.0  # a person's git that never rests is not waited for any longer
 _LOCK_SECONDS = 5.0  # that another git may hold the index before outcomes wait in the inbox

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from skillvault.model.errors import BadInputError
 from skillvault.model.text import front_matter
 from skillvault.vault.files import layout
+from skillvault.vault.git.objects import with_mode
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import with_mode
 from skillvault.vault.index.snapshot import Topics
 
 

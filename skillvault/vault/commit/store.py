@@ -25,10 +25,11 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Commit, Evaluation, Link, Record, Ref, Skill, ref_of, stamp
 from skillvault.model.text import front_matter, hidden_characters
 from skillvault.vault import spending
-from skillvault.vault.commit import fence, growing, journal, locks, marks, publish
+from skillvault.vault.commit import files as file_changes
+from skillvault.vault.commit import journal, locks, marks, publish
 from skillvault.vault.commit import local_edits as edits
-from skillvault.vault.commit.fence import index_lock, is_left_behind
 from skillvault.vault.commit.journal import Journal
+from skillvault.vault.commit.locks import index_lock, is_left_behind
 from skillvault.vault.disk import is_abandoned
 from skillvault.vault.files import layout, redact
 from skillvault.vault.files.taken import Taken
@@ -47,7 +48,7 @@ from skillvault.vault.index.schema import indexed
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 
 if TYPE_CHECKING:
-    from skillvault.vault.commit.growing import Growth
+    from skillvault.vault.commit.files import Growth
     from skillvault.vault.commit.publish import StagedChange
 
 
@@ -59,7 +60,7 @@ def clear_up(root: Path, git: Git, branch: str) -> None:
         for path in (own / "skillvault").glob(pattern):
             if is_abandoned(path.name):
                 path.unlink(missing_ok=True)
-    growing.recover(root, own / "skillvault")
+    file_changes.recover_appended(root, own / "skillvault")
     if journal.has_abandoned() or is_left_behind(own):
         journal.unlock_killed()
         with index_lock(root, own, 0.0):
@@ -322,7 +323,7 @@ class Store(threading.local):
             check_normal=check_normal,
             steps=frozenset(self._agenda.steps if by_program else ()),
         )
-        with fence.gc_lock(self.git.dirs()[1]):
+        with locks.gc_lock(self.git.dirs()[1]):
             for _ in range(_TRIES):
                 parent = self.git.tip(policy.branch)
                 if parent is None and not first:
@@ -357,10 +358,10 @@ class Store(threading.local):
         own, common = self.git.dirs()
         if not os.access(own, os.W_OK):
             return False
-        cleared = fence.clear_gc(common)
-        locked = fence.is_left_behind(own)
+        cleared = locks.clear_gc(common)
+        locked = locks.is_left_behind(own)
         abandoned = journal.Journal(self.root, self.git).has_abandoned()
-        left = locked or abandoned or growing.has_abandoned(own / "skillvault")
+        left = locked or abandoned or file_changes.has_abandoned_files(own / "skillvault")
         if left:
             name = self.head().policy.branch
             with self._writing(wait=wait):
@@ -510,13 +511,13 @@ def _growths(change: Change, base: Topics) -> dict[str, Growth]:
     growths: dict[str, Growth] = {}
     for adoption in change.adopts:
         start = _committed(base, adoption.path)
-        growths[adoption.path] = growing.Growth(
+        growths[adoption.path] = file_changes.Growth(
             start + adoption.appended, start + adoption.content, adoption.left
         )
     for replacement in change.replaces:
         if replacement.grows:
             start = _committed(base, replacement.path)
-            growths.setdefault(replacement.path, growing.Growth(start, start))
+            growths.setdefault(replacement.path, file_changes.Growth(start, start))
     return growths
 
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from skillvault.model.change import SOURCE, STEP, TARGET, Part, parts_in
 from skillvault.model.records import Commit
 from skillvault.vault.files import layout
+from skillvault.vault.git.objects import SUBMODULE, Entry
 from skillvault.vault.git.process import Runner
 from skillvault.vault.git.refs import ABSENT
-from skillvault.vault.git.trees import SUBMODULE, Entry
 
 _RAW = ("-z", "--raw", "--no-renames", "--no-abbrev")
 _NO_BRANCH = ("--reflog", "--not", "--branches", "--remotes")

@@ -15,10 +15,9 @@ from skillvault.model.errors import GitError
 from skillvault.vault.disk import draft_name
 from skillvault.vault.git.committer import EMPTY_TREE
 from skillvault.vault.git.history import diff_entries
-from skillvault.vault.git.objects import Objects
+from skillvault.vault.git.objects import Entry, Objects
 from skillvault.vault.git.process import Runner
 from skillvault.vault.git.refs import ABSENT
-from skillvault.vault.git.trees import Entry
 
 QUIET_SECONDS = 0.2  # that index and HEAD must have been still: a git may be half-way
 _OWN = "own-index"  # the file with the state of the index as we left it

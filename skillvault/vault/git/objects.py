@@ -4,14 +4,120 @@ The one home of pygit2, of which only the database is used. Nothing of the repos
 attributes, index or refs passes through it, so nothing of them can run or change a byte.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
+from skillvault.model.change import Program
 from skillvault.model.errors import GitError
-from skillvault.vault.git import trees
 from skillvault.vault.git.process import PARTIAL
-from skillvault.vault.git.trees import Entry, Tree
+
+FOLDER, SUBMODULE = "40000", "160000"  # the modes of what is no file
+REGULAR, EXECUTABLE = "100644", "100755"
+_ID_BYTES = 20
+
+
+class Entry(NamedTuple):
+    """An entry of a tree or an index: its mode and the id of what it names."""
+
+    mode: str
+    id: str
+
+
+def mode_of(content: bytes, before: Entry | None) -> str:
+    """The mode of a file with this content; one that is no program keeps the one it had before."""
+    if isinstance(content, Program):
+        return EXECUTABLE
+    return before.mode if before else REGULAR
+
+
+def with_mode(content: bytes, entry: Entry | None) -> bytes:
+    """What a file holds, as a program if its entry says that it may be run."""
+    return Program(content) if entry and entry.mode == EXECUTABLE else content
+
+
+class Tree:
+    """The entries of one folder by name, held in git's order and as git encodes them.
+
+    Of a wide folder a commit changes an entry or two; the others are not touched.
+    """
+
+    __slots__ = ("_entries", "_lines", "_places")
+
+    def __init__(self, nodes: Iterable[tuple[str, Entry]] = ()) -> None:
+        self._entries = dict(nodes)
+        placed = sorted((_sort_key(*node), _encoded_entry(*node)) for node in self._entries.items())
+        self._places = [place for place, _ in placed]
+        self._lines = [line for _, line in placed]
+
+    def __bool__(self) -> bool:
+        return bool(self._entries)
+
+    def get(self, name: str) -> Entry | None:
+        """The entry of this name, where there is one."""
+        return self._entries.get(name)
+
+    def set(self, name: str, entry: Entry | None) -> None:
+        """Set or (None) remove an entry."""
+        before = self._entries.pop(name, None)
+        if before is not None:
+            at = bisect_left(self._places, _sort_key(name, before))
+            del self._places[at], self._lines[at]
+        if entry is not None:
+            self._entries[name] = entry
+            place = _sort_key(name, entry)
+            at = bisect_left(self._places, place)
+            self._places.insert(at, place)
+            self._lines.insert(at, _encoded_entry(name, entry))
+
+    def copy(self) -> "Tree":
+        """The same entries, to be changed apart."""
+        twin = Tree()
+        twin._entries = self._entries.copy()
+        twin._places, twin._lines = self._places.copy(), self._lines.copy()
+        return twin
+
+    @property
+    def encoded(self) -> bytes:
+        """The tree object."""
+        return b"".join(self._lines)
+
+
+def folder_levels(paths: Mapping[str, object]) -> list[list[str]]:
+    """The folders on these paths, the deepest level first, the root ("") last."""
+    folders = {""}
+    for path in paths:
+        parts = path.split("/")
+        folders.update("/".join(parts[:i]) for i in range(1, len(parts)))
+    by_depth: dict[int, list[str]] = {}
+    for folder in sorted(folders):
+        by_depth.setdefault(folder.count("/") + bool(folder), []).append(folder)
+    return [by_depth[depth] for depth in sorted(by_depth, reverse=True)]
+
+
+def nodes_of(raw: bytes) -> Iterator[tuple[str, Entry]]:
+    """The entries of a tree object."""
+    at = 0
+    while at < len(raw):
+        nul = raw.index(b"\0", at)
+        mode, _, name = raw[at:nul].partition(b" ")
+        at = nul + 1 + _ID_BYTES
+        yield name.decode(errors="surrogateescape"), Entry(mode.decode(), raw[nul + 1 : at].hex())
+
+
+def _sort_key(name: str, entry: Entry) -> bytes:
+    """In git's order a folder counts as if its name ended with a slash."""
+    return _encoded_name(name) + (b"/" if entry.mode == FOLDER else b"")
+
+
+def _encoded_entry(name: str, entry: Entry) -> bytes:
+    return b"%s %s\0%s" % (entry.mode.encode(), _encoded_name(name), bytes.fromhex(entry.id))
+
+
+def _encoded_name(name: str) -> bytes:
+    return name.encode(errors="surrogateescape")
+
 
 _LOOKED_AT = 2000  # commits in which one that takes it back is looked for
 
@@ -81,10 +187,10 @@ class Objects:
         return files
 
     def _all_files(self, tree: str, prefix: str) -> Iterator[tuple[str, Entry]]:
-        for name, node in trees.nodes_of(self._object(tree, _TREE)):
-            if node.mode == trees.FOLDER:
+        for name, node in nodes_of(self._object(tree, _TREE)):
+            if node.mode == FOLDER:
                 yield from self._all_files(node.id, f"{prefix}{name}/")
-            elif node.mode != trees.SUBMODULE:
+            elif node.mode != SUBMODULE:
                 yield prefix + name, node
 
     def _below(self, node: Any, path: str) -> Any:
@@ -110,7 +216,7 @@ class Objects:
             place, _, name = folder.rpartition("/")
             parent = self._descend(folders, place)
             node = parent.get(name) if parent is not None else None
-            if parent is None or (node and node.mode != trees.FOLDER):
+            if parent is None or (node and node.mode != FOLDER):
                 folders[folder] = None
             else:
                 folders[folder] = self._tree(node.id) if node else Tree()
@@ -123,7 +229,7 @@ class Objects:
         for path in paths:
             folder, _, name = path.rpartition("/")
             node = (self._descend(folders, folder) or Tree()).get(name)
-            if node and node.mode not in (trees.FOLDER, trees.SUBMODULE):
+            if node and node.mode not in (FOLDER, SUBMODULE):
                 entries[path] = node
         return entries
 
@@ -143,7 +249,7 @@ class Objects:
             else:
                 parent, _, name = path.rpartition("/")
                 node = (folders[parent] or Tree()).get(name)
-                if node and node.mode in (trees.FOLDER, trees.SUBMODULE):
+                if node and node.mode in (FOLDER, SUBMODULE):
                     reasons[path] = "a folder is committed there"
         return reasons, bare
 
@@ -151,7 +257,7 @@ class Objects:
         """A tree's entries, which nobody changes; those read last are kept."""
         entries = self._trees.pop(tree, None)
         if entries is None:
-            entries = Tree(trees.nodes_of(self._object(tree, _TREE)))
+            entries = Tree(nodes_of(self._object(tree, _TREE)))
         self._remember(tree, entries)
         return entries
 
@@ -202,7 +308,7 @@ class Objects:
 
         Only the folders on the paths are read and written, whatever the vault's size.
         """
-        levels = trees.levels(entries)
+        levels = folder_levels(entries)
         folders = self.folders(base, [folder for level in levels for folder in level])
         for path, entry in entries.items():
             folder, _, name = path.rpartition("/")
@@ -214,7 +320,7 @@ class Objects:
                 self._remember(ids[folder], folders[folder])
             for folder in filter(None, level):  # an empty one leaves its parent
                 parent, _, name = folder.rpartition("/")
-                node = Entry(trees.FOLDER, ids[folder]) if folder in ids else None
+                node = Entry(FOLDER, ids[folder]) if folder in ids else None
                 folders[parent].set(name, node)
         return ids[""]
 

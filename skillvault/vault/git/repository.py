@@ -11,22 +11,23 @@ packed line. Of anything else, such as a linked work tree, git is asked.
 import os
 import re
 import stat
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
-from skillvault.model.errors import GitError, NotAVaultError
+from skillvault.model.errors import GitError, NotAVaultError, UsageError
 from skillvault.vault.disk import draft_name, is_abandoned
 from skillvault.vault.git.committer import Committer
 from skillvault.vault.git.config import LISTING, Believed, Settings, believed
 from skillvault.vault.git.history import History
 from skillvault.vault.git.index_file import IndexFile
-from skillvault.vault.git.objects import Objects
+from skillvault.vault.git.objects import Entry, Objects
 from skillvault.vault.git.process import OWNER_REMEDY, Runner, as_environment
 from skillvault.vault.git.refs import ABSENT, RefSession, RefUpdate
-from skillvault.vault.git.trees import Entry
 
 _IN_PROGRESS = {
     "MERGE_HEAD": "a merge",
@@ -38,6 +39,7 @@ _IN_PROGRESS = {
     "BISECT_LOG": "a bisect",
 }
 _PINS = "refs/skillvault"
+_MOST_CONFLICTS, _BINARY = 127, 255  # exit codes of `git merge-file`
 _SYNCED = as_environment({"core.fsync": "reference", "core.fsyncMethod": "fsync"})
 # A config that holds none of what else would have a say here: another format, an extension, a
 # work tree elsewhere, no work tree at all. One that git itself could not read is not plain.
@@ -228,6 +230,21 @@ class Git:
         """blob id -> bytes."""
         return self.objects.blobs(ids)
 
+    def merge_texts(self, ours: bytes, base: bytes, theirs: bytes) -> tuple[bytes, int] | None:
+        """(a text with the changes of both sides, ours where they differ; number of conflicts).
+
+        None of what is no text. A conflict leaves no marker.
+        """
+        with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
+            names = [str(Path(folder) / name) for name in ("ours", "base", "theirs")]
+            for name, content in zip(names, (ours, base, theirs), strict=True):
+                Path(name).write_bytes(content)
+            codes = (*range(_MOST_CONFLICTS + 1), _BINARY)
+            conflicts, _ = self.answer("merge-file", "-p", "-q", "--", *names, ok=codes)
+            if conflicts == _BINARY:
+                return None
+            return self.run("merge-file", "-p", "-q", "--ours", "--", *names), conflicts
+
     # ── publishing ───────────────────────────────────────────────────────────────────
 
     @contextmanager
@@ -331,3 +348,60 @@ def _plain_bytes(path: Path) -> bytes:
     """The bytes of a file that is no link; OSError otherwise."""
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:  # noqa: PTH123 (a descriptor)
         return file.read()
+
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+@contextmanager
+def past_of(git: Git, branch: str, moment: str) -> Iterator[tuple[Path, datetime]]:
+    """The branch at a revision, or after all commits of a day or before a time.
+
+    As (the folder in which that commit is its tip, when that was made). UsageError if there is
+    no such commit.
+    """
+    commit = _commit_at(git, branch, moment)
+    at = datetime.fromisoformat(git.text("show", "--no-patch", "--format=%cI", commit))
+    objects = git.dirs()[1] / "objects"
+    with tempfile.TemporaryDirectory(prefix="skillvault-") as place:
+        root = Path(place) / git.root.name
+        root.mkdir()
+        runner = Runner(root)
+        runner.run("init", "--quiet", "--template=", f"--initial-branch={branch}")
+        (root / ".git/objects/info").mkdir(exist_ok=True)
+        (root / ".git/objects/info/alternates").write_text(f"{objects}\n", encoding="utf-8")
+        runner.run("update-ref", f"refs/heads/{branch}", commit)
+        runner.run("read-tree", commit)
+        runner.run("checkout-index", "--all", "--quiet")
+        yield root, at
+
+
+def _commit_at(git: Git, branch: str, moment: str) -> str:
+    """The latest commit of the branch by then, or what a revision names."""
+    end = _end_of(moment)
+    if end is not None:
+        before = f"--before={end:%Y-%m-%dT%H:%M:%S%z}"
+        commit = git.text("rev-list", "-1", before, f"refs/heads/{branch}")
+        if not commit:
+            raise UsageError(f"--at {moment}: the vault has no commit so early")
+        return commit
+    name = f"{moment}^{{commit}}"
+    commit = git.text("rev-parse", "--verify", "--quiet", "--end-of-options", name, ok=(0, 1, 128))
+    if not commit:
+        raise UsageError(
+            f"--at {moment}: neither a commit nor a time; write it as HEAD~3, 2026-11-20 or "
+            "2026-11-20T10:15:00Z"
+        )
+    return commit
+
+
+def _end_of(moment: str) -> datetime | None:
+    """The time that a moment names: of a day its last second; None for a revision."""
+    try:
+        at = datetime.fromisoformat(moment)
+    except ValueError:
+        return None
+    if not moment[:5].endswith("-"):  # `20261120` may be a commit's name
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return at + timedelta(days=1, seconds=-1) if _DAY.fullmatch(moment) else at

@@ -16,8 +16,8 @@ from skillvault.model.records import LEARNED, Link, Ref, ref_of
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import policy_of
 from skillvault.vault.git.history import Diff
+from skillvault.vault.git.objects import Entry
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import Entry
 from skillvault.vault.index.connection import IndexDatabase, Pin, ReplacedError
 from skillvault.vault.index.rows import (
     TYPED,

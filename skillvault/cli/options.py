@@ -136,7 +136,7 @@ def vault_at(vault: "api.Vault", moment: str) -> Iterator[tuple["api.Vault", dat
     To be asked, not to be written; it goes with the block. UsageError if there was none.
     """
     branch = vault.store.head().policy.branch
-    with repository.past_of(vault.store.git, branch, moment) as (root, at):
+    with repository.check_out_past(vault.store.git, branch, moment) as (root, at):
         yield api.Vault.open(root), at
 
 

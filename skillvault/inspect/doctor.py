@@ -83,7 +83,7 @@ class Visit:
     def dirs(self) -> tuple[Path, Path]:
         """(git dir, git common dir), where they must be even if git refuses to say so."""
         try:
-            return self.git.asked_dirs()
+            return self.git.ask_dirs()
         except NotAVaultError:
             folder = self.root / ".git"
             if not folder.is_dir():
@@ -95,7 +95,7 @@ class Visit:
 
         A bare repository is none, and gets no index.
         """
-        self.git.asked_dirs()
+        self.git.ask_dirs()
         if advice := layout.bare_advice(self.root):
             raise NotAVaultError(advice)
         try:
@@ -230,7 +230,7 @@ def _policy(visit: Visit) -> Iterator[Row]:
 
 def _repository(visit: Visit) -> Iterator[Row]:
     try:
-        own, common = visit.git.asked_dirs()
+        own, common = visit.git.ask_dirs()
     except NotAVaultError as error:
         yield Row("repository", "problem", *_unusable(visit.root, str(error)))
         return
@@ -268,7 +268,7 @@ def _unusable(root: Path, message: str) -> tuple[str, str]:
 
 
 def _head(visit: Visit) -> Iterator[Row]:
-    visit.git.asked_dirs()
+    visit.git.ask_dirs()
     named = visit.named()
     branch = visit.git.branch()
     where = f"on branch {branch}" if branch else "detached"
@@ -289,7 +289,7 @@ def _head(visit: Visit) -> Iterator[Row]:
 
 
 def _index(visit: Visit) -> Iterator[Row]:
-    visit.git.asked_dirs()
+    visit.git.ask_dirs()
     out = visit.git.run("ls-files", "--unmerged", "-z").split(b"\0")
     paths = sorted({os.fsdecode(line.partition(b"\t")[2]) for line in out if line})
     if paths:
@@ -301,8 +301,8 @@ def _index(visit: Visit) -> Iterator[Row]:
 
 
 def _driver(visit: Visit) -> Iterator[Row]:
-    visit.git.asked_dirs()
-    command = setup.named_driver(visit.root, visit.git)
+    visit.git.ask_dirs()
+    command = setup.configured_driver(visit.root, visit.git)
     if command == "":
         detail = ".gitattributes names the merge driver skillvault, and this clone has none"
         yield Row("merge driver", "note", f"{detail}: `git merge` is on its own", "skillvault init")
@@ -351,7 +351,7 @@ def _paused(visit: Visit) -> Iterator[Row]:
     except BadInputError:
         # Which branch learns cannot be read, so the one that stands there is no reason.
         policy = Policy(branch=visit.git.branch() or Policy().branch)
-    reason = visit.store.paused(policy)
+    reason = visit.store.pause_reason(policy)
     if reason is None:
         yield Row("paused", "ok", "no: branch, HEAD and index are ready for a commit")
     else:
@@ -387,7 +387,7 @@ def _lost(visit: Visit) -> Iterator[Row]:
 
 def _identity(visit: Visit) -> Iterator[Row]:
     visit.git.run("config", "--list")  # where this fails, git's own words say why
-    if visit.git.committer.nameless(visit.git.settings()):
+    if visit.git.committer.identity_problem(visit.git.settings()):
         yield Row("identity", "problem", "git does not know who commits", _IDENTITY)
         return
     identity = visit.git.text("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
@@ -430,11 +430,11 @@ def _signer(visit: Visit, form: str) -> tuple[str | None, bool]:
 
 
 def _config(visit: Visit) -> Iterator[Row]:
-    own, common = visit.git.asked_dirs()
-    settings = config.settings(visit.git.settings(), visit.root)
+    own, common = visit.git.ask_dirs()
+    settings = config.find_program_settings(visit.git.settings(), visit.root)
     for setting in settings:
         values = shorten(", ".join(setting.values), _SHOWN)
-        fix = config.removal(setting, own, common)
+        fix = config.removal_command(setting, own, common)
         if setting.key.startswith("include"):
             what = "git takes more settings from there"
         else:
@@ -445,7 +445,7 @@ def _config(visit: Visit) -> Iterator[Row]:
 
 
 def _hooks(visit: Visit) -> Iterator[Row]:
-    hooks = list(config.hooks(visit.dirs[1] / "hooks"))
+    hooks = list(config.find_foreign_hooks(visit.dirs[1] / "hooks"))
     for path in hooks:
         fix = f"chmod -x {shlex.quote(str(path))}"
         yield Row(
@@ -462,7 +462,7 @@ def _own_hooks(visit: Visit) -> Iterator[Row]:
     if not (visit.git.hooks_dir() / setup.HOOKS[0]).exists():
         detail = f"there is no {setup.HOOKS[0]} hook: a broken skill is committed unnoticed"
         yield Row("hooks", "note", detail, "skillvault init")
-    for path, python in setup.installed_hooks(visit.git).items():
+    for path, python in setup.find_hooks(visit.git).items():
         idle = f"{path.name} does nothing"
         if not os.access(path, os.X_OK):
             fix = f"chmod +x {shlex.quote(str(path))}"
@@ -497,7 +497,7 @@ def _locks(visit: Visit) -> Iterator[Row]:
         who = locks.holder(common / "skillvault" / f"{name}.lock")
         yield Row(f"{name} lock", "ok", f"locked by {who}" if who else "free")
     for lock in git_activity.git_locks(visit.root, own, common, visit.now.timestamp()):
-        yield _git_lock(lock, git_activity.what_holds(lock.path, visit.root, own, common))
+        yield _git_lock(lock, git_activity.describe_holder(lock.path, visit.root, own, common))
     if holder := locks.gc_holder(common / "gc.pid"):
         fix = f"wait for it, or rm {shlex.quote(str(common / 'gc.pid'))} if no such process runs"
         yield Row("git lock", "note", holder, fix)

@@ -112,7 +112,7 @@ def status(run: Run) -> Status:
     head = run.view
     files, links = head.records.count_by_folder(), head.links.count_by_type()
     inbox, counts = len(run.inbox.names()), waiting(run)
-    paused = run.store.paused(run.policy)
+    paused = run.store.pause_reason(run.policy)
     patterns, rules = learned.counts(run.store, head)
     upstream = upstream_of(run.store.git, run.policy.branch)
     mark = run.store.root / layout.MARK
@@ -134,12 +134,12 @@ def status(run: Run) -> Status:
         tomorrow={"record": record.held(run), "evaluate": evaluate.held(run)},
         edited=edited(run.store.git) if any(counts.values()) and not paused else [],
         judge=_judge(run),
-        git=locks.git_at_work(run.store.root, *run.store.git.dirs(), waiting=bool(inbox)),
+        git=locks.describe_busy_git(run.store.root, *run.store.git.dirs(), waiting=bool(inbox)),
         paused=paused,
         patterns=patterns,
         rules=rules,
         learner=run.policy.learner,
-        unpushed=upstream.unpushed(run.view.commit) if upstream else 0,
+        unpushed=upstream.count_unpushed(run.view.commit) if upstream else 0,
         silent=silence(
             head, learner_elsewhere(run.store.git, run.policy), _judgeable(counts), run.now
         ),

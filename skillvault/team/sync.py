@@ -17,7 +17,7 @@ from skillvault.model.change import Change, Join, Replacement, message_of
 from skillvault.model.errors import GitError, OutrunError, PausedError, UsageError, VaultBusyError
 from skillvault.model.records import Problem, Ref
 from skillvault.model.text.front_matter import with_key
-from skillvault.team.sync_tree import MergedTree, merged_tree
+from skillvault.team.sync_tree import MergedTree, merge_trees
 from skillvault.vault import check
 from skillvault.vault.commit.store import Store
 from skillvault.vault.failpoint import reach
@@ -30,7 +30,7 @@ from skillvault.vault.git.remote import Upstream, clone_name, upstream_of
 
 def new_problems(store: Store, entries: Mapping[str, Entry | None], theirs: str) -> list[Problem]:
     """The problems of ours with these entries that neither ours nor theirs has; [] if none."""
-    ours = dict(store.staged.files.items())
+    ours = dict(store.staging.files.items())
     changed = {path: entry.id for path, entry in entries.items() if entry}
     merged = {path: blob for path, blob in ours.items() if path not in entries} | changed
     problems = _problems(store, merged, entries, ours)
@@ -56,7 +56,7 @@ def _problems(
     def removed(ref: Ref) -> str | None:
         return "removed in another clone" if str(ref) in gone else remover(ref)
 
-    problems, _ = check.findings(view, removed, _beside(entries, contents))
+    problems, _ = check.find_problems(view, removed, _beside(entries, contents))
     return sorted(problems, key=lambda problem: problem.order)
 
 
@@ -79,7 +79,7 @@ _TOLD = 20  # records that a message lists
 Pause = Callable[[float], None]
 
 
-class Exchanged(Struct):
+class SyncReport(Struct):
     """What a sync did.
 
     `received` and `sent` count commits, `merged` is the commit that joins both histories, `decided`
@@ -101,22 +101,22 @@ class Exchanged(Struct):
     problems: list[Problem] = field(default_factory=list)
 
 
-def bring_together(
+def sync_clones(
     store: Store, now: datetime, *, take_over: bool = False, pause: Pause = time.sleep
-) -> Exchanged:
+) -> SyncReport:
     """Bring this clone and the remote's branch together; `take_over`: this clone learns.
 
     EditedError where a path is edited locally, PausedError in a repository in the middle of
     something, VaultBusyError where others push all the time, GitError if the remote refuses.
     """
     store.follow()
-    policy = store.staged.policy
-    if reason := store.paused(policy):
+    policy = store.staging.policy
+    if reason := store.pause_reason(policy):
         raise PausedError(f"paused: {reason}")
     upstream = upstream_of(store.git, policy.branch)
     if upstream is None:
         raise UsageError("the vault has no remote; run `git remote add origin URL`")
-    done = Exchanged(upstream.remote)
+    done = SyncReport(upstream.remote)
     try:
         _exchanged(_Exchange(store, upstream, now, done), take_over, pause)
     except _AwayError as error:
@@ -124,7 +124,7 @@ def bring_together(
     head = store.head()
     done.learner = head.policy.learner
     done.undecided = undecided(head.files.read([layout.MARK])[layout.MARK].decode())
-    done.waiting = upstream.unpushed(store.tip())
+    done.waiting = upstream.count_unpushed(store.tip())
     return done
 
 
@@ -138,13 +138,13 @@ class _Exchange(Struct):
     store: Store
     upstream: Upstream
     now: datetime
-    done: Exchanged
+    done: SyncReport
     claim: str | None = None  # the commit by which this clone became the learner
 
     def fetch(self) -> str | None:
         """The remote's commit; _AwayError if it cannot be asked."""
         try:
-            theirs = self.upstream.fetched()
+            theirs = self.upstream.fetch()
         except GitError as error:
             raise _AwayError(str(error)) from None
         reach("sync-fetched")
@@ -179,7 +179,7 @@ def _is_pushed(exchange: _Exchange, theirs: str | None) -> bool:
     tip = store.tip()
     if done.problems or tip is None or tip == theirs:
         return True
-    count = exchange.upstream.unpushed(tip)
+    count = exchange.upstream.count_unpushed(tip)
     reach("sync-before-push")
     if exchange.upstream.push(tip) == "outrun":
         return False
@@ -197,7 +197,7 @@ def _claims(exchange: _Exchange, theirs: str | None, *, take_over: bool) -> bool
     blobs = store.git.entries(theirs, [layout.MARK]) if theirs else {}
     content = store.git.blobs([blobs[layout.MARK].id]) if blobs else {}
     named = [policy_of(data).learner for data in content.values()]
-    named += [store.staged.policy.learner] if not take_over or theirs is None else []
+    named += [store.staging.policy.learner] if not take_over or theirs is None else []
     if take_over:
         return clone_name(store.git) not in named
     return not any(named)
@@ -236,7 +236,7 @@ def _naming(exchange: _Exchange, parent: str, name: str) -> str:
         reason="It promotes, generates, merges and assesses; the other clones record.",
     )
     draft = CommitDraft(tree, message_of([change]))
-    (commit,) = git.committer.commits([draft], parent, exchange.now, git.settings())
+    (commit,) = git.committer.make_commits([draft], parent, exchange.now, git.settings())
     return commit
 
 
@@ -247,25 +247,25 @@ def _receive(exchange: _Exchange, theirs: str | None) -> None:
     """Take in what the remote has; nothing is published where that brings a new problem."""
     store, done = exchange.store, exchange.done
     store.follow()
-    ours = store.staged.commit
+    ours = store.staging.commit
     if theirs is None or ours is None or store.git.history.is_ancestor(theirs, ours):
         return
     forward = store.git.history.is_ancestor(ours, theirs)
-    tree = _forwarded(store, ours, theirs) if forward else merged_tree(store.git, ours, theirs)
+    tree = _forwarded(store, ours, theirs) if forward else merge_trees(store.git, ours, theirs)
     done.problems = tree.problems or new_problems(store, tree.entries, theirs)
     if done.problems:
         return
     staged = store.stage(_taking_in(exchange, tree, theirs, forward=forward))
     reach("sync-merged")
-    count = len({*store.git.history.between(ours, theirs)} - {exchange.claim})
-    (commit,) = store.apply([staged], ours, now=exchange.now, policy=store.staged.policy)
+    count = len({*store.git.history.commits_between(ours, theirs)} - {exchange.claim})
+    (commit,) = store.apply([staged], ours, now=exchange.now, policy=store.staging.policy)
     done.received += count
     done.merged = done.merged if forward else commit
     done.decided += tree.decided
 
 
 def _forwarded(store: Store, ours: str, theirs: str) -> MergedTree:
-    return MergedTree(store.git.history.changed(ours, theirs, submodules=True))
+    return MergedTree(store.git.history.diff_trees(ours, theirs, submodules=True))
 
 
 def _taking_in(exchange: _Exchange, tree: MergedTree, theirs: str, *, forward: bool) -> Change:
@@ -280,7 +280,7 @@ def _taking_in(exchange: _Exchange, tree: MergedTree, theirs: str, *, forward: b
         if grown is None
         else (
             Replacement(
-                layout.LEARNINGS, grown, store.staged.files.get(layout.LEARNINGS), grows=True
+                layout.LEARNINGS, grown, store.staging.files.get(layout.LEARNINGS), grows=True
             ),
         )
     )

@@ -55,7 +55,7 @@ class _Meeting:
         self.root = git.objects.root(_common(git, self.bases))
         self.roots = self.root, *map(git.objects.root, self.commits)
         self.changed = [
-            git.history.changed(self.root, root, submodules=True) for root in self.roots[1:]
+            git.history.diff_trees(self.root, root, submodules=True) for root in self.roots[1:]
         ]
 
     def standing_at(self, path: str) -> tuple[Entry | None, Entry | None, Entry | None]:
@@ -84,7 +84,7 @@ class _Meeting:
         }
 
 
-def merged_tree(git: Git, ours: str, theirs: str) -> MergedTree:
+def merge_trees(git: Git, ours: str, theirs: str) -> MergedTree:
     """Both histories as one tree; UsageError if they have no commit in common."""
     meeting = _Meeting(git, ours, theirs)
     tree = MergedTree()
@@ -107,7 +107,7 @@ def _common(git: Git, bases: Sequence[str]) -> str:
     """The commit that two histories began with: of several merge bases their own merge."""
     base = bases[0]
     for other in bases[1:]:
-        tree = merged_tree(git, base, other)
+        tree = merge_trees(git, base, other)
         root = git.objects.write_tree(git.objects.root(base), tree.entries)
         lines = f"tree {root}\nparent {base}\nparent {other}\n".encode()
         base = git.objects.write_commit(lines + _AUTHOR + b"\n\nmerge bases\n")

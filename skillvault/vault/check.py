@@ -20,7 +20,7 @@ from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Snapshot
 
 
-def findings(
+def find_problems(
     view: View, removed: Callable[[Ref], str | None], paths: Collection[str]
 ) -> tuple[list[Problem], list[Problem]]:
     """(problems, notes) of these paths of a view.
@@ -55,7 +55,7 @@ def _missing_lists(view: View, paths: Collection[str]) -> Iterator[Problem]:
             yield Problem(path, None, "no-list", message)
 
 
-def checked_out(git: Git, shown: Snapshot) -> dict[str, str]:
+def head_blobs(git: Git, shown: Snapshot) -> dict[str, str]:
     """path -> blob id of what HEAD has: the vault shown, or what a person looks at elsewhere."""
     head = git.head()
     if head == shown.commit:
@@ -72,7 +72,7 @@ def edited(git: Git) -> list[str]:
     return sorted(line[3:] for line in out.split("\0") if line)
 
 
-def uncommitted(committed: Mapping[str, str], view: View) -> Iterator[Problem]:
+def find_uncommitted(committed: Mapping[str, str], view: View) -> Iterator[Problem]:
     """What a person edited locally, beside these blobs by path: it counts once committed."""
     for path in sorted({*committed, *view.contents}):
         if path != layout.MARK and not layout.holds_records(path):
@@ -129,7 +129,9 @@ def find_losses(git: Git, head: Snapshot) -> list[PastCommit]:
     as it left it, so that a cherry-pick needs no decision. A path that a later commit removed
     stays away.
     """
-    commits = [commit for commit in git.history.lost() if all(map(_is_vaults, commit.files))]
+    commits = [
+        commit for commit in git.history.find_lost_commits() if all(map(_is_vaults, commit.files))
+    ]
     paths = sorted({path for commit in commits for path in commit.files})
     if not paths or head.commit is None:
         return []
@@ -158,7 +160,7 @@ def _is_lost(
     )
 
 
-def lost_notes(git: Git, head: Snapshot) -> list[Problem]:
+def note_losses(git: Git, head: Snapshot) -> list[Problem]:
     """A note for `check` on the lost commits."""
     commits = find_losses(git, head)
     message = f"{name_commits(commits)}; bring them back with `{cherry_pick(commits)}`"

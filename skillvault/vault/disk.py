@@ -67,7 +67,7 @@ def trouble(error: OSError | GitError | ImportError) -> str | None:
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
+def pause_on_disk_errors() -> Iterator[None]:
     """PausedError for what is the disk's fault; it passes when the disk is mended."""
     try:
         yield
@@ -89,7 +89,7 @@ def synced(path: Path) -> None:
         os.close(descriptor)
 
 
-def all_synced(*folders: Path) -> None:
+def sync_disks(*folders: Path) -> None:
     """Make everything written to the file systems of these folders last; one wait for all."""
     if not sys.platform.startswith("linux"):
         os.sync()

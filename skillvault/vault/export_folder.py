@@ -40,7 +40,7 @@ class ExportList(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return {**self.unfinished.get(name, {}), **self.exports.get(name, {})}
 
 
-class Synced(Struct, frozen=True):
+class FolderReport(Struct, frozen=True):
     """What an export did to a folder: paths below it, and what it left as it is."""
 
     written: list[str]
@@ -68,7 +68,7 @@ class _File(Struct, frozen=True):
         return not _is_as(self.content, self.target)
 
 
-def sync(root: Path, name: str, export: Export, drafts: Path, *, dry: bool = False) -> Synced:
+def sync(root: Path, name: str, export: Export, drafts: Path, *, dry: bool = False) -> FolderReport:
     """Bring a folder in step with an export of a format's `name`; files are made in `drafts`.
 
     Raises BadInputError where the list cannot be read, VaultBusyError while another export writes
@@ -81,7 +81,7 @@ def sync(root: Path, name: str, export: Export, drafts: Path, *, dry: bool = Fal
         return _synced(root, name, export, drafts)
 
 
-def _synced(root: Path, name: str, export: Export, drafts: Path | None) -> Synced:
+def _synced(root: Path, name: str, export: Export, drafts: Path | None) -> FolderReport:
     """The same, once no other export writes there; without a place for drafts nothing is done."""
     known = _read_list(root)
     digests = _owned(known, name)
@@ -93,7 +93,7 @@ def _synced(root: Path, name: str, export: Export, drafts: Path | None) -> Synce
     changes = [file for file in free if file.differs]
     if drafts:
         _carry_out(root, changes, drafts, _lists(known, name, listing, pending=bool(changes)))
-    return Synced(
+    return FolderReport(
         written=[file.place for file in changes if file.target is not None],
         removed=[file.place for file in changes if file.target is None],
         unchanged=sum(not file.differs for file in free),

@@ -69,7 +69,7 @@ def check_place(root: Path, domains: Sequence[str], *, nested: bool = False) -> 
 
 
 @contextmanager
-def undone_on_failure(root: Path) -> Iterator[None]:
+def undo_on_failure(root: Path) -> Iterator[None]:
     """Remove what the block made in `root` and above it, if it fails; what stood there stays.
 
     A commit that was made in a repository of the person's stays too, and what is in it.
@@ -138,12 +138,12 @@ def _founding(root: Path, branch: str, domains: Sequence[str]) -> Change:
     )
 
 
-def repository(root: Path) -> tuple[Git, str]:
+def open_repository(root: Path) -> tuple[Git, str]:
     """(git, branch) of the repository at `root`, made where there is none."""
     root.mkdir(parents=True, exist_ok=True)
     git = Git(root)
     if not (root / ".git").exists():
-        if nameless := git.committer.nameless(git.settings()):
+        if nameless := git.committer.identity_problem(git.settings()):
             raise PausedError(f"paused: {nameless}")
         git.init(BRANCH)
     git.dirs()
@@ -201,7 +201,7 @@ def _install(root: Path, git: Git, name: str, report: SetupReport) -> None:
     report.did.append(f"the {name} hook")
 
 
-def installed_hooks(git: Git) -> dict[Path, str]:
+def find_hooks(git: Git) -> dict[Path, str]:
     """The hooks that `init` installed, each with the Python that it names."""
     places = [git.hooks_dir() / name for name in HOOKS]
     texts = {p: p.read_text(encoding="utf-8", errors="replace") for p in places if p.is_file()}
@@ -257,7 +257,7 @@ def _install_driver(root: Path, git: Git) -> None:
             file.write("\n".join([*lines, ""]))
 
 
-def named_driver(root: Path, git: Git) -> str | None:
+def configured_driver(root: Path, git: Git) -> str | None:
     """The command of the merge driver, "" if the clone's config has none; None if none is due."""
     names = ATTRIBUTE in _content(root / ".gitattributes")
     return git.text("config", "--get", DRIVER, ok=(0, 1)) if names else None

@@ -179,7 +179,7 @@ class Late:
         return os.pread(self._descriptor, max(0, size - self._taken), self._taken)
 
 
-def held_open(root: Path, path: str) -> int | None:
+def find_open_writer(root: Path, path: str) -> int | None:
     """A process that has a file open for longer than it takes to append to it; None for none.
 
     What it appends after the file is replaced could come at any time.
@@ -193,7 +193,7 @@ def held_open(root: Path, path: str) -> int | None:
     return min(holders, default=None)
 
 
-class GrowingFile:
+class AppendedFile:
     """A file of the work tree that agents append to; `folder` is ours, in the git dir."""
 
     def __init__(self, root: Path, path: str, folder: Path) -> None:

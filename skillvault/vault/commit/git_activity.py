@@ -16,7 +16,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from skillvault.model.text.text import shorten
-from skillvault.vault.git.process import is_ours
+from skillvault.vault.git.process import is_own_git
 
 _PROC = Path("/proc")
 _STALE = 60.0  # seconds from which on a lock that nobody uses was left behind
@@ -220,7 +220,7 @@ def _target(link: str) -> str | None:
 # ── what a publication waits for ──────────────────────────────────────────────────────────
 
 
-def what_holds(lock: Path, *folders: Path) -> str | None:
+def describe_holder(lock: Path, *folders: Path) -> str | None:
     """The git that holds a lock file, in words; None if there is no such file.
 
     Processes of ours are not named: those that write hold the index under our own lock.
@@ -228,7 +228,7 @@ def what_holds(lock: Path, *folders: Path) -> str | None:
     saved = dict(_saved([lock]))
     if lock not in saved:
         return None
-    persons = [process for process in git_processes(*folders) if not is_ours(process.words)]
+    persons = [process for process in git_processes(*folders) if not is_own_git(process.words)]
     holders = [process for process in persons if process.since <= saved[lock] + 1]
     who = f" ({max(holders, key=lambda process: process.since)})" if holders else ""
     return f"git holds {lock.parent.name}/{lock.name} since {clock(saved[lock])}{who}"

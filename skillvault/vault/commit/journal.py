@@ -22,9 +22,9 @@ from msgspec import Struct
 
 from skillvault.model.errors import PausedError, VaultBusyError
 from skillvault.vault.commit import files
-from skillvault.vault.commit.files import GrowingFile
+from skillvault.vault.commit.files import AppendedFile
 from skillvault.vault.commit.git_activity import clear_git_locks
-from skillvault.vault.commit.local_edits import begins_with, blob_at, mode_at
+from skillvault.vault.commit.local_edits import file_starts_with, read_blob_id, read_mode
 from skillvault.vault.commit.locks import claim
 from skillvault.vault.failpoint import reach
 from skillvault.vault.git.objects import Entry
@@ -222,8 +222,8 @@ class Journal:
         """Let a file that stands as before a publication stand as after it."""
         if place.grows and place.before and place.after:
             before, after = self._blob(place.before), self._blob(place.after)
-            GrowingFile(self._root, path, self._folder).put_back(after, before)
-        elif blob_at(self._root, path) != place.before or place.before == place.after:
+            AppendedFile(self._root, path, self._folder).put_back(after, before)
+        elif read_blob_id(self._root, path) != place.before or place.before == place.after:
             return
         elif place.after is None:
             files.remove_file(self._root, path)
@@ -279,13 +279,13 @@ class Journal:
         before, after = place.staged, place.entry
         if before is None or after is None or before.mode == after.mode:
             return False
-        return mode_at(self._root, path) == after.mode
+        return read_mode(self._root, path) == after.mode
 
     def _stands(self, path: str, place: Place) -> bool:
         """Whether the work tree has a path as a publication left it."""
         if place.grows and place.after and place.before:
-            return begins_with(self._root, path, self._blob(place.after))
-        return blob_at(self._root, path) == place.after
+            return file_starts_with(self._root, path, self._blob(place.after))
+        return read_blob_id(self._root, path) == place.after
 
     def _blob(self, blob: str) -> bytes:
         return self._git.blobs([blob])[blob]
@@ -293,7 +293,7 @@ class Journal:
     def _put_back(self, path: str, place: Place) -> None:
         if place.grows and place.before and place.after:
             before, after = self._blob(place.before), self._blob(place.after)
-            GrowingFile(self._root, path, self._folder).put_back(before, after)
+            AppendedFile(self._root, path, self._folder).put_back(before, after)
         elif place.before is None:
             files.remove_file(self._root, path)
         else:
@@ -325,7 +325,7 @@ def _commits_to_finish(git: Git, intent: Intent) -> list[str]:
 def _copy_commit(git: Git, sha: str, parent: str) -> str:
     """Make a commit of ours on another parent, without the files that were changed there since."""
     origin = f"{sha}^"
-    entries = git.history.changed(origin, sha)
+    entries = git.history.diff_trees(origin, sha)
     before = git.entries(git.history.commit_named(origin), sorted(entries))
     standing = git.entries(parent, sorted(entries))
     unchanged = {

@@ -22,7 +22,7 @@ from skillvault.vault.git.repository import Git
 Files = Mapping[str, bytes | None]
 
 
-class Ground(Struct, frozen=True):
+class GitState(Struct, frozen=True):
     """What HEAD and the index hold where a change wants to write.
 
     `clashes` are paths for which HEAD has a folder in the place of a file or the reverse,
@@ -44,9 +44,9 @@ class Ground(Struct, frozen=True):
         return path in self.skipped and not os.path.lexists(root / path)
 
 
-def ground_of(
+def read_git_state(
     git: Git, commit: str | None, files: Files, origins: Mapping[str, str], *, modes: bool
-) -> Ground:
+) -> GitState:
     """The ground of a change; `origins` names where each file that it moves stands now."""
     paths = sorted({*files, *origins.values()})
     root = git.objects.root(commit) if commit else None
@@ -55,8 +55,8 @@ def ground_of(
     index = git.index_file.entries([*paths, *sorted(bare)])
     strays = [path for path in files if index.get(path) != tree.get(path)]
     lost = _left_by_lost_commits(git, index, strays) if strays else {}
-    skipped = git.index_file.skipped()
-    return Ground(tree, index, clashes, frozenset(bare), modes, lost, skipped)
+    skipped = git.index_file.sparse_paths()
+    return GitState(tree, index, clashes, frozenset(bare), modes, lost, skipped)
 
 
 def _left_by_lost_commits(
@@ -64,7 +64,7 @@ def _left_by_lost_commits(
 ) -> dict[str, frozenset[str | None]]:
     """path -> its blob in the index, for those that stand there as a lost commit left them."""
     lost: dict[str, set[str | None]] = {}
-    for commit in git.history.lost():
+    for commit in git.history.find_lost_commits():
         for path in commit.files.keys() & set(paths):
             entry = commit.files[path].after
             if index.get(path) == entry and (entry or _is_moved(git, commit, path)):
@@ -83,7 +83,7 @@ def _is_moved(git: Git, commit: PastCommit, path: str) -> bool:
 
 def local_edits(
     root: Path,
-    ground: Ground,
+    ground: GitState,
     files: Files,
     origins: Mapping[str, str] | None = None,
     *,
@@ -110,7 +110,7 @@ def local_edits(
     return reasons
 
 
-def _staged_beside(ground: Ground, files: Files) -> dict[str, str]:
+def _staged_beside(ground: GitState, files: Files) -> dict[str, str]:
     """The paths for which a folder is staged in the place of the file, or a file of its folder."""
     reasons: dict[str, str] = {}
     for path in files:
@@ -125,7 +125,7 @@ def _staged_beside(ground: Ground, files: Files) -> dict[str, str]:
     return reasons
 
 
-def _removed_by_person(root: Path, ground: Ground, source: str, target: str) -> bool:
+def _removed_by_person(root: Path, ground: GitState, source: str, target: str) -> bool:
     """Whether a person removed a file that we did not begin to move."""
     there = os.path.lexists(root / source) or os.path.lexists(root / target)
     there = there or ground.leaves_out(root, source)
@@ -144,7 +144,7 @@ class _Target(NamedTuple):
     growth: Growth | None = None
 
 
-def _edit_reason(root: Path, ground: Ground, target: _Target) -> str | None:
+def _edit_reason(root: Path, ground: GitState, target: _Target) -> str | None:
     """Why one path is a person's."""
     path, blob, modes, growth = target
     base = ground.tree[path].id if path in ground.tree else None
@@ -157,16 +157,16 @@ def _edit_reason(root: Path, ground: Ground, target: _Target) -> str | None:
         return "staged in the index and not committed"
     if staged and staged.mode not in modes:
         return "its mode is staged and not committed"
-    if not growth and index != base and blob_at(root, path) not in (blob, *lost):
+    if not growth and index != base and read_blob_id(root, path) not in (blob, *lost):
         return "staged in the index, and otherwise in the work tree"
-    if ground.modes and mode_at(root, path) not in (None, *modes):
+    if ground.modes and read_mode(root, path) not in (None, *modes):
         return "its mode is changed and not committed"
-    if growth and begins_with(root, path, growth.start):
+    if growth and file_starts_with(root, path, growth.start):
         return None
     return None if ground.leaves_out(root, path) else _unlike(root, path, {base, blob, *lost})
 
 
-def mode_at(root: Path, path: str) -> str | None:
+def read_mode(root: Path, path: str) -> str | None:
     """The mode that git would record for a file in the work tree; None if there is none."""
     mode = _type_at(root, path)
     if mode is None or not stat.S_ISREG(mode):
@@ -193,7 +193,7 @@ def _odd_folder(root: Path, path: str) -> str | None:
     return None
 
 
-def blob_at(root: Path, path: str) -> str | None:
+def read_blob_id(root: Path, path: str) -> str | None:
     """The blob id of a file in the work tree; None if there is no regular file."""
     place = root / path
     if place.is_symlink() or not place.is_file():
@@ -201,7 +201,7 @@ def blob_at(root: Path, path: str) -> str | None:
     return blob_id(place.read_bytes())
 
 
-def begins_with(root: Path, path: str, start: bytes) -> bool:
+def file_starts_with(root: Path, path: str, start: bytes) -> bool:
     """Whether a regular file of the work tree begins with these bytes."""
     place = root / path
     if place.is_symlink() or not place.is_file() or _odd_folder(root, path):

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from skillvault.model.errors import VaultBusyError
-from skillvault.vault.commit.git_activity import clock, command_line, open_commit, what_holds
+from skillvault.vault.commit.git_activity import clock, command_line, describe_holder, open_commit
 from skillvault.vault.disk import draft_name, is_alive
 from skillvault.vault.failpoint import reach
 
@@ -170,7 +170,7 @@ def index_lock(root: Path, git_dir: Path, wait: float) -> Iterator[None]:
     path = git_dir / "index.lock"
     descriptor = _acquire_index(path, git_dir / "skillvault" / f"lock-{draft_name()}", wait)
     if descriptor is None:
-        holder = what_holds(path, root, git_dir) or "another git was at work"
+        holder = describe_holder(path, root, git_dir) or "another git was at work"
         raise VaultBusyError(
             f"{holder}; what arrived waits in inbox/ and is taken when that git is done"
         )
@@ -184,7 +184,7 @@ def index_lock(root: Path, git_dir: Path, wait: float) -> Iterator[None]:
         os.close(descriptor)
 
 
-def git_at_work(root: Path, own: Path, common: Path, *, waiting: bool) -> str | None:
+def describe_busy_git(root: Path, own: Path, common: Path, *, waiting: bool) -> str | None:
     """The person's git that a publication would wait for, in words; None if there is none.
 
     `waiting`: something is to be published, which a commit open in an editor would not survive.
@@ -192,7 +192,7 @@ def git_at_work(root: Path, own: Path, common: Path, *, waiting: bool) -> str | 
     if _is_ours(own / "index.lock"):
         return None
     for lock in (own / "index.lock", own / "HEAD.lock", common / "packed-refs.lock"):
-        if sentence := what_holds(lock, root, own, common):
+        if sentence := describe_holder(lock, root, own, common):
             return sentence
     commit = open_commit(root, own, common) if waiting else None
     return f"a `git commit` is open since {clock(commit.since)} ({commit})" if commit else None
@@ -204,7 +204,7 @@ def _is_ours(path: Path) -> bool:
     return False
 
 
-def is_left_behind(git_dir: Path) -> bool:
+def has_abandoned_lock(git_dir: Path) -> bool:
     """True if index.lock is of a killed writer of ours."""
     descriptor = _taken_over(git_dir / "index.lock")
     if descriptor is None:

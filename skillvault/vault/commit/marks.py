@@ -55,14 +55,14 @@ def mark_internal(path: str, content: bytes) -> bytes:
 KEY = ("metadata", "written")
 
 
-def encoded_with_marks(skill: Record) -> bytes:
+def encode_marked(skill: Record) -> bytes:
     """A new skill of the program's as its file says it, all of it marked."""
     assert isinstance(skill, Skill)
     words = as_words(marks_of(skill.description, skill.body.strip()))
     return codec.encode(replace(skill, written=words))
 
 
-def remarked(
+def update_marks(
     files: Mapping[str, bytes | None],
     before: Mapping[str, bytes],
     paths: Iterable[str],
@@ -94,7 +94,7 @@ def _remarked(path: str, content: bytes, before: bytes, theirs: Collection[str])
 Files = dict[str, bytes | None]
 
 
-def marked(files: Files, origins: Mapping[str, str], history: History, git: Git) -> Files:
+def mark_shelves(files: Files, origins: Mapping[str, str], history: History, git: Git) -> Files:
     """The files of a change, each skill's with the mark of the shelf where it stands now.
 
     `origins` says where a file that moves stood before. EditedError for one that a person must
@@ -129,5 +129,5 @@ def _served_last(path: str, history: History, git: Git) -> bytes | None:
     name = layout.ref_of(path)
     commits = history.commits_touching([name] if name else [])
     places = [f"{commit.sha}:{path}" for commit in commits]
-    contents = git.objects.files_at(places)
+    contents = git.objects.read_files(places)
     return next((contents[place] for place in places if place in contents), None)

@@ -33,10 +33,10 @@ def pack(git: Git, loose: int = LOOSE) -> bool:
     with (
         suppress(VaultBusyError),
         writer_lock(common / "skillvault", 0.0) as lock,
-        git.fenced(lock),
+        git.share_lock(lock),
         gc_lock(common, 0.0),
     ):
-        git.run("maintenance", "run", "--auto", "--quiet", *tasks, env=_SETTINGS, fenced=True)
-        git.run("prune-packed", "--quiet", fenced=True)
+        git.run("maintenance", "run", "--auto", "--quiet", *tasks, env=_SETTINGS, hold_lock=True)
+        git.run("prune-packed", "--quiet", hold_lock=True)
         return True
     return False

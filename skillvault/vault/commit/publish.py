@@ -21,12 +21,18 @@ from skillvault.model.change import Change, by_commit, message_of
 from skillvault.model.errors import EditedError, GitError, VaultBusyError
 from skillvault.model.records import Link
 from skillvault.vault.commit import files as work_tree
-from skillvault.vault.commit.files import GrowingFile, Growth, Late, held_open
+from skillvault.vault.commit.files import AppendedFile, Growth, Late, find_open_writer
 from skillvault.vault.commit.git_activity import clock, git_processes, open_commit
 from skillvault.vault.commit.journal import Intent, Journal, Place
-from skillvault.vault.commit.local_edits import Ground, blob_at, ground_of, local_edits, mode_at
+from skillvault.vault.commit.local_edits import (
+    GitState,
+    local_edits,
+    read_blob_id,
+    read_git_state,
+    read_mode,
+)
 from skillvault.vault.commit.locks import index_lock
-from skillvault.vault.disk import all_synced
+from skillvault.vault.disk import sync_disks
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id
@@ -94,7 +100,7 @@ class _Base(Struct, frozen=True):
     """What a group is published on: the branch's commit, what stands there, git's settings."""
 
     parent: str | None
-    ground: Ground
+    ground: GitState
     settings: Settings
 
 
@@ -159,7 +165,7 @@ class Writer:
         headline, _, _ = drafts[-1].message.partition("\n")
         with (
             self._git.ref_session(f"skillvault: {headline}", durable=self._durable) as refs,
-            self._git.pinned(new, refs) as pin,
+            self._git.pin(new, refs) as pin,
         ):
             reach("objects-written")
             plain = {p: data for p, data in group.files.items() if p not in group.growths}
@@ -203,7 +209,7 @@ class Writer:
         """EditedError if somebody holds a file open to append to it that is to be replaced."""
         for path, growth in group.growths.items():
             unchanged = group.files[path] == growth.start and not growth.left
-            holder = None if unchanged else held_open(self._root, path)
+            holder = None if unchanged else find_open_writer(self._root, path)
             if holder:
                 raise EditedError(f"{path}: process {holder} holds it open; let it close it")
 
@@ -354,12 +360,12 @@ class Writer:
 
     def _sync(self) -> None:
         if self._durable:
-            all_synced(self._root, self._git.dirs()[1])
+            sync_disks(self._root, self._git.dirs()[1])
 
     def _base(self, group: _StagedChanges, parent: str | None, settings: Settings) -> _Base:
         """What to publish a group on; EditedError if a path of it is edited locally."""
         files, origins = group.files, group.origins
-        ground = ground_of(self._git, parent, files, origins, modes=settings.modes)
+        ground = read_git_state(self._git, parent, files, origins, modes=settings.modes)
         if edits := local_edits(self._root, ground, files, origins, growths=group.growths):
             path, why = min(edits.items())
             raise EditedError(f"{path}: {why}; commit or undo it, and run again")
@@ -391,7 +397,7 @@ class Writer:
         """The commits of drafts; of a history that holds all of ours its own last one."""
         join = group.by_commit[-1][-1].change.joins
         if join is None or not join.forward:
-            return self._git.committer.commits(drafts, base.parent, at, base.settings)
+            return self._git.committer.make_commits(drafts, base.parent, at, base.settings)
         if self._git.objects.root(join.commit) != drafts[-1].tree:
             raise GitError(f"{join.commit[:10]} cannot be taken over as it is; run `git pull`")
         return [join.commit]
@@ -418,7 +424,7 @@ class Writer:
         places, growths = {}, group.growths
         for path in group.files:
             entry, growth = entries.get(path), growths.get(path)
-            before, after = blob_at(self._root, path), entry.id if entry else None
+            before, after = read_blob_id(self._root, path), entry.id if entry else None
             if growth:
                 before = blob_id(growth.before) if growth.before else None
             if base.ground.leaves_out(self._root, path):
@@ -434,15 +440,15 @@ class Writer:
         for path, place in sorted(intent.places.items(), key=lambda item: item[1].sort_key):
             if path in growths and place.after:
                 content = prepared.group.files[path] or b""
-                late = GrowingFile(self._root, path, self._folder).grow(growths[path], content)
+                late = AppendedFile(self._root, path, self._folder).grow(growths[path], content)
                 self._late += [late] if late else []
                 continue
             entry, before = place.entry, prepared.base.ground.tree.get(path)
             # None: it is neither new nor of another mode, and keeps its own.
             mode = entry.mode if entry and (before is None or before.mode != entry.mode) else None
-            if place.after == place.before and mode in (None, mode_at(self._root, path)):
+            if place.after == place.before and mode in (None, read_mode(self._root, path)):
                 continue
-            if blob_at(self._root, path) != place.before:
+            if read_blob_id(self._root, path) != place.before:
                 raise EditedError(f"{path}: a file of yours appeared there; run again")
             if path not in prepared.drafts:
                 work_tree.remove_file(self._root, path)

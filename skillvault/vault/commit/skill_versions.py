@@ -63,7 +63,7 @@ def skill_files(
     files: dict[tuple[str, str], tuple[str, bytes]] = {}
     for shelf in layout.SHELVES:  # most are on the first
         names = [f"{commit}:{shelf}/{path.partition('/')[2]}" for commit, path in pending]
-        contents = git.objects.files_at(names)
+        contents = git.objects.read_files(names)
         pairs = zip(pending, names, strict=True)
         files |= {place: (shelf, contents[name]) for place, name in pairs if name in contents}
         pending = [place for place in pending if place not in files]

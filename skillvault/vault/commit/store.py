@@ -29,7 +29,7 @@ from skillvault.vault.commit import files as file_changes
 from skillvault.vault.commit import journal, locks, marks, publish
 from skillvault.vault.commit import local_edits as edits
 from skillvault.vault.commit.journal import Journal
-from skillvault.vault.commit.locks import index_lock, is_left_behind
+from skillvault.vault.commit.locks import has_abandoned_lock, index_lock
 from skillvault.vault.disk import is_abandoned
 from skillvault.vault.files import layout, redact
 from skillvault.vault.files.taken import Taken
@@ -61,11 +61,11 @@ def clear_up(root: Path, git: Git, branch: str) -> None:
             if is_abandoned(path.name):
                 path.unlink(missing_ok=True)
     file_changes.recover_appended(root, own / "skillvault")
-    if journal.has_abandoned() or is_left_behind(own):
+    if journal.has_abandoned() or has_abandoned_lock(own):
         journal.unlock_killed()
         with index_lock(root, own, 0.0):
             journal.recover()
-    git.unpin()
+    git.remove_pins()
     if (own / "index.lock").exists() or (common / f"refs/heads/{branch}.lock").exists():
         journal.unlock()
 
@@ -126,11 +126,11 @@ class Store(threading.local):
         return spending.Ledger(self.git.dirs()[1] / "skillvault" / "judge.db")
 
     @cached_property
-    def staged(self) -> Staged:
+    def staging(self) -> Staged:
         """The vault with what is staged on it, as the index shows it now; see `follow`."""
         return Staged(self.index, self.git.blobs)
 
-    def encoded(self, record: Record) -> bytes:
+    def encode(self, record: Record) -> bytes:
         """A new record's bytes; asked for more than once before they are committed."""
         known = self._encoded.get(id(record))
         if known is None:
@@ -139,11 +139,11 @@ class Store(threading.local):
 
     def _rebuild(self) -> None:
         """Build the index anew, with what was staged on it."""
-        files = self.staged.files_staged
+        files = self.staging.files_staged
         follow(self.index, self.git, self.tip)
         if files:
             self.index.begin()
-            self.staged.stage(files)
+            self.staging.stage(files)
 
     # ── reading ──────────────────────────────────────────────────────────────────────
 
@@ -180,7 +180,7 @@ class Store(threading.local):
                 continue  # a writer's draft, gone since it was listed
             contents[path] = blob_id(content)
             data[contents[path]] = content
-        for path, entry in self.git.index_file.entries(self.git.index_file.skipped()).items():
+        for path, entry in self.git.index_file.entries(self.git.index_file.sparse_paths()).items():
             contents.setdefault(path, entry.id)
 
         def read(keys: Iterable[str]) -> Mapping[str, bytes]:
@@ -202,7 +202,7 @@ class Store(threading.local):
         records = [record for record in change.writes if not isinstance(record, Link)]
         for record in records:
             marked = is_programs and isinstance(record, Skill)
-            encode = marks.encoded_with_marks if marked else self.encoded
+            encode = marks.encode_marked if marked else self.encode
             files[_place_of(record, change)] = encode(record)
         revisions: list[Edit | Rewrite] = [*change.edits, *change.rewrites]
         for edit in revisions:
@@ -213,7 +213,7 @@ class Store(threading.local):
         if is_programs and (texts := _rewritten_skills(change)):
             theirs = {rewrite.path: rewrite.theirs for rewrite in change.rewrites}
             before_it = base.files.read(texts) | dict(change.files)  # what is copied and rewritten
-            files |= marks.remarked(files, before_it, texts, theirs)
+            files |= marks.update_marks(files, before_it, texts, theirs)
         files |= _whole_files(change, base)
         origins = _origins(change, base)
         moved = base.files.read(origins.values())
@@ -223,24 +223,24 @@ class Store(threading.local):
             if files.get(target) is None:  # what the change itself places there stands
                 files[target] = files.get(path) or moved[path]
             files[path] = None
-        files |= link_files(change, base)
-        return marks.marked(files, origins, base.history, self.git)
+        files |= edit_link_lists(change, base)
+        return marks.mark_shelves(files, origins, base.history, self.git)
 
     def stage(self, change: Change) -> StagedChange:
         """Lay a change, without secrets, on the vault; `staged` shows its files from now on."""
         change = _without_secrets(change, self._agenda)
         self.index.begin()
-        origins, growths = _origins(change, self.staged), _growths(change, self.staged)
-        files = self.files_of(change, self.staged)
-        created = files.keys() - self.staged.files.existing(files)
-        links = tuple(_links_changed(files, self.staged))
-        self.staged.stage(files)
+        origins, growths = _origins(change, self.staging), _growths(change, self.staging)
+        files = self.files_of(change, self.staging)
+        created = files.keys() - self.staging.files.existing(files)
+        links = tuple(_links_changed(files, self.staging))
+        self.staging.stage(files)
         return publish.StagedChange(change, files, origins, frozenset(created), growths, links)
 
     def roll_back(self) -> None:
         """Show the vault without what was staged and is not committed."""
         self.index.rollback()
-        self.staged.forget()
+        self.staging.forget()
         self._encoded = {}
 
     def save_index(self) -> None:
@@ -264,16 +264,16 @@ class Store(threading.local):
         growths: Mapping[str, Growth],
     ) -> dict[str, str]:
         modes = self.git.settings().modes
-        commit = self.staged.commit
-        ground = edits.ground_of(self.git, commit, files, origins, modes=modes)
+        commit = self.staging.commit
+        ground = edits.read_git_state(self.git, commit, files, origins, modes=modes)
         return edits.local_edits(self.root, ground, files, origins, growths=growths)
 
     # ── committing ───────────────────────────────────────────────────────────────────
 
-    def paused(self, policy: Policy) -> str | None:
+    def pause_reason(self, policy: Policy) -> str | None:
         """Why nothing may be committed now; None when all is normal."""
         reason = self.git.pause_reason(policy.branch)
-        reason = reason or self.git.committer.nameless(self.git.settings())
+        reason = reason or self.git.committer.identity_problem(self.git.settings())
         return reason or journal.Journal(self.root, self.git).unreadable()
 
     def apply(
@@ -329,7 +329,7 @@ class Store(threading.local):
                 if parent is None and not first:
                     check_normal()
                     raise PausedError("paused: the branch moved away meanwhile; run again")
-                if parent != self.staged.commit:
+                if parent != self.staging.commit:
                     self.roll_back()
                     with self.index.without_waiting():
                         self.follow()
@@ -359,7 +359,7 @@ class Store(threading.local):
         if not os.access(own, os.W_OK):
             return False
         cleared = locks.clear_gc(common)
-        locked = locks.is_left_behind(own)
+        locked = locks.has_abandoned_lock(own)
         abandoned = journal.Journal(self.root, self.git).has_abandoned()
         left = locked or abandoned or file_changes.has_abandoned_files(own / "skillvault")
         if left:
@@ -371,7 +371,7 @@ class Store(threading.local):
         clear_taken(self)
         return left or cleared
 
-    def watched(self) -> AbstractContextManager[None]:
+    def lock_daemon(self) -> AbstractContextManager[None]:
         """Be the one daemon of this vault; VaultBusyError where there is one."""
         return locks.daemon_lock(self.git.dirs()[1] / "skillvault")
 
@@ -379,7 +379,7 @@ class Store(threading.local):
     def _writing(self, *, wait: bool = True) -> Iterator[None]:
         """Hold the writer's lock; VaultBusyError if another one does."""
         folder, seconds = self.git.dirs()[1] / "skillvault", locks.WAIT_SECONDS if wait else 0.0
-        with locks.writer_lock(folder, seconds) as lock, self.git.fenced(lock):
+        with locks.writer_lock(folder, seconds) as lock, self.git.share_lock(lock):
             yield
 
 
@@ -424,7 +424,7 @@ def _place_of(record: Record, change: Change) -> str:
         raise EditedError(f"{change.subject}: {error}; rename its folder") from None
 
 
-def link_files(change: Change, base: Topics) -> dict[str, bytes | None]:
+def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
     """path -> bytes of the lists of links that a change alters; every other line of them stays.
 
     An evaluation has an empty list from the start: git cannot revert the commit that makes a file
@@ -564,7 +564,7 @@ def _refuse_stale(git: Git, files: Iterable[str], base: str | None, tip: str | N
     """A change thought of on an older tip may not undo what a newer commit did to its paths."""
     if base == tip or base is None or tip is None:
         return
-    changed = git.history.changed(base, tip)
+    changed = git.history.diff_trees(base, tip)
     for path in sorted(files):
         if path in changed:
             raise EditedError(f"{path}: changed by a commit meanwhile; run again")

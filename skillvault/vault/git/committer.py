@@ -51,7 +51,7 @@ class Committer:
         # By whether the program is the author: who commits, in git's lines of a commit.
         self._named: dict[bool, tuple[object, bytes]] = {}
 
-    def nameless(self, settings: Settings) -> str | None:
+    def identity_problem(self, settings: Settings) -> str | None:
         """That git does not know who commits, and what to do; None if it does."""
         named = settings.named and not _NAMED_OTHERWISE & os.environ.keys()
         if named or any(who == settings.who() for who, _ in self._named.values()):
@@ -67,7 +67,7 @@ class Committer:
         ident = self._git.text("var", "GIT_COMMITTER_IDENT")
         return ident.rpartition(">")[0] + ">"
 
-    def commits(
+    def make_commits(
         self,
         drafts: Sequence[CommitDraft],
         parent: str | None,
@@ -103,7 +103,7 @@ class Committer:
         by_program = b"\nauthor %s <%s>" % tuple(part.encode() for part in PROGRAM) in head
         draft = CommitDraft(tree, message.decode(), by_program=by_program)
         at = datetime.fromtimestamp(int(when[1]) if when else 0, UTC)
-        return self.commits([draft], parent, at, settings)[0]
+        return self.make_commits([draft], parent, at, settings)[0]
 
     def try_signing(self, at: datetime, settings: Settings) -> None:
         """Sign a commit that is kept nowhere; PausedError as of one that is."""

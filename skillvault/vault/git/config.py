@@ -351,7 +351,7 @@ class Setting(Struct, frozen=True):
     file: Path
 
 
-def settings(config: Settings, root: Path) -> list[Setting]:
+def find_program_settings(config: Settings, root: Path) -> list[Setting]:
     """The settings of the repository that name a program, by key.
 
     Where git says a relative path, it is relative to `root`.
@@ -380,7 +380,7 @@ def _runs(key: str, value: str) -> bool:
     return _NAMES_PROGRAM.fullmatch(key) is not None
 
 
-def removal(setting: Setting, own: Path, common: Path) -> str:
+def removal_command(setting: Setting, own: Path, common: Path) -> str:
     """The command that removes a setting; `own` and `common` are the git dirs."""
     place = {common / "config": "--local", own / "config.worktree": "--worktree"}.get(
         setting.file, f"--file {shlex.quote(str(setting.file))}"
@@ -388,7 +388,7 @@ def removal(setting: Setting, own: Path, common: Path) -> str:
     return f"git config {place} --unset-all {shlex.quote(setting.key)}"
 
 
-def hooks(folder: Path) -> Iterator[Path]:
+def find_foreign_hooks(folder: Path) -> Iterator[Path]:
     """The hooks that git would run, without those that `init` made."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         runs = path.is_file() and os.access(path, os.X_OK) and path.suffix != _SAMPLE

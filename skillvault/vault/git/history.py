@@ -55,7 +55,9 @@ class History:
         """The commits from which two histories parted, sorted; none if they share nothing."""
         return sorted(self._git.text("merge-base", "--all", one, other, ok=(0, 1)).split())
 
-    def changed(self, old: str, new: str, *, submodules: bool = False) -> dict[str, Entry | None]:
+    def diff_trees(
+        self, old: str, new: str, *, submodules: bool = False
+    ) -> dict[str, Entry | None]:
         """path -> its entry in `new`, None if it has none, of the files that differ.
 
         Without `submodules` these count as nothing.
@@ -121,7 +123,7 @@ class History:
         )
         return out.decode(errors="replace")
 
-    def touching(self, commit: str | None, path: str) -> list[tuple[str, str, str, str]]:
+    def file_log(self, commit: str | None, path: str) -> list[tuple[str, str, str, str]]:
         """(commit, author, date, subject) of those that change a file, the newest first."""
         if commit is None:
             return []
@@ -129,7 +131,7 @@ class History:
         out = self._git.run("log", "-z", form, commit, "--", path)
         return [(sha, who, utc(date), what) for sha, who, date, what in _fields(out, 4)]
 
-    def between(self, old: str, new: str) -> list[str]:
+    def commits_between(self, old: str, new: str) -> list[str]:
         """The commits of the history of `new` that are not in that of `old`."""
         return self._git.text("rev-list", new, f"^{old}").split()
 
@@ -145,7 +147,7 @@ class History:
         commits = self.commits("--diff-filter=D", *span)
         return {path: one.sha for one in commits for path in one.files}
 
-    def lost(self) -> list[PastCommit]:
+    def find_lost_commits(self) -> list[PastCommit]:
         """The commits of ours that a reflog names and no branch has, oldest first."""
         return list(self.commits("--date-order", f"--grep=^{STEP}: ", *_NO_BRANCH))
 

@@ -99,7 +99,7 @@ class IndexFile:
             return None
         return checksum.hex() if any(checksum) else None
 
-    def skipped(self) -> frozenset[str]:
+    def sparse_paths(self) -> frozenset[str]:
         """The paths that a sparse checkout leaves out of the work tree."""
         if not (self._place.parent / "info/sparse-checkout").exists():
             return frozenset()
@@ -117,12 +117,12 @@ class IndexFile:
                 shutil.copy2(self._place, draft)
             settings = {**env, "GIT_INDEX_FILE": str(draft)}
             args = ("update-index", "-z", "--index-info")
-            left_out = sorted(self.skipped() & {path for path in entries if entries[path]})
-            self._git.run(*args, stdin=_index_info(entries), env=settings, fenced=True)
+            left_out = sorted(self.sparse_paths() & {path for path in entries if entries[path]})
+            self._git.run(*args, stdin=_index_info(entries), env=settings, hold_lock=True)
             if left_out:
                 names = "\0".join([*left_out, ""]).encode(errors="surrogateescape")
                 flag = ("update-index", "--skip-worktree", "-z", "--stdin")
-                self._git.run(*flag, stdin=names, env=settings, fenced=True)
+                self._git.run(*flag, stdin=names, env=settings, hold_lock=True)
         except (OSError, GitError):
             draft.unlink(missing_ok=True)  # a full disk is not filled with drafts
             raise

@@ -163,7 +163,7 @@ class Objects:
         node = self._find(sha)
         return node is not None and node.type == _COMMIT
 
-    def files_at(self, places: Iterable[str]) -> dict[str, bytes]:
+    def read_files(self, places: Iterable[str]) -> dict[str, bytes]:
         """`<commit>:<path>`, or `<commit>^:<path>` for its parent -> bytes of those that exist."""
         contents = {place: self._file_at(*place.split(":", 1)) for place in places}
         return {place: content for place, content in contents.items() if content is not None}

@@ -61,7 +61,7 @@ def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
     return variables
 
 
-def is_ours(words: Sequence[str]) -> bool:
+def is_own_git(words: Sequence[str]) -> bool:
     """Whether the command line of a git is one of this program's."""
     return tuple(words[1 : 1 + len(_SETTINGS)]) == _SETTINGS
 
@@ -87,7 +87,7 @@ class Runner:
         self._lock: int | None = None
 
     @contextmanager
-    def fenced(self, lock: int) -> Iterator[None]:
+    def share_lock(self, lock: int) -> Iterator[None]:
         """Let what moves the index and the branch hold this lock's descriptor too.
 
         Were this process killed, no other one could take the lock before they have ended.
@@ -105,10 +105,12 @@ class Runner:
         env: Mapping[str, str] | None = None,
         ok: Sequence[int] = (0,),
         patience: float | None = None,
-        fenced: bool = False,
+        hold_lock: bool = False,
     ) -> bytes:
         """Standard output of one git call; the rest is as for `answer`."""
-        return self.answer(*args, stdin=stdin, env=env, ok=ok, patience=patience, fenced=fenced)[1]
+        return self.answer(
+            *args, stdin=stdin, env=env, ok=ok, patience=patience, hold_lock=hold_lock
+        )[1]
 
     def text(self, *args: str, ok: Sequence[int] = (0,)) -> str:
         """Standard output as one stripped text."""
@@ -121,16 +123,16 @@ class Runner:
         env: Mapping[str, str] | None = None,
         ok: Sequence[int] = (0,),
         patience: float | None = None,
-        fenced: bool = False,
+        hold_lock: bool = False,
     ) -> tuple[int, bytes]:
         """(exit code, standard output) of one git call; GitError for a code that is not `ok`.
 
-        After `patience` seconds it is killed and TimeoutError raised. `fenced`: it holds the
+        After `patience` seconds it is killed and TimeoutError raised. `hold_lock`: it holds the
         writer's lock as long as it lives.
         """
         # Where a person sits at a terminal, it is there that a signing program asks for the key.
         alone = patience is not None and not os.isatty(0)
-        process = self.start(*args, env=env, alone=alone, fenced=fenced)
+        process = self.start(*args, env=env, alone=alone, hold_lock=hold_lock)
         try:
             out, err = process.communicate(stdin, timeout=patience)
         except subprocess.TimeoutExpired:
@@ -148,7 +150,7 @@ class Runner:
 
     def fields(self, *args: str) -> Iterator[bytes]:
         """What one git call prints, each field up to its NUL, read while it prints."""
-        process = self.start(*args, fenced=False)
+        process = self.start(*args, hold_lock=False)
         assert process.stdout
         try:
             rest = b""
@@ -182,7 +184,7 @@ class Runner:
         *args: str,
         env: Mapping[str, str] | None = None,
         alone: bool = False,
-        fenced: bool = True,
+        hold_lock: bool = True,
     ) -> "subprocess.Popen[bytes]":
         """A git process that reads its stdin. `alone`: in a session of its own."""
         import git  # noqa: PLC0415 (50 ms, and a question of a plain repository starts no process)
@@ -198,7 +200,7 @@ class Runner:
                 istream=subprocess.PIPE,
                 env=settings,
                 start_new_session=alone,
-                pass_fds=(self._lock,) if fenced and self._lock is not None else (),
+                pass_fds=(self._lock,) if hold_lock and self._lock is not None else (),
             )
         except git.exc.GitCommandNotFound:
             raise GitError("git cannot be started; install git") from None

@@ -72,7 +72,7 @@ class Upstream:
         self.remote = remote
         self.branch = branch
 
-    def fetched(self) -> str | None:
+    def fetch(self) -> str | None:
         """The branch's commit there, brought here; None if there is no such branch yet."""
         tracked = f"refs/remotes/{self.remote}/{self.branch}"
         spec = f"+refs/heads/{self.branch}:{tracked}"
@@ -84,16 +84,16 @@ class Upstream:
             raise
         return self._git.text("rev-parse", "--verify", f"{tracked}^{{commit}}")
 
-    def known(self) -> str | None:
+    def last_known_commit(self) -> str | None:
         """The branch's commit as it was there the last time; None if nobody asked yet."""
         tracked = f"refs/remotes/{self.remote}/{self.branch}^{{commit}}"
         return self._git.text("rev-parse", "--verify", "--quiet", tracked, ok=(0, 1)) or None
 
-    def unpushed(self, tip: str | None) -> int:
+    def count_unpushed(self, tip: str | None) -> int:
         """How many commits of `tip` the remote does not have, as far as is known here."""
         if tip is None:
             return 0
-        there = self.known()
+        there = self.last_known_commit()
         span = [tip, f"^{there}"] if there else [tip]
         return int(self._git.text("rev-list", "--count", *span))
 
@@ -167,7 +167,7 @@ class RemoteFiles(Struct, frozen=True):
 
 
 @contextmanager
-def fetched(url: str, ref: str, folder: str = "") -> Iterator[RemoteFiles]:
+def fetch_files(url: str, ref: str, folder: str = "") -> Iterator[RemoteFiles]:
     """The files of a repository at a ref (its HEAD by default), in one of its folders.
 
     GitError with git's own words if it cannot be fetched.

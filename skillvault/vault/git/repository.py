@@ -65,7 +65,7 @@ class Git:
         self.run = self._runner.run
         self.text = self._runner.text
         self.answer = self._runner.answer
-        self.fenced = self._runner.fenced
+        self.share_lock = self._runner.share_lock
         self._dirs: tuple[Path, Path] | None = None
         self._believed: Believed | None = None
 
@@ -95,10 +95,10 @@ class Git:
         """(git dir, git common dir); NotAVaultError if the root is not a repository's."""
         if self._dirs is None:
             plain = git_dir(self.root)
-            self._dirs = (plain, plain) if plain else self.asked_dirs()
+            self._dirs = (plain, plain) if plain else self.ask_dirs()
         return self._dirs
 
-    def asked_dirs(self) -> tuple[Path, Path]:
+    def ask_dirs(self) -> tuple[Path, Path]:
         """The same as git itself says it, whatever the files look like."""
         try:
             options = ("--show-prefix", "--git-dir", "--git-common-dir", "--show-object-format")
@@ -248,7 +248,7 @@ class Git:
     # ── publishing ───────────────────────────────────────────────────────────────────
 
     @contextmanager
-    def pinned(self, commit: str, refs: RefSession) -> Iterator[str]:
+    def pin(self, commit: str, refs: RefSession) -> Iterator[str]:
         """A ref of ours to a commit that is not published yet, which `git prune` obeys.
 
         Its name; the transaction that publishes the commit deletes it.
@@ -263,15 +263,15 @@ class Git:
             refs.let_go()
             # If packed-refs is locked just now it stays until a later writer unpins it.
             if (self.dirs()[1] / name).exists():
-                self.run("update-ref", "-d", name, ok=(0, 1, 128), fenced=True)
+                self.run("update-ref", "-d", name, ok=(0, 1, 128), hold_lock=True)
 
-    def unpin(self) -> None:
+    def remove_pins(self) -> None:
         """Remove the pins of killed writers; the caller holds the writer's lock."""
         folder = self.dirs()[1] / _PINS
         if folder.is_dir() and any(folder.iterdir()):
             names = self.text("for-each-ref", "--format=%(refname)", _PINS).split()
             for name in filter(is_abandoned, names):
-                self.run("update-ref", "-d", name, fenced=True)
+                self.run("update-ref", "-d", name, hold_lock=True)
 
     @contextmanager
     def ref_session(self, note: str, *, durable: bool = False) -> Iterator[RefSession]:
@@ -354,7 +354,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @contextmanager
-def past_of(git: Git, branch: str, moment: str) -> Iterator[tuple[Path, datetime]]:
+def check_out_past(git: Git, branch: str, moment: str) -> Iterator[tuple[Path, datetime]]:
     """The branch at a revision, or after all commits of a day or before a time.
 
     As (the folder in which that commit is its tip, when that was made). UsageError if there is

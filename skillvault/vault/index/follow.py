@@ -72,7 +72,7 @@ def _branches(git: Git, shown: str | None) -> Iterator[str]:
 def _named(git: Git, commit: str | None) -> str | None:
     """The branch that a commit's vault.yaml names."""
     place = f"{commit}:{layout.MARK}"
-    content = git.objects.files_at([place]).get(place) if commit else None
+    content = git.objects.read_files([place]).get(place) if commit else None
     with suppress(BadInputError):  # told to whoever asks for the policy
         return policy_of(content).branch if content else None
     return None
@@ -117,9 +117,9 @@ def keep_policy(database: IndexDatabase, git: Git) -> None:
 
 
 def _differences(database: IndexDatabase, git: Git, old: str, new: str) -> None:
-    for batch in _batches(git.history.changed(old, new).items()):
+    for batch in _batches(git.history.diff_trees(old, new).items()):
         database.put(_files(git, batch))
-    removed = git.history.between(new, old)
+    removed = git.history.commits_between(new, old)
     database.leave(removed)
     database.enter(_history(database, git, f"{old}..{new}"))
     if removed:  # what was taken away then may not have been

@@ -12,7 +12,7 @@ from skillvault.exchange.skills.agents_md import OWN as SECTION
 from skillvault.model.errors import BadInputError, EditedError, VaultBusyError
 from skillvault.model.export import Export
 from skillvault.vault.commit import locks
-from skillvault.vault.commit.files import draft_file
+from skillvault.vault.commit.files import write_file
 from skillvault.vault.commit.locks import folder_lock
 from skillvault.vault.export_folder import LIST, FolderReport, sync
 from skillvault.vault.failpoint import VARIABLE
@@ -333,11 +333,11 @@ def test_what_a_person_saves_meanwhile_is_not_written_over(
     put(one=ONE)
     place = tmp_path / "out" / SKILLS / "one/SKILL.md"
 
-    def saved_first(folder: Path, content: bytes) -> Path:
+    def saved_first(*args: object, **options: object) -> None:
         place.write_bytes(b"mine\n")
-        return draft_file(folder, content)
+        write_file(*args, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("skillvault.vault.export_folder.draft_file", saved_first)
+    monkeypatch.setattr("skillvault.vault.export_folder.write_file", saved_first)
     with pytest.raises(EditedError, match="changed meanwhile"):
         put(one={"SKILL.md": b"newer\n"})
     assert place.read_bytes() == b"mine\n"

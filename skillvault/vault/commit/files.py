@@ -22,33 +22,47 @@ from skillvault.vault.disk import draft_name, is_abandoned
 from skillvault.vault.failpoint import reach
 from skillvault.vault.git.objects import EXECUTABLE
 
+_SECOND_NAME = re.compile(r"late-(?P<size>[0-9]+)-(?P<path>.+)-[0-9]+-[0-9]+")
+_LATE_SECONDS = 2.0  # that somebody may take to close the file that was replaced
+_HELD_SECONDS = 1.0  # for which a file must be open all the time to count as held open
+_PAUSE = 0.01
+
 
 @contextmanager
-def drafted(folder: Path, files: Mapping[str, bytes | None]) -> Iterator[dict[str, Path]]:
-    """path -> the draft of each file that is written, while it is needed."""
-    folder.mkdir(parents=True, exist_ok=True)
+def draft_files(folder: Path, files: Mapping[str, bytes | None]) -> Iterator[dict[str, Path]]:
+    """Draft the files that are to be written, while they are needed: path -> draft."""
     drafts: dict[str, Path] = {}
     try:
         for path, content in files.items():
             if content is not None:
-                drafts[path] = draft_file(folder, content)
+                drafts[path] = _draft_file(folder, content)
         reach("draft-written")
         yield drafts
     finally:
-        for place in drafts.values():
-            place.unlink(missing_ok=True)
+        for draft in drafts.values():
+            draft.unlink(missing_ok=True)
 
 
-def draft_file(folder: Path, content: bytes) -> Path:
-    """One file, whole, in a folder of drafts."""
-    folder.mkdir(parents=True, exist_ok=True)
-    place = folder / draft_name()
+def write_file(
+    root: Path, path: str, content: bytes, folder: Path, *, mode: str | None, replace: bool
+) -> None:
+    """Draft a file in `folder` and put it in its place; the rest is as for `place_file`."""
+    draft = _draft_file(folder, content)
     try:
-        place.write_bytes(content)
+        place_file(root, path, draft, mode=mode, replace=replace)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _draft_file(folder: Path, content: bytes) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / draft_name()
+    try:
+        draft.write_bytes(content)
     except OSError:
-        place.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise
-    return place
+    return draft
 
 
 def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace: bool) -> None:
@@ -58,20 +72,21 @@ def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace
     """
     place = root / path
     place.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        _into_place(place, source, mode=mode, replace=replace)
-    except FileExistsError:
-        raise EditedError(f"{path}: a file of yours appeared there; run again") from None
-    reach("file-placed")
-
-
-def _into_place(place: Path, source: Path, *, mode: str | None, replace: bool) -> None:
     if replace:
         shutil.copymode(place, source)
     if mode:
         bits = source.stat().st_mode
         runs = (bits & 0o444) >> 2  # who may read it may run it, as git has it
         source.chmod(bits | runs if mode == EXECUTABLE else bits & ~0o111)
+    try:
+        _move(source, place, replace=replace)
+    except FileExistsError:
+        raise EditedError(f"{path}: a file of yours appeared there; run again") from None
+    reach("file-placed")
+
+
+def _move(source: Path, place: Path, *, replace: bool) -> None:
+    """Give a file its name; a work tree on another disk than the git dir gets a copy first."""
     try:
         if replace:
             source.replace(place)
@@ -80,16 +95,12 @@ def _into_place(place: Path, source: Path, *, mode: str | None, replace: bool) -
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        # The work tree is on another disk than the git dir: the draft is copied beside its place.
-        beside = place.parent / f".skillvault-{draft_name()}.tmp"
+        copy = place.parent / f".skillvault-{draft_name()}.tmp"
         try:
-            shutil.copy2(source, beside)
-            if replace:
-                beside.replace(place)
-            else:
-                os.link(beside, place)
+            shutil.copy2(source, copy)
+            _move(copy, place, replace=replace)
         finally:
-            beside.unlink(missing_ok=True)
+            copy.unlink(missing_ok=True)
 
 
 def remove_file(root: Path, path: str) -> None:
@@ -109,17 +120,14 @@ def prune_folders(root: Path, path: str) -> None:
         folder.rmdir()
 
 
-_KEPT = re.compile(r"late-(?P<taken>[0-9]+)-(?P<path>.+)-[0-9]+-[0-9]+")
-_LATE_SECONDS = 2.0  # that somebody may take to close the file that was replaced
-_HELD_SECONDS = 1.0  # for which a file must be open all the time to count as held open
-_PAUSE = 0.01
+# ── files that agents append to ───────────────────────────────────────────────────────────
 
 
-class Growth(Struct, frozen=True):
-    """What a change stands for of a file that agents append to.
+class AppendedPrefix(Struct, frozen=True):
+    """The beginning of a file that agents append to, which a change replaces.
 
-    The work tree's file begins with `start`; what is behind that stays. Without the change it would
-    begin with `before`, which is committed or is going to be. `left` stays behind the new text.
+    The work tree's file begins with `start`; the text behind that stays. Without the change it
+    would begin with `before`, which is committed soon. `left` stays behind the new text.
     """
 
     start: bytes
@@ -127,70 +135,70 @@ class Growth(Struct, frozen=True):
     left: bytes = b""
 
 
-class Late:
+class ReplacedFile:
     """A file that was replaced, while somebody may still append to it.
 
-    It is open as `descriptor`, and `kept` is its second name, None if it has none. `taken`: so many
-    bytes of it are in the new file, or stand for what is.
+    It is open as `descriptor`. The new file stands for its first `size` bytes.
     """
 
-    def __init__(self, place: Path, descriptor: int, kept: Path | None, taken: int) -> None:
+    def __init__(self, place: Path, descriptor: int, second_name: Path | None, size: int) -> None:
         self._place = place
         self._descriptor = descriptor
-        self._kept = kept
-        self._taken = taken
+        self._second_name = second_name
+        self._size = size
 
     def settle(self) -> None:
-        """Wait until nobody has it open, and append what arrived; not for ever."""
+        """Append late lines until nobody has the old file open, for a limited time."""
         try:
-            end = time.monotonic() + _LATE_SECONDS
-            while writers_of(os.fstat(self._descriptor)) and time.monotonic() < end:
+            deadline = time.monotonic() + _LATE_SECONDS
+            while writers_of(os.fstat(self._descriptor)) and time.monotonic() < deadline:
                 self._append_late()
                 time.sleep(_PAUSE)
             self._append_late()  # what was written before it was closed
             reach("late-appended")
-            self.let_go()
+            self.drop_second_name()
         finally:
             os.close(self._descriptor)
 
     def recover(self) -> None:
-        """The same for a writer that was killed, which may have appended it already."""
+        """Append the late lines of a killed writer, unless it did so itself."""
         try:
-            late = self._late()
-            if late and late not in _whole_bytes(self._place):
+            late = self._read_late()
+            current = self._place.read_bytes() if self._place.exists() else b""
+            if late not in current:
                 _append(self._place, late)
-            self.let_go()
+            self.drop_second_name()
         finally:
             os.close(self._descriptor)
 
-    def let_go(self) -> None:
-        """Let go of the second name."""
-        if self._kept:
-            self._kept.unlink(missing_ok=True)
+    def drop_second_name(self) -> None:
+        """Remove the old file's name in the git dir."""
+        if self._second_name:
+            self._second_name.unlink(missing_ok=True)
 
     def _append_late(self) -> None:
-        late = self._late()
+        late = self._read_late()
         if late:
             _append(self._place, late)
-            self._taken += len(late)
+            self._size += len(late)
 
-    def _late(self) -> bytes:
+    def _read_late(self) -> bytes:
         size = os.fstat(self._descriptor).st_size
-        return os.pread(self._descriptor, max(0, size - self._taken), self._taken)
+        return os.pread(self._descriptor, max(0, size - self._size), self._size)
 
 
 def find_open_writer(root: Path, path: str) -> int | None:
-    """A process that has a file open for longer than it takes to append to it; None for none.
+    """Return a process that has a file open for longer than it takes to append to it.
 
-    What it appends after the file is replaced could come at any time.
+    It could append at any time after the file is replaced.
     """
     place = root / path
-    end = time.monotonic() + _HELD_SECONDS
-    holders = writers_of(place.stat()) if place.is_file() else set[int]()
-    while holders and time.monotonic() < end:
+    deadline = time.monotonic() + _HELD_SECONDS
+    writers = writers_of(place.stat()) if place.is_file() else set[int]()
+    while writers and time.monotonic() < deadline:
         time.sleep(_PAUSE)
-        holders &= writers_of(place.stat())
-    return min(holders, default=None)
+        writers &= writers_of(place.stat())
+    return min(writers, default=None)
 
 
 class AppendedFile:
@@ -201,79 +209,64 @@ class AppendedFile:
         self._path = path
         self._folder = folder
 
-    def grow(self, growth: Growth, content: bytes) -> Late | None:
-        """Let it begin with `content` where it began with the growth's start.
+    def replace_prefix(self, prefix: AppendedPrefix, content: bytes) -> ReplacedFile | None:
+        """Write `content` in the place of a prefix.
 
-        None if nothing had to be replaced; EditedError if it begins otherwise.
+        None if nothing had to be replaced; EditedError if the file begins otherwise.
         """
         if not os.path.lexists(self._root / self._path):
-            draft = draft_file(self._folder / "drafts", content + growth.left)
-            place_file(self._root, self._path, draft, mode=None, replace=False)
-            draft.unlink(missing_ok=True)
+            self._write(content + prefix.left, replace=False)
             return None
 
-        def begun(old: bytes) -> bytes:
-            if not old.startswith(growth.start):
+        def edit(text: bytes) -> bytes:
+            if not text.startswith(prefix.start):
                 raise EditedError(f"{self._path}: a file of yours appeared there; run again")
-            return content + growth.left + old[len(growth.start) :]
+            return content + prefix.left + text[len(prefix.start) :]
 
-        return self._replace(begun)
+        return self._edit(edit)
 
-    def put_back(self, before: bytes, after: bytes) -> None:
-        """If it begins as a publication left it, let it begin as before, whatever came since."""
+    def switch_prefix(self, old_prefix: bytes, new_prefix: bytes) -> None:
+        """Write a new prefix in the place of an old one, if the file begins with that."""
 
-        def begun(old: bytes) -> bytes:
-            is_left = old.startswith(after) and not old.startswith(before)
-            return before + old[len(after) :] if is_left else old
+        def edit(text: bytes) -> bytes:
+            is_old = text.startswith(old_prefix) and not text.startswith(new_prefix)
+            return new_prefix + text[len(old_prefix) :] if is_old else text
 
-        if late := self._replace(begun):
-            late.settle()
+        if replaced := self._edit(edit):
+            replaced.settle()
 
-    def _replace(self, change: Callable[[bytes], bytes]) -> Late | None:
-        """Put what becomes of its bytes in its place; None if they stay."""
+    def _edit(self, edit: Callable[[bytes], bytes]) -> ReplacedFile | None:
+        """Replace the file by its edited bytes; None if they are the same."""
         place = self._root / self._path
         descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        late = None
+        replaced = None
         try:
-            old = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
-            new = change(old)
-            if new != old:
-                # The second name says how much of the file the new one stands for.
-                name = f"late-{len(old)}-{quote(self._path, safe='')}-{draft_name()}"
-                late = Late(place, descriptor, _keep(place, self._folder / name), len(old))
-                self._put(new)
+            old_text = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+            new_text = edit(old_text)
+            if new_text != old_text:
+                size = len(old_text)
+                name = f"late-{size}-{quote(self._path, safe='')}-{draft_name()}"
+                second_name: Path | None = self._folder / name
+                try:
+                    os.link(place, self._folder / name)
+                except OSError:  # the git dir is on another disk
+                    second_name = None
+                replaced = ReplacedFile(place, descriptor, second_name, size)
+                self._write(new_text, replace=True)
         except BaseException:
-            if late:
-                late.let_go()
+            if replaced:
+                replaced.drop_second_name()
             os.close(descriptor)
             raise
-        if late is None:
+        if replaced is None:
             os.close(descriptor)
-        return late
+        return replaced
 
-    def _put(self, content: bytes) -> None:
-        draft = draft_file(self._folder / "drafts", content)
-        try:
+    def _write(self, content: bytes, *, replace: bool) -> None:
+        if replace:
             reach("late-kept")
-            place_file(self._root, self._path, draft, mode=None, replace=True)
-        finally:
-            draft.unlink(missing_ok=True)
-
-
-def _keep(place: Path, kept: Path) -> Path | None:
-    """Give a file a second name; None if that cannot be, as on another disk than the git dir."""
-    try:
-        os.link(place, kept)
-    except OSError:
-        return None
-    return kept
-
-
-def _whole_bytes(place: Path) -> bytes:
-    try:
-        return place.read_bytes()
-    except FileNotFoundError:
-        return b""
+        drafts = self._folder / "drafts"
+        write_file(self._root, self._path, content, drafts, mode=None, replace=replace)
 
 
 def _append(place: Path, content: bytes) -> None:
@@ -286,18 +279,15 @@ def _append(place: Path, content: bytes) -> None:
 
 
 def has_abandoned_files(folder: Path) -> bool:
-    """Whether a writer that is no more left a file that it replaced."""
-    return any(True for _ in _abandoned(folder))
+    """Return True if a killed writer left a file that it replaced."""
+    return any(is_abandoned(path.name) for path in folder.glob("late-*"))
 
 
 def recover_appended(root: Path, folder: Path) -> None:
-    """Append what arrived late where a writer was killed; the caller has the writer's lock."""
-    for kept in _abandoned(folder):
-        if match := _KEPT.fullmatch(kept.name):
-            descriptor = os.open(kept, os.O_RDONLY | os.O_CLOEXEC)
-            place, taken = root / unquote(match["path"]), int(match["taken"])
-            Late(place, descriptor, kept, taken).recover()
-
-
-def _abandoned(folder: Path) -> Iterator[Path]:
-    return (kept for kept in sorted(folder.glob("late-*")) if is_abandoned(kept.name))
+    """Append late lines where a writer was killed; the caller has the writer's lock."""
+    for second_name in sorted(folder.glob("late-*")):
+        match = _SECOND_NAME.fullmatch(second_name.name)
+        if match and is_abandoned(second_name.name):
+            descriptor = os.open(second_name, os.O_RDONLY | os.O_CLOEXEC)
+            place = root / unquote(match["path"])
+            ReplacedFile(place, descriptor, second_name, int(match["size"])).recover()

@@ -23,8 +23,14 @@ from skillvault.vault.failpoint import reach
 WRITER, DAEMON = "writer.lock", "daemon.lock"
 WAIT_SECONDS = 10.0
 _PAUSE = 0.05
-_INTRODUCTION_SECONDS = 1.0  # from when a lock is taken until its file says by whom, at most
-_PROC = Path("/proc")
+_INTRODUCTION_SECONDS = 1.0  # at most, from taking a lock until its file names the holder
+
+_MARK = b"skillvault "  # the beginning of our index.lock
+_GIT_PAUSE = 0.01
+_GC_OWNER = "gc-owner"  # the file with the words of our gc.pid
+_GC_WAIT = 10.0  # seconds that a `git gc` is waited for
+_GC_NOTES = 1000  # bytes of gc-owner that are read
+_GC_YOUNG, _GC_STALE = 60.0, 12 * 3600.0  # seconds; the second as git itself has it
 
 # The threads of a process wait for each other here, as long as it takes, and then as one for
 # other processes. A forked child has no thread that would let one of these go.
@@ -40,19 +46,19 @@ def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
     """
     busy = "another skillvault is writing here ({}); try again when it ends"
     thread_lock = _thread_locks.setdefault(folder, threading.RLock())
-    taken = thread_lock.acquire(blocking=wait > 0)
+    has_thread_lock = thread_lock.acquire(blocking=wait > 0)
     try:
         with _flock(folder / WRITER, wait, busy) as descriptor:
             reach("lock-taken")
             yield descriptor
     finally:
-        if taken:
+        if has_thread_lock:
             thread_lock.release()
 
 
 @contextmanager
 def daemon_lock(folder: Path) -> Iterator[None]:
-    """Be the vault's one daemon; VaultBusyError names the one that is already."""
+    """Be the vault's one daemon; VaultBusyError names the one that runs already."""
     busy = "another `skillvault watch` runs on this vault ({}); stop it first"
     with _flock(folder / DAEMON, 0.0, busy):
         yield
@@ -60,17 +66,14 @@ def daemon_lock(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
-    """Hold a folder outside of the vault that others may write to, by no file in it.
+    """Hold a folder outside of the vault that others may write to, without a file in it.
 
     VaultBusyError if somebody holds it for long.
     """
+    busy = f"{folder}: another skillvault is writing here; try again when it ends"
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        _acquire(
-            descriptor,
-            WAIT_SECONDS,
-            lambda: f"{folder}: another skillvault is writing here; try again when it ends",
-        )
+        _acquire(descriptor, WAIT_SECONDS, lambda: busy)
         yield
     finally:
         os.close(descriptor)
@@ -81,14 +84,14 @@ def _flock(path: Path, wait: float, busy: str) -> Iterator[int]:
     path.parent.mkdir(exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        _acquire(descriptor, wait, lambda: busy.format(_owner_of(descriptor)))
+        _acquire(descriptor, wait, lambda: busy.format(_describe_owner(descriptor)))
         with suppress(OSError):  # a disk may be full, and these words are for messages only
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, json.dumps({"pid": os.getpid()}).encode(), 0)
         try:
             yield descriptor
         finally:
-            os.ftruncate(descriptor, 0)  # who takes it next has not said yet who it is
+            os.ftruncate(descriptor, 0)  # the next holder has not written its name yet
     finally:
         os.close(descriptor)
 
@@ -98,20 +101,6 @@ def _acquire(descriptor: int, wait: float, busy: Callable[[], str]) -> None:
     while not claim(descriptor):
         if time.monotonic() >= deadline:
             raise VaultBusyError(busy())
-        time.sleep(_PAUSE)
-
-
-def _owner_of(descriptor: int) -> str:
-    """The process that holds the flock of an open file, in words.
-
-    Until it has said who it is, the file is empty or names one that was killed.
-    """
-    deadline = time.monotonic() + _INTRODUCTION_SECONDS
-    while True:
-        content = os.pread(descriptor, 1000, 0)
-        pid = _pid_in(content)
-        if (pid is not None and is_alive(pid)) or time.monotonic() >= deadline:
-            return process_of(content)
         time.sleep(_PAUSE)
 
 
@@ -132,22 +121,35 @@ def holder(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     try:
-        return None if claim(descriptor) else _owner_of(descriptor)
+        return None if claim(descriptor) else _describe_owner(descriptor)
     finally:
         os.close(descriptor)  # which lets the lock go
 
 
+def _describe_owner(descriptor: int) -> str:
+    """Name the process that holds the flock of an open file.
+
+    Until it has written its name, the file is empty or names one that was killed.
+    """
+    deadline = time.monotonic() + _INTRODUCTION_SECONDS
+    while True:
+        content = os.pread(descriptor, 1000, 0)
+        pid = _parse_pid(content)
+        if (pid is not None and is_alive(pid)) or time.monotonic() >= deadline:
+            return process_of(content)
+        time.sleep(_PAUSE)
+
+
 def process_of(content: bytes) -> str:
     """The process that a lock's bytes name, with its command."""
-    pid = _pid_in(content)
+    pid = _parse_pid(content)
     if pid is None:
         return "a process that does not say which"
     command = " ".join(" ".join(command_line(pid)).split())[:80]
     return f"process {pid}" + (f" ({command})" if command else "")
 
 
-def _pid_in(content: bytes) -> int | None:
-    """The process id that a lock's bytes name; None if they name none."""
+def _parse_pid(content: bytes) -> int | None:
     try:
         owner = json.loads(content)
     except ValueError:
@@ -156,12 +158,7 @@ def _pid_in(content: bytes) -> int | None:
     return pid if isinstance(pid, int) and 0 < pid < 1 << 31 else None
 
 
-_MARK = b"skillvault "
-_GIT_PAUSE = 0.01
-_GC_OWNER = "gc-owner"  # the file with the words of our gc.pid
-_GC_WAIT = 10.0  # seconds that a `git gc` is waited for
-_GC_NOTES = 1000  # bytes of gc-owner that are read
-_GC_YOUNG, _GC_STALE = 60.0, 12 * 3600.0  # seconds; the second as git itself has it
+# ── index.lock ────────────────────────────────────────────────────────────────────────────
 
 
 @contextmanager
@@ -170,43 +167,39 @@ def index_lock(root: Path, git_dir: Path, wait: float) -> Iterator[None]:
     path = git_dir / "index.lock"
     descriptor = _acquire_index(path, git_dir / "skillvault" / f"lock-{draft_name()}", wait)
     if descriptor is None:
-        holder = describe_holder(path, root, git_dir) or "another git was at work"
+        git = describe_holder(path, root, git_dir) or "another git was at work"
         raise VaultBusyError(
-            f"{holder}; what arrived waits in inbox/ and is taken when that git is done"
+            f"{git}; what arrived waits in inbox/ and is taken when that git is done"
         )
     try:
         reach("index-locked")
         yield
         reach("index-unlocking")
     finally:
-        if _is_file(path, descriptor):
+        if _is_open_file(path, descriptor):
             path.unlink(missing_ok=True)
         os.close(descriptor)
 
 
-def describe_busy_git(root: Path, own: Path, common: Path, *, waiting: bool) -> str | None:
-    """The person's git that a publication would wait for, in words; None if there is none.
+def describe_busy_git(root: Path, git_dir: Path, common: Path, *, waiting: bool) -> str | None:
+    """Name the person's git that a publication would wait for; None if there is none.
 
     `waiting`: something is to be published, which a commit open in an editor would not survive.
     """
-    if _is_ours(own / "index.lock"):
-        return None
-    for lock in (own / "index.lock", own / "HEAD.lock", common / "packed-refs.lock"):
-        if sentence := describe_holder(lock, root, own, common):
+    index = git_dir / "index.lock"
+    with suppress(FileNotFoundError), index.open("rb") as lock:
+        if lock.read(len(_MARK)) == _MARK:
+            return None
+    for path in (index, git_dir / "HEAD.lock", common / "packed-refs.lock"):
+        if sentence := describe_holder(path, root, git_dir, common):
             return sentence
-    commit = open_commit(root, own, common) if waiting else None
+    commit = open_commit(root, git_dir, common) if waiting else None
     return f"a `git commit` is open since {clock(commit.since)} ({commit})" if commit else None
 
 
-def _is_ours(path: Path) -> bool:
-    with suppress(FileNotFoundError), path.open("rb") as lock:
-        return lock.read(len(_MARK)) == _MARK
-    return False
-
-
 def has_abandoned_lock(git_dir: Path) -> bool:
-    """True if index.lock is of a killed writer of ours."""
-    descriptor = _taken_over(git_dir / "index.lock")
+    """Return True if index.lock is of a killed writer of ours."""
+    descriptor = _adopt(git_dir / "index.lock")
     if descriptor is None:
         return False
     os.close(descriptor)  # which gives it back
@@ -214,12 +207,15 @@ def has_abandoned_lock(git_dir: Path) -> bool:
 
 
 def _acquire_index(path: Path, draft: Path, wait: float) -> int | None:
-    """The descriptor of index.lock, once it is ours; None if it is not within `wait` seconds."""
+    """Return the descriptor of index.lock, once it is ours; None after `wait` seconds."""
     deadline = time.monotonic() + wait
-    descriptor = _drafted(draft)
+    draft.parent.mkdir(exist_ok=True)
+    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
-        while not _linked(draft, path):
-            adopted = _taken_over(path)
+        claim(descriptor)
+        os.write(descriptor, _MARK + f"{os.getpid()}\n".encode())
+        while not _link(draft, path):
+            adopted = _adopt(path)
             if adopted is not None or time.monotonic() >= deadline:
                 os.close(descriptor)
                 return adopted
@@ -232,7 +228,7 @@ def _acquire_index(path: Path, draft: Path, wait: float) -> int | None:
     return descriptor
 
 
-def _linked(draft: Path, path: Path) -> bool:
+def _link(draft: Path, path: Path) -> bool:
     """Let a lock appear whole; False if there is one."""
     try:
         os.link(draft, path)
@@ -241,33 +237,18 @@ def _linked(draft: Path, path: Path) -> bool:
     return True
 
 
-def _drafted(draft: Path) -> int:
-    """A file that says whose it is, flocked."""
-    draft.parent.mkdir(exist_ok=True)
-    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    try:
-        claim(descriptor)
-        os.write(descriptor, _MARK + f"{os.getpid()}\n".encode())
-    except OSError:
-        os.close(descriptor)
-        draft.unlink(missing_ok=True)
-        raise
-    return descriptor
-
-
-def _taken_over(path: Path) -> int | None:
-    """The lock of a killed writer of ours, now flocked by us; None if it is anybody else's."""
+def _adopt(path: Path) -> int | None:
+    """Take over the lock of a killed writer of ours; None if it is anybody else's."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-        ours = os.pread(descriptor, len(_MARK), 0) == _MARK
-        if ours and claim(descriptor) and _is_file(path, descriptor):
+        is_marked = os.pread(descriptor, len(_MARK), 0) == _MARK
+        if is_marked and claim(descriptor) and _is_open_file(path, descriptor):
             return descriptor
         os.close(descriptor)
     return None
 
 
-def _is_file(path: Path, descriptor: int) -> bool:
-    """True if an open file is the one that stands at a path."""
+def _is_open_file(path: Path, descriptor: int) -> bool:
     try:
         return os.path.samestat(path.lstat(), os.fstat(descriptor))
     except OSError:
@@ -281,8 +262,8 @@ def _is_file(path: Path, descriptor: int) -> bool:
 def gc_lock(common: Path, wait: float = _GC_WAIT) -> Iterator[None]:
     """Hold git's gc.pid, so that no `git gc` begins; VaultBusyError while one is at work.
 
-    A gc.pid with the words of a gc-owner that nobody held is of a killed writer of ours, whatever
-    its process and host are by now.
+    A gc.pid with the words of a gc-owner that nobody held is of a killed writer of ours, even if
+    its process id or host is in use again.
     """
     path, deadline = common / "gc.pid", time.monotonic() + wait
     with _gc_owner(path, common / "skillvault" / _GC_OWNER, deadline) as owner:
@@ -324,10 +305,10 @@ def _gc_owner(path: Path, place: Path, deadline: float) -> Iterator[int]:
 def _pause_for_gc(path: Path, deadline: float) -> None:
     """Wait a moment; once it is late VaultBusyError names gc.pid, its writer and how to go on."""
     if time.monotonic() >= deadline:
-        place = f"{path.parent.name}/{path.name}"
         raise VaultBusyError(
             f"{gc_holder(path) or '`git gc` was at work here'}; try again when it is done, or "
-            f"remove {place} if no such process runs; what arrived waits in inbox/"
+            f"remove {path.parent.name}/{path.name} if no such process runs; what arrived waits in "
+            "inbox/"
         )
     time.sleep(_GIT_PAUSE)
 
@@ -338,8 +319,8 @@ def gc_holder(path: Path) -> str | None:
         pid, _, host = path.read_text(errors="replace").strip().partition(" ")
     except FileNotFoundError:
         return None
-    who = f"process {pid} on {host}" if pid and host else "a process that does not say which"
-    return f"{path.parent.name}/{path.name} says that `git gc` is at work ({who})"
+    process = f"process {pid} on {host}" if pid and host else "a process that does not say which"
+    return f"{path.parent.name}/{path.name} says that `git gc` is at work ({process})"
 
 
 def _remove_gc(path: Path, owner: int) -> None:
@@ -358,17 +339,17 @@ def _claim_gc(path: Path) -> bool:
     draft = path.parent / "skillvault" / f"lock-{draft_name()}"
     try:
         draft.write_text(_gc_words())  # it is to appear whole: a half one is taken for git's
-        if _linked(draft, path):
+        if _link(draft, path):
             return True
     finally:
         draft.unlink(missing_ok=True)
-    if not _gc_lives(path):
+    if not _is_gc_running(path):
         path.unlink(missing_ok=True)
     return False
 
 
-def _gc_lives(path: Path) -> bool:
-    """Whether the `git gc` that wrote a gc.pid is at work, as git itself thinks of it."""
+def _is_gc_running(path: Path) -> bool:
+    """Return True if the `git gc` that wrote a gc.pid is at work, by git's own rule."""
     try:
         age, words = time.time() - path.stat().st_mtime, path.read_text().split()
     except FileNotFoundError:

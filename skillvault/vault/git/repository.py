@@ -260,7 +260,7 @@ class Git:
         try:
             yield name
         finally:
-            refs.let_go()
+            refs.close()
             # If packed-refs is locked just now it stays until a later writer unpins it.
             if (self.dirs()[1] / name).exists():
                 self.run("update-ref", "-d", name, ok=(0, 1, 128), hold_lock=True)
@@ -281,7 +281,7 @@ class Git:
         try:
             yield refs
         finally:
-            refs.let_go()
+            refs.close()
 
 
 def _content(path: Path) -> bytes:

@@ -421,9 +421,9 @@ def _signer(visit: Visit, form: str) -> tuple[str | None, bool]:
     """(the program that signs, whether the vault's own config names one, in vain)."""
     keys = {f"gpg.{form}.program", *(["gpg.program"] if form == "openpgp" else [])}
     named = [line for line in visit.git.settings().lines if line.key in keys]
-    trusted = [line.value for line in named if not line.own and line.value]
+    trusted = [line.value for line in named if not line.is_local and line.value]
     program = trusted[-1] if trusted else _SIGNERS.get(form)
-    return program, any(line.own for line in named)
+    return program, any(line.is_local for line in named)
 
 
 # ── code that git would run ──────────────────────────────────────────────────────────

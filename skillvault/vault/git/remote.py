@@ -29,19 +29,16 @@ _USER = 24  # characters of a user's name
 
 
 def clone_name(git: Git) -> str:
-    """The clone's name, drawn once if it has none and kept in its own config."""
-    if kept := git.settings().clone:
-        return kept
-    name = f"{slug(_user(), limit=_USER) or 'clone'}-{secrets.token_hex(2)}"
+    """The clone's name, chosen once and kept in its own config."""
+    if name := git.settings().clone:
+        return name
+    try:
+        user = slug(getpass.getuser(), limit=_USER)
+    except (KeyError, OSError):  # a container's user may have no name
+        user = ""
+    name = f"{user or 'clone'}-{secrets.token_hex(2)}"
     git.run("config", "--local", CLONE, name)
     return name
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container's user may have no name
-        return ""
 
 
 _SECONDS = 300.0  # for one fetch or push
@@ -57,7 +54,7 @@ _SETTINGS = as_environment(
 _PROTOCOLS = {"GIT_ALLOW_PROTOCOL": "https:http:ssh:file:git"}
 _ABSENT = "couldn't find remote ref"
 _OPTIONS = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
-_REFUSED = re.compile(r"^!\t\S+\t\[(?P<who>[^\]]*)\] \((?P<why>.*)\)", re.MULTILINE)
+_REFUSED = re.compile(r"^!\t\S+\t\[(?P<origin>[^\]]*)\] \((?P<reason>.*)\)", re.MULTILINE)
 # Of a remote: another push was there a moment earlier.
 _RACE = re.compile(r"lock|incorrect old value|failed to update ref|reference already exists|stale")
 
@@ -73,7 +70,7 @@ class Upstream:
         self.branch = branch
 
     def fetch(self) -> str | None:
-        """The branch's commit there, brought here; None if there is no such branch yet."""
+        """Fetch the branch and return its commit; None if the remote has no such branch yet."""
         tracked = f"refs/remotes/{self.remote}/{self.branch}"
         spec = f"+refs/heads/{self.branch}:{tracked}"
         try:
@@ -85,20 +82,20 @@ class Upstream:
         return self._git.text("rev-parse", "--verify", f"{tracked}^{{commit}}")
 
     def last_known_commit(self) -> str | None:
-        """The branch's commit as it was there the last time; None if nobody asked yet."""
+        """The branch's commit at the last fetch; None without one."""
         tracked = f"refs/remotes/{self.remote}/{self.branch}^{{commit}}"
         return self._git.text("rev-parse", "--verify", "--quiet", tracked, ok=(0, 1)) or None
 
     def count_unpushed(self, tip: str | None) -> int:
-        """How many commits of `tip` the remote does not have, as far as is known here."""
+        """Count the commits of `tip` that the remote did not have at the last fetch."""
         if tip is None:
             return 0
-        there = self.last_known_commit()
-        span = [tip, f"^{there}"] if there else [tip]
+        commit = self.last_known_commit()
+        span = [tip, f"^{commit}"] if commit else [tip]
         return int(self._git.text("rev-list", "--count", *span))
 
     def push(self, commit: str) -> Answer:
-        """Let the branch there move on to a commit; `outrun` if it has moved meanwhile.
+        """Push a commit to the branch; `outrun` if the branch has moved meanwhile.
 
         GitError with the remote's words if it refuses, or cannot be reached.
         """
@@ -107,28 +104,26 @@ class Upstream:
         if code == 0:
             return "accepted"
         refusal = _REFUSED.search(out.decode(errors="replace"))
-        if refusal and (refusal["who"] == "rejected" or _RACE.search(refusal["why"])):
+        if refusal and (refusal["origin"] == "rejected" or _RACE.search(refusal["reason"])):
             return "outrun"
-        why = refusal["why"] if refusal else "failed without a message"
-        raise GitError(f"git push: {self.remote} refuses it: {why}")
+        reason = refusal["reason"] if refusal else "failed without a message"
+        raise GitError(f"git push: {self.remote} refuses it: {reason}")
 
     def _call(self, *args: str, ok: tuple[int, ...] = (0,)) -> tuple[int, bytes]:
-        env = {**_SETTINGS, **_PROTOCOLS, "GIT_SSH_COMMAND": self._ssh()}
+        # The person's own ssh command; the repository's config has no say.
+        ssh = self._git.text("config", "--global", "core.sshCommand", ok=(0, 1)) or _SSH
+        env = {**_SETTINGS, **_PROTOCOLS, "GIT_SSH_COMMAND": ssh}
         try:
             return self._git.answer(*args, ok=ok, env=env, patience=_SECONDS)
         except TimeoutError:
             raise GitError(f"git {args[0]}: {self.remote} is too slow; try again later") from None
 
-    def _ssh(self) -> str:
-        """What the person's own git speaks ssh with; the repository's config has no say."""
-        return self._git.text("config", "--global", "core.sshCommand", ok=(0, 1)) or _SSH
-
 
 def upstream_of(git: Git, branch: str) -> Upstream | None:
-    """Where a branch is shared: the remote that its config names, else `origin` or the only one."""
+    """The upstream of a branch: the remote that its config names, else `origin` or the only one."""
     settings = git.settings()
     remotes = settings.remotes
-    names = (settings.tracked.get(branch, ""), "origin", *remotes[:1])
+    names = (settings.branch_remotes.get(branch, ""), "origin", *remotes[:1])
     remote = next((name for name in names if name in remotes), None)
     return Upstream(git, remote, branch) if remote else None
 
@@ -151,7 +146,7 @@ _KINDS = {"120000": "a link", "160000": "a submodule"}
 
 
 class RemoteFiles(Struct, frozen=True):
-    """A commit's files: path -> entry, path -> size, and path -> why it is no plain file."""
+    """A commit's files: path -> entry, path -> size, and path -> reason if it is no plain file."""
 
     commit: str
     entries: dict[str, Entry]
@@ -168,7 +163,7 @@ class RemoteFiles(Struct, frozen=True):
 
 @contextmanager
 def fetch_files(url: str, ref: str, folder: str = "") -> Iterator[RemoteFiles]:
-    """The files of a repository at a ref (its HEAD by default), in one of its folders.
+    """Fetch the files of a repository at a ref (its HEAD by default), in one of its folders.
 
     GitError with git's own words if it cannot be fetched.
     """
@@ -190,7 +185,7 @@ def _fetch(runner: Runner, place: Path, url: str, ref: str) -> None:
         while err is None:
             if time.monotonic() > deadline:
                 raise GitError(f"git fetch: {url} is too slow; try again later")
-            if _size(place) > _MAX_BYTES:
+            if _folder_size(place) > _MAX_BYTES:
                 raise GitError(f"git fetch: {url} is larger than {_MAX_BYTES // 1024**2} MiB")
             with suppress(subprocess.TimeoutExpired):
                 _, err = process.communicate(timeout=_PAUSE)
@@ -198,8 +193,7 @@ def _fetch(runner: Runner, place: Path, url: str, ref: str) -> None:
             raise GitError(failure_of("fetch", err))
 
 
-def _size(place: Path) -> int:
-    """How much a fetch has brought so far."""
+def _folder_size(place: Path) -> int:
     size = 0
     for folder, _, names in os.walk(place):
         for name in names:

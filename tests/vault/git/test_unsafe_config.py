@@ -8,15 +8,15 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.vault.git import config
-from skillvault.vault.git.config import Setting
+from skillvault.vault.git.config import ProgramSetting
 from tests.conftest import Person
 
 
-def found(vault: Vault) -> list[Setting]:
+def found(vault: Vault) -> list[ProgramSetting]:
     return config.find_program_settings(vault.store.git.settings(), vault.root)
 
 
-def removed(vault: Vault, setting: Setting) -> str:
+def removed(vault: Vault, setting: ProgramSetting) -> str:
     return config.removal_command(setting, *vault.store.git.dirs())
 
 

@@ -16,7 +16,7 @@ from skillvault.model.change import FORMAT
 from skillvault.model.conditions import Separation, clause, risk
 from skillvault.model.errors import UnavailableError
 from skillvault.model.records import Ref, Skill
-from skillvault.vault.check import edited
+from skillvault.vault.check import find_edits
 from skillvault.vault.commit import locks
 from skillvault.vault.files import layout
 from skillvault.vault.git.remote import upstream_of
@@ -132,7 +132,7 @@ def status(run: Run) -> Status:
         links={"total": sum(links.values()), **links},
         waiting=counts,
         tomorrow={"record": record.held(run), "evaluate": evaluate.held(run)},
-        edited=edited(run.store.git) if any(counts.values()) and not paused else [],
+        edited=find_edits(run.store.git) if any(counts.values()) and not paused else [],
         judge=_judge(run),
         git=locks.describe_busy_git(run.store.root, *run.store.git.dirs(), waiting=bool(inbox)),
         paused=paused,

@@ -1,4 +1,4 @@
-"""The ledger of a paid judge: calls, dollars, replies, its circuit, and what it failed at.
+"""The ledger of a paid judge: calls, dollars, replies, its circuit, and failed items.
 
 Machine state, not knowledge: one SQLite file under the git dir. A call is reserved here before
 it is sent, and its reply is written down before anybody reads it; each lasts before we go on.

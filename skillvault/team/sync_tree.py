@@ -145,13 +145,13 @@ def _merge_file(
     histories: _Histories, kind: str | None, versions: Sequence[Entry | None]
 ) -> bytes | None:
     """Merge the base, ours and theirs of a file; BadInputError if no rule can."""
-    base, ours, theirs = (histories.content(entry) for entry in versions)
+    base, own_text, other_text = (histories.content(entry) for entry in versions)
     if kind == LINKS:
-        return rule_of(kind)(Versions(base, ours or b"", theirs or b"")) or None
-    if ours is not None and theirs is not None:
+        return rule_of(kind)(Versions(base, own_text or b"", other_text or b"")) or None
+    if own_text is not None and other_text is not None:
         if kind is not None:
-            return rule_of(kind)(Versions(base, ours, theirs))
-        merge = histories.git.merge_texts(ours, base or b"", theirs)
+            return rule_of(kind)(Versions(base, own_text, other_text))
+        merge = histories.git.merge_texts(own_text, base or b"", other_text)
         if merge is None or merge[1]:
             message = f"changed by both in the same place; {_BY_HAND}"
             raise BadInputError(message, code="conflict")
@@ -159,7 +159,7 @@ def _merge_file(
     if kind is None:
         message = f"taken away in one clone and changed in another; {_BY_HAND}"
         raise BadInputError(message, code="conflict")
-    side = theirs if ours is None else ours
+    side = other_text if own_text is None else own_text
     return side if side and stays(kind, base or b"", side) else None
 
 
@@ -194,14 +194,14 @@ def _place_versions(
 ) -> list[PlacedSkill | None]:
     """The base, ours and theirs of a skill, each on its shelf."""
     base, *sides = (_place_version(histories, version) for version in versions)
-    placed: list[PlacedSkill | None] = [base]
+    skills: list[PlacedSkill | None] = [base]
     for side, moved_skills in zip(sides, (0, 1), strict=True):
         if side and base and side.shelf != base.shelf:
             decided = name in histories.moved_skills[moved_skills]
-            placed.append(PlacedSkill(side.shelf, side.files, decided))
+            skills.append(PlacedSkill(side.shelf, side.files, decided))
         else:
-            placed.append(side)
-    return placed
+            skills.append(side)
+    return skills
 
 
 def _place_version(histories: _Histories, files: Mapping[str, Entry]) -> PlacedSkill | None:

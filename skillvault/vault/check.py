@@ -76,9 +76,9 @@ def find_uncommitted(committed: Mapping[str, str], view: View) -> Iterator[Probl
             yield Problem(path, None, "uncommitted", message)
 
 
-def _try_reading(path: str, read: Callable[[], object]) -> list[Problem]:
+def _try_reading(path: str, reader: Callable[[], object]) -> list[Problem]:
     try:
-        read()
+        reader()
     except BadInputError as error:
         message = error.message.removeprefix(f"{path}: ")
         return [Problem(path, error.key, error.code, message)]

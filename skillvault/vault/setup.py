@@ -80,8 +80,8 @@ def undo_on_failure(root: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        has_vault = ("cat-file", "-e", f"HEAD:{layout.MARK}")  # with exit code 0 in the repository
-        if root / ".git" in absent or Git(root).answer(*has_vault, ok=(0, 1, 128))[0] != 0:
+        mark = f"HEAD:{layout.MARK}"
+        if root / ".git" in absent or Git(root).answer("cat-file", "-e", mark, ok=(0, 1, 128))[0]:
             for place in filter(os.path.lexists, absent):  # False too for a name that is too long
                 shutil.rmtree(place) if place.is_dir() else place.unlink()
             for folder in folders:

@@ -103,8 +103,8 @@ class Ledger:
             if first is not None and not circuit.failures:
                 return None
             if first is not None:
-                again = _clock(first + _HOUR)
-                raise UnavailableError(f"{circuit.reason}; asked again at {again}")
+                clock = _clock(first + _HOUR)
+                raise UnavailableError(f"{circuit.reason}; asked again at {clock}")
             sql = "insert into call (at, day, usd, tokens, state) values (?, ?, ?, 0, 'open')"
             call = db.execute(sql, (now, _day(now), usd)).lastrowid
             if circuit.failures >= _OPENS:

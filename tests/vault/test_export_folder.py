@@ -313,7 +313,7 @@ def test_an_export_that_fails_half_way_is_finished_by_the_next_one(
 ) -> None:
     put(one=ONE, two=TWO)
     new = {"SKILL.md": b"newer\n", "references/a.md": b"newer\n"}
-    monkeypatch.setattr("skillvault.vault.failpoint._reached", {})
+    monkeypatch.setattr("skillvault.vault.failpoint._counts", {})
     monkeypatch.setenv(VARIABLE, f"file-placed:{number}=raise")
     with pytest.raises(OSError, match="file-placed"):
         put(one=new, three=TWO)

@@ -23,7 +23,7 @@ from skillvault.model.errors import PausedError, VaultBusyError
 from skillvault.vault.commit import files
 from skillvault.vault.commit.files import AppendedFile
 from skillvault.vault.commit.git_activity import clear_git_locks
-from skillvault.vault.commit.local_edits import file_starts_with, read_blob_id, read_mode
+from skillvault.vault.commit.local_edits import has_prefix, read_blob_id, read_mode
 from skillvault.vault.commit.locks import claim
 from skillvault.vault.failpoint import reach
 from skillvault.vault.git.objects import Entry
@@ -282,7 +282,7 @@ class Journal:
     def _is_placed(self, path: str, place: PathChange) -> bool:
         """Return True if the work tree still has a path as a publication left it."""
         if place.grows and place.after and place.before:
-            return file_starts_with(self._root, path, self._blob(place.after))
+            return has_prefix(self._root, path, self._blob(place.after))
         return read_blob_id(self._root, path) == place.after
 
     def _blob(self, blob: str) -> bytes:

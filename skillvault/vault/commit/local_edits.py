@@ -163,7 +163,7 @@ def _edit_reason(root: Path, state: GitState, target: _TargetFile) -> str | None
         return "staged in the index, and otherwise in the work tree"
     if state.has_modes and read_mode(root, path) not in (None, *modes):
         return "its mode is changed and not committed"
-    if (prefix and file_starts_with(root, path, prefix.start)) or state.is_sparse(root, path):
+    if (prefix and has_prefix(root, path, prefix.start)) or state.is_sparse(root, path):
         return None
     return _file_reason(root, path, {base, blob, *lost_blobs})
 
@@ -203,7 +203,7 @@ def read_blob_id(root: Path, path: str) -> str | None:
     return blob_id(place.read_bytes())
 
 
-def file_starts_with(root: Path, path: str, start: bytes) -> bool:
+def has_prefix(root: Path, path: str, start: bytes) -> bool:
     """Return True if a regular file of the work tree begins with these bytes."""
     place = root / path
     if place.is_symlink() or not place.is_file() or _odd_folder(root, path):

@@ -199,7 +199,7 @@ def describe_busy_git(root: Path, git_dir: Path, common: Path, *, waiting: bool)
 
 def has_abandoned_lock(git_dir: Path) -> bool:
     """Return True if index.lock is of a killed writer of ours."""
-    descriptor = _adopt(git_dir / "index.lock")
+    descriptor = _take_over(git_dir / "index.lock")
     if descriptor is None:
         return False
     os.close(descriptor)  # which gives it back
@@ -215,10 +215,10 @@ def _acquire_index(path: Path, draft: Path, wait: float) -> int | None:
         claim(descriptor)
         os.write(descriptor, _MARK + f"{os.getpid()}\n".encode())
         while not _link(draft, path):
-            adopted = _adopt(path)
-            if adopted is not None or time.monotonic() >= deadline:
+            abandoned = _take_over(path)
+            if abandoned is not None or time.monotonic() >= deadline:
                 os.close(descriptor)
-                return adopted
+                return abandoned
             time.sleep(_GIT_PAUSE)
     except BaseException:
         os.close(descriptor)
@@ -237,7 +237,7 @@ def _link(draft: Path, path: Path) -> bool:
     return True
 
 
-def _adopt(path: Path) -> int | None:
+def _take_over(path: Path) -> int | None:
     """Take over the lock of a killed writer of ours; None if it is anybody else's."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -308,9 +308,11 @@ class Objects:
             folder, _, name = path.rpartition("/")
             folders[folder].set(name, entry)
         for level in levels:
-            written = [folder for folder in level if folders[folder] or not folder]
-            ids = {folder: self._write(_TREE, folders[folder].encode()) for folder in written}
-            for folder in written:  # the next commit begins with these
+            changed_folders = [folder for folder in level if folders[folder] or not folder]
+            ids = {
+                folder: self._write(_TREE, folders[folder].encode()) for folder in changed_folders
+            }
+            for folder in changed_folders:  # the next commit begins with these
                 self._remember(ids[folder], folders[folder])
             for folder in filter(None, level):  # an empty one leaves its parent
                 parent, _, name = folder.rpartition("/")

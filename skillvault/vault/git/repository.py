@@ -226,14 +226,16 @@ class Git:
         """blob id -> bytes."""
         return self.objects.blobs(ids)
 
-    def merge_texts(self, ours: bytes, base: bytes, theirs: bytes) -> tuple[bytes, int] | None:
+    def merge_texts(
+        self, own_text: bytes, base: bytes, other_text: bytes
+    ) -> tuple[bytes, int] | None:
         """(a text with the changes of both sides, ours where they differ; number of conflicts).
 
         None of what is no text. A conflict leaves no marker.
         """
         with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
             names = [str(Path(folder) / name) for name in ("ours", "base", "theirs")]
-            for name, content in zip(names, (ours, base, theirs), strict=True):
+            for name, content in zip(names, (own_text, base, other_text), strict=True):
                 Path(name).write_bytes(content)
             codes = (*range(_MOST_CONFLICTS + 1), _BINARY)
             conflicts, _ = self.answer("merge-file", "-p", "-q", "--", *names, ok=codes)

@@ -205,17 +205,21 @@ def find_hooks(git: Git) -> dict[Path, str]:
     return {p: "".join(shlex.split(python[1])) for p, python in pythons.items() if python}
 
 
+def _append_lines(path: Path, lines: Sequence[str]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    text = _read_text(path)
+    with path.open("a", encoding="utf-8") as file:
+        start = "" if text.endswith("\n") or not text else "\n"
+        file.write(start + "\n".join([*lines, ""]))
+
+
 def _exclude_inbox(root: Path, git: Git, report: SetupReport) -> None:
     """Exclude the inbox locally, if the person's own .gitignore does not."""
-    lines = [f"/{name}/" for name in layout.LOCAL]
     local = git.dirs()[1] / "info" / "exclude"
-    ignored, excluded = _read_text(root / ".gitignore"), _read_text(local)
-    missing = [line for line in lines if line not in ignored.split() + excluded.split()]
+    ignored = (_read_text(root / ".gitignore") + "\n" + _read_text(local)).split()
+    missing = [f"/{name}/" for name in layout.LOCAL if f"/{name}/" not in ignored]
     if missing:
-        local.parent.mkdir(exist_ok=True)
-        with local.open("a", encoding="utf-8") as file:
-            start = "" if excluded.endswith("\n") or not excluded else "\n"
-            file.write(start + "\n".join(["# skillvault's doors are not in git", *missing, ""]))
+        _append_lines(local, ["# skillvault's inbox is not in git", *missing])
         report.did.append(".git/info/exclude")
 
 
@@ -230,9 +234,7 @@ def _install_rules_merge(root: Path, git: Git, report: SetupReport) -> None:
     merges = _RULES_MERGE.findall(attributes)
     if any(name != "union" for name in merges):
         return
-    local.parent.mkdir(exist_ok=True)
-    with local.open("a", encoding="utf-8") as file:
-        file.write(f"{layout.LEARNINGS} {ATTRIBUTE}\n")
+    _append_lines(local, [f"{layout.LEARNINGS} {ATTRIBUTE}"])
     if not merges:
         report.did.append(".git/info/attributes")
 
@@ -243,13 +245,10 @@ def _install_driver(root: Path, git: Git) -> None:
     if git.text("config", "--local", "--get", DRIVER, ok=(0, 1)) != command:
         git.run("config", "--local", DRIVER, command)
     local = git.dirs()[1] / "info" / "attributes"
-    attributes = _read_text(root / ".gitattributes") + _read_text(local)
-    if ATTRIBUTE not in attributes:
+    if ATTRIBUTE not in _read_text(root / ".gitattributes") + _read_text(local):
         template = layout.resource("vault_template") / ".gitattributes"
         lines = [line for line in _read_text(template).splitlines() if ATTRIBUTE in line]
-        local.parent.mkdir(exist_ok=True)
-        with local.open("a", encoding="utf-8") as file:
-            file.write("\n".join([*lines, ""]))
+        _append_lines(local, lines)
 
 
 def configured_driver(root: Path, git: Git) -> str | None:

@@ -133,16 +133,10 @@ def _describe_owner(descriptor: int) -> str:
     """
     deadline = time.monotonic() + _INTRODUCTION_SECONDS
     while True:
-        content = os.pread(descriptor, 1000, 0)
-        pid = _parse_pid(content)
+        pid = _parse_pid(os.pread(descriptor, 1000, 0))
         if (pid is not None and is_alive(pid)) or time.monotonic() >= deadline:
-            return process_of(content)
+            break
         time.sleep(_PAUSE)
-
-
-def process_of(content: bytes) -> str:
-    """The process that a lock's bytes name, with its command."""
-    pid = _parse_pid(content)
     if pid is None:
         return "a process that does not say which"
     command = " ".join(" ".join(command_line(pid)).split())[:80]

@@ -98,6 +98,17 @@ def _combine(changes: Sequence[StagedChange]) -> _Group:
     )
 
 
+def check_edits(
+    root: Path, git: Git, commit: str | None, staged: StagedChange | _Group, *, has_modes: bool
+) -> GitState:
+    """Read the state of the paths of a change; EditedError if one of them is edited locally."""
+    state = read_git_state(git, commit, staged.files, staged.origins, has_modes=has_modes)
+    if edits := local_edits(root, state, staged.files, staged.origins, prefixes=staged.prefixes):
+        path, reason = min(edits.items())
+        raise EditedError(f"{path}: {reason}; commit or undo it, and run again")
+    return state
+
+
 class _Base(Struct, frozen=True):
     """The base of a publication: the branch's commit, the state of its paths, git's settings."""
 
@@ -366,15 +377,8 @@ class Writer:
             sync_disks(self._root, self._git.dirs()[1])
 
     def _read_base(self, group: _Group, parent: str | None, settings: Settings) -> _Base:
-        """Read the base of a group; EditedError if a path of it is edited locally."""
-        state = read_git_state(
-            self._git, parent, group.files, group.origins, has_modes=settings.modes
-        )
-        if edits := local_edits(
-            self._root, state, group.files, group.origins, prefixes=group.prefixes
-        ):
-            path, reason = min(edits.items())
-            raise EditedError(f"{path}: {reason}; commit or undo it, and run again")
+        has_modes = settings.modes
+        state = check_edits(self._root, self._git, parent, group, has_modes=has_modes)
         return _Base(parent, state, settings)
 
     def _draft_commits(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -251,23 +251,16 @@ class Store(threading.local):
 
     def local_edits(self, files: Mapping[str, bytes | None]) -> dict[str, str]:
         """path -> reason why it is a person's now; empty if a change may write every path."""
-        return self._edits(files, {}, {}) if files else {}
+        if not files:
+            return {}
+        has_modes, commit = self.git.settings().modes, self.staging.commit
+        state = editing.read_git_state(self.git, commit, files, {}, has_modes=has_modes)
+        return editing.local_edits(self.root, state, files, {}, prefixes={})
 
     def check_free(self, staged: StagedChange) -> None:
         """EditedError if a path that a change touches is edited locally."""
-        if edits := self._edits(staged.files, staged.origins, staged.prefixes):
-            path, reason = min(edits.items())
-            raise EditedError(f"{path}: {reason}; commit or undo it, and run again")
-
-    def _edits(
-        self,
-        files: Mapping[str, bytes | None],
-        origins: Mapping[str, str],
-        prefixes: Mapping[str, AppendedPrefix],
-    ) -> dict[str, str]:
         has_modes, commit = self.git.settings().modes, self.staging.commit
-        state = editing.read_git_state(self.git, commit, files, origins, has_modes=has_modes)
-        return editing.local_edits(self.root, state, files, origins, prefixes=prefixes)
+        publish.check_edits(self.root, self.git, commit, staged, has_modes=has_modes)
 
     # ── committing ───────────────────────────────────────────────────────────────────
 
@@ -293,27 +286,11 @@ class Store(threading.local):
         nothing is staged afterwards. EditedError if a path is edited by the user, PausedError in a
         repository in the middle of something, VaultBusyError if another writer holds it.
         """
-        try:
-            with self._lock_writer():
-                return self._apply(changes, base, now=now, policy=policy, first=first)
-        finally:
-            self.roll_back()
 
-    def _apply(
-        self,
-        changes: Sequence[StagedChange],
-        base: str | None,
-        *,
-        now: datetime,
-        policy: Policy,
-        first: bool,
-    ) -> list[str]:
         def check_normal() -> None:
             if reason := self.git.pause_reason(policy.branch, founding=first):
                 raise PausedError(f"paused: {reason}")
 
-        check_normal()
-        clear_up(self.root, self.git, policy.branch)
         by_program = policy.commit.author == "program"
         writer = publish.Writer(
             self.root,
@@ -323,7 +300,12 @@ class Store(threading.local):
             check_normal=check_normal,
             steps=frozenset(self._agenda.steps if by_program else ()),
         )
-        with locks.gc_lock(self.git.dirs()[1]):
+        with ExitStack() as stack:
+            stack.callback(self.roll_back)
+            stack.enter_context(self._lock_writer())
+            check_normal()
+            clear_up(self.root, self.git, policy.branch)
+            stack.enter_context(locks.gc_lock(self.git.dirs()[1]))
             for _ in range(_TRIES):
                 parent = self.git.tip(policy.branch)
                 if parent is None and not first:

@@ -81,16 +81,12 @@ class Upstream:
             raise
         return self._git.text("rev-parse", "--verify", f"{tracked}^{{commit}}")
 
-    def last_known_commit(self) -> str | None:
-        """The branch's commit at the last fetch; None without one."""
-        tracked = f"refs/remotes/{self.remote}/{self.branch}^{{commit}}"
-        return self._git.text("rev-parse", "--verify", "--quiet", tracked, ok=(0, 1)) or None
-
     def count_unpushed(self, tip: str | None) -> int:
         """Count the commits of `tip` that the remote did not have at the last fetch."""
         if tip is None:
             return 0
-        commit = self.last_known_commit()
+        branch = f"refs/remotes/{self.remote}/{self.branch}^{{commit}}"
+        commit = self._git.text("rev-parse", "--verify", "--quiet", branch, ok=(0, 1))
         span = [tip, f"^{commit}"] if commit else [tip]
         return int(self._git.text("rev-list", "--count", *span))
 

@@ -110,7 +110,7 @@ def _compare(
     for (unit, path), part in parts.items():
         file = _File(unit, path)
         try:
-            content = _read(root, file.place)
+            content = _read_exported(root, file.place)
             if content is None and part is None:
                 yield file
                 continue
@@ -137,7 +137,7 @@ def _edit_problem(place: str, *, is_listed: bool, is_gone: bool) -> Problem:
     return Problem(place, None, "edited", message)
 
 
-def _read(root: Path, place: str) -> bytes | None:
+def _read_exported(root: Path, place: str) -> bytes | None:
     """A file's bytes, None if there is none; BadInputError for what is no file of the folder."""
     target = _resolve_inside(root, place)
     try:
@@ -175,7 +175,7 @@ def _resolve_inside(root: Path, place: str) -> Path:
 def _read_list(root: Path) -> ExportList:
     advice = "remove it, and what it listed counts as yours"
     try:
-        content = _read(root, LIST)
+        content = _read_exported(root, LIST)
     except BadInputError as error:
         raise BadInputError(f"{root / LIST}: {error.message}", code=error.code) from None
     if content is None:
@@ -232,7 +232,7 @@ def _carry_out(
     if changes:
         _place_content(root, LIST, pending_list, drafts)
     for file in changes:
-        if _read(root, file.place) != file.content:
+        if _read_exported(root, file.place) != file.content:
             raise EditedError(f"{root / file.place}: changed meanwhile; export again")
         _place_content(root, file.place, file.target, drafts)
     _place_content(root, LIST, final_list, drafts)
@@ -240,7 +240,7 @@ def _carry_out(
 
 def _place_content(root: Path, place: str, content: bytes | None, drafts: Path) -> None:
     """Give a file another content, if it has not that already."""
-    old_content = _read(root, place)
+    old_content = _read_exported(root, place)
     if _is_current(old_content, content):
         return
     base = layout.real_path(root)

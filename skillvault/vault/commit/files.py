@@ -215,7 +215,7 @@ class AppendedFile:
         None if nothing had to be replaced; EditedError if the file begins otherwise.
         """
         if not os.path.lexists(self._root / self._path):
-            self._write(content + prefix.left, replace=False)
+            self._save(content + prefix.left, replace=False)
             return None
 
         def edit(text: bytes) -> bytes:
@@ -252,7 +252,7 @@ class AppendedFile:
                 except OSError:  # the git dir is on another disk
                     second_name = None
                 replaced = ReplacedFile(place, descriptor, second_name, size)
-                self._write(new_text, replace=True)
+                self._save(new_text, replace=True)
         except BaseException:
             if replaced:
                 replaced.drop_second_name()
@@ -262,7 +262,7 @@ class AppendedFile:
             os.close(descriptor)
         return replaced
 
-    def _write(self, content: bytes, *, replace: bool) -> None:
+    def _save(self, content: bytes, *, replace: bool) -> None:
         if replace:
             reach("late-kept")
         drafts = self._folder / "drafts"

@@ -70,7 +70,7 @@ class Journal:
         self._folder = git.dirs()[0] / "skillvault"
         self._file: tuple[Path, int] | None = None
 
-    def write(self, intent: Intent) -> None:
+    def write_intent(self, intent: Intent) -> None:
         """Write an intent; its file is there whole or not at all."""
         self._folder.mkdir(exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix="intent-", suffix=".tmp", dir=self._folder)
@@ -93,7 +93,7 @@ class Journal:
     def rewrite(self, intent: Intent) -> None:
         """Replace the intent, as paths changed since it was written."""
         old_file = self._file
-        self.write(intent)
+        self.write_intent(intent)
         if old_file is not None:
             old_file[0].unlink(missing_ok=True)
             os.close(old_file[1])
@@ -215,7 +215,7 @@ class Journal:
         if place.grows and place.before and place.after:
             self._switch_prefix(path, place.before, place.after)
         elif read_blob_id(self._root, path) == place.before != place.after:
-            self._write(path, place.after, place.entry)
+            self._place_blob(path, place.after, place.entry)
 
     def _redo(self, intent: Intent) -> None:
         """Put back files of a publication that HEAD has and the index or the work tree lost."""
@@ -235,7 +235,7 @@ class Journal:
             entry = place.entry
             is_missing = not os.path.lexists(self._root / path)
             if entry and is_missing and committed.get(path) == index.get(path) == entry:
-                self._write(path, entry.id, entry)
+                self._place_blob(path, entry.id, entry)
 
     def undo(self, intent: Intent) -> None:
         """Put work tree and index back on paths that are still as the publication left them.
@@ -253,7 +253,7 @@ class Journal:
                 if place.grows and place.before and place.after:
                     self._switch_prefix(path, place.after, place.before)
                 else:
-                    self._write(path, place.before, place.staged)
+                    self._place_blob(path, place.before, place.staged)
             with suppress(NotADirectoryError):  # a person put a file in the folder's place
                 files.prune_folders(self._root, path)
             reach("undo-file")
@@ -292,7 +292,7 @@ class Journal:
         file = AppendedFile(self._root, path, self._folder)
         file.switch_prefix(self._blob(old_blob), self._blob(new_blob))
 
-    def _write(self, path: str, blob: str | None, entry: Entry | None) -> None:
+    def _place_blob(self, path: str, blob: str | None, entry: Entry | None) -> None:
         """Put a blob in its place in the work tree, with the mode of an entry; None: remove it."""
         if blob is None:
             files.remove_file(self._root, path)

@@ -208,7 +208,7 @@ def _acquire_index(path: Path, draft: Path, wait: float) -> int | None:
     try:
         claim(descriptor)
         os.write(descriptor, _MARK + f"{os.getpid()}\n".encode())
-        while not _link(draft, path):
+        while not _link_lock(draft, path):
             abandoned = _take_over(path)
             if abandoned is not None or time.monotonic() >= deadline:
                 os.close(descriptor)
@@ -222,7 +222,7 @@ def _acquire_index(path: Path, draft: Path, wait: float) -> int | None:
     return descriptor
 
 
-def _link(draft: Path, path: Path) -> bool:
+def _link_lock(draft: Path, path: Path) -> bool:
     """Let a lock appear whole; False if there is one."""
     try:
         os.link(draft, path)
@@ -333,7 +333,7 @@ def _claim_gc(path: Path) -> bool:
     draft = path.parent / "skillvault" / f"lock-{draft_name()}"
     try:
         draft.write_text(_gc_words())  # it is to appear whole: a half one is taken for git's
-        if _link(draft, path):
+        if _link_lock(draft, path):
             return True
     finally:
         draft.unlink(missing_ok=True)

@@ -178,7 +178,7 @@ class Writer:
         headline, _, _ = drafts[-1].message.partition("\n")
         with (
             self._git.ref_session(f"skillvault: {headline}", durable=self._durable) as refs,
-            self._git.pin(new_tip, refs) as pin,
+            self._git.pin_commit(new_tip, refs) as pin,
         ):
             reach("objects-written")
             plain = {p: data for p, data in group.files.items() if p not in group.prefixes}
@@ -201,7 +201,7 @@ class Writer:
         """Write the intent, take git's locks, do it; False if the branch moved meanwhile."""
         self._is_visible = False
         try:
-            self._journal.write(publication.intent)
+            self._journal.write_intent(publication.intent)
             self._sync()  # all slow work is done before anybody has to wait for us
             reach("intent-written")
             with self._lock_without_commit():
@@ -243,7 +243,7 @@ class Writer:
         if publication.checksum is None or index_file.checksum() != publication.checksum:
             index_file.draft(publication.entries, settings.staging, publication.index)
         if not refs.prepare():
-            refs.close()
+            refs.end()
             if self._git.tip(self._branch) != parent:
                 return False
             if "File exists" not in refs.error:
@@ -259,7 +259,7 @@ class Writer:
         try:
             return self._carry_out(publication, intent, refs)
         except BaseException as error:
-            refs.close()
+            refs.end()
             try:
                 self._journal.roll_back(intent)
             except (OSError, GitError) as second_error:  # the journal is there for the next writer

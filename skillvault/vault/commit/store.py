@@ -130,7 +130,7 @@ class Store(threading.local):
         """The vault with the staged changes, as the index shows it now; see `follow`."""
         return Staged(self.index, self.git.blobs)
 
-    def encode(self, record: Record) -> bytes:
+    def encode_record(self, record: Record) -> bytes:
         """Encode a new record, which is needed more than once before it is committed."""
         if id(record) not in self._encoded:
             self._encoded[id(record)] = record, codec.encode(record)
@@ -201,7 +201,7 @@ class Store(threading.local):
         for record in change.writes:
             if not isinstance(record, Link):
                 is_marked = by_program and isinstance(record, Skill)
-                encode = marks.encode_marked if is_marked else self.encode
+                encode = marks.encode_marked if is_marked else self.encode_record
                 files[_new_path(record, change)] = encode(record)
         revisions: list[Edit | Rewrite] = [*change.edits, *change.rewrites]
         for edit in revisions:

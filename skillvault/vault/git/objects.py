@@ -78,7 +78,7 @@ class Tree:
         twin._places, twin._lines = self._places.copy(), self._lines.copy()
         return twin
 
-    def encode(self) -> bytes:
+    def encode_tree(self) -> bytes:
         """Return the tree object."""
         return b"".join(self._lines)
 
@@ -308,11 +308,9 @@ class Objects:
             folder, _, name = path.rpartition("/")
             folders[folder].set(name, entry)
         for level in levels:
-            changed_folders = [folder for folder in level if folders[folder] or not folder]
-            ids = {
-                folder: self._write(_TREE, folders[folder].encode()) for folder in changed_folders
-            }
-            for folder in changed_folders:  # the next commit begins with these
+            places = [folder for folder in level if folders[folder] or not folder]
+            ids = {folder: self._write(_TREE, folders[folder].encode_tree()) for folder in places}
+            for folder in places:  # the next commit begins with these
                 self._remember(ids[folder], folders[folder])
             for folder in filter(None, level):  # an empty one leaves its parent
                 parent, _, name = folder.rpartition("/")

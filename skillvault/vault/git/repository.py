@@ -246,7 +246,7 @@ class Git:
     # ── publishing ───────────────────────────────────────────────────────────────────
 
     @contextmanager
-    def pin(self, commit: str, refs: RefSession) -> Iterator[str]:
+    def pin_commit(self, commit: str, refs: RefSession) -> Iterator[str]:
         """Keep a commit that is not published yet from `git prune` by a ref, and give its name.
 
         The transaction that publishes the commit deletes the ref.
@@ -258,7 +258,7 @@ class Git:
         try:
             yield name
         finally:
-            refs.close()
+            refs.end()
             # If packed-refs is locked just now it stays until a later writer unpins it.
             if (self.dirs()[1] / name).exists():
                 self.run("update-ref", "-d", name, ok=(0, 1, 128), hold_lock=True)
@@ -279,7 +279,7 @@ class Git:
         try:
             yield refs
         finally:
-            refs.close()
+            refs.end()
 
 
 def git_dir(root: Path) -> Path | None:

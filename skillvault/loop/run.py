@@ -479,9 +479,7 @@ class Run:
         self, records: Iterable[Outcome | Evaluation | Recommendation | Session]
     ) -> dict[str, bool]:
         """Record id -> whether its path is ours to write; the others are reported waiting."""
-        files: dict[str, bytes | None] = {
-            layout.path_of(r): self.store.encode_record(r) for r in records
-        }
+        files = {layout.path_of(r): self.store.encode_record(r) for r in records}
         held = self.store.local_edits(files)
         self.report.waiting += [Waiting(path, reason) for path, reason in sorted(held.items())]
         return {path: path not in held for path in files}

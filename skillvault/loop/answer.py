@@ -20,7 +20,7 @@ from skillvault.model.change import Change
 from skillvault.model.errors import UnansweredError
 from skillvault.model.records import Answer, Decision, Evaluation, Fact, Link, Outcome, Ref, ref_of
 from skillvault.model.sameness.comparison import same
-from skillvault.vault.commit.store import link_files
+from skillvault.vault.commit.store import edit_link_lists
 from skillvault.vault.files import layout
 
 _OF_OUTCOMES = ("insight", "contrast")
@@ -57,7 +57,7 @@ def step(run: Run) -> Iterator[Change]:
 
 def _edited(run: Run, change: Change) -> dict[str, str]:
     """path -> why a change cannot be made now."""
-    lists = link_files(change, run.view)
+    lists = edit_link_lists(change, run.view)
     paths = [layout.path_of(record) for record in change.writes if not isinstance(record, Link)]
     paths += [*change.removes, *lists, *(rewrite.path for rewrite in change.rewrites)]
     paths += [edit.path for edit in change.edits]

@@ -15,7 +15,7 @@ from skillvault.model.written import sections_of
 def step(run: Run) -> Iterator[Change]:
     """One commit a skill."""
     run.flush()  # a look at a skill is a commit that brought its decisions
-    run.shelf.follow(run.store.staged)
+    run.shelf.follow(run.store.staging)
     yield from list(due(run))
 
 

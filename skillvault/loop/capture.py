@@ -64,7 +64,7 @@ def step(run: Run) -> Iterator[Change]:
     run.report.problems += _mistakes(run, waits=rest == _WRITING)
     if len(run.report.waiting) == waiting and not run.options.asks:
         tail = seen.tail if rest is None else rest
-        run.store.staged.captures.note_scan(replace(seen, blobs=_blobs(run), tail=tail))
+        run.store.staging.captures.note_scan(replace(seen, blobs=_blobs(run), tail=tail))
 
 
 def waiting(run: Run) -> int:

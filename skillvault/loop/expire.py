@@ -19,7 +19,7 @@ _CLOSE = timedelta(days=2)  # times are compared as texts, whatever a person's t
 
 def step(run: Run) -> Iterator[Change]:
     """One commit a skill."""
-    run.shelf.follow(run.store.staged)
+    run.shelf.follow(run.store.staging)
     for expiry in list(due(run)):
         if Ref("skill", expiry.name) in run.view.records:  # a version goes with what it replaces
             yield expire.expiry_change(expiry)

@@ -137,7 +137,7 @@ def general_plan(run: Run, of_facts: OfFacts) -> GeneralPlan:
     waiting |= _facts_of(run, [skill.name for skill in plan.left])
     settled = set(keys) - waiting
     if not run.options.asks:
-        alike.keep_settled(settled, run.store.staged.fact_keys)
+        alike.keep_settled(settled, run.store.staging.fact_keys)
     run.settle(GENERAL, settled)
     return plan
 

@@ -32,7 +32,7 @@ from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Expertise, LearnedPattern, Problem
 from skillvault.model.text.text import rule_key
 from skillvault.vault.commit.store import Store
-from skillvault.vault.disk import guarded
+from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import layout, learnings, redact
 from skillvault.vault.index.snapshot import Topics
 
@@ -75,7 +75,7 @@ def note_rule(store: Store, rule: str, scope: Sequence[str] = (), *, dry: bool =
         if dry:
             learnings.read_file(store.root)
         else:
-            with guarded():
+            with pause_on_disk_errors():
                 learnings.append(store.root, lambda before: render_addition(before, [text]))
     except BadInputError as error:
         raise UsageError(f"{LEARNINGS}: {error.message}") from None
@@ -163,9 +163,9 @@ def _writing_of(store: Store, key: str, commit: str | None) -> Writing | None:
 
 def _versions(store: Store, commit: str | None) -> Iterator[tuple[Writing, str]]:
     """The versions of LEARNINGS.md up to a commit, the newest first."""
-    for sha, author, date, subject in store.git.history.touching(commit, layout.LEARNINGS):
+    for sha, author, date, subject in store.git.history.file_log(commit, layout.LEARNINGS):
         place = f"{sha}:{layout.LEARNINGS}"
-        content = store.git.objects.files_at([place]).get(place, b"")
+        content = store.git.objects.read_files([place]).get(place, b"")
         yield Writing(sha, author, date, subject), content.decode(errors="surrogateescape")
 
 

@@ -189,7 +189,7 @@ class VersionGate:
         standing = self._in.view.files.read([path for path, _ in files])
         commits = self._in.commits(Ref("skill", name), WRITERS)[-1:]
         places = {path: f"{commit.sha}:{path}" for path in standing for commit in commits}
-        last = self._in.git.objects.files_at(list(places.values()))
+        last = self._in.git.objects.read_files(list(places.values()))
         ours = {path for path, place in places.items() if last.get(place) == standing[path]}
         return tuple(
             (path, data)
@@ -299,7 +299,7 @@ def _brought_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[st
     files = folder_files(git, view, f"proposed/{waiting.name}")
     places = {path: f"skills/{name}/{path}" for path in files if path != FILE}
     standing = view.files.read(list(places.values()))
-    copied = git.objects.files_at([f"{before}:{at}" for at in places.values()]) if before else {}
+    copied = git.objects.read_files([f"{before}:{at}" for at in places.values()]) if before else {}
     return {
         path: files[path]
         for path, at in places.items()
@@ -344,7 +344,7 @@ def _arrivals(git: Git, view: Topics, name: str) -> Iterator[tuple[Commit, Commi
     """
     commits = view.history.commits_touching([Ref("skill", name)])
     own = layout.skill_path(name, "proposed")
-    texts = git.objects.files_at([f"{commit.sha}^:{own}" for commit in commits])
+    texts = git.objects.read_files([f"{commit.sha}^:{own}" for commit in commits])
     for commit, before in zip_longest(commits, commits[1:]):
         if f"{commit.sha}^:{own}" not in texts:
             yield commit, before

@@ -120,7 +120,7 @@ def support_plan(run: Run, due: Iterable[str]) -> SupportPlan:
     book = run_book(run.view)
     plan = Support(book, material, run.policy).plan(filter(None, evaluated))
     if not run.options.asks:
-        _keep_runs(run.store.staged.insights, book)
+        _keep_runs(run.store.staging.insights, book)
     return plan
 
 

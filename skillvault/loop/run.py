@@ -217,10 +217,10 @@ class Run:
         self.inbox = Inbox(store.root)
         store.follow()
         # The vault with all that was done so far; a question sees what is committed.
-        self.view: Topics = store.head() if self.options.asks else store.staged
+        self.view: Topics = store.head() if self.options.asks else store.staging
         self.track: Tracker = self.options.track or (lambda items, _what: items)
         self._shelf = shelf
-        self._base = store.staged.commit
+        self._base = store.staging.commit
         self._pending: list[StagedChange] = []
         self._since = 0.0
         self._took = 0.0  # seconds, to publish the last group
@@ -256,7 +256,7 @@ class Run:
                 policy=self.policy,
                 rules=self.rules,
                 now=self.now,
-                writes=None if self.options.asks else self.store.staged.subjects,
+                writes=None if self.options.asks else self.store.staging.subjects,
                 rejections=lambda: self.rejections,
                 rejected=self.report.rejected,
             )
@@ -350,12 +350,12 @@ class Run:
         """Look at the vault again: another run may have met it."""
         self.flush()
         self.store.follow()
-        self._base = self.store.staged.commit
+        self._base = self.store.staging.commit
 
     def settle(self, step: str, keys: Iterable[str]) -> None:
         """Let a step look at these no more until something of theirs changes."""
         if not self.options.asks:
-            self.store.staged.due.mark_done(step, keys)
+            self.store.staging.due.mark_done(step, keys)
 
     def perform(self, change: Change) -> None:
         """Commit one change, with others if they come quickly; lay it in a dry run.
@@ -479,7 +479,7 @@ class Run:
         self, records: Iterable[Outcome | Evaluation | Recommendation | Session]
     ) -> dict[str, bool]:
         """Record id -> whether its path is ours to write; the others are reported waiting."""
-        files: dict[str, bytes | None] = {layout.path_of(r): self.store.encoded(r) for r in records}
+        files = {layout.path_of(r): self.store.encode_record(r) for r in records}
         held = self.store.local_edits(files)
         self.report.waiting += [Waiting(path, reason) for path, reason in sorted(held.items())]
         return {path: path not in held for path in files}

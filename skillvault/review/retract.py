@@ -23,7 +23,7 @@ from skillvault.vault.index.snapshot import Topics
 def retracted(store: Store, judge: Judge, text: str, reason: str, *, now: datetime) -> list[Change]:
     """What retracting an outcome does; UsageError if there is none, or it is retracted."""
     store.follow()
-    outcome = _outcome_named(store, store.staged, text)
+    outcome = _outcome_named(store, store.staging, text)
     by = store.git.committer.identity()
     retraction = Retraction(
         outcome=outcome.id, domain=outcome.domain, reason=reason.strip(), at=now, by=by

@@ -398,7 +398,7 @@ class Shelf:
 
     def _kept(self, follow: Callable[[Staged], None]) -> Snapshot:
         self._store.follow()
-        follow(self._store.staged)
+        follow(self._store.staging)
         self._store.save_index()
         return self._store.head()
 

@@ -61,7 +61,7 @@ def policy_judge(
 
 def _answer(store: Store, key: str) -> Answer | None:
     """What the vault holds of a question, asked by whatever thread, each with its connection."""
-    return store.staged.answers.get(key)
+    return store.staging.answers.get(key)
 
 
 def judge_of(judge: Judge, case: Case, provider: str) -> Judge:

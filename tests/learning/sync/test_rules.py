@@ -15,14 +15,14 @@ from skillvault.learning.sync.three_way import Versions, joined_set
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Fact, JudgeInfo, Skill
-from skillvault.vault.commit.marks import encoded_with_marks, remarked
+from skillvault.vault.commit.marks import encode_marked, update_marks
 from tests.given import NOW, evaluation, outcome, raw
 from tests.learning.sync.histories import met
 
 ORDERS = int(os.environ.get("SKILLVAULT_ORDERS", "4"))
 PATH = "skills/x/SKILL.md"
 BODY = "# X\n\nhead\n\n## One\n\n- a\n\n## Two\n\n- b"
-PROGRAMS = encoded_with_marks(
+PROGRAMS = encode_marked(
     Skill("x", "Says x.", BODY, kind="warning", domain="perps", origin="generated", account="a1")
 )
 BY_HAND = codec.encode(Skill("x", "Says x.", BODY, kind="guide"))
@@ -34,7 +34,7 @@ def rewritten(content: bytes, *pairs: tuple[str, str]) -> bytes:
     for old, new in pairs:
         text = text.replace(old, new)
     after = text.encode()
-    return remarked({PATH: after}, {PATH: content}, [PATH], {}).get(PATH, after)
+    return update_marks({PATH: after}, {PATH: content}, [PATH], {}).get(PATH, after)
 
 
 def edited(content: bytes, *pairs: tuple[str, str]) -> bytes:

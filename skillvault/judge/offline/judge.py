@@ -121,7 +121,7 @@ class OfflineJudge:
         thorough: bool,  # noqa: ARG002 - the protocol's; this judge has but one way
     ) -> tuple[Opinion, JudgeInfo]:
         """Return the verdict before the fact, and the warnings that fit."""
-        return verdict.opinion_on(outcome, skills), self.info
+        return verdict.form_opinion(outcome, skills), self.info
 
 
 def insight_text(case: Case) -> InsightText | None:

@@ -231,7 +231,7 @@ def _format_value(value: Scalar) -> str:
 _MOST = 4
 
 
-def opinion_on(outcome: Outcome, skills: Sequence[Skill]) -> Opinion:
+def form_opinion(outcome: Outcome, skills: Sequence[Skill]) -> Opinion:
     """Return an opinion; a poor quality lowers the confidence that the decision states."""
     decision, size = outcome.decision, outcome.result.entry_value
     verdict = judge_decision(decision, outcome.context, outcome.applied, size)

@@ -12,7 +12,7 @@ from datetime import datetime
 from msgspec import Struct, field
 
 from skillvault.inspect import lookup
-from skillvault.learning.sync.table import undecided
+from skillvault.learning.sync.table import read_undecided
 from skillvault.model.change import Change, Join, Replacement, message_of
 from skillvault.model.errors import GitError, OutrunError, PausedError, UsageError, VaultBusyError
 from skillvault.model.records import Problem, Ref
@@ -123,7 +123,7 @@ def bring_together(
         done.away = str(error)
     head = store.head()
     done.learner = head.policy.learner
-    done.undecided = undecided(head.files.read([layout.MARK])[layout.MARK].decode())
+    done.undecided = read_undecided(head.files.read([layout.MARK])[layout.MARK].decode())
     done.waiting = upstream.unpushed(store.tip())
     return done
 

@@ -10,8 +10,8 @@ from functools import cached_property
 
 from msgspec import Struct, field
 
-from skillvault.learning.sync.standing import PlacedSkill, merged_standing, superseding
-from skillvault.learning.sync.table import LINKS, rule_of, stays
+from skillvault.learning.sync.skill import PlacedSkill, merge_placed_skills, supersede_facts
+from skillvault.learning.sync.table import LINKS, must_stay, rule_of
 from skillvault.learning.sync.three_way import Versions
 from skillvault.loop.registry import STEPS
 from skillvault.model.errors import BadInputError, UsageError
@@ -157,7 +157,7 @@ def _decided_entry(
         content = rule_of(kind)(Versions(base, ours or b"", theirs or b"")) or None
     elif ours is None or theirs is None:
         side = theirs if ours is None else ours
-        content = side if side and stays(kind, base or b"", side) else None
+        content = side if side and must_stay(kind, base or b"", side) else None
     else:
         content = rule_of(kind)(Versions(base, ours, theirs))
     if content is None:
@@ -204,7 +204,7 @@ def _decide_skills(meeting: _Meeting, names: Sequence[str], tree: MergedTree) ->
         if own[1] == own[2]:
             continue
         try:
-            merged = merged_standing(*_standings(meeting, name, own))
+            merged = merge_placed_skills(*_standings(meeting, name, own))
         except BadInputError as error:
             path = min({*own[1], *own[2]}, default=name)
             tree.problems.append(Problem(path, error.key, error.code, error.message))
@@ -244,7 +244,7 @@ def _standing_in(meeting: _Meeting, files: Mapping[str, Entry]) -> PlacedSkill |
     standing: PlacedSkill | None = None
     for shelf, contents in shelves.items():
         one = PlacedSkill(shelf, contents)
-        standing = merged_standing(None, standing, one) if standing else one
+        standing = merge_placed_skills(None, standing, one) if standing else one
     return standing
 
 
@@ -285,7 +285,7 @@ def _supersede(meeting: _Meeting, tree: MergedTree) -> None:
         names = sorted(_promoted(meeting, list_path, files[list_path]) & facts.keys())
         contents = {name: meeting.content(files[facts[name]]) or b"" for name in names}
         insight = _insight(meeting, files, list_path)
-        for name, content in superseding(contents, insight).items():
+        for name, content in supersede_facts(contents, insight).items():
             path = facts[name]
             tree.entries[path] = Entry(files[path].mode, git.objects.write_blob(content))
 

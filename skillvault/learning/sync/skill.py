@@ -204,8 +204,9 @@ def merge_expertise(versions: Versions) -> bytes:
     ]
     entries = {**logs[1], **logs[2]}
     merged["evolution_log"] = [entries[key] for key in merge_sets(logs[0], [*logs[1]], [*logs[2]])]
-    entries = {name: merged[name] for name in _ORDER if name in merged}
-    text = strict_yaml.dump({**entries, **{n: v for n, v in merged.items() if n not in ordered}})
+    keys = [name for name in _ORDER if name in merged]
+    keys += [name for name in merged if name not in _ORDER]
+    text = strict_yaml.dump({name: merged[name] for name in keys})
     # A person's comments move to the top, since their lines are written again.
     comments = merge_sets(*(strict_yaml.comments(front_matter.text_of(s or b"")) for s in versions))
     return "".join([*(f"{comment}\n" for comment in comments), text]).encode()

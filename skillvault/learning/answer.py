@@ -19,7 +19,7 @@ DEPENDS_ON = (Queue(name=STEP, every="answer", when=(When("answer"),)),)
 _TO_FACTS = ("promoted", "reinforced", "contradicted")
 
 
-class Reworded(Struct, frozen=True, kw_only=True):
+class Rewording(Struct, frozen=True, kw_only=True):
     """An evaluation with other words, and what rests on its former ones.
 
     `links` are those from it; `facts` the facts that they made or support, by id, with the links
@@ -61,7 +61,7 @@ def bare_change(answers: Sequence[Answer]) -> Change:
     )
 
 
-def evaluation_change(answer: Answer, reworded: Sequence[Reworded], *, new: bool) -> Change:
+def evaluation_change(answer: Answer, reworded: Sequence[Rewording], *, new: bool) -> Change:
     """The commit by which evaluations say what was answered; a `new` answer is in it.
 
     The facts that were made of their former words, or supported by them, go; they are made anew of
@@ -83,7 +83,7 @@ def evaluation_change(answer: Answer, reworded: Sequence[Reworded], *, new: bool
     )
 
 
-def _withdrawn(reworded: Reworded) -> Iterable[Ref]:
+def _withdrawn(reworded: Rewording) -> Iterable[Ref]:
     """The facts and the links that rest on the former words of an evaluation."""
     if not reworded.says_otherwise:
         return

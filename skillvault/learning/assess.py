@@ -20,7 +20,7 @@ _SERVED, _ARCHIVE = "skills", "archive"
 _JUDGED = ("testing", "proven", "retired")
 
 
-class Assessed(Struct, frozen=True, kw_only=True):
+class AssessedSkill(Struct, frozen=True, kw_only=True):
     """A skill as it stands: `shelf` is its folder, `ours` whether this step put it there.
 
     `clock` is its domain's time. `retired` is when its use retired it, None if it is over that;
@@ -57,7 +57,7 @@ class NextTrial(Struct, frozen=True, kw_only=True):
         return clock >= self.at or not self.decisions
 
 
-def status_change(skill: Assessed, rules: Rules) -> Change | None:
+def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
     """The commit that gives a skill the status it earned; None if it has it."""
     archived = skill.shelf == _ARCHIVE
     if skill.status not in _JUDGED or (archived and not skill.ours):
@@ -76,7 +76,7 @@ def status_change(skill: Assessed, rules: Rules) -> Change | None:
     return _moved(skill, following)
 
 
-def next_trial(skill: Assessed, rules: Rules) -> NextTrial | None:
+def next_trial(skill: AssessedSkill, rules: Rules) -> NextTrial | None:
     """When a skill that its use retired is tried again; None for one that never is."""
     numbers, retired = rules.policy.effect, skill.retired
     is_out = skill.shelf == _ARCHIVE and skill.status == "retired" and skill.ours
@@ -89,7 +89,7 @@ def next_trial(skill: Assessed, rules: Rules) -> NextTrial | None:
     )
 
 
-def following_status(skill: Assessed, rules: Rules) -> NextStatus:
+def following_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
     """What its evidence leads to; a trial is judged once, when it is over."""
     if skill.shelf != _ARCHIVE and skill.evidence.trial and skill.retired is not None:
         return effect.status_after_trial(skill.evidence, rules.policy)
@@ -99,7 +99,7 @@ def following_status(skill: Assessed, rules: Rules) -> NextStatus:
     return effect.next_status(before, skill.evidence, rules)
 
 
-def _moved(skill: Assessed, following: NextStatus) -> Change:
+def _moved(skill: AssessedSkill, following: NextStatus) -> Change:
     """The commit of another status, the file where such a skill stands."""
     retires = following.status == "retired"
     source = f"{skill.shelf}/{skill.name}"
@@ -118,7 +118,7 @@ def _moved(skill: Assessed, following: NextStatus) -> Change:
     )
 
 
-def _trial(skill: Assessed, policy: Policy) -> Change:
+def _trial(skill: AssessedSkill, policy: Policy) -> Change:
     """The commit that tries a retired skill again."""
     days = (skill.clock - skill.retired).days if skill.retired else 0
     path = f"{_ARCHIVE}/{skill.name}/SKILL.md"

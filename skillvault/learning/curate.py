@@ -52,7 +52,7 @@ def put(skill: Skill, old: Skill | None, shelf: str = "skills") -> Change | None
     )
 
 
-def over(skill: Skill, old: Skill | None) -> Skill:
+def apply_put(skill: Skill, old: Skill | None) -> Skill:
     """How a skill that is put is read afterwards, new or over the `old` one."""
     if old is None:
         return skill

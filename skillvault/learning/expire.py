@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning.sections import Version, Written, untouched
+from skillvault.learning.sections import Version, WrittenTexts, is_untouched
 from skillvault.model.change import Change, Edit, Move
 from skillvault.model.policy import Policy
 from skillvault.model.records import PROGRAMS_OWN, Ref, Skill, stamp
@@ -59,20 +59,22 @@ def is_cut_short(skill: Skill, ends: Sequence[Version], policy: Policy) -> bool:
 
     `ends` are the ends that the program wrote, oldest first.
     """
-    if skill.expires is None or untouched(ends, skill.expires):
+    if skill.expires is None or is_untouched(ends, skill.expires):
         return False
     life, usual = lifetime(skill, policy), lifetime(replace(skill, expires=None), policy)
     return life is None or usual is None or life.ends < usual.ends
 
 
 def key_edits(
-    path: str, skill: Skill, new: Skill, written: Written, *, policy: Policy
+    path: str, skill: Skill, new: Skill, written: WrittenTexts, *, policy: Policy
 ) -> Iterator[Edit]:
     """The keys by which a skill becomes a new version of it.
 
     A description that a person wrote stays, and so does a later end, or an earlier one of theirs.
     """
-    if new.description != skill.description and untouched(written.descriptions, skill.description):
+    if new.description != skill.description and is_untouched(
+        written.descriptions, skill.description
+    ):
         yield Edit(path, ("description",), new.description)
     for key in ("subject", "account", "created"):
         if getattr(skill, key) != getattr(new, key):
@@ -83,7 +85,7 @@ def key_edits(
         yield Edit(path, EXPIRES, ends)
 
 
-def expiry(
+def find_expiry(
     skill: Skill,
     shelf: str,
     *,

@@ -14,7 +14,7 @@ from skillvault.model.records import Ref, Skill
 _SERVED, _PROPOSED = "skills", "proposed"
 
 
-def gated(change: Change, policy: Policy) -> Change:
+def apply_gate(change: Change, policy: Policy) -> Change:
     """A change of the program's, with its new skills on the shelf that the policy gives them."""
     skills = [record for record in change.writes if isinstance(record, Skill)]
     held = {skill.name: skill for skill in skills if _is_held_otherwise(skill, policy)}

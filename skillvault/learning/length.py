@@ -17,7 +17,7 @@ class References(NamedTuple):
     ours: Collection[str] = ()
     edited: Collection[str] = ()
 
-    def placed(self, files: Mapping[str, str]) -> dict[str, str]:
+    def files_to_write(self, files: Mapping[str, str]) -> dict[str, str]:
         """What to write, by name: beside a file of a person's, never over it.
 
         Of a file of the program's that has nothing more to hold the heading alone stays.
@@ -34,7 +34,7 @@ class References(NamedTuple):
         return free
 
 
-def fitted(
+def fit_sections(
     parts: Sequence[tuple[str, str]], room: int
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Sections within so many tokens, and what has no room, under the same headings.
@@ -58,7 +58,7 @@ def fitted(
     ]
 
 
-def within(
+def fit_body(
     head: Sequence[str],
     parts: Sequence[tuple[str, str]],
     limit: int,
@@ -70,13 +70,13 @@ def within(
     """
     sections = [(name, text.strip()) for name, text in parts if text.strip()]
     frame = "\n".join([*head, f"*More: references/{file}*", *(name for name, _ in sections)])
-    fitting, moved = fitted(sections, limit - tokens(frame) - 4 * len(sections))
+    fitting, moved = fit_sections(sections, limit - tokens(frame) - 4 * len(sections))
     more = [f"{head[-1]}\n*More: references/{file}*"] if moved else [head[-1]]
     body = [*head[:-1], *more, *(f"## {name}\n\n{text}" for name, text in fitting if text)]
     rest = [OVERFLOW, *(f"## {name}\n\n{text}" for name, text in moved)]
     return "\n\n".join(body), "\n\n".join(rest) + "\n" if moved else ""
 
 
-def part_of(limit: int) -> int:
+def head_line_limit(limit: int) -> int:
     """How many tokens one line of a head may have, so that most of a text is what it says."""
     return limit // _LINES

@@ -91,7 +91,7 @@ class Finding(Struct, frozen=True, order=True):
         return f"{self.path}:{self.line}" if self.line else self.path
 
 
-def findings(files: Mapping[str, bytes], secrets: Secrets) -> list[Finding]:
+def lint_files(files: Mapping[str, bytes], secrets: Secrets) -> list[Finding]:
     """What there is to look at in a skill's files, by place."""
     return sorted(
         finding for path, data in files.items() for finding in _of_file(path, data, secrets)

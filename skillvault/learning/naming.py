@@ -18,7 +18,7 @@ _NEXT_NAME = re.compile(rf"{_NEXT}(?:-[0-9a-f]+)?$")
 _BEGINNING = 8  # characters of a session that its skill's name has
 
 
-def renamed(folder: str, skill: Skill) -> Skill:
+def with_folder_name(folder: str, skill: Skill) -> Skill:
     """A skill under the name that all else goes by, whatever its front matter says."""
     return skill if skill.name == folder else replace(skill, name=folder)
 

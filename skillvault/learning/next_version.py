@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from skillvault.learning import sections
 from skillvault.learning.expire import key_edits
-from skillvault.learning.sections import Version, Written
+from skillvault.learning.sections import Version, WrittenTexts
 from skillvault.model.change import Change, Edit, Move, Rewrite
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy
@@ -71,18 +71,18 @@ def as_proposed(files: Files, name: str, replaces: str | None = None) -> dict[st
 # ── what the program writes ──────────────────────────────────────────────────────────
 
 
-class Approved(Struct, frozen=True):
+class ApprovedSkill(Struct, frozen=True):
     """A skill in skills/, its files by their path in its folder, what the program wrote of it."""
 
     skill: Skill
     files: Files = {}
-    written: Written = Written()
+    written: WrittenTexts = WrittenTexts()
 
     @property
     def personal(self) -> tuple[str, ...]:
         """The sections that a person wrote in it."""
         texts = sections_of(self.skill.body)
-        keys = sections.theirs(self.written.bodies, self.skill.body)
+        keys = sections.edited_sections(self.written.bodies, self.skill.body)
         return tuple(plain_section(texts[key]) for key in texts if key in keys)
 
     @property
@@ -92,8 +92,8 @@ class Approved(Struct, frozen=True):
         What a person removed stays marked, as that is theirs to have removed.
         """
         texts = {DESCRIPTION: self.skill.description, **sections_of(self.skill.body)}
-        personal = set(sections.theirs(self.written.bodies, self.skill.body))
-        if not sections.untouched(self.written.descriptions, self.skill.description):
+        personal = set(sections.edited_sections(self.written.bodies, self.skill.body))
+        if not sections.is_untouched(self.written.descriptions, self.skill.description):
             personal.add(DESCRIPTION)
         ours = {heading_mark(key): text_mark(texts[key]) for key in texts if key not in personal}
         return as_words(ours | {heading_mark(key): text_mark("") for key in personal - set(texts)})
@@ -103,7 +103,7 @@ class WaitingVersion(Struct, frozen=True):
     """A version that waits already, and what the program wrote of it."""
 
     skill: Skill
-    written: Written
+    written: WrittenTexts
 
 
 def rewritten_skill(change: Change, shelf: str) -> str | None:
@@ -119,7 +119,7 @@ def with_account_of(waiting: Skill, skill: Skill) -> Skill:
     return replace(skill, account=waiting.account, subject=waiting.subject)
 
 
-def first_version(change: Change, name: str, approved: Approved) -> Change:
+def first_version(change: Change, name: str, approved: ApprovedSkill) -> Change:
     """A change that would rewrite an approved skill, as the proposal of its next version.
 
     `name` is that of the proposal.
@@ -141,7 +141,7 @@ def first_version(change: Change, name: str, approved: Approved) -> Change:
 
 def later_version(
     change: Change,
-    approved: Approved,
+    approved: ApprovedSkill,
     waiting: WaitingVersion,
     *,
     linked: Container[Ref],
@@ -152,7 +152,7 @@ def later_version(
     path = f"{_PROPOSED}/{skill.name}/{FILE}"
     moved = _Moved(f"{_SERVED}/{old.name}/", f"{_PROPOSED}/{skill.name}/")
     target = next((rewrite.body for rewrite in change.rewrites), old.body)
-    body = sections.rewritten(skill.body, waiting.written.bodies, target)
+    body = sections.rewrite_body(skill.body, waiting.written.bodies, target)
     edited = _edited(with_account_of(skill, old), change.edits)
     wanted = replace(skill, **{key: getattr(edited, key) for key in _KEYS})
     return replace(
@@ -250,7 +250,7 @@ def as_approved(waiting: Skill, approved: Skill, base: Skill) -> Skill:
     `base` is what was approved when that was first written: what a person changed in the approved
     one since stays.
     """
-    body = sections.rewritten(approved.body, [Version(None, base.body)], waiting.body)
+    body = sections.rewrite_body(approved.body, [Version(None, base.body)], waiting.body)
     keys = (*_KEYS, "written")
     changed = [key for key in keys if getattr(approved, key) == getattr(base, key)]
     return replace(approved, body=body, **{key: getattr(waiting, key) for key in changed})

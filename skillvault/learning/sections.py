@@ -38,7 +38,7 @@ class Version(NamedTuple):
 Bodies = Sequence[Version] | Mapping[str, str]
 
 
-class Written(NamedTuple):
+class WrittenTexts(NamedTuple):
     """What the program wrote of a skill: its bodies, its descriptions, its ends, its labels."""
 
     bodies: Bodies = ()
@@ -52,24 +52,24 @@ def labels_of(skill: Skill) -> str:
     return "\n".join(" ".join(names) for names in (skill.tags, skill.roles, skill.stages))
 
 
-def written_as_stated(
+def parse_written(
     skill: Skill, words: str, ends: Sequence[Version], labels: Sequence[Version]
-) -> Written:
+) -> WrittenTexts:
     """What the program wrote of a skill whose file states it in these words."""
     marks = read_marks(words)
     own = marks.get(heading_mark(DESCRIPTION)) == text_mark(skill.description)
     descriptions = [Version(None, skill.description)] if own else []
-    return Written(bodies=marks, descriptions=descriptions, ends=ends, labels=labels)
+    return WrittenTexts(bodies=marks, descriptions=descriptions, ends=ends, labels=labels)
 
 
-def taken_back(versions: Sequence[Version], current: str) -> bool:
+def is_former_text(versions: Sequence[Version], current: str) -> bool:
     """Return True if the text is a former one of the program's, which a person brought back."""
     changes = (version for version in versions if version.before != version.after)
     afters = [version.after.strip() for version in changes]
     return bool(afters) and current.strip() != afters[-1] and current.strip() in afters[:-1]
 
 
-def theirs(versions: Bodies, current: str) -> frozenset[Key]:
+def edited_sections(versions: Bodies, current: str) -> frozenset[Key]:
     """The sections that a person changed, added or removed since the program wrote them.
 
     Without any version, all is a person's.
@@ -86,7 +86,7 @@ def theirs(versions: Bodies, current: str) -> frozenset[Key]:
     return frozenset(changed | _differing(written, current))
 
 
-def untouched(versions: Bodies, current: str) -> bool:
+def is_untouched(versions: Bodies, current: str) -> bool:
     """True if no person changed a text that the program wrote."""
     if isinstance(versions, Mapping):
         return not persons_sections(versions, current)
@@ -95,12 +95,16 @@ def untouched(versions: Bodies, current: str) -> bool:
     return bool(versions) and afters == [*befores, current.strip()]
 
 
-def rewritten(current: str, versions: Bodies, target: str) -> str:
+def rewrite_body(current: str, versions: Bodies, target: str) -> str:
     """`current` with the program's sections as in `target`; a person's stay as they are.
 
     All of it stays if one section would swallow another: its last block of code has no end.
     """
-    personal, now, new = theirs(versions, current), sections_of(current), sections_of(target)
+    personal, now, new = (
+        edited_sections(versions, current),
+        sections_of(current),
+        sections_of(target),
+    )
     texts: dict[Key, str] = {}
     for key, text in now.items():
         if key in personal:
@@ -153,7 +157,7 @@ def _joined(texts: Iterable[str], current: str) -> str:
 
 
 def statement_changes(before: str, after: str) -> list[str]:
-    """What a message says of a rewritten body: how many statements came and went, and which."""
+    """What a message says of a rewrite_body body: how many statements came and went, and which."""
     old, new = markdown.statements(before), markdown.statements(after)
     came = [f"  + {shorten(line, _LINE)}" for line in new if line not in old]
     went = [f"  - {shorten(line, _LINE)}" for line in old if line not in new]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from skillvault.learning import assess
-from skillvault.learning.assess import Assessed, NextTrial
+from skillvault.learning.assess import AssessedSkill, NextTrial
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence, capped
 from skillvault.learning.rules import Rules
@@ -78,7 +78,7 @@ class StatsSubject(Struct, frozen=True):
 
     kind: str
     domain: str | None
-    assessed: Assessed
+    assessed: AssessedSkill
     merged: Sequence[str] = ()
     elsewhere: Elsewhere | None = None
     qualified_at: datetime | None = None
@@ -107,7 +107,7 @@ def skill_stats(skill: StatsSubject, rules: Rules) -> SkillStats:
     )
 
 
-def decision(skill: Assessed, rules: Rules) -> str:
+def decision(skill: AssessedSkill, rules: Rules) -> str:
     """What follows of the evidence, in words: what the next run does, else what is known."""
     if skill.status in _PERSONS:
         return f"{skill.status}: {_PERSONS[skill.status]}"
@@ -122,7 +122,7 @@ def decision(skill: Assessed, rules: Rules) -> str:
     return f"{skill.status}: {rules.open_words(skill.status, skill.evidence, rules.policy)}"
 
 
-def _retired(skill: Assessed, rules: Rules) -> str:
+def _retired(skill: AssessedSkill, rules: Rules) -> str:
     """What brings a retired skill back."""
     if not skill.ours:
         return "it comes back if a person brings it back"

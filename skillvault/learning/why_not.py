@@ -172,7 +172,7 @@ def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int =
     ]
 
 
-def outcome_standing(
+def outcome_state(
     outcome: Outcome, told: Sequence[tuple[Findings, Present]], policy: Policy
 ) -> Standing:
     """Return where one outcome stands with the skills of its action and of its subject.

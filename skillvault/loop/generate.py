@@ -70,7 +70,7 @@ def standings(
     kinds = [pair for one in accounts for pair in run.accounts.of_kinds(one)]
     rejection = _refused_standing(run, kinds)
     by_outcome = {
-        name: why_not.outcome_standing(outcomes[name], kinds, run.policy) for name in evaluated
+        name: why_not.outcome_state(outcomes[name], kinds, run.policy) for name in evaluated
     }
     note = _version_note(run, kinds)
     return {

@@ -280,7 +280,7 @@ def retold_change(
     pattern: GeneralPattern,
     draft: Draft,
     skill: Skill,
-    written: sections.Written,
+    written: sections.WrittenTexts,
     *,
     shelf: str,
     policy: Policy,
@@ -292,7 +292,7 @@ def retold_change(
     path = f"{shelf}/{skill.name}/SKILL.md"
     new = _skill_of(pattern, draft, skill.name, policy)
     grown = replace(new, status=skill.status, subject=skill.subject)
-    body = sections.rewritten(skill.body, written.bodies, grown.body)
+    body = sections.rewrite_body(skill.body, written.bodies, grown.body)
     edits: Sequence[Edit] = tuple(key_edits(path, skill, grown, written, policy=policy))
     rewrites = (Rewrite(path, body),) if body != skill.body else ()
     home = home_of(skill)

@@ -417,7 +417,7 @@ def growth_change(
     pattern: Pattern,
     draft: Draft,
     skill: Skill,
-    written: sections.Written,
+    written: sections.WrittenTexts,
     *,
     shelf: str,
     now: datetime,
@@ -430,7 +430,7 @@ def growth_change(
     path = f"{shelf}/{skill.name}/SKILL.md"
     served = pattern.is_admitted or shelf == "archive"
     home = "skills" if pattern.is_admitted else home_of(skill)
-    body = sections.rewritten(skill.body, written.bodies, pattern_body(pattern, draft))
+    body = sections.rewrite_body(skill.body, written.bodies, pattern_body(pattern, draft))
     return _derived(
         pattern,
         skill.name,
@@ -445,7 +445,7 @@ def _key_edits(
     pattern: Pattern,
     draft: Draft,
     skill: Skill,
-    written: sections.Written,
+    written: sections.WrittenTexts,
     *,
     path: str,
     policy: Policy,

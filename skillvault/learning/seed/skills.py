@@ -16,7 +16,7 @@ from skillvault.learning.contrast.episodes import in_words
 from skillvault.learning.expire import key_edits
 from skillvault.learning.generate import warning_pattern
 from skillvault.learning.generate.warning_pattern import Standing, expiry_after, judges_of, placed
-from skillvault.learning.length import STATEMENTS, References, part_of, within
+from skillvault.learning.length import STATEMENTS, References, fit_body, head_line_limit
 from skillvault.learning.merge.sessions import STEP
 from skillvault.learning.naming import numbered_name
 from skillvault.learning.rejection import Rejection
@@ -241,7 +241,7 @@ def evolved_text(
         for findings in merge.brief.apart
     ]
     limit = policy.merge.max_tokens
-    room, file = part_of(limit), (references or References()).free(STATEMENTS)
+    room, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
     of = f"{len(outcomes)} outcomes{in_words(outcomes, policy.evaluate.episode_minutes)}"
     header = [
         f"*Stands for {how_many(len(names), 'subject')}: {_some_names(names, room)}*",
@@ -249,7 +249,7 @@ def evolved_text(
         f"*Domain: {merge.domain}*",
     ]
     title = f"# Evolved: {trimmed(draft.title, room)}"
-    body, overflow = within([title, "\n".join(header)], draft.sections, limit, file)
+    body, overflow = fit_body([title, "\n".join(header)], draft.sections, limit, file)
     return body, {file: overflow} if overflow else {}
 
 
@@ -306,7 +306,7 @@ def merge_change(
 def growth_change(
     merge: SkillMerge,
     draft: Draft,
-    written: sections.Written,
+    written: sections.WrittenTexts,
     *,
     references: References,
     policy: Policy,
@@ -316,7 +316,7 @@ def growth_change(
     assert skill is not None
     path = f"skills/{skill.name}/SKILL.md"
     text, files = evolved_text(merge, draft, policy, references)
-    body = sections.rewritten(skill.body, written.bodies, text)
+    body = sections.rewrite_body(skill.body, written.bodies, text)
     links = tuple(_links(merge, skill.name))
     new_skill = replace(
         skill,
@@ -330,7 +330,7 @@ def growth_change(
         commit_with=skill_series(STEP, merge.domain),
         reason=_reason(merge, skill.name),
         writes=links,
-        files=placed(skill.name, "skills", references.placed(files)),
+        files=placed(skill.name, "skills", references.files_to_write(files)),
         edits=tuple(key_edits(path, skill, new_skill, written, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=_moves(merge),

@@ -174,7 +174,7 @@ def next_change(
     material: StrategyMaterial,
     period: Period,
     draft: Draft,
-    written: sections.Written,
+    written: sections.WrittenTexts,
     *,
     policy: Policy,
 ) -> Change:
@@ -185,7 +185,7 @@ def next_change(
     skill, path = material.skill, material.path
     if skill is None or path is None:
         raise ValueError(f"{material.name}: is not there to be rewritten")
-    body = sections.rewritten(skill.body, written.bodies, strategy_body(period, draft))
+    body = sections.rewrite_body(skill.body, written.bodies, strategy_body(period, draft))
     new_skill = replace(
         skill,
         description=shorten(draft.description, 1024),

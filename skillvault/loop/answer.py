@@ -76,7 +76,7 @@ def _effect(run: Run, answer: Answer, *, new: bool) -> Change | None:
         reworded = [
             rewording for outcome in outcomes if (rewording := _reworded(run, knowing, outcome))
         ]
-        return answers.evaluation_change(answer, reworded, new=new) if reworded else None
+        return answers.evaluation_change(answer, reworded, is_new=new) if reworded else None
     return _text_effect(run, knowing, answer, new=new)
 
 
@@ -172,7 +172,9 @@ def _text_effect(run: Run, judge: AgentJudge, answer: Answer, *, new: bool) -> C
             return None  # `check` says what is wrong with it
         change = text.rewritten(draft)
         change = run.gate.passed(change) if change else None
-        return answers.text_change(answer, change, new=new) if change and _writes(change) else None
+        return (
+            answers.text_change(answer, change, is_new=new) if change and _writes(change) else None
+        )
     return None
 
 

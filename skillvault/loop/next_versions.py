@@ -202,7 +202,7 @@ class VersionGate:
     def _is_refused(self, change: Change, skill: Skill) -> bool:
         """Whether a person rejected a version that says what this one would; reports it."""
         body = next((rewrite.body for rewrite in change.rewrites), skill.body)
-        for refusal in self._in.rejections().said:
+        for refusal in self._in.rejections().proposals:
             is_same = refusal.replaces == skill.name
             if is_same and rules.says_no_more(body, refusal.body, skill.body):
                 target = f"skill:{refusal.skill}"
@@ -281,7 +281,7 @@ def approval(store: Store, waiting: Skill) -> Change:
             approved,
             as_approved(store.git, head, waiting, approved),
             files=_brought_files(store.git, head, waiting, name),
-            standing=head.files.below(f"proposed/{waiting.name}"),
+            paths=head.files.below(f"proposed/{waiting.name}"),
             links=links,
         )
     files = folder_files(store.git, head, f"proposed/{waiting.name}")

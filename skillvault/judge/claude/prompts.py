@@ -122,6 +122,7 @@ def _cap(value: Any, cap: int) -> Any:
 def decision_material(
     domain: str,
     decision: Decision,
+    *,
     context: Mapping[str, Scalar],
     applied: Sequence[str] | None,
     entry_value: float | None,
@@ -157,7 +158,9 @@ def outcome_material(outcome: Outcome) -> dict[str, Any]:
         "held": _span(o.occurred_at - o.decision.made_at) if o.decision.made_at else None,
     }
     result_fields = {key: value for key, value in fields.items() if value not in (None, "")}
-    decision = decision_material(o.domain, o.decision, o.context, o.applied, ending.entry_value)
+    decision = decision_material(
+        o.domain, o.decision, context=o.context, applied=o.applied, entry_value=ending.entry_value
+    )
     return {"decision": decision, "result": result_fields}
 
 

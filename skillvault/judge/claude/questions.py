@@ -163,7 +163,9 @@ class Questions:
         entry_value: float | None,
     ) -> Question[Verdict]:
         """Ask how good the decision was; the question holds nothing of its result."""
-        material = asking.decision_material(domain, decision, context, applied, entry_value)
+        material = asking.decision_material(
+            domain, decision, context=context, applied=applied, entry_value=entry_value
+        )
         subject = asking.about(domain, decision)
         matter = Matter("verdict", subject, _material_digest(material))
         reading = (VerdictReply, lambda reply, _record, *, last: reply, verdict_of)  # noqa: ARG005
@@ -195,7 +197,9 @@ class Questions:
     ) -> Question[Opinion]:
         """Ask for an opinion on a decision before it is carried out."""
         o, size = outcome, outcome.result.entry_value
-        decision = asking.decision_material(o.domain, o.decision, o.context, o.applied, size)
+        decision = asking.decision_material(
+            o.domain, o.decision, context=o.context, applied=o.applied, entry_value=size
+        )
         material = {"decision": decision, "skills": {skill.name: skill.body for skill in skills}}
         matter = Matter("advice", model, _material_digest(material))
         reading = (OpinionReply, check_opinion, opinion_of)

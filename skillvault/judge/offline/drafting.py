@@ -301,13 +301,13 @@ class _SessionLine(NamedTuple):
 def draft_sessions(brief: SessionExcerpt) -> Draft | None:
     """Return both parts, the lines of most sessions first; None if no line says anything."""
     sessions = brief.sessions
-    overcome = {_key(success.lemma) for session in sessions for success in session.successes}
+    overcome = {_lemma_key(success.lemma) for session in sessions for success in session.successes}
     failure_lines: list[_SessionLine] = []
     success_lines: list[_SessionLine] = []
     for session in sessions:
         for failure in session.failures:
             form = normal_form(f"{failure.lemma}: {failure.reason}")
-            is_overcome = _key(failure.lemma) in overcome
+            is_overcome = _lemma_key(failure.lemma) in overcome
             line = _SessionLine(
                 plain(failure.lemma, _LEMMA),
                 _failure_line(failure),
@@ -377,7 +377,7 @@ def _labels(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, slugs)))[:_LABELS]
 
 
-def _key(lemma: str) -> str:
+def _lemma_key(lemma: str) -> str:
     return " ".join(lemma.casefold().split())
 
 

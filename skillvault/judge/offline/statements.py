@@ -70,7 +70,7 @@ _TELLING_ALONE = 10  # a smaller number is too common
 _RARE = 30  # of a word that is its condition's without being called so
 
 
-class Statement(NamedTuple):
+class ReasoningStatement(NamedTuple):
     """A statement, and the parts of it that concern this decision.
 
     `cited` are the conditions that it names with their values, `contradicted` those to which it
@@ -120,7 +120,7 @@ class Statement(NamedTuple):
 
 def statements_of(
     texts: Iterable[str], decision: Decision, context: Mapping[str, Scalar]
-) -> tuple[Statement, ...]:
+) -> tuple[ReasoningStatement, ...]:
     """Return the statement of each text; one that repeats another is left out."""
     labels = " ".join(filter(None, (decision.action, decision.target, *context)))
     label_words = _words_of(labels) | normal_form(labels).names
@@ -130,7 +130,7 @@ def statements_of(
         cited = tuple(key for key in context if _cites(text, form, key, context[key]))
         known_words = label_words.union(*(_words_of(str(context[key])) for key in cited))
         statements.append(
-            Statement(
+            ReasoningStatement(
                 text=text,
                 cited=cited,
                 contradicted=_contradicted_conditions(text, form, context),
@@ -226,7 +226,7 @@ def _contradicted_conditions(
 
 def _cites(text: str, form: Form, key: str, value: Scalar) -> bool:
     """Return True if the value is there, with the condition's name unless it is plain without."""
-    is_named = _names(text, form, key)
+    is_named = _names_condition(text, form, key)
     if isinstance(value, bool):
         return is_named and _words_of(key) <= form.stems | form.names and form.negated != value
     recorded = figures_of(str(value))
@@ -242,7 +242,7 @@ def _cites(text: str, form: Form, key: str, value: Scalar) -> bool:
     return is_named or (not form.sides and is_rare)
 
 
-def _names(text: str, form: Form, key: str) -> bool:
+def _names_condition(text: str, form: Form, key: str) -> bool:
     """Return True for any word of a condition's name, even as the unit of a number."""
     if _words_of(key) & (form.stems | form.names):
         return True

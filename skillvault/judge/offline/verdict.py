@@ -6,7 +6,7 @@ Quality is a sum of features, each with its sentence. Words that fit any decisio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from skillvault.judge.offline.statements import Statement, figures_of, statements_of
+from skillvault.judge.offline.statements import ReasoningStatement, figures_of, statements_of
 from skillvault.model.brief import WARNING, Opinion, Verdict, warnings_of
 from skillvault.model.reading import NOTE, Reading, read
 from skillvault.model.records import Decision, Outcome, Scalar, Skill
@@ -37,10 +37,10 @@ class _Material(NamedTuple):
     applied: Sequence[str]
     entry_value: float | None
     reading: Reading
-    statements: tuple[Statement, ...]
+    statements: tuple[ReasoningStatement, ...]
 
     @property
-    def findings(self) -> list[Statement]:
+    def findings(self) -> list[ReasoningStatement]:
         """The statements with a result of looking."""
         return [statement for statement in self.statements if statement.is_finding]
 

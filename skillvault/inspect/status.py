@@ -143,7 +143,7 @@ def status(run: Run) -> Status:
         silent=silence(
             head, learner_elsewhere(run.store.git, run.policy), _judgeable(counts), run.now
         ),
-        undecided=table.undecided(settings) if "# undecided: " in settings else {},
+        undecided=table.read_undecided(settings) if "# undecided: " in settings else {},
     )
 
 

@@ -6,7 +6,7 @@ from itertools import chain
 from skillvault.judge.agent import AgentJudge
 from skillvault.judge.claude import prompts
 from skillvault.learning import answer as answers
-from skillvault.learning.answer import STEP, Reworded
+from skillvault.learning.answer import STEP, Rewording
 from skillvault.learning.promote.evaluated_runs import evaluated_run
 from skillvault.loop.evaluate import Judged, judged_by
 from skillvault.loop.judging.cases import case_of
@@ -76,7 +76,7 @@ def _effect(run: Run, answer: Answer, *, new: bool) -> Change | None:
         reworded = [
             rewording for outcome in outcomes if (rewording := _reworded(run, knowing, outcome))
         ]
-        return answers.evaluation_change(answer, reworded, new=new) if reworded else None
+        return answers.evaluation_change(answer, reworded, is_new=new) if reworded else None
     return _text_effect(run, knowing, answer, new=new)
 
 
@@ -97,7 +97,7 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
     ]
 
 
-def _reworded(run: Run, judge: AgentJudge, outcome: Outcome) -> Reworded | None:
+def _reworded(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
     """An evaluation with the words of the answers; None for the same, or a person's."""
     before = run.view.evaluations.get_many([outcome.id]).get(outcome.id)
     if before is None or _is_persons(run, Ref("evaluation", outcome.id)):
@@ -114,7 +114,7 @@ def _reworded(run: Run, judge: AgentJudge, outcome: Outcome) -> Reworded | None:
     around = [*run.view.links.by_source(refs), *run.view.links.by_target(refs)]
     paths = {ref: path for ref in refs if (path := run.view.records.path_of(ref))}
     paths |= {ref_of(link): str(ref_of(link)) for link in (*links, *around)}
-    return Reworded(
+    return Rewording(
         before=before,
         after=judged.evaluation,
         links=links,
@@ -174,7 +174,9 @@ def _text_effect(run: Run, judge: AgentJudge, answer: Answer, *, new: bool) -> C
             return None  # `check` says what is wrong with it
         change = text.rewritten(draft)
         change = run.gate.passed(change) if change else None
-        return answers.text_change(answer, change, new=new) if change and _writes(change) else None
+        return (
+            answers.text_change(answer, change, is_new=new) if change and _writes(change) else None
+        )
     return None
 
 

@@ -38,4 +38,4 @@ def _keeps_guide(run: Run, name: str) -> bool:
     if skill is None or skill.kind != "guide":
         return False
     has_rule = any(heading == RULES for heading, _ in sections_of(skill.body))
-    return has_rule or bool(sections.theirs(run.versions(name).bodies, skill.body))
+    return has_rule or bool(sections.edited_sections(run.versions(name).bodies, skill.body))

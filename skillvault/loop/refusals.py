@@ -72,8 +72,8 @@ def _is_forgotten(git: Git, pair: tuple[str, str], forgets: Sequence[tuple[str, 
 def refused(change: Change, rejections: Rejections, report: list[Rejection]) -> bool:
     """Whether a change makes a skill that says what a person rejected in its domain; reports it."""
     skills = [record for record in change.writes if isinstance(record, Skill)]
-    for skill in skills if rejections.said else ():
-        for refusal in rejections.said:
+    for skill in skills if rejections.proposals else ():
+        for refusal in rejections.proposals:
             is_near = refusal.domain == skill.domain and not refusal.replaces
             if is_near and says_same(refusal.body, skill.body):
                 report.append(

@@ -15,16 +15,16 @@ from msgspec.structs import replace
 
 from skillvault.judge import Judge
 from skillvault.learning.answer import STEP as ANSWER
-from skillvault.learning.gate import gated
+from skillvault.learning.gate import apply_gate
 from skillvault.learning.naming import is_general, is_strategy
 from skillvault.learning.next_version import APPROVE
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.sections import (
     Version,
-    Written,
+    WrittenTexts,
+    is_former_text,
     labels_of,
-    taken_back,
-    written_as_stated,
+    parse_written,
 )
 from skillvault.loop import accounts
 from skillvault.loop.learner import ALL
@@ -298,7 +298,7 @@ class Run:
         found = reversed(self.view.history.commits_changing(ref))
         return [c for c in found if c.step in steps and c.sha not in self._own]
 
-    def versions(self, name: str) -> Written:
+    def versions(self, name: str) -> WrittenTexts:
         """What the program itself wrote of a skill."""
         commits = self.commits_on(Ref("skill", name), {*WRITERS, APPROVE})
         words = programs_words(self.store.git, self.view, name, commits)
@@ -315,10 +315,10 @@ class Run:
         )
         skill = self.view.skills.find(name)
         # Where several clones write, the latest commit need not be the one that was kept.
-        is_back = self.policy.learner != ALL and taken_back(bodies, skill.body if skill else "")
+        is_back = self.policy.learner != ALL and is_former_text(bodies, skill.body if skill else "")
         if skill and skill.written and not is_back:
-            return written_as_stated(skill, skill.written, ends, labels)
-        return Written(bodies=bodies, descriptions=descriptions, ends=ends, labels=labels)
+            return parse_written(skill, skill.written, ends, labels)
+        return WrittenTexts(bodies=bodies, descriptions=descriptions, ends=ends, labels=labels)
 
     @cached_property
     def domains_seen(self) -> dict[Trust, frozenset[str]]:
@@ -367,7 +367,7 @@ class Run:
             self.flush()
         if not self._rests(change):
             return
-        change = gated(change, self.policy) if change.step in WRITERS else change
+        change = apply_gate(change, self.policy) if change.step in WRITERS else change
         if change.moves or change.step in WRITERS:
             change = with_versions_removed(self.view, change)
         before = self._texts(change)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from skillvault.learning.capture.patterns import TierChange, Tiers, learned_body, learned_skill
 from skillvault.learning.capture.rules import STEP
 from skillvault.learning.rejection import Rejection
-from skillvault.learning.sections import untouched
+from skillvault.learning.sections import is_untouched
 from skillvault.model.change import Change, Replacement, Rewrite
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import LEARNED, Expertise, LearnedPattern, Ref, Skill
@@ -127,7 +127,7 @@ def _skill_change(run: "Run", tiers: Tiers) -> str:
     if skill is None:
         return "" if run.rejections.of_target(_SKILL) or layout.LEARNED in run.view.files else "new"
     body = learned_body(tiers.expertise.patterns)
-    if skill.body == body or not untouched(run.versions(LEARNED).bodies, skill.body):
+    if skill.body == body or not is_untouched(run.versions(LEARNED).bodies, skill.body):
         return ""
     return "text"
 

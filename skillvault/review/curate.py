@@ -110,7 +110,7 @@ class Curator:
         change = rules.put(skill, old, shelf)
         if change is None:
             return run.Report()
-        check = partial(check_read_back, skill=rules.over(skill, old))
+        check = partial(check_read_back, skill=rules.apply_put(skill, old))
         return decide(self._store, change, now or self._clock(), dry=dry, check=check)
 
     def _standing(self, name: str) -> tuple[Skill | None, str]:

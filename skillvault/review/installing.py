@@ -49,7 +49,7 @@ def origins(head: Topics) -> dict[str, Origin]:
 
 def lint_of(files: Files) -> list[str]:
     """What a person should look at in a skill's files, a line each."""
-    return lint.lint_lines(lint.findings(files, secret_kinds))
+    return lint.lint_lines(lint.lint_files(files, secret_kinds))
 
 
 def lint_of_incoming(files: Files) -> list[str]:
@@ -357,7 +357,7 @@ class _Installation:
 
     def _is_secret(self, skill: Incoming) -> bool:
         """Return True, and say where, for a skill that may not come in as it holds secrets."""
-        found = lint.findings(skill.folder.files, secret_kinds)
+        found = lint.lint_files(skill.folder.files, secret_kinds)
         secrets = [finding for finding in found if finding.code == lint.KEEPS_OUT]
         if self._with_secrets or not secrets:
             return False

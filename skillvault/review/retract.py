@@ -5,7 +5,7 @@ from datetime import datetime
 
 from skillvault.inspect import lookup
 from skillvault.judge import Judge
-from skillvault.learning import retract as rules
+from skillvault.learning import curate as rules
 from skillvault.learning.naming import strategy_name
 from skillvault.loop.derived_skills import may_leave, shelf_of
 from skillvault.loop.learner import learner_elsewhere

@@ -152,7 +152,7 @@ def _nearest(run: Run, skill: Skill) -> Like | None:
 def _near_rejected(run: Run, skill: Skill) -> Like | None:
     likes = [
         Like(one.skill, round(likeness(skill.body, one.body), 2), one.reason)
-        for one in run.rejections.said
+        for one in run.rejections.proposals
         if one.domain == skill.domain
     ]
     best = max(likes, key=lambda like: (like.share, like.skill), default=None)
@@ -161,7 +161,7 @@ def _near_rejected(run: Run, skill: Skill) -> Like | None:
 
 def _rejected_before(run: Run, skill: Skill) -> Like | None:
     """The version of the same skill that a person rejected last."""
-    for refusal in run.rejections.said:
+    for refusal in run.rejections.proposals:
         if skill.replaces and refusal.replaces == skill.replaces:
             share = round(likeness(skill.body, refusal.body), 2)
             return Like(refusal.skill, share, refusal.reason)

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skillvault.inspect import lookup
-from skillvault.learning.sync.table import undecided
+from skillvault.learning.sync.table import read_undecided
 from skillvault.model.change import Change, Join, Replacement, message_of
 from skillvault.model.errors import GitError, OutrunError, PausedError, UsageError, VaultBusyError
 from skillvault.model.records import Problem, Ref
@@ -80,7 +80,7 @@ def sync_clones(
         report.away = str(error)
     head = store.head()
     report.learner = head.policy.learner
-    report.undecided = undecided(head.files.read([layout.MARK])[layout.MARK].decode())
+    report.undecided = read_undecided(head.files.read([layout.MARK])[layout.MARK].decode())
     report.waiting = upstream.count_unpushed(store.tip())
     return report
 

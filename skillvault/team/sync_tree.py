@@ -10,8 +10,8 @@ from functools import cached_property
 
 from msgspec import Struct, field
 
-from skillvault.learning.sync.standing import PlacedSkill, merged_standing, superseding
-from skillvault.learning.sync.table import LINKS, rule_of, stays
+from skillvault.learning.sync.skill import PlacedSkill, merge_placed_skills, supersede_facts
+from skillvault.learning.sync.table import LINKS, must_stay, rule_of
 from skillvault.learning.sync.three_way import Versions
 from skillvault.loop.registry import STEPS
 from skillvault.model.errors import BadInputError, UsageError
@@ -160,7 +160,7 @@ def _merge_file(
         message = f"taken away in one clone and changed in another; {_BY_HAND}"
         raise BadInputError(message, code="conflict")
     side = other_text if own_text is None else own_text
-    return side if side and stays(kind, base or b"", side) else None
+    return side if side and must_stay(kind, base or b"", side) else None
 
 
 # ── skills ───────────────────────────────────────────────────────────────────────────
@@ -180,7 +180,7 @@ def _decide_skills(histories: _Histories, names: Sequence[str], tree: MergedTree
         if versions[1] == versions[2]:
             continue
         try:
-            merged = merged_standing(*_place_versions(histories, name, versions))
+            merged = merge_placed_skills(*_place_versions(histories, name, versions))
         except BadInputError as error:
             path = min({*versions[1], *versions[2]}, default=name)
             tree.problems.append(Problem(path, error.key, error.code, error.message))
@@ -213,7 +213,7 @@ def _place_version(histories: _Histories, files: Mapping[str, Entry]) -> PlacedS
     skill: PlacedSkill | None = None
     for shelf, contents in shelves.items():
         version = PlacedSkill(shelf, contents)
-        skill = merged_standing(None, skill, version) if skill else version
+        skill = merge_placed_skills(None, skill, version) if skill else version
     return skill
 
 
@@ -257,7 +257,7 @@ def _supersede_facts(histories: _Histories, tree: MergedTree) -> None:
         path = evaluations.get(list_path, "")
         record = parse_record(path, histories.content(files[path]) or b"") if path else None
         insight = (record.key_insight or "") if isinstance(record, Evaluation) else ""
-        for name, content in superseding(contents, insight).items():
+        for name, content in supersede_facts(contents, insight).items():
             path = facts[name]
             tree.entries[path] = Entry(files[path].mode, git.objects.write_blob(content))
 

@@ -15,7 +15,7 @@ from skillvault.model.brief import Findings
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Session
 from skillvault.model.skill_evidence import TRIED
-from skillvault.model.text.text import how_many, listed, percent
+from skillvault.model.text.text import format_percent, join_items, pluralize
 
 
 class StepAnswer(Struct, frozen=True):
@@ -96,7 +96,7 @@ def fact_answers(
     support = memory.support([fact.id])
     sessions = len(memory.sessions([fact]))
     support_text = (
-        f"rests on {how_many(len(support), 'evaluation')} of {how_many(sessions, 'session')}"
+        f"rests on {pluralize(len(support), 'evaluation')} of {pluralize(sessions, 'session')}"
     )
     if fact.kind == "human" and not support:
         support_text = "written by a person"
@@ -124,7 +124,7 @@ def memory_summary(memory: Iterable[promote.PromotionMaterial], rules: Rules) ->
             state = rules.insight_standing(evaluation, part, rules.policy).state
             groups.setdefault(state, []).append(evaluation)
     return [
-        f"{how_many(len(evaluations), 'evaluation')}: {_why_no_fact(state, evaluations, rules)}"
+        f"{pluralize(len(evaluations), 'evaluation')}: {_why_no_fact(state, evaluations, rules)}"
         for state, evaluations in sorted(groups.items())
     ]
 
@@ -161,14 +161,14 @@ def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int =
         for outcome_id, state in material.standings.items():
             groups.setdefault(state.state, []).append(material.outcomes[outcome_id])
     if not groups and sessions:
-        count = how_many(sessions, "session")
+        count = pluralize(sessions, "session")
         return [f"{count}: in a skill, or too little for one; `skillvault why-not ID` says which"]
     if not groups:
         return [
             "no outcomes yet: drop one into inbox/, or start with `skillvault record --example`"
         ]
     return [
-        f"{how_many(len(outcomes), 'outcome')}: {_why(state, outcomes, policy)}"
+        f"{pluralize(len(outcomes), 'outcome')}: {_why(state, outcomes, policy)}"
         for state, outcomes in sorted(groups.items())
     ]
 
@@ -195,7 +195,7 @@ def outcome_state(
         if state.state == "done" and present.skill and outcome.id in told_by(findings)
     ]
     if names:
-        return Standing("done", f"told by {listed(names)}")
+        return Standing("done", f"told by {join_items(names)}")
     first_state = next((state for state in states if state.state == "due"), states[0])
     if first_state.state != "done":
         return first_state
@@ -218,10 +218,13 @@ def _unread_state(outcome: Outcome, findings: Sequence[Findings], policy: Policy
 def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
     if state == "between":
         scores = [o.result.score or 0.0 for o in outcomes]
-        span = " to ".join(dict.fromkeys((percent(min(scores)), percent(max(scores)))))
+        span = " to ".join(
+            dict.fromkeys((format_percent(min(scores)), format_percent(max(scores))))
+        )
+        low, high = policy.generate.warning_below, policy.generate.pattern_above
         return (
-            f"score {span}; a warning needs less than {percent(policy.generate.warning_below)}, "
-            f"a pattern more than {percent(policy.generate.pattern_above)}"
+            f"score {span}; a warning needs less than {format_percent(low)}, "
+            f"a pattern more than {format_percent(high)}"
         )
     return {
         "counted": "counted in a skill or listed beside it, not told in its text",

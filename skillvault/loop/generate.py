@@ -14,8 +14,8 @@ from skillvault.loop.run import Run
 from skillvault.model.brief import Findings
 from skillvault.model.change import Change
 from skillvault.model.conditions import Separation
-from skillvault.model.records import Outcome, Placed
-from skillvault.model.text.text import how_many
+from skillvault.model.records import IndexedOutcome, Outcome
+from skillvault.model.text.text import pluralize
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -62,7 +62,7 @@ def new_skill(run: Run, findings: Findings) -> Change | None:
 
 
 def standings(
-    run: Run, history: Sequence[Placed], outcomes: Mapping[str, Outcome]
+    run: Run, history: Sequence[IndexedOutcome], outcomes: Mapping[str, Outcome]
 ) -> dict[str, Standing]:
     """Return where each evaluated outcome stands with the skills of its accounts."""
     evaluated = [placed.id for placed in history if placed.evaluated and placed.id in outcomes]
@@ -86,7 +86,7 @@ def strategy_standing(run: Run, domain: str) -> Standing:
         return generate.standing(findings, present, run.policy)
     count, least = run.view.outcomes.count_evaluated(domain), run.policy.generate.strategy_every
     if count < least:
-        return Standing("waiting", f"{how_many(count, 'outcome')} so far; needs {least}")
+        return Standing("waiting", f"{pluralize(count, 'outcome')} so far; needs {least}")
     return Standing("waiting", "none of its actions has a rule or a lead")
 
 

@@ -17,7 +17,7 @@ from skillvault.loop.profiles import rules_of
 from skillvault.loop.registry import AGENDA
 from skillvault.model import codec, integrity
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.records import Ref, Shelved, Skill
+from skillvault.model.records import Ref, ShelfSkill, Skill
 from skillvault.review import installing
 from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
@@ -84,7 +84,7 @@ class Curator:
         self,
         store: Store,
         clock: Callable[[], datetime],
-        beside: Callable[[str], Shelved | None],
+        beside: Callable[[str], ShelfSkill | None],
     ) -> None:
         self._store = store
         self._clock = clock

@@ -38,12 +38,12 @@ from skillvault.learning.tries.groups import group_by_deed, group_by_kind
 from skillvault.learning.tries.tries import try_of
 from skillvault.model.brief import Account, Findings, Statement, StatementKind
 from skillvault.model.conditions import Separation
+from skillvault.model.phrases import inline
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Outcome, SkillKind
+from skillvault.model.sameness.comparison import components
 from skillvault.model.sameness.form import normal_form
-from skillvault.model.sameness.forms import components
-from skillvault.model.speech import plain
-from skillvault.model.text.text import ARROW, percent, terms, whole
+from skillvault.model.text.text import ARROW, format_percent, terms, whole_sentences
 from skillvault.model.tries import Advice, Try
 
 KINDS: tuple[SkillKind, ...] = ("guide", "warning", "pattern", *OF_DOMAIN)
@@ -403,7 +403,7 @@ def _strategy_statements(account: Account, policy: Policy) -> Iterator[Statement
     actions = by_action(account.outcomes)
     for separation in account.rules:
         rule = _rule(separation, actions[separation.action], policy)
-        yield replace(rule, text=f"{plain(separation.action)}: {rule.text}")
+        yield replace(rule, text=f"{inline(separation.action)}: {rule.text}")
     for action, outcomes in actions.items():
         ids = tuple(outcome.id for outcome in outcomes)
         yield Statement(kind="tried", text=balance_sentence(action, outcomes), supporting=ids)
@@ -432,9 +432,9 @@ def _graded_statements(
         else:
             attempt = replace(attempt, deed="")
         text = extreme_sentence(greatest, attempt, len(ids))
-        deed = whole(attempt.deed, _IN_TITLE).rstrip(".。")
+        deed = whole_sentences(attempt.deed, _IN_TITLE).rstrip(".。")
         amount = text.partition(f" on {greatest.occurred_at:%Y-}")[0]
-        score = percent(greatest.result.score or 0.0)
+        score = format_percent(greatest.result.score or 0.0)
         gist = f"{deed}{ARROW}{score}" if deed else amount
         yield Statement(kind="extreme", text=text, supporting=ids, gist=gist)
     ids_about = {attempt.id for attempt in about}

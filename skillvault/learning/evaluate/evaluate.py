@@ -9,11 +9,11 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from skillvault.learning.tries.insight import insights_of
-from skillvault.model.brief import Case, InsightText, Spent, Verdict, billed
+from skillvault.model.brief import AnswerCost, Case, InsightText, Verdict, add_cost
 from skillvault.model.change import INTAKE, Change
 from skillvault.model.policy import Policy
 from skillvault.model.records import Answer, Evaluation, JudgeInfo, Outcome, Ref
-from skillvault.model.text.text import listed, shorten
+from skillvault.model.text.text import join_items, shorten
 
 FAILURES = 3  # before a success that are told with it, at most
 REPEATED = 2  # so many say that a success is worth comparing
@@ -87,7 +87,7 @@ def _billed(info: JudgeInfo, verdict: Verdict, insight: InsightText | None) -> J
     paid = [answer.spent for answer in (verdict, insight) if answer and answer.spent]
     if not paid:
         return info
-    return billed(info, sum(paid, start=Spent()))
+    return add_cost(info, sum(paid, start=AnswerCost()))
 
 
 def was_right(verdict: Verdict, outcome: Outcome) -> bool | None:
@@ -112,7 +112,7 @@ def evaluation_change(
     return Change(
         step="evaluate",
         subject=f"{len(evaluations)} {noun} in {domain}",
-        reason=f"{listed(counts)}.{quote}",
+        reason=f"{join_items(counts)}.{quote}",
         writes=(*evaluations, *answers),
         sources=tuple(Ref("outcome", e.outcome) for e in evaluations),
         targets=tuple(Ref("evaluation", e.id) for e in evaluations),

@@ -36,14 +36,14 @@ from skillvault.model.records import (
 from skillvault.model.text import markdown
 from skillvault.model.text.text import (
     count_of,
-    how_many,
+    count_tokens,
+    format_percent,
     jaccard,
-    listed,
-    percent,
+    join_items,
+    pluralize,
     shorten,
     slug,
-    tokens,
-    trimmed,
+    trim_to_tokens,
     words,
 )
 
@@ -77,8 +77,10 @@ def significance(
     score, rules = outcome.result.score, policy.generate
     if score is not None:
         kinds: dict[str, SkillKind] = {"loss": "warning", "gain": "pattern"}
-        low, high = percent(rules.warning_below), percent(rules.pattern_above)
-        reason = f"score {percent(score)}; a warning needs less than {low}, a pattern more than"
+        low, high = format_percent(rules.warning_below), format_percent(rules.pattern_above)
+        reason = (
+            f"score {format_percent(score)}; a warning needs less than {low}, a pattern more than"
+        )
         return kinds.get(beyond(outcome, policy) or ""), f"{reason} {high}"
     if outcome.result.status == "failure":
         return "warning", "the first failure of its subject"
@@ -244,11 +246,11 @@ def evolved_text(
     room, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
     of = f"{len(outcomes)} outcomes{in_words(outcomes, policy.evaluate.episode_minutes)}"
     header = [
-        f"*Stands for {how_many(len(names), 'subject')}: {_some_names(names, room)}*",
+        f"*Stands for {pluralize(len(names), 'subject')}: {_some_names(names, room)}*",
         f"*As of {of}, {outcomes[-1].occurred_at:%Y-%m-%d}*",
         f"*Domain: {merge.domain}*",
     ]
-    title = f"# Evolved: {trimmed(draft.title, room)}"
+    title = f"# Evolved: {trim_to_tokens(draft.title, room)}"
     body, overflow = fit_body([title, "\n".join(header)], draft.sections, limit, file)
     return body, {file: overflow} if overflow else {}
 
@@ -257,10 +259,10 @@ def _some_names(names: Sequence[str], room: int) -> str:
     """Return as many names as fit into `room` tokens, and how many more there are."""
     for count in range(min(len(names), _NAMED), 0, -1):
         more = [f"{len(names) - count} more"] if len(names) > count else []
-        text = listed([*names[:count], *more])
-        if tokens(text) <= room:
+        text = join_items([*names[:count], *more])
+        if count_tokens(text) <= room:
             return text
-    return trimmed(text, room)
+    return trim_to_tokens(text, room)
 
 
 # ── the changes of a merge ──────────────────────────────────────────────────────────────────────
@@ -362,7 +364,7 @@ def _reason(merge: SkillMerge, name: str) -> str:
         "pattern": ("success", "successes or gains"),
     }[merge.kind]
     count = sum(outcome.result.status == status for outcome in outcomes)
-    subjects = how_many(len(merge.brief.apart), "subject")
+    subjects = pluralize(len(merge.brief.apart), "subject")
     verb = "says" if len(merge.brief.apart) == 1 else "say"
     lead = f"{name} stands for {subjects} that {verb} the same"
     lines = [f"{lead}: {count_of(count, len(outcomes))} outcomes are {noun}."]

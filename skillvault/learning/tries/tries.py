@@ -14,10 +14,10 @@ from skillvault.learning.tries.sentences import (
     rank_of,
     split_sentences,
 )
-from skillvault.model.observed import NEXT_WORDS
-from skillvault.model.reading import evidence_lines, fault_of, how, is_bare
+from skillvault.model.decision_outcomes import NEXT_WORDS
+from skillvault.model.reasoning import describe_cause, evidence_lines, fault_of, is_bare
 from skillvault.model.records import OFFLINE, Evaluation, Lesson, Outcome
-from skillvault.model.text.text import percent
+from skillvault.model.text.text import format_percent
 from skillvault.model.tries import Advice, Try
 
 _GROUNDS = 8
@@ -35,7 +35,7 @@ def try_of(outcome: Outcome, evaluation: Evaluation | None = None) -> Try:
     decision, result = outcome.decision, outcome.result
     answer = answer_text(outcome) or ""
     deed = deed_of(outcome, answer)
-    told = evaluation if evaluation and evaluation.is_told_by_model else None
+    told = evaluation if evaluation and evaluation.is_by_model else None
     judged = told if told and told.judge.name != OFFLINE else None
     grounds = tuple(dict.fromkeys(_grounds(decision.reasoning)))[:_GROUNDS]
     return Try(
@@ -141,7 +141,7 @@ def result_of(outcome: Outcome, answer: str = "") -> str:
     score = outcome.result.score
     if score is None:
         return words or (answer and f"answered {answer}") or _line(outcome.result.summary)
-    figure = percent(score)
+    figure = format_percent(score)
     if not words:
         return f"{figure}, answered {answer}" if answer else figure
     return words if figure in words else f"{figure}: {words}"
@@ -151,7 +151,7 @@ def error_of(outcome: Outcome) -> str:
     """The signature of what went wrong; "" unless it failed and its result says why."""
     if outcome.result.status != "failure":
         return ""
-    fault = fault_of(outcome) if outcome.result.score is not None else how(outcome)
+    fault = fault_of(outcome) if outcome.result.score is not None else describe_cause(outcome)
     is_sign = fault and not _EXIT.match(fault) and not fault.startswith(NEXT_WORDS)
     return signature(fault) if fault and is_sign else ""
 

@@ -30,13 +30,13 @@ from skillvault.learning.refresh.refreshing import Refreshing
 from skillvault.loop.evaluate import by_domain
 from skillvault.model.brief import Account, Draft, Findings
 from skillvault.model.change import Change
-from skillvault.model.intake import outcome_from
+from skillvault.model.intake import parse_outcome
 from skillvault.model.policy import Policy
 from skillvault.model.records import (
     Evaluation,
+    IndexedOutcome,
     Link,
     Outcome,
-    Placed,
     Position,
     Record,
     Skill,
@@ -77,7 +77,7 @@ class Known:
         self.outcomes.append(outcome)
         self.evaluations[outcome.id] = evaluation
         number = len(self.outcomes)
-        latest = Placed(number, outcome.id, True, marks_of(outcome, POLICY))
+        latest = IndexedOutcome(number, outcome.id, True, marks_of(outcome, POLICY))
         self.position, self.counts = counted(self.position, self.counts, [latest])
 
     @property
@@ -118,7 +118,7 @@ class Loop:
     def cycle(self, given: Iterable[dict[str, Any]]) -> Iterator[Dated]:
         """Every step on what arrived."""
         late = START + timedelta(days=365 * 100)
-        outcomes = [outcome_from(one, trust="local", now=late) for one in given]
+        outcomes = [parse_outcome(one, trust="local", now=late) for one in given]
         at = max(one.occurred_at for one in outcomes) + timedelta(minutes=1)
         for change in self._changes(outcomes, at):
             self.paths.difference_update(f"{move.source}/SKILL.md" for move in change.moves)

@@ -631,7 +631,7 @@ def retract(
 ) -> Report:
     """Let an outcome count nowhere, and compute again what rested on it; one commit.
 
-    EditedError if that touches what a person is editing; nothing is done then.
+    UncommittedEditError if that touches what a person is editing; nothing is done then.
     """
     now = now or _clock()
     with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
@@ -645,7 +645,7 @@ def undo(
 ) -> Report:
     """The vault as if what a commit, or the one that made a skill, made had been rejected then.
 
-    UsageError for a commit that made nothing which could be, EditedError if it would touch a
+    UsageError for a commit that made nothing which could be, UncommittedEditError if it would touch a
     person's words; nothing is done then.
     """
     now = now or _clock()

@@ -10,7 +10,7 @@ from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.recommend import shelf
-from skillvault.model.records import Shelved
+from skillvault.model.records import ShelfSkill
 from skillvault.model.text.text import tokens
 from skillvault.vault.files import layers as shelves
 from skillvault.vault.files import layout
@@ -18,7 +18,7 @@ from skillvault.vault.files.listing import listed
 
 FOLDERS = sorted(layout.resource(shelves.SEEDS).iterdir())
 READ = [shelves.read(path, "seed") for path in listed(shelves.seeds()).files]
-SKILLS = {one.skill.name: one.skill for one in READ if isinstance(one, Shelved)}
+SKILLS = {one.skill.name: one.skill for one in READ if isinstance(one, ShelfSkill)}
 
 
 def test_every_seed_is_read() -> None:

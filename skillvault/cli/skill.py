@@ -24,7 +24,7 @@ from skillvault.inspect import lookup
 from skillvault.learning.recommend.shelf import is_hidden, stacked
 from skillvault.loop.run import Report
 from skillvault.model.errors import UsageError
-from skillvault.model.records import Shelved, Skill, ref_of
+from skillvault.model.records import ShelfSkill, Skill, ref_of
 from skillvault.review import review
 
 
@@ -119,7 +119,7 @@ def _list_layers(
         say("* marks the file that is served")
 
 
-def _layered(file: Shelved, wins: bool, hidden: Collection[str]) -> dict[str, Any]:
+def _layered(file: ShelfSkill, wins: bool, hidden: Collection[str]) -> dict[str, Any]:
     """`skill list --layers --json`, one file; one that is hidden wins nothing."""
     fields = ("kind", "domain", "status", "origin", "tags", "roles", "stages")
     values = {field: getattr(file.skill, field) for field in fields}

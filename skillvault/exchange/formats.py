@@ -1,7 +1,7 @@
 """Result files of other programs, read into mappings in the vault's outcome format.
 
 No git, no vault, no clock: a reader reads what lies at the given path and writes nothing.
-What it returns is judged by the ordinary intake (`intake.outcome_from`) like any other.
+What it returns is judged by the ordinary intake (`intake.parse_outcome`) like any other.
 """
 
 from collections.abc import Iterable, Iterator

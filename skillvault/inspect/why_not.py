@@ -13,7 +13,7 @@ from skillvault.loop import promote as promoting
 from skillvault.loop.general import general_state
 from skillvault.loop.run import Run
 from skillvault.model.errors import SkillvaultError, UsageError
-from skillvault.model.records import Placed, Ref
+from skillvault.model.records import IndexedOutcome, Ref
 
 
 def answers_about(run: Run, text: str) -> tuple[tuple[str, str], list[rules.StepAnswer]]:
@@ -75,7 +75,7 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
     )
 
 
-def _accounts(run: Run, history: Sequence[Placed]) -> rules.AccountMaterial:
+def _accounts(run: Run, history: Sequence[IndexedOutcome]) -> rules.AccountMaterial:
     """Return what is known of the outcomes of one action."""
     outcomes = run.view.outcomes.get_many(outcome.id for outcome in history)
     standings = run.rules.standings(run, history, outcomes)

@@ -14,7 +14,7 @@ class Judge(Protocol):
     """Whoever judges outcomes and writes skills from them.
 
     Each question raises UnavailableError if nobody can be asked now; `verdict` and `insight`
-    raise UnansweredError if there is no usable answer.
+    raise NoAnswerError if there is no usable answer.
     """
 
     @property
@@ -56,6 +56,6 @@ class Adviser(Judge, Protocol):
         """What speaks for and against a decision, and who says so.
 
         `outcome` is the one it would have, `skills` are those that fit it; `thorough`: much is at
-        stake. UnavailableError and UnansweredError as of a judge.
+        stake. UnavailableError and NoAnswerError as of a judge.
         """
         ...

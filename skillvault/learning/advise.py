@@ -11,9 +11,9 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from skillvault.model.brief import Opinion, warnings_of
-from skillvault.model.conversion import stored
+from skillvault.model.conversion import convert_stored
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import outcome_from
+from skillvault.model.intake import parse_outcome
 from skillvault.model.policy import JudgePolicy
 from skillvault.model.records import JudgeInfo, Outcome, Skill, stamp
 from skillvault.model.text.text import listed
@@ -61,11 +61,11 @@ def proposal_from(raw: Mapping[str, Any], now: datetime) -> Proposal:
             key="result",
         )
     stakes_keys = {key: raw[key] for key in ("amount", "stakes") if key in raw}
-    stakes = stored(stakes_keys, Stakes)
+    stakes = convert_stored(stakes_keys, Stakes)
     result = {"status": "neutral", "entry_value": stakes.amount}
     decision = {key: value for key, value in raw.items() if key not in stakes_keys}
     raw_outcome = {**decision, "occurred_at": stamp(now), "result": result}
-    return Proposal(outcome_from(raw_outcome, trust="local", now=now), stakes)
+    return Proposal(parse_outcome(raw_outcome, trust="local", now=now), stakes)
 
 
 def skips(proposal: Proposal, rules: JudgePolicy) -> bool:

@@ -22,7 +22,7 @@ from skillvault.model.sameness import form as forms
 from skillvault.model.text import front_matter, markdown
 from skillvault.model.written import (
     DESCRIPTION,
-    as_words,
+    format_marks,
     heading_mark,
     plain_section,
     sections_of,
@@ -96,7 +96,9 @@ class Approved(Struct, frozen=True):
         if not sections.untouched(self.written.descriptions, self.skill.description):
             personal.add(DESCRIPTION)
         ours = {heading_mark(key): text_mark(texts[key]) for key in texts if key not in personal}
-        return as_words(ours | {heading_mark(key): text_mark("") for key in personal - set(texts)})
+        return format_marks(
+            ours | {heading_mark(key): text_mark("") for key in personal - set(texts)}
+        )
 
 
 class WaitingVersion(Struct, frozen=True):

@@ -80,7 +80,7 @@ def check_claim(
     trusted = [receipt for receipt in receipts if receipt.trust == "local"]
     if outcome.trust == "untrusted" or not trusted:
         return
-    if not claims.own(claims.claim_of(outcome), trusted, ends):
+    if not claims.select_receipts(claims.claim_of(outcome), trusted, ends):
         raise BadInputError(
             f"decision.id: {outcome.decision.id!r} is another agent's decision, to which skills "
             "were recommended; give this one an id of its own, or name in source.agent who asked",

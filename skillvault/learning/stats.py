@@ -11,7 +11,7 @@ from skillvault.learning.assess import Assessed, NextTrial
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence, capped
 from skillvault.learning.rules import Rules
-from skillvault.model.records import Elsewhere
+from skillvault.model.records import ExternalUse
 from skillvault.model.text.text import how_many
 
 _PERSONS = {
@@ -69,7 +69,7 @@ class SkillStats(VersionStats, frozen=True, kw_only=True):
     next_trial: NextTrial | None
     earlier: list[VersionStats]
     merged: list[str]
-    elsewhere: Elsewhere | None = None  # of another tool's counters what counts
+    elsewhere: ExternalUse | None = None  # of another tool's counters what counts
     qualified_at: datetime | None = None  # when it became proven, as it is now
 
 
@@ -80,7 +80,7 @@ class StatsSubject(Struct, frozen=True):
     domain: str | None
     assessed: Assessed
     merged: Sequence[str] = ()
-    elsewhere: Elsewhere | None = None
+    elsewhere: ExternalUse | None = None
     qualified_at: datetime | None = None
     trial: str | None = None
 

@@ -41,7 +41,7 @@ from skillvault.loop.registry import RECOMPUTING
 from skillvault.model.brief import Account, Findings
 from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
-from skillvault.model.records import Placed, Ref, Skill, SkillKind
+from skillvault.model.records import IndexedOutcome, Ref, Skill, SkillKind
 from skillvault.vault.index.snapshot import Topics
 from skillvault.vault.index.subjects import AccountKey, SaidRow, Scope, Subjects
 
@@ -147,7 +147,7 @@ class Accounts:
         They stand in the order of their first outcomes, those of domains last.
         """
         changed = set(self._in.view.due.keys(step))
-        accounts: list[tuple[Placed, DueAccount]] = []
+        accounts: list[tuple[IndexedOutcome, DueAccount]] = []
         by_domain: dict[str, set[str]] = defaultdict(set)
         for scope, kinds in _SCOPES:
             for key, outcomes in self._in.view.subjects.accounts(changed, scope).items():
@@ -169,7 +169,7 @@ class Accounts:
         ]
         return [*(one for _, one in accounts), *of_domains], changed - looked_at
 
-    def histories(self, ids: Iterable[str], scope: Scope) -> Iterator[list[Placed]]:
+    def histories(self, ids: Iterable[str], scope: Scope) -> Iterator[list[IndexedOutcome]]:
         """Yield the outcomes of each account of these, oldest first."""
         seen: set[str] = set()
         for outcome_id in ids:
@@ -182,7 +182,7 @@ class Accounts:
 
     # ── what they say ────────────────────────────────────────────────────────────────
 
-    def account(self, read: Sequence[Placed]) -> Account:
+    def account(self, read: Sequence[IndexedOutcome]) -> Account:
         """Return the account of these outcomes."""
         ids = tuple(outcome.id for outcome in read)
         evaluations = self._in.view.evaluations.get_many(ids)
@@ -254,7 +254,7 @@ class Accounts:
         account = self.account(sorted(read)[-self._in.policy.evaluate.peers :])
         return DueAccount(account, ("evolved",), frozenset())
 
-    def _saying(self, read: Sequence[Placed], shared: set[str]) -> list[Placed]:
+    def _saying(self, read: Sequence[IndexedOutcome], shared: set[str]) -> list[IndexedOutcome]:
         """Return the outcomes that say what is shared, and those that speak against it."""
         account = self.account(read)
         ids = {t.id for t in account.tries if not shared.isdisjoint(said_by(t, either=True))}

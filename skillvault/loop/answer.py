@@ -17,7 +17,7 @@ from skillvault.loop.promote import run_book
 from skillvault.loop.run import Run
 from skillvault.model.brief import Draft
 from skillvault.model.change import Change
-from skillvault.model.errors import UnansweredError
+from skillvault.model.errors import NoAnswerError
 from skillvault.model.records import Answer, Decision, Evaluation, Fact, Link, Outcome, Ref, ref_of
 from skillvault.model.sameness.comparison import same
 from skillvault.vault.commit.store import link_files
@@ -168,7 +168,7 @@ def _text_effect(run: Run, judge: AgentJudge, answer: Answer, *, new: bool) -> C
             continue
         try:
             draft = check_reply(question.value_of(answer.reply), Draft, "text")
-        except UnansweredError:
+        except NoAnswerError:
             return None  # `check` says what is wrong with it
         change = text.rewritten(draft)
         change = run.gate.passed(change) if change else None

@@ -14,7 +14,7 @@ from skillvault.loop.run import Run
 from skillvault.model.brief import Findings
 from skillvault.model.change import Change
 from skillvault.model.conditions import Separation
-from skillvault.model.records import Outcome, Placed
+from skillvault.model.records import IndexedOutcome, Outcome
 from skillvault.model.text.text import how_many
 
 
@@ -62,7 +62,7 @@ def new_skill(run: Run, findings: Findings) -> Change | None:
 
 
 def standings(
-    run: Run, history: Sequence[Placed], outcomes: Mapping[str, Outcome]
+    run: Run, history: Sequence[IndexedOutcome], outcomes: Mapping[str, Outcome]
 ) -> dict[str, Standing]:
     """Return where each evaluated outcome stands with the skills of its accounts."""
     evaluated = [placed.id for placed in history if placed.evaluated and placed.id in outcomes]

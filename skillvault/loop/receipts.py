@@ -35,7 +35,7 @@ def with_names(
         return outcome
     own = receipts(outcome)
     names = aliases.aliases_of(own, lambda name, blob: aliases.title_of(read(name, blob)))
-    return msgspec.structs.replace(outcome, applied=aliases.resolved(applied, names))
+    return msgspec.structs.replace(outcome, applied=aliases.resolve_names(applied, names))
 
 
 class Receipts:
@@ -64,7 +64,7 @@ class Receipts:
         decision = outcome.decision.id
         if decision is None or not (receipts := self._of(decision)):
             return []
-        return claims.own(claims.claim_of(outcome), receipts, self._claims_on(decision))
+        return claims.select_receipts(claims.claim_of(outcome), receipts, self._claims_on(decision))
 
     def check_claim(self, outcome: Outcome) -> None:
         """BadInputError if what was shown for its decision is all another agent's."""
@@ -109,7 +109,7 @@ def _read_one(inbox: Inbox, name: str, now: datetime) -> Recommendation | None:
     """A recommendation in the inbox; None for what `record` will refuse, and says so."""
     try:
         file = inbox.read_file(name)
-        raw = codec.incoming(name, file.data) if file else {}
-        return intake.recommendation_from(raw, trust="local", now=now) if raw else None
+        raw = codec.parse_incoming(name, file.data) if file else {}
+        return intake.parse_recommendation(raw, trust="local", now=now) if raw else None
     except BadInputError:
         return None

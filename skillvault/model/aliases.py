@@ -16,7 +16,7 @@ _HANDLE = re.compile(r"\[\s*(?P<handle>[SsFf]\d{1,3})\s*\](?P<rest>.*)", re.DOTA
 _PLAIN = re.compile(r"(?P<handle>[SF]\d{1,3})(?:\s*:?\s+(?P<rest>.+))?", re.DOTALL)
 
 
-def handle_in(text: str) -> str | None:
+def parse_handle(text: str) -> str | None:
     """The handle in brackets that a text begins with, in capitals; None if it does not."""
     match = _HANDLE.match(text.strip())
     return match["handle"].upper() if match else None
@@ -48,17 +48,17 @@ def aliases_of(
     return names | {name: name for name in own}
 
 
-def resolved(called: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
+def resolve_names(called: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
     """What an agent names, by their names; what `aliases_of` does not know stays as it is."""
     return tuple(dict.fromkeys(_meant(call, names) for call in called))
 
 
-def unresolved(called: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
+def find_unknown_handles(called: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
     """Those of `called` that are written as handles and mean nothing that was shown."""
     return tuple(
         call
         for call in dict.fromkeys(called)
-        if handle_in(call) or ((plain := _PLAIN.fullmatch(call.strip())) and not plain["rest"])
+        if parse_handle(call) or ((plain := _PLAIN.fullmatch(call.strip())) and not plain["rest"])
         if _meant(call, names) not in names
     )
 

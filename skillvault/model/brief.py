@@ -150,28 +150,32 @@ class Account(Struct, frozen=True, kw_only=True):
     rules: tuple[Separation, ...] = ()
 
 
-class Spent(Struct, frozen=True):
+class AnswerCost(Struct, frozen=True):
     """What an answer took of a judge that is paid."""
 
     tokens: int = 0
     cost_usd: float = 0.0
 
-    def __add__(self, other: "Spent | None") -> "Spent":
-        return Spent(self.tokens + other.tokens, self.cost_usd + other.cost_usd) if other else self
+    def __add__(self, other: "AnswerCost | None") -> "AnswerCost":
+        return (
+            AnswerCost(self.tokens + other.tokens, self.cost_usd + other.cost_usd)
+            if other
+            else self
+        )
 
 
-def spent_of(info: JudgeInfo) -> Spent | None:
+def answer_cost(info: JudgeInfo) -> AnswerCost | None:
     """What the answers of a judge took; None if they are free."""
-    return None if info.tokens is None else Spent(info.tokens, info.cost_usd or 0.0)
+    return None if info.tokens is None else AnswerCost(info.tokens, info.cost_usd or 0.0)
 
 
-def billed(info: JudgeInfo, spent: Spent) -> JudgeInfo:
+def add_cost(info: JudgeInfo, spent: AnswerCost) -> JudgeInfo:
     """A judge, with what its answers took."""
     usd = round(spent.cost_usd, 6)
     return replace(info, tokens=spent.tokens, cost_usd=usd)
 
 
-class Matter(Struct, frozen=True):
+class QuestionTopic(Struct, frozen=True):
     """What a question is about, whatever its wording; its answer holds until that changes.
 
     `material` is a digest of what it tells of its `subject`.
@@ -187,10 +191,10 @@ class Matter(Struct, frozen=True):
         return question_key(self.kind, self.subject, self.material)
 
 
-class GivenAnswer(Struct, frozen=True, kw_only=True):
+class AcceptedAnswer(Struct, frozen=True, kw_only=True):
     """An answer as it was accepted, to be kept beside what it makes."""
 
-    matter: Matter
+    matter: QuestionTopic
     reply: dict[str, Any]
     judge: JudgeInfo
 
@@ -203,8 +207,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     strengths: tuple[str, ...] = ()
     weaknesses: tuple[str, ...] = ()
     missed_factors: tuple[str, ...] = ()
-    spent: Spent | None = None
-    answer: GivenAnswer | None = None
+    spent: AnswerCost | None = None
+    answer: AcceptedAnswer | None = None
 
 
 class InsightText(Struct, frozen=True, kw_only=True):
@@ -223,8 +227,8 @@ class InsightText(Struct, frozen=True, kw_only=True):
     contradicts: str | None = None
     unlike: tuple[str, ...] = ()
     slug: str | None = None
-    spent: Spent | None = None
-    answer: GivenAnswer | None = None
+    spent: AnswerCost | None = None
+    answer: AcceptedAnswer | None = None
 
 
 class Opinion(Struct, frozen=True, kw_only=True):
@@ -265,7 +269,7 @@ class Draft(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
-    answer: GivenAnswer | None = None
+    answer: AcceptedAnswer | None = None
     record: Answer | None = None
 
 

@@ -148,7 +148,7 @@ class Change(Struct, frozen=True, kw_only=True):
         """The subject of its commit if it has one to itself, at most 72 characters."""
         return headline_of([self])
 
-    def noting(self, note: str) -> "Change":
+    def with_note(self, note: str) -> "Change":
         """The same change, with a line more in its reason; without a note as it is."""
         return replace(self, reason=f"{self.reason}\n{note}") if note else self
 
@@ -195,7 +195,7 @@ def parts_of(changes: Iterable[Change]) -> list[Part]:
     ]
 
 
-def parts_in(trailers: Iterable[str]) -> list[Part]:
+def parse_parts(trailers: Iterable[str]) -> list[Part]:
     """The same, read back from the lines `<key>: <value>` of a commit; [] of a person's."""
     parts: list[tuple[str, dict[str, list[str]]]] = []
     for line in trailers:
@@ -262,16 +262,16 @@ def _beginning(lines: Sequence[str], most: int) -> str:
     return first if len(lines) <= most or _in_table(lines[most - 1]) else f"{first} …"
 
 
-def by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
+def group_by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
     """The changes that become one commit each, in their order."""
-    for neighbours in by_neighbours(changes):
+    for neighbours in group_neighbours(changes):
         if neighbours[0].commit_with in (INTAKE, WHOLE) or len(neighbours) > FEW:
             yield neighbours
         else:
             yield from ([change] for change in neighbours)
 
 
-def by_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
+def group_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
     """The changes beside each other that share a commit if they are enough, in their order."""
     start, records = 0, 0
     for number, change in enumerate(changes):

@@ -44,7 +44,9 @@ def claim_of(outcome: Outcome) -> Claim:
     return Claim(outcome.trust, outcome.source.agent, outcome.occurred_at)
 
 
-def own(claim: Claim, receipts: Iterable[_Receipt], ends: Sequence[Claim]) -> list[_Receipt]:
+def select_receipts(
+    claim: Claim, receipts: Iterable[_Receipt], ends: Sequence[Claim]
+) -> list[_Receipt]:
     """Those of a decision's receipts that are the claim's.
 
     `ends` are the trusted outcomes of the decision that are recorded, oldest first. What is less
@@ -62,17 +64,18 @@ def own(claim: Claim, receipts: Iterable[_Receipt], ends: Sequence[Claim]) -> li
     return nameless if first.agent == claim.agent else []
 
 
-def by_agent(
+def group_by_agent(
     receipts: Sequence[_Receipt], ends: Sequence[Claim]
 ) -> dict[str | None, list[_Receipt]]:
     """Agent -> its receipts of one decision; those who have any come first.
 
-    `ends` as `own` takes them. Nameless receipts are nobody's (None) before there is an outcome.
+    `ends` as in `select_receipts`. Receipts without a name have no agent (None) until an outcome
+    exists.
     """
     claims = {end.agent: end for end in reversed(ends)}
     for receipt in receipts:
         claims.setdefault(receipt.agent, Claim("local", receipt.agent, receipt.at))
-    parts = {agent: own(claim, receipts, ends) for agent, claim in claims.items()}
+    parts = {agent: select_receipts(claim, receipts, ends) for agent, claim in claims.items()}
     ended = [end.agent for end in ends]
     there = {agent: part for agent, part in parts.items() if part or agent in ended}
     order = list(dict.fromkeys([*ended, *there]))

@@ -58,7 +58,7 @@ _CACHED, _CACHING = 0.1, 1.25  # of the price of a token read, if a cache is rea
 _MILLION = 1_000_000
 
 
-def cacheable(model: str) -> int:
+def cacheable_length(model: str) -> int:
     """How many characters a beginning must have for a model to cache it."""
     return _TOKEN * MODELS.get(model, Price(0, 0)).cacheable
 
@@ -73,6 +73,6 @@ def cost(price: Price, usage: Usage) -> float:
     return (price.read * read + price.write * usage.output_tokens) / _MILLION
 
 
-def most(price: Price, size: int, max_tokens: int) -> float:
+def max_cost(price: Price, size: int, max_tokens: int) -> float:
     """What a request of so many bytes may cost at most, in dollars: two bytes a token."""
     return (price.read * _CACHING * size / 2 + price.write * max_tokens) / _MILLION

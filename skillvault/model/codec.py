@@ -14,15 +14,15 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 from msgspec import Struct
 
-from skillvault.model.conversion import convert, stored
+from skillvault.model.conversion import convert, convert_stored
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import (
     ORIGINS,
     SKILL_KINDS,
     SKILL_STATUSES,
     Answer,
-    Elsewhere,
     Evaluation,
+    ExternalUse,
     Extra,
     Fact,
     Outcome,
@@ -59,7 +59,7 @@ _CHOICES = {
 # ── text ─────────────────────────────────────────────────────────────────────────────
 
 
-def incoming(name: str, content: bytes) -> dict[str, Any]:
+def parse_incoming(name: str, content: bytes) -> dict[str, Any]:
     """What an agent dropped, as a mapping: by its ending json, yaml, or markdown.
 
     A markdown body is the reasoning. Raises BadInputError.
@@ -329,7 +329,7 @@ def _fact(text: str, name: str, domain: str | None) -> Fact:
         raise BadInputError("the fact has no text; write it below the front matter", code="no-body")
     named = {key: meta[key] for key in _FACT_KEYS if meta.get(key) not in (None, "")}
     raw = {"id": name, "domain": domain, **named, "text": body.strip()}
-    return stored(raw, Fact)
+    return convert_stored(raw, Fact)
 
 
 # ── skills ───────────────────────────────────────────────────────────────────────────
@@ -401,13 +401,13 @@ def _without_nested(metadata: Any) -> Any:
     }
 
 
-def _elsewhere(meta: Mapping[str, Any]) -> Elsewhere | None:
+def _elsewhere(meta: Mapping[str, Any]) -> ExternalUse | None:
     """Another tool's counters; None where they tell nothing."""
     count, rate = (_number(meta.get(key)) for key in _COUNTERS)
     if count is None or count < 1:
         return None
     success_rate = rate if rate is not None and 0 <= rate <= 1 else None
-    return Elsewhere(int(min(count, _MANY)), success_rate)
+    return ExternalUse(int(min(count, _MANY)), success_rate)
 
 
 def _number(value: Any) -> float | None:
@@ -457,16 +457,16 @@ def _as_words(value: Any) -> tuple[str, ...]:
 
 _FORMS: Mapping[str, _Form] = {
     "outcome": _yaml(outcome_values, outcome_of),
-    "evaluation": _yaml(_evaluation_values, lambda values, _: stored(values, Evaluation)),
+    "evaluation": _yaml(_evaluation_values, lambda values, _: convert_stored(values, Evaluation)),
     "recommendation": _yaml(recommendation_values, recommendation_of),
     "session": _yaml(session_values, session_of),
     "retraction": _yaml(
         lambda record: {**msgspec.to_builtins(record), "at": stamp(record.at)},
-        lambda values, _: stored(values, Retraction),
+        lambda values, _: convert_stored(values, Retraction),
     ),
     "answer": _Form(
         _answer_text,
-        lambda text, *_: stored(front_matter.as_mapping(strict_json.load(text)), Answer),
+        lambda text, *_: convert_stored(front_matter.as_mapping(strict_json.load(text)), Answer),
     ),
     "fact": _Form(_fact_text, _fact),
     "skill": _Form(_skill_text, lambda text, name, _: _skill(name, text)),

@@ -69,7 +69,9 @@ class Separation(Struct, frozen=True, kw_only=True):
 
 def clause(conditions: Sequence[Condition]) -> str:
     """Conditions as a clause that can open or end a sentence: `when trend is up and …`."""
-    first, *others = ((_opening(condition), named(condition)) for condition in conditions)
+    first, *others = (
+        (_opening(condition), describe_condition(condition)) for condition in conditions
+    )
     text = " ".join(first)
     for opening, words in others:
         text += f" and {'' if opening == first[0] else f'{opening} '}{words}"
@@ -81,7 +83,7 @@ def _opening(condition: Condition) -> str:
     return "with" if measured else "when"
 
 
-def named(condition: Condition) -> str:
+def describe_condition(condition: Condition) -> str:
     """A condition by itself: `trend is up`, `spread of 3 or more`."""
     key, value = inert(condition.key.replace("_", " "), 60), condition.value
     if condition.kind == "word":
@@ -131,10 +133,12 @@ def lead_line(lead: Separation) -> str:
 def _as_recorded(condition: Condition) -> str:
     """A condition with its key as it was recorded: `dry_run false`, `dry_run not true`."""
     key = inert(condition.key, 60)
-    return key + named(condition).removeprefix(key.replace("_", " ")).removeprefix(" is")
+    return key + describe_condition(condition).removeprefix(key.replace("_", " ")).removeprefix(
+        " is"
+    )
 
 
-def as_of(rule: Separation, outcomes: Sequence[Outcome]) -> str:
+def sample_note(rule: Separation, outcomes: Sequence[Outcome]) -> str:
     """Of which outcomes a rule was counted, unless it is just these, oldest first; else ""."""
     if (rule.read, rule.until) == (len(outcomes), outcomes[-1].occurred_at):
         return ""

@@ -48,7 +48,7 @@ class _Key(NamedTuple):
     is_list: bool = False
 
 
-def stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
+def convert_stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
     """A record of the vault's own making; raises BadInputError with the dotted key."""
     try:
         return msgspec.convert(raw, kind)

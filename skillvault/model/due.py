@@ -1,7 +1,7 @@
 """The vocabulary in which a rule declares what makes its step due.
 
-A step looks only at what stands in its queues. A `When` names an event of one kind of record, and
-the relations that lead from there to what is due. These are values; the vault's index runs them.
+A step looks only at what stands in its queues. A `Trigger` names an event of one kind of record,
+and the relations that lead from there to what is due. The vault's index evaluates these values.
 """
 
 from typing import Literal
@@ -24,7 +24,7 @@ Event = Literal[
 ]
 
 
-class Source(Struct, frozen=True):
+class LinkSource(Struct, frozen=True):
     """From a link to the record of this kind that it comes from.
 
     `to`: only of links that point to a record of this kind.
@@ -34,13 +34,13 @@ class Source(Struct, frozen=True):
     to: Kind | None = None
 
 
-class Target(Struct, frozen=True):
+class LinkTarget(Struct, frozen=True):
     """From a link to the record of this kind that it points to."""
 
     kind: Kind
 
 
-class LinkedFrom(Struct, frozen=True):
+class Referrers(Struct, frozen=True):
     """From a record to those of a kind with a link to it, of any type or of this one.
 
     `first`: only to the one whose id comes first.
@@ -51,13 +51,13 @@ class LinkedFrom(Struct, frozen=True):
     first: bool = False
 
 
-class Through(Struct, frozen=True):
+class LinkClosure(Struct, frozen=True):
     """A record and those with a link of this type to it, and so on from each of them."""
 
     type: str
 
 
-class Same(Struct, frozen=True):
+class RelatedOutcomes(Struct, frozen=True):
     """From an outcome or a recommendation to the outcomes of its decision, or of its action.
 
     `clock`: to those of its domain, if none there ended later so that its clock goes back.
@@ -66,21 +66,21 @@ class Same(Struct, frozen=True):
     of: Literal["decision", "action", "clock"]
 
 
-class Uses(Struct, frozen=True):
+class UsedSkills(Struct, frozen=True):
     """From a skill to itself if any outcome used it; from an outcome to the skills it used."""
 
 
-class InDomain(Struct, frozen=True):
+class DomainRecords(Struct, frozen=True):
     """From a skill to the records of this kind in its domain; of none, or if it is gone, to all."""
 
     kind: Literal["outcome", "fact", "session"]
 
 
-class Users(Struct, frozen=True):
+class UsingOutcomes(Struct, frozen=True):
     """From a skill to the outcomes that used it."""
 
 
-class Reached(Struct, frozen=True):
+class LinkedRecords(Struct, frozen=True):
     """From a record to those of a kind that links lead to from it, step by step, itself included.
 
     An outcome goes by its evaluation; links that contradict lead to facts alone.
@@ -89,7 +89,7 @@ class Reached(Struct, frozen=True):
     kind: Kind
 
 
-class Prefix(Struct, frozen=True):
+class IdPrefix(Struct, frozen=True):
     """From a record to itself if its id begins so."""
 
     text: str
@@ -99,7 +99,7 @@ class Predecessor(Struct, frozen=True):
     """From a fact to the one in whose place it stands."""
 
 
-class Says(Struct, frozen=True):
+class SimilarEvaluations(Struct, frozen=True):
     """From an evaluation or its outcome to those that may say the same or the opposite.
 
     `grounds`: to those whose reasoning states what theirs does.
@@ -109,12 +109,12 @@ class Says(Struct, frozen=True):
 
 
 Relation = (
-    Source | Target | LinkedFrom | Through | Same | InDomain | Uses | Users | Reached | Predecessor
-    | Says | Prefix
+    LinkSource | LinkTarget | Referrers | LinkClosure | RelatedOutcomes | DomainRecords | UsedSkills
+    | UsingOutcomes | LinkedRecords | Predecessor | SimilarEvaluations | IdPrefix
 )  # fmt: skip
 
 
-class When(Struct, frozen=True):
+class Trigger(Struct, frozen=True):
     """What happens to a record, and along which relations from it something is due.
 
     `types`: only links of these types, or skills of these kinds.
@@ -137,7 +137,7 @@ class Queue(Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    when: tuple[When, ...]
+    when: tuple[Trigger, ...]
     every: Literal["outcome", "fact", "session", "skill", "use", "answer"] | None
     key: tuple[Literal["id", "domain", "trust", "at"], ...] = ("id",)
     without: Kind | None = None

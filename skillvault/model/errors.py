@@ -31,11 +31,11 @@ class VaultBusyError(SkillvaultError):
     exit_code = 4
 
 
-class OutrunError(VaultBusyError):
+class BranchMovedError(VaultBusyError):
     """The branch moved on while a merge with it was computed."""
 
 
-class EditedError(SkillvaultError):
+class UncommittedEditError(SkillvaultError):
     """The target was edited by a person and is not committed."""
 
     exit_code = 5
@@ -54,7 +54,7 @@ class UnavailableError(SkillvaultError):
         self.tried = tried
 
 
-class UnansweredError(SkillvaultError):
+class NoAnswerError(SkillvaultError):
     """The judge has no usable answer to one question, and asking it again is no use now."""
 
     exit_code = 6

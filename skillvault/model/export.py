@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.model.records import Elsewhere
+from skillvault.model.records import ExternalUse
 
 Units = Mapping[str, Mapping[str, bytes]]  # folder below the target -> path in it -> bytes
 
@@ -19,17 +19,17 @@ class OutgoingSkill(Struct, frozen=True):
     name: str
     description: str
     files: Mapping[str, bytes]
-    uses: Elsewhere | None = None
+    uses: ExternalUse | None = None
 
 
-class LeftOut(Struct, frozen=True):
+class OmittedSkill(Struct, frozen=True):
     """A live skill that is not exported, and why."""
 
     skill: str
     reason: str
 
 
-class OwnPart(NamedTuple):
+class ExportedPart(NamedTuple):
     """What of a file is an export's; the rest is a person's, or another program's.
 
     `read` gives it (None: there is none), `put` the file with another one in place, or None for a
@@ -40,7 +40,7 @@ class OwnPart(NamedTuple):
     put: Callable[[str, bytes | None, bytes | None], bytes | None]
 
 
-WHOLE = OwnPart(lambda _path, content: content, lambda _path, _before, part: part)
+WHOLE = ExportedPart(lambda _path, content: content, lambda _path, _before, part: part)
 
 
 class Export(Struct, frozen=True):
@@ -52,6 +52,6 @@ class Export(Struct, frozen=True):
 
     units: Units
     skills: tuple[str, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
-    own: OwnPart = WHOLE
+    left_out: tuple[OmittedSkill, ...] = ()
+    own: ExportedPart = WHOLE
     cut: int | None = None

@@ -1,6 +1,6 @@
 """From foreign data to a record, or a refusal that names the key and the next step.
 
-`record_from` is the only way from what an agent wrote to a record. Pure: the time and the trust of
+`parse_record` is the only way from what an agent wrote to a record. Pure: the time and the trust of
 the source are arguments.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from skillvault.model import codec
-from skillvault.model.aliases import handle_in
+from skillvault.model.aliases import parse_handle
 from skillvault.model.conversion import value_in_words
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import (
@@ -72,17 +72,17 @@ _DAY = timedelta(days=1)
 _TYPES = ("outcome", "recommendation", "session")
 
 
-def record_from(
+def parse_record(
     raw: Mapping[str, Any], *, unbounded: bool = False, **given: Any
 ) -> Outcome | Recommendation | Session:
-    """A validated record of the type that a mapping names; see `outcome_from`."""
+    """A validated record of the type that a mapping names; see `parse_outcome`."""
     match raw.get("type", "outcome"):
         case "outcome":
-            return outcome_from(raw, unbounded=unbounded, **given)
+            return parse_outcome(raw, unbounded=unbounded, **given)
         case "recommendation":
-            return recommendation_from(raw, **given)
+            return parse_recommendation(raw, **given)
         case "session":
-            return session_from(raw, **given)
+            return parse_session(raw, **given)
         case kind:
             message = (
                 f"type: {kind!r} is not taken by this version; it takes {listed(_TYPES, last='or')}"
@@ -90,7 +90,7 @@ def record_from(
             raise BadInputError(message, code="unknown-type", key="type")
 
 
-def outcome_from(
+def parse_outcome(
     raw: Mapping[str, Any],
     *,
     trust: Trust,
@@ -270,7 +270,7 @@ def _check_ratio(score: float, computed: float) -> None:
 
 def _check_handles(record: Outcome) -> None:
     """A handle means something in the answer of one decision alone; `S3` may be a name."""
-    handle = next(filter(None, map(handle_in, record.applied or ())), None)
+    handle = next(filter(None, map(parse_handle, record.applied or ())), None)
     if handle is not None and record.decision.id is None:
         raise BadInputError(
             f"applied: [{handle}] is a handle of one answer; give decision.id, the ID of its "
@@ -283,7 +283,7 @@ def _check_handles(record: Outcome) -> None:
 # ── recommendations ──────────────────────────────────────────────────────────────────
 
 
-def recommendation_from(
+def parse_recommendation(
     raw: Mapping[str, Any],
     *,
     trust: Trust,
@@ -291,7 +291,7 @@ def recommendation_from(
     ahead: timedelta = _DAY,
     clean: Mapping[str, Any] | None = None,
 ) -> Recommendation:
-    """A validated Recommendation from a mapping, as `outcome_from` does it."""
+    """A validated Recommendation from a mapping, as `parse_outcome` does it."""
     arrived = _valid_recommendation(raw)
     record = arrived if clean is None or clean == raw else _valid_recommendation(clean)
     _check_future("at", record.at, now, ahead, what="it was shown")
@@ -328,7 +328,7 @@ def _check_lists(record: Recommendation) -> None:
 # ── sessions ─────────────────────────────────────────────────────────────────────────
 
 
-def session_from(
+def parse_session(
     raw: Mapping[str, Any],
     *,
     trust: Trust,
@@ -336,7 +336,7 @@ def session_from(
     ahead: timedelta = _DAY,
     clean: Mapping[str, Any] | None = None,
 ) -> Session:
-    """A validated Session from a mapping, as `outcome_from` does it.
+    """A validated Session from a mapping, as `parse_outcome` does it.
 
     One in which nothing failed and nothing worked is refused.
     """

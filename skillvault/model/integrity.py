@@ -12,7 +12,7 @@ from msgspec import Struct
 from skillvault.model.link_lists import LinkList
 from skillvault.model.records import (
     LEARNED,
-    PROGRAMS_OWN,
+    PROGRAM_ORIGINS,
     Answer,
     Evaluation,
     Fact,
@@ -86,7 +86,7 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
             yield from _contradictory_links(path, record)
         if isinstance(record, Skill):
             yield from _skill_notes(path, record)
-            is_made = record.origin in PROGRAMS_OWN and record.name != LEARNED
+            is_made = record.origin in PROGRAM_ORIGINS and record.name != LEARNED
             # A next version rests on what links to the skill that it replaces, too.
             if is_made and not record.replaces and Ref("skill", record.name) not in linked:
                 message = (

@@ -64,7 +64,7 @@ def read_links(path: str, owner: Ref, content: bytes) -> LinkList:
     return LinkList(tuple(links.values()), tuple(problems))
 
 
-def edited_links(
+def edit_links(
     content: bytes, owner: Ref, added: Iterable[Link], removed: Collection[str]
 ) -> bytes | None:
     """A list with other links, those `removed` by their ids; None if no line is left.
@@ -95,7 +95,7 @@ def _outdates(new: Link, old: Link) -> bool:
     return new.metadata != old.metadata or new.created_at < old.created_at
 
 
-def changed_links(owner: Ref, before: bytes, after: bytes) -> Iterator[Link]:
+def diff_links(owner: Ref, before: bytes, after: bytes) -> Iterator[Link]:
     """The links that one of two versions of a list has and the other has not, or otherwise."""
     old, new = (
         {link.id: link for link in read_links("", owner, content).links}

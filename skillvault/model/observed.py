@@ -31,7 +31,7 @@ _SILENT = (None, "")
 NEXT_WORDS = "the person's next words: "  # how a summary begins that quotes them
 
 
-class Observed(Struct, frozen=True):
+class CompletedOutcome(Struct, frozen=True):
     """An outcome as its decision's others complete it, and whether it is the one that counts."""
 
     outcome: Outcome
@@ -55,12 +55,14 @@ def as_agents_word(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**values, "result": {**said, "observed_by": "agent"}}
 
 
-def counting(outcomes: Iterable[Outcome]) -> Outcome | None:
+def choose_outcome(outcomes: Iterable[Outcome]) -> Outcome | None:
     """Of the outcomes that one agent has of a decision the one that counts."""
     return max((one for one in outcomes if not one.only_teaches), key=_rank, default=None)
 
 
-def observed(outcomes: Iterable[Outcome], receipts: Iterable[Recommendation]) -> list[Observed]:
+def complete_outcomes(
+    outcomes: Iterable[Outcome], receipts: Iterable[Recommendation]
+) -> list[CompletedOutcome]:
     """The outcomes of one decision id, of whatever trusts and agents, as they stand together."""
     asked = list(receipts)
     groups: dict[tuple[str, str | None], list[Outcome]] = defaultdict(list)
@@ -73,16 +75,16 @@ def observed(outcomes: Iterable[Outcome], receipts: Iterable[Recommendation]) ->
     return [joined for members in groups.values() for joined in _together(members)]
 
 
-def _together(members: Sequence[Outcome]) -> Iterable[Observed]:
+def _together(members: Sequence[Outcome]) -> Iterable[CompletedOutcome]:
     """The outcomes of one trust, agent and decision."""
-    best = counting(members)
+    best = choose_outcome(members)
     counted = best and best.id
     for outcome in members:
         others = [other for other in members if other.id != outcome.id]
-        yield Observed(completed(outcome, others), outcome.id == counted)
+        yield CompletedOutcome(complete_outcome(outcome, others), outcome.id == counted)
 
 
-def completed(outcome: Outcome, others: Iterable[Outcome]) -> Outcome:
+def complete_outcome(outcome: Outcome, others: Iterable[Outcome]) -> Outcome:
     """A result with what the agent said of the decision, where the result says nothing of it.
 
     A lesson that was added alone, the latest, stands in place of any other.

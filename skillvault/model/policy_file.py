@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from skillvault.model.claude_models import MODELS
-from skillvault.model.conversion import stored
+from skillvault.model.conversion import convert_stored
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy import JudgePolicy, Policy, TranscriptsPolicy
 from skillvault.model.profiles import SETTINGS
@@ -23,7 +23,7 @@ _UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]+)`")
 _HEADING = re.compile(r"(?=\S)[^\n\r#]{1,60}(?<=\S)")
 
 
-def policy_from(raw: Any) -> Policy:
+def parse_policy(raw: Any) -> Policy:
     """Return the policy that the parsed `vault.yaml` states; BadInputError names the key."""
     if raw is None:
         raw = {}
@@ -31,7 +31,7 @@ def policy_from(raw: Any) -> Policy:
         raise BadInputError("expected keys and values, such as `format: 1`", code="wrong-type")
     _check_headings(raw)
     try:
-        policy = stored(_with_profile(raw), Policy)
+        policy = convert_stored(_with_profile(raw), Policy)
     except BadInputError as error:
         raise _with_suggestion(error) from None
     _check_models(policy.judge)

@@ -253,7 +253,7 @@ def read(reasoning: str) -> Reading:
         hype=_matching(parts, _HYPE, least=1) if sum(map(len, parts)) < NOTE else (),
         claim=None if unfinished else _claim(parts),
         unfinished=unfinished,
-        thesis=next(iter(_ranked((telling(p), p) for p in parts if _fits(p))), None),
+        thesis=next(iter(_ranked((score_statement(p), p) for p in parts if _fits(p))), None),
         figures=len(_FIGURE.findall(reasoning)),
         size=sum(map(len, parts)),
         is_transcript=sum(map(len, parts)) >= NOTE or _steps(parts) >= _STEPS,
@@ -262,7 +262,7 @@ def read(reasoning: str) -> Reading:
 
 
 @lru_cache(maxsize=4096)
-def stated(reasoning: str) -> tuple[str, ...]:
+def read_statements(reasoning: str) -> tuple[str, ...]:
     """The statements of a reasoning in order, without those too short or too long to be one."""
     return tuple(dict.fromkeys(part for part in _parts(reasoning) if _fits(part)))
 
@@ -273,7 +273,7 @@ def evidence_lines(outcome: Outcome) -> list[str]:
     return [line for line in dict.fromkeys(lines) if re.search(r"\w", line)]
 
 
-def how(outcome: Outcome) -> str | None:
+def describe_cause(outcome: Outcome) -> str | None:
     """What the result itself says of how it came, in a few words; None for a bare verdict."""
     lines = evidence_lines(outcome)
     candidates = (
@@ -317,7 +317,7 @@ def is_praise(statement: str) -> bool:
     return _PRAISED.search(statement) is not None
 
 
-def telling(statement: str) -> float:
+def score_statement(statement: str) -> float:
     """How much a statement says by itself: figures, names, code; neither stub nor essay."""
     figures, code = len(_FIGURE.findall(statement)), len(_CODE.findall(statement))
     score = 2.0 * min(figures, 3) + 1.5 * min(code, 3) + min(len(_NAME.findall(statement)), 3)
@@ -350,7 +350,7 @@ def _fits(part: str, least: int = _LEAST) -> bool:
 
 
 def _matching(parts: Sequence[str], cue: re.Pattern[str], least: int = _LEAST) -> tuple[str, ...]:
-    return _ranked((telling(p), p) for p in parts if _fits(p, least) and cue.search(p))
+    return _ranked((score_statement(p), p) for p in parts if _fits(p, least) and cue.search(p))
 
 
 def _without(statements: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
@@ -373,7 +373,7 @@ def _guesses(parts: Sequence[str]) -> tuple[str, ...]:
         # "Not sure if available." says that something was guessed, but not what.
         vague = len(part) < 30 and max(signs, default=0) < 5 and part.isascii()
         if signs and _fits(part) and not vague and not part.endswith("?") and not _STEP.match(part):
-            weighed.append((2.0 * max(signs) + telling(part), part))
+            weighed.append((2.0 * max(signs) + score_statement(part), part))
     return _ranked(weighed)
 
 
@@ -413,7 +413,7 @@ def _claim(parts: Sequence[str]) -> str | None:
         return None
     end = parts[-max(3, len(parts) // 4) :]
     claims = _ranked(
-        (substance(p), p) for p in end if _CLAIM.search(p) and _fits(p, 8) and " | " not in p
+        (score_claim(p), p) for p in end if _CLAIM.search(p) and _fits(p, 8) and " | " not in p
     )
     return next((c for c in claims if not _hollow(c)), None)
 
@@ -423,11 +423,11 @@ def _hollow(claim: str) -> bool:
     return is_narration(claim) or _RESTATED.search(claim) is not None
 
 
-def substance(claim: str) -> float:
+def score_claim(claim: str) -> float:
     """How much of a result a claim states; where a file was saved is none of it."""
     result = _PATH.sub("", claim)
     praised = 3.0 if is_praise(claim) else 0.0
-    return telling(result) + 2.0 * min(len(_FIGURE.findall(result)), 4) - praised
+    return score_statement(result) + 2.0 * min(len(_FIGURE.findall(result)), 4) - praised
 
 
 _DONE = regex(r"\b(?:fixed|works?|done|finished|implemented|renamed|added|pass(?:es)?)\b", _FLAGS)

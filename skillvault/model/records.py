@@ -42,7 +42,7 @@ SKILL_STATUSES: tuple[str, ...] = get_args(SkillStatus)
 ORIGINS: tuple[str, ...] = get_args(Origin)
 LINK_TYPES: tuple[str, ...] = get_args(LinkType)
 OBSERVERS: tuple[Observer, ...] = get_args(Observer)
-PROGRAMS_OWN = frozenset({"generated", "distilled"})  # origins of what the program wrote itself
+PROGRAM_ORIGINS = frozenset({"generated", "distilled"})  # origins of what the program wrote itself
 IMPORTANCES: tuple[str, ...] = get_args(Importance)
 FACT_KINDS: tuple[str, ...] = get_args(FactKind)
 
@@ -219,9 +219,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
         """Whether its lesson is a guess: no word of the outcome's own is the evidence."""
         if self.lesson is None:
             return False
-        return self.lesson.observed is False or not self.holds(self.lesson.evidence)
+        return self.lesson.observed is False or not self.contains_quote(self.lesson.evidence)
 
-    def holds(self, quote: str) -> bool:
+    def contains_quote(self, quote: str) -> bool:
         """Whether it says a quote, word for word."""
         words = _folded(quote)
         return bool(words) and any(words in _folded(text) for text in self._said())
@@ -238,7 +238,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
         return self.result.score is None and self.result.status == "failure"
 
 
-class Placed(NamedTuple):
+class IndexedOutcome(NamedTuple):
     """An outcome among those of its subject, unread.
 
     `at` is when it happened, in microseconds; `marks` what of it decides when its subject's account
@@ -309,7 +309,7 @@ class Evaluation(Struct, frozen=True, kw_only=True):
         return self.outcome
 
     @property
-    def is_told_by_model(self) -> bool:
+    def is_by_model(self) -> bool:
         """True if a model concluded its insight, whoever gave the verdict."""
         return self.judge.name != OFFLINE or self.slug is not None
 
@@ -498,14 +498,14 @@ class Fact(Struct, frozen=True, kw_only=True):
         return (self.created_at or datetime.min.replace(tzinfo=UTC), self.id)
 
 
-class Missed(Struct, frozen=True):
+class MissedEvidence(Struct, frozen=True):
     """When the evidence for a pattern was missing, and in which versions of the code bases."""
 
     at: str
     code: str
 
 
-class Elsewhere(Struct, frozen=True):
+class ExternalUse(Struct, frozen=True):
     """What another tool counted of a skill; the rate is a fraction, None if it is not told."""
 
     times_applied: int
@@ -532,7 +532,7 @@ class Skill(Struct, frozen=True):
     subject: str | None = None  # what a skill is about; it stays when the skill is renamed
     account: str | None = None  # which statements of its subject's account it was written from
     foreign: tuple[str, ...] = ()  # top-level keys outside the specification
-    elsewhere: Elsewhere | None = None  # read of another tool's counters, never written
+    elsewhere: ExternalUse | None = None  # read of another tool's counters, never written
     retired: str | None = None  # by its domain's time, when its use retired it
     trial: str | None = None  # and since when it is tried again, or was last
     replaces: str | None = None  # the skill in skills/ whose next version it is
@@ -540,7 +540,7 @@ class Skill(Struct, frozen=True):
     written: str | None = None  # which sections the program wrote, by a digest of each
 
 
-class Shelved(Struct, frozen=True):
+class ShelfSkill(Struct, frozen=True):
     """A skill as a layer of the shelf holds it. `blob` is the version: git's id of its bytes."""
 
     skill: Skill
@@ -576,7 +576,7 @@ class LearnedPattern(Struct, frozen=True, kw_only=True):
     promoted_at: str = ""
     lines: int | None = None
     code: str = ""
-    missed: Missed | None = None
+    missed: MissedEvidence | None = None
     scope: tuple[str, ...] = ()
     extra: Extra = field(default_factory=dict)
 

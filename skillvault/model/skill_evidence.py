@@ -15,19 +15,19 @@ EVIDENCE = "evidence.yaml"
 TRIED = "tried.md"  # the file beside a guide that has every try
 
 
-class TriedLines(Struct, frozen=True):
+class TryLines(Struct, frozen=True):
     """The tries of a guide, a line each, as the file beside it has them."""
 
     lines: tuple[str, ...]
 
 
-def tried_lines(content: bytes) -> TriedLines:
+def parse_tries(content: bytes) -> TryLines:
     """Return the tries that a file has."""
     text = content.decode(errors="replace")
-    return TriedLines(tuple(line for line in text.splitlines() if line.startswith("- ")))
+    return TryLines(tuple(line for line in text.splitlines() if line.startswith("- ")))
 
 
-class StatedEvidence(Struct, frozen=True, kw_only=True, rename={"supporting": "for"}):
+class StatementEvidence(Struct, frozen=True, kw_only=True, rename={"supporting": "for"}):
     """One statement as the file has it; `rule` is what it was counted by, if it is one."""
 
     statement: str
@@ -49,7 +49,7 @@ class SkillEvidence(Struct, frozen=True, kw_only=True):
 
     kind: SkillKind
     read: tuple[str, ...]
-    statements: tuple[StatedEvidence, ...] = ()
+    statements: tuple[StatementEvidence, ...] = ()
     about: tuple[str, ...] = ()
 
 

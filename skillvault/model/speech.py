@@ -6,24 +6,24 @@ from skillvault.model.records import Outcome
 from skillvault.model.text.text import OPEN_WORDS, figure, inert, percent
 
 
-def quoted(text: str, limit: int = 140) -> str:
+def quote_text(text: str, limit: int = 140) -> str:
     """Foreign text as one quoted line that cannot pass for structure."""
     return f"“{inert(text, limit)}”"
 
 
-def plain(text: str, limit: int = 60) -> str:
+def inline(text: str, limit: int = 60) -> str:
     """A foreign name or value inside a sentence of ours, without quotes."""
     return inert(text, limit)
 
 
-def subject(outcome: Outcome) -> str:
+def describe_subject(outcome: Outcome) -> str:
     """The action, and on what."""
     decision = outcome.decision
-    target = f" on {plain(decision.target)}" if decision.target else ""
-    return f"{plain(decision.action)}{target}"
+    target = f" on {inline(decision.target)}" if decision.target else ""
+    return f"{inline(decision.action)}{target}"
 
 
-def ended(outcome: Outcome) -> str:
+def describe_result(outcome: Outcome) -> str:
     """The result as a verb phrase."""
     score, status = outcome.result.score, outcome.result.status
     if score is not None:
@@ -36,15 +36,15 @@ def amount_of(outcome: Outcome) -> str:
     result = outcome.result
     if result.amount is None:
         return ""
-    return amount_in(abs(result.amount), outcome)
+    return format_amount(abs(result.amount), outcome)
 
 
-def amount_in(value: float, outcome: Outcome) -> str:
+def format_amount(value: float, outcome: Outcome) -> str:
     """A value in the unit of an outcome."""
-    return f"{figure(value)} {plain(outcome.result.unit or '', 20)}".strip()
+    return f"{figure(value)} {inline(outcome.result.unit or '', 20)}".strip()
 
 
-def fitting(text: str, limit: int) -> str:
+def cut_name(text: str, limit: int) -> str:
     """A name within a limit, cut at a word that leaves nothing open."""
     words = text.split()
     while len(" ".join(words)) > limit and len(words) > 1:
@@ -54,14 +54,14 @@ def fitting(text: str, limit: int) -> str:
     return " ".join(words)[:limit]
 
 
-def sentence(text: str) -> str:
+def make_sentence(text: str) -> str:
     """A sentence of ours: a capital unless it opens with a foreign name, one full stop."""
     head = text.split(" ", 1)[0]
     opened = text if re.search(r"[^a-z']", head.rstrip(",:")) else text[:1].upper() + text[1:]
     return opened if re.search(r"[.!?:…。！？]”?$", opened) else f"{opened}."
 
 
-def held_for(outcome: Outcome) -> str | None:
+def describe_duration(outcome: Outcome) -> str | None:
     """From decision to end, in the unit a person would choose; None if nobody knows."""
     made = outcome.decision.made_at
     seconds = (outcome.occurred_at - made).total_seconds() if made else 0.0

@@ -53,12 +53,12 @@ def read_marks(words: str) -> dict[str, str]:
     return {word[:_HEADING]: word[_HEADING:] for word in words.split()}
 
 
-def as_words(marks: Mapping[str, str]) -> str:
+def format_marks(marks: Mapping[str, str]) -> str:
     """Marks as `metadata.written` states them."""
     return " ".join(f"{heading}{text}" for heading, text in marks.items())
 
 
-def marks_after(
+def update_marks(
     marks: Mapping[str, str], before: str, after: str, theirs: Collection[str] = ()
 ) -> dict[str, str]:
     """The marks once the program has rewritten a body; what it left as it was keeps its own.

@@ -17,7 +17,7 @@ from skillvault.loop.profiles import rules_of
 from skillvault.loop.registry import AGENDA
 from skillvault.model import codec, integrity
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.records import Ref, Shelved, Skill
+from skillvault.model.records import Ref, ShelfSkill, Skill
 from skillvault.review import installing
 from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
@@ -84,7 +84,7 @@ class Curator:
         self,
         store: Store,
         clock: Callable[[], datetime],
-        beside: Callable[[str], Shelved | None],
+        beside: Callable[[str], ShelfSkill | None],
     ) -> None:
         self._store = store
         self._clock = clock
@@ -101,7 +101,7 @@ class Curator:
         Of a file that is there only what differs changes; if nothing does no commit is made. What
         the skill leaves empty is cleared there; its status, origin and trust stay. Secrets and
         hidden characters leave it. UsageError for what is no skill or would not be read back as it
-        was given, EditedError if a person is editing it.
+        was given, UncommittedEditError if a person is editing it.
         """
         skill = cleaned(skill)
         if not dry:
@@ -195,7 +195,7 @@ class Curator:
         dry: bool,
         other: "Callable[[str, Policy], Change] | None" = None,
     ) -> "run.Report":
-        """One decision about a skill; EditedError if a person is editing it.
+        """One decision about a skill; UncommittedEditError if a person is editing it.
 
         `other` decides about one that is no file of the vault.
         """

@@ -19,7 +19,7 @@ from skillvault.learning.next_version import FILE, Files, as_proposed
 from skillvault.loop.registry import AGENDA
 from skillvault.loop.run import Done, Waiting
 from skillvault.model.change import Change, Program
-from skillvault.model.errors import BadInputError, EditedError, GitError, UsageError
+from skillvault.model.errors import BadInputError, GitError, UncommittedEditError, UsageError
 from skillvault.model.records import Link, Problem, Ref
 from skillvault.model.text.text import listed
 from skillvault.review import importing
@@ -378,7 +378,7 @@ class _Installation:
     def _publish(self, changes: Sequence[Change], origin: Origin, lines: Sequence[str]) -> None:
         try:
             done = _committed(self._store, changes, self._now, dry=self._dry)
-        except EditedError as error:
+        except UncommittedEditError as error:
             path, _, reason = str(error).partition(": ")
             self.report.waiting.append(Waiting(path, reason))
             return

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from skillvault.loop import loop
 from skillvault.loop.run import Done, Report, Run
 from skillvault.model.change import WHOLE, Change
-from skillvault.model.errors import EditedError
+from skillvault.model.errors import UncommittedEditError
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
 
@@ -22,13 +22,15 @@ LEARNING = ("promote", "generate", "distill", "refresh", "merge", "assess")
 def recomputed(run: Run, first: Change) -> list[Change]:
     """A change and what the steps make of it; `run` is a dry one.
 
-    EditedError if that touches what a person is editing.
+    UncommittedEditError if that touches what a person is editing.
     """
     run.perform(first)
     if not run.report.waiting:
         loop.run(run, LEARNING)
     for waiting in run.report.waiting:
-        raise EditedError(f"{waiting.path}: {waiting.reason}; commit or undo it, and try again")
+        raise UncommittedEditError(
+            f"{waiting.path}: {waiting.reason}; commit or undo it, and try again"
+        )
     return [replace(done.change, commit_with=WHOLE, takes=()) for done in run.report.done]
 
 

@@ -15,7 +15,7 @@ from skillvault.loop.next_versions import check_is_no_version, paths_of_version
 from skillvault.loop.refusals import paths_of
 from skillvault.loop.run import Run, RunOptions
 from skillvault.model.change import Change
-from skillvault.model.errors import EditedError, UsageError
+from skillvault.model.errors import UncommittedEditError, UsageError
 from skillvault.model.records import Commit, Ref, Skill, ref_of
 from skillvault.review.recompute import recomputed
 from skillvault.review.retract import is_personal, without_facts
@@ -49,7 +49,7 @@ _INSTEAD = {
 def undone(store: Store, judge: Judge, text: str, reason: str, *, now: datetime) -> list[Change]:
     """What undoing a commit of the program's, or what made a skill, does.
 
-    UsageError for what cannot be undone, EditedError where that would touch a person's words.
+    UsageError for what cannot be undone, UncommittedEditError where that would touch a person's words.
     """
     store.follow()
     run = Run(store, judge=judge, now=now, options=RunOptions(dry=True))
@@ -149,7 +149,7 @@ def _is_learned(view: Topics, ref: Ref) -> bool:
 
 
 def _refuse_personal(run: Run, ref: Ref) -> None:
-    """EditedError if a person wrote in it."""
+    """UncommittedEditError if a person wrote in it."""
     skill = run.view.skills.find(ref.id) if ref.kind == "skill" else None
     path = run.view.records.path_of(ref)
     if skill is not None:
@@ -161,7 +161,9 @@ def _refuse_personal(run: Run, ref: Ref) -> None:
         is_theirs = is_personal(run.view, ref)
     if is_theirs:
         way = f"`skillvault skill retire {ref.id}` puts it away as it is" if skill else "remove it"
-        raise EditedError(f"{path}: a person wrote in it, and undoing would take that away; {way}")
+        raise UncommittedEditError(
+            f"{path}: a person wrote in it, and undoing would take that away; {way}"
+        )
 
 
 def _like(run: Run, removed: Sequence[Ref]) -> Iterator[Ref]:

@@ -14,7 +14,7 @@ from skillvault.learning.recommend.recommend import Query
 from skillvault.loop.judging.judges import accuracy_of, policy_judge
 from skillvault.loop.receipts import Receipts, with_names
 from skillvault.model import codec
-from skillvault.model.errors import UnansweredError, UnavailableError
+from skillvault.model.errors import NoAnswerError, UnavailableError
 from skillvault.model.records import Skill
 from skillvault.serving.shelf import Shelf
 from skillvault.vault.commit.store import Store
@@ -24,7 +24,7 @@ from skillvault.vault.files.redact import cleaned
 
 def advise_on(store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime) -> advise.Advice:
     """What is said of the decision in a file (name, bytes); a no goes through the inbox."""
-    raw = cleaned(codec.incoming(*file))
+    raw = cleaned(codec.parse_incoming(*file))
     proposal, rules = advise.proposal_from(raw, now), store.head().policy.judge
     head = store.head()
     own = Receipts(head, Inbox(store.root), now).own
@@ -39,7 +39,7 @@ def advise_on(store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime
     thorough = advise.thorough(proposal, rules)
     try:
         opinion, judged_by = judge.advise(proposal.outcome, skills, thorough=thorough)
-    except (UnavailableError, UnansweredError) as error:
+    except (UnavailableError, NoAnswerError) as error:
         return advise.unjudged(str(error))
     advice = advise.advice(proposal, opinion, judged_by, rules)
     if not advice.proceed:

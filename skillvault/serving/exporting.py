@@ -13,8 +13,8 @@ from msgspec import Struct
 from skillvault.exchange import source_tree
 from skillvault.exchange.skills import formats
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.export import Export, LeftOut, OutgoingSkill, Units
-from skillvault.model.records import Elsewhere, Problem, Shelved
+from skillvault.model.export import Export, OmittedSkill, OutgoingSkill, Units
+from skillvault.model.records import ExternalUse, Problem, ShelfSkill
 from skillvault.model.text.text import listed
 from skillvault.serving import shelf as shelves
 from skillvault.vault import export_folder
@@ -40,7 +40,7 @@ class Exported(Struct, frozen=True):
     folder: str
     skills: list[str]
     changed: list[str]
-    left_out: list[LeftOut]
+    left_out: list[OmittedSkill]
     cut: int | None
     written: list[str]
     removed: list[str]
@@ -77,7 +77,7 @@ class Exporter:
         root = Path(target).absolute()
         live = self.outgoing(self.live(domain))
         export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)
-        unread = [skill for skill in live if isinstance(skill, LeftOut)]
+        unread = [skill for skill in live if isinstance(skill, OmittedSkill)]
         self._check_place(root, export)
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
         with guarded():
@@ -105,7 +105,7 @@ class Exporter:
         """The live skills, best first by their effect."""
         return shelves.live(self._shelf(), domain)
 
-    def outgoing(self, candidates: "Sequence[Candidate]") -> list[OutgoingSkill | LeftOut]:
+    def outgoing(self, candidates: "Sequence[Candidate]") -> list[OutgoingSkill | OmittedSkill]:
         """Skills with their files and what their use showed."""
         return list(_outgoing(self._store, candidates))
 
@@ -134,7 +134,9 @@ def _writer(name: str) -> "formats.Writer":
     return format_.write
 
 
-def _outgoing(store: Store, candidates: "Sequence[Candidate]") -> Iterator[OutgoingSkill | LeftOut]:
+def _outgoing(
+    store: Store, candidates: "Sequence[Candidate]"
+) -> Iterator[OutgoingSkill | OmittedSkill]:
     head = store.head()
     names = [candidate.name for candidate in candidates]
     own = head.skills.get_many(names)
@@ -149,13 +151,13 @@ def _outgoing(store: Store, candidates: "Sequence[Candidate]") -> Iterator[Outgo
                 else _beside(others[name])
             )
         except BadInputError as error:
-            yield LeftOut(name, error.message)
+            yield OmittedSkill(name, error.message)
         else:
             uses = _uses(candidate, skill.elsewhere)
             yield OutgoingSkill(name, skill.description, files, uses)
 
 
-def _beside(entry: Shelved) -> dict[str, bytes]:
+def _beside(entry: ShelfSkill) -> dict[str, bytes]:
     """The files of a skill of another layer; BadInputError for what is none of its own."""
     place = Path(entry.path)
     if not listing.is_skill_file(place.name):  # one of many flat files
@@ -166,7 +168,7 @@ def _beside(entry: Shelved) -> dict[str, bytes]:
     return {listing.FILE: files.pop(place.name), **files}
 
 
-def _uses(candidate: "Candidate", elsewhere: Elsewhere | None) -> Elsewhere | None:
+def _uses(candidate: "Candidate", elsewhere: ExternalUse | None) -> ExternalUse | None:
     """How often it was applied, here and by other tools, with the latest moving average."""
     evidence = candidate.evidence
     if not evidence.times_applied:
@@ -175,4 +177,4 @@ def _uses(candidate: "Candidate", elsewhere: Elsewhere | None) -> Elsewhere | No
     rate = evidence.ema
     if rate is None and elsewhere:
         rate = elsewhere.success_rate
-    return Elsewhere(before + evidence.times_applied, rate)
+    return ExternalUse(before + evidence.times_applied, rate)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from skillvault.learning.recommend import shelf
 from skillvault.model.policy import ShelfPolicy
-from skillvault.model.records import Problem, Shelved
+from skillvault.model.records import Problem, ShelfSkill
 from skillvault.serving import background
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers, layout
@@ -60,7 +60,7 @@ class Folders:
             head.layers.enforce(winners, rules.hidden, f"{digest} {secrets.token_hex(8)}")
         self._followed = rules, readable, head.layers.state
 
-    def layers(self, head: Topics) -> list[list[Shelved]]:
+    def layers(self, head: Topics) -> list[list[ShelfSkill]]:
         """The skills of each layer, from the first to the last; also those that do not serve."""
         by_place = head.layers.by_place()
         return [by_place.get(place, []) for place in range(len(self._places))]

@@ -35,7 +35,7 @@ from skillvault.model.records import (
     Recommendation,
     Record,
     Ref,
-    Shelved,
+    ShelfSkill,
     Skill,
 )
 from skillvault.model.text.text import shorten
@@ -116,7 +116,7 @@ class Shelf:
         """What cannot be read of the layers before the vault's."""
         return self._folders.problems(self._head())
 
-    def layers(self) -> list[list[Shelved]]:
+    def layers(self) -> list[list[ShelfSkill]]:
         """The skills of each layer, from the first to the last, which is the vault."""
         head = self._head()
         return [*self._folders.layers(head), list(_own(head))]
@@ -130,7 +130,7 @@ class Shelf:
         """The skill in force of this name; `_` stands for `-`."""
         return shelf.get(_in_force(self._head(), {name, name.replace("_", "-")}), name)
 
-    def beside(self, name: str) -> Shelved | None:
+    def beside(self, name: str) -> ShelfSkill | None:
         """The skill of this name of the layers before the vault's, also one that is hidden.
 
         None if the vault has one of its own in any folder, but for a name that serves here.
@@ -355,7 +355,7 @@ class Shelf:
         shown = [r for r in head.recommendations.by_decision(decision) if r.trust == "local"]
         outcomes = [o for o in head.outcomes.by_decision(decision) if o.trust == "local"]
         ends = head.outcomes.ends(decision)
-        parts = claims.by_agent(shown, ends)
+        parts = claims.group_by_agent(shown, ends)
         if not parts or (agent is not None and agent not in parts):
             of = "" if agent is None else f" of {agent}"
             raise UsageError(
@@ -588,11 +588,11 @@ def _listed(column: str) -> tuple[str, ...]:
     return tuple(column.split("\n")) if column else ()
 
 
-def _own(head: Topics) -> Iterator[Shelved]:
+def _own(head: Topics) -> Iterator[ShelfSkill]:
     blobs = {row.name: row.blob for row in head.skills.candidates()}
     for name, skill in head.skills.items():
         named = msgspec.structs.replace(skill, name=name)
-        yield Shelved(named, "vault", _place(name), blobs.get(name, ""))
+        yield ShelfSkill(named, "vault", _place(name), blobs.get(name, ""))
 
 
 def _place(name: str) -> str:

@@ -14,7 +14,13 @@ from msgspec import Struct, field
 from skillvault.inspect import lookup
 from skillvault.learning.sync.table import undecided
 from skillvault.model.change import Change, Join, Replacement, message_of
-from skillvault.model.errors import GitError, OutrunError, PausedError, UsageError, VaultBusyError
+from skillvault.model.errors import (
+    BranchMovedError,
+    GitError,
+    PausedError,
+    UsageError,
+    VaultBusyError,
+)
 from skillvault.model.records import Problem, Ref
 from skillvault.model.text.front_matter import with_key
 from skillvault.team.sync_tree import MergedTree, merged_tree
@@ -106,7 +112,7 @@ def bring_together(
 ) -> Exchanged:
     """Bring this clone and the remote's branch together; `take_over`: this clone learns.
 
-    EditedError where a path is edited locally, PausedError in a repository in the middle of
+    UncommittedEditError where a path is edited locally, PausedError in a repository in the middle of
     something, VaultBusyError where others push all the time, GitError if the remote refuses.
     """
     store.follow()
@@ -174,7 +180,7 @@ def _is_pushed(exchange: _Exchange, theirs: str | None) -> bool:
     store, done = exchange.store, exchange.done
     try:
         _receive(exchange, theirs)
-    except OutrunError:
+    except BranchMovedError:
         return False
     tip = store.tip()
     if done.problems or tip is None or tip == theirs:

@@ -10,7 +10,7 @@ from skillvault.model import integrity
 from skillvault.model.errors import BadInputError
 from skillvault.model.link_lists import LinkList
 from skillvault.model.records import Problem, Ref
-from skillvault.model.skill_evidence import TriedLines
+from skillvault.model.skill_evidence import TryLines
 from skillvault.model.text.hidden_characters import HiddenCharacter, escaped, hidden_characters
 from skillvault.vault.files import expertise, layout
 from skillvault.vault.files.work_tree import View
@@ -29,7 +29,7 @@ def findings(
     """
     parsed = view.records_at(paths)
     seen = integrity.VaultRecords(
-        records={p: r for p, r in parsed.items() if not isinstance(r, Problem | TriedLines)},
+        records={p: r for p, r in parsed.items() if not isinstance(r, Problem | TryLines)},
         existing=frozenset(view.paths),
         strays=tuple(_strays(view)),
         removed=removed,

@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct, field
 
 from skillvault.model.change import Program
-from skillvault.model.errors import BadInputError, EditedError
-from skillvault.model.export import Export, OwnPart
+from skillvault.model.errors import BadInputError, UncommittedEditError
+from skillvault.model.export import Export, ExportedPart
 from skillvault.model.records import Problem
 from skillvault.vault.commit.files import draft_file, place_file, remove_file
 from skillvault.vault.commit.locks import folder_lock
@@ -226,7 +226,7 @@ def _owned(known: ExportList, name: str) -> dict[tuple[str, str], set[str]]:
     return owned
 
 
-def _digests_of(files: list[_File], own: OwnPart) -> Digests:
+def _digests_of(files: list[_File], own: ExportedPart) -> Digests:
     digests: Digests = {}
     for file in files:
         part = None if file.target is None else own.read(file.path, file.target)
@@ -277,7 +277,7 @@ def _carry_out(
         _place_content(root, LIST, during, drafts)
     for file in changes:
         if _standing(root, file.place) != file.content:
-            raise EditedError(f"{root / file.place}: changed meanwhile; export again")
+            raise UncommittedEditError(f"{root / file.place}: changed meanwhile; export again")
         _place_content(root, file.place, file.target, drafts)
     _place_content(root, LIST, after, drafts)
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.learning.sections import Version, rewritten, taken_back, theirs, untouched
-from skillvault.model.written import marks_after, marks_of, sections_of
+from skillvault.model.written import marks_of, sections_of, update_marks
 
 FIRST = "# Title\n\nhead\n\n## One\n\n- a\n\n## Two\n\n- b"
 SECOND = "# Title\n\nhead 2\n\n## One\n\n- a 2\n\n## Two\n\n- b 2"
@@ -187,14 +187,16 @@ def test_what_a_skill_states_of_itself_tells_the_persons_sections() -> None:
 
 def test_what_the_program_rewrote_is_its_own_and_a_persons_section_stays_one() -> None:
     edited = FIRST.replace("- a", "- a, said a person")
-    marks = marks_after(marks_of("", FIRST), edited, rewritten(edited, marks_of("", FIRST), SECOND))
+    marks = update_marks(
+        marks_of("", FIRST), edited, rewritten(edited, marks_of("", FIRST), SECOND)
+    )
     body = rewritten(edited, marks_of("", FIRST), SECOND)
     assert theirs(marks, body) == {("One", 1)}
 
 
 @given(BODIES, BODIES)
 def test_marks_follow_a_rewriting_of_any_text(before: str, after: str) -> None:
-    assert not theirs(marks_after(marks_of("", before), before, after), after)
+    assert not theirs(update_marks(marks_of("", before), before, after), after)
 
 
 def test_a_text_that_a_person_brought_back_stays_so_when_only_its_header_is_written() -> None:

@@ -16,7 +16,7 @@ from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.naming import strategy_name, subject_key
 from skillvault.learning.stats import SkillStats
 from skillvault.loop.run import Run
-from skillvault.model.conditions import Separation, as_of, clause, risk
+from skillvault.model.conditions import Separation, clause, risk, sample_note
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref
 
@@ -140,7 +140,7 @@ def _action(
 
 
 def _cause(action: str, rule: Separation, outcomes: Sequence[Outcome]) -> TestedCause:
-    counts = f"{risk(rule)}{as_of(rule, outcomes)}"
+    counts = f"{risk(rule)}{sample_note(rule, outcomes)}"
     return TestedCause(action, clause(rule.conditions), counts, rule.is_loss, rule.p)
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from skillvault.inspect.page.contents import Contents
 from skillvault.learning.promote.facts import statement_of
 from skillvault.learning.rejection import REJECT
-from skillvault.model.change import FORGET, parts_in
+from skillvault.model.change import FORGET, parse_parts
 from skillvault.model.records import Commit, Outcome, RecordKind, Ref, Skill
 from skillvault.model.text.text import flat, how_many, lead
 from skillvault.vault.files import layout
@@ -218,7 +218,7 @@ def why_in(message: str, name: str) -> str:
         head, _, rest = part.partition("\n")
         if rest and head.rpartition(" ")[2] == name and ": " in head:
             return _sentence(rest)
-    made = parts_in(message.splitlines())
+    made = parse_parts(message.splitlines())
     if len(made) > 1:
         ends = ((part.sources, {end.partition(":")[2] for end in part.targets}) for part in made)
         return _made_of(next((sources for sources, names in ends if name in names), ()))

@@ -15,17 +15,17 @@ from skillvault.judge.claude.questions import JudgeRequest, Question, Questions,
 from skillvault.judge.claude.replies import Kept, UnusableError
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.model.brief import (
+    AnswerCost,
     Brief,
     Case,
     Draft,
     InsightText,
     Opinion,
-    Spent,
     Verdict,
-    billed,
-    spent_of,
+    add_cost,
+    answer_cost,
 )
-from skillvault.model.errors import UnansweredError
+from skillvault.model.errors import NoAnswerError
 from skillvault.model.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Skill
 from skillvault.model.text.text import flat, shorten
 
@@ -90,7 +90,7 @@ class ClaudeJudge:
             return question.read_answer(self.answers(question.matter.question)) or plain
         try:
             draft, _ = self._ask_or_reuse(question)
-        except UnansweredError as error:
+        except NoAnswerError as error:
             why = shorten(flat(str(error)), 200)
             note = f"Written by the offline judge, as Claude's text was of no use: {why}."
             return msgspec.structs.replace(plain, note=note)
@@ -106,23 +106,25 @@ class ClaudeJudge:
         reply, spent = self._ask_twice(question)
         prompt = self.questions.prompts.digest("advice")
         judge = JudgeInfo(name="claude", version="1", model=model, prompt=prompt)
-        return question.value_of(reply), billed(judge, spent)
+        return question.value_of(reply), add_cost(judge, spent)
 
     def _info(self, model: str) -> JudgeInfo:
         prompt = self.questions.version
         return JudgeInfo(name="claude", version="1", model=model, prompt=prompt)
 
-    def _ask_or_reuse(self, question: Question[_Value]) -> tuple[_Value, Spent | None]:
+    def _ask_or_reuse(self, question: Question[_Value]) -> tuple[_Value, AnswerCost | None]:
         """What an answer says and took, kept or new."""
         answer = self.answers(question.matter.question)
         kept = question.read_answer(answer)
         if answer is not None and kept is not None:
-            return kept, spent_of(answer.judge)
+            return kept, answer_cost(answer.judge)
         reply, spent = self._ask_twice(question)
-        answer_given = question.as_answer(reply, billed(self._info(question.request.model), spent))
+        answer_given = question.as_answer(
+            reply, add_cost(self._info(question.request.model), spent)
+        )
         return with_answer(question.value_of(reply), answer_given), spent
 
-    def _ask_twice(self, question: Question[_Value]) -> tuple[Mapping[str, object], Spent]:
+    def _ask_twice(self, question: Question[_Value]) -> tuple[Mapping[str, object], AnswerCost]:
         """What of a reply is believed, and what it took; asked once more with the reason."""
         first = self.ask(question.request)
         try:
@@ -135,7 +137,7 @@ class ClaudeJudge:
         except UnusableError as error:
             self.forget_reply(question.request)
             self.forget_reply(again)
-            raise UnansweredError(str(error)) from None
+            raise NoAnswerError(str(error)) from None
 
     def _repeat_request(self, sent: JudgeRequest, reply: str, reason: str) -> JudgeRequest:
         """The question, with the reply and what was wrong; as data, since it quotes outcomes."""
@@ -148,6 +150,6 @@ class ClaudeJudge:
         )
 
 
-def _round(spent: Spent) -> Spent:
+def _round(spent: AnswerCost) -> AnswerCost:
     """As it is written down, so that sums are the same wherever they are made."""
-    return Spent(spent.tokens, round(spent.cost_usd, 6))
+    return AnswerCost(spent.tokens, round(spent.cost_usd, 6))

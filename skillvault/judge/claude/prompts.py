@@ -338,14 +338,14 @@ def _in_a_line(outcome: Outcome, evaluation: Evaluation | None) -> str:
     """Return what was decided, how it ended and what a model concluded."""
     subject = " on ".join(filter(None, outcome.subject[1:]))
     line = tried_sentence(try_of(outcome, evaluation), {outcome.id: subject})
-    learned = evaluation.key_insight if evaluation and evaluation.is_told_by_model else ""
+    learned = evaluation.key_insight if evaluation and evaluation.is_by_model else ""
     return shorten(f"{line} {learned or ''}", _LINE)
 
 
 def _evaluated(evaluation: Evaluation) -> dict[str, Any]:
     """Return what a model said of an outcome; the offline judge's words repeat the outcome."""
     told: dict[str, Any] = {}
-    if evaluation.is_told_by_model:
+    if evaluation.is_by_model:
         told |= {"insight": evaluation.key_insight, "better_approach": evaluation.better_approach}
     if evaluation.judge.name != OFFLINE:
         told |= judged(evaluation)

@@ -32,17 +32,17 @@ from skillvault.judge.claude.replies import (
 )
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.model.brief import (
+    AcceptedAnswer,
     Brief,
     Case,
     Draft,
-    GivenAnswer,
     InsightText,
-    Matter,
     Opinion,
+    QuestionTopic,
     SessionExcerpt,
     Verdict,
 )
-from skillvault.model.errors import UnansweredError
+from skillvault.model.errors import NoAnswerError
 from skillvault.model.policy import DistillPolicy, JudgePolicy
 from skillvault.model.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Skill
 
@@ -87,7 +87,7 @@ class Question(Generic[_Value]):
     every reason if nothing is); `value` is made of that alone, so that it is the same in any clone.
     """
 
-    matter: Matter
+    matter: QuestionTopic
     make_request: Callable[[], JudgeRequest]
     shape: type[Struct]
     check: _ReplyCheck
@@ -110,17 +110,17 @@ class Question(Generic[_Value]):
         return accepted
 
     def value_of(self, reply: Mapping[str, Any]) -> _Value:
-        """What an accepted reply says; UnansweredError for one in another shape."""
+        """What an accepted reply says; NoAnswerError for one in another shape."""
         try:
             return self.value(msgspec.convert(reply, self.shape))
         except (msgspec.ValidationError, UnusableError) as error:
-            raise UnansweredError(
+            raise NoAnswerError(
                 f"the answer {self.matter.question} cannot be read: {error}"
             ) from None
 
-    def as_answer(self, reply: Mapping[str, Any], judge: JudgeInfo) -> GivenAnswer:
+    def as_answer(self, reply: Mapping[str, Any], judge: JudgeInfo) -> AcceptedAnswer:
         """An accepted reply, as it is kept."""
-        return GivenAnswer(matter=self.matter, reply=dict(reply), judge=judge)
+        return AcceptedAnswer(matter=self.matter, reply=dict(reply), judge=judge)
 
     def read_answer(self, answer: Answer | None) -> _Value | None:
         """What a kept answer says, with who gave it; None for none that can be read."""
@@ -128,12 +128,12 @@ class Question(Generic[_Value]):
             return None
         try:
             value = self.value_of(answer.reply)
-        except UnansweredError:
+        except NoAnswerError:
             return None
         return with_answer(value, self.as_answer(answer.reply, answer.judge))
 
 
-def with_answer(value: _Value, given: GivenAnswer) -> _Value:
+def with_answer(value: _Value, given: AcceptedAnswer) -> _Value:
     """A verdict, an insight or a text, with the answer that it was made of."""
     assert isinstance(value, Verdict | InsightText | Draft)
     return msgspec.structs.replace(value, answer=given)
@@ -164,7 +164,7 @@ class Questions:
         """How good the decision was; the question holds nothing of how it ended."""
         material = asking.decided(domain, decision, context, applied, entry_value)
         subject = asking.about(domain, decision)
-        matter = Matter("verdict", subject, _material_digest(material))
+        matter = QuestionTopic("verdict", subject, _material_digest(material))
         reading = (VerdictReply, _accept_all, verdict_of)
         return self._question(matter, material, reading)
 
@@ -181,7 +181,7 @@ class Questions:
         material = surrounding | asking.ended(case.outcome) | judged
         received = [outcome.received for outcome in (case.outcome, *case.failures)]
         kind = "contrast" if failures else "insight"
-        matter = Matter(kind, case.outcome.id, asking.digest(*received, size=16))
+        matter = QuestionTopic(kind, case.outcome.id, asking.digest(*received, size=16))
         reader = InsightReader(case.outcome, dict(case.facts))
         reading = (InsightReply, reader.check_figures, reader.insight_text)
         return self._question(matter, material, reading)
@@ -193,7 +193,7 @@ class Questions:
         o, size = outcome, outcome.result.entry_value
         decision = asking.decided(o.domain, o.decision, o.context, o.applied, size)
         material = {"decision": decision, "skills": {skill.name: skill.body for skill in skills}}
-        matter = Matter("advice", model, _material_digest(material))
+        matter = QuestionTopic("advice", model, _material_digest(material))
         reading = (OpinionReply, check_opinion, opinion_of)
         return self._question(matter, material, reading, model=model)
 
@@ -201,7 +201,7 @@ class Questions:
         """The text of a skill, beside the offline one."""
         prompt, material, headings = asking.skill_request(brief)
         subject = asking.subject_of(brief)
-        matter = Matter(prompt, subject, _material_digest(material))
+        matter = QuestionTopic(prompt, subject, _material_digest(material))
         reader = SkillReader(brief, plain, headings)
         around = asking.surroundings(brief, plain, self.rules.reasoning_characters)
         request = {"sections": list(headings), **around, **material}
@@ -215,7 +215,7 @@ class Questions:
 
     def _question(
         self,
-        matter: Matter,
+        matter: QuestionTopic,
         material: Mapping[str, Any],
         reading: tuple[type[Struct], _ReplyCheck, Callable[[Any], _Value]],
         *,

@@ -15,13 +15,13 @@ from skillvault.judge.claude.figures import Shown, unsupported
 from skillvault.judge.offline.verdict import GOOD
 from skillvault.model.brief import (
     Agreement,
+    AnswerCost,
     Brief,
     Draft,
     Findings,
     InsightText,
     Opinion,
     SessionExcerpt,
-    Spent,
     Verdict,
 )
 from skillvault.model.records import Applicability, InsightType, Outcome
@@ -49,7 +49,7 @@ class Kept(Struct, frozen=True, kw_only=True):
 
     text: str
     stop: str
-    spent: Spent
+    spent: AnswerCost
 
 
 class VerdictReply(Struct, frozen=True, forbid_unknown_fields=True):
@@ -167,7 +167,7 @@ class InsightReader(NamedTuple):
 
     def insight_text(self, reply: InsightReply) -> InsightText:
         """The insight that a reply gives; what no words of the outcome bear out is supposed."""
-        quoted = reply.evidence is None or self.outcome.holds(reply.evidence)
+        quoted = reply.evidence is None or self.outcome.contains_quote(reply.evidence)
         supposed = "" if (reply.observed and quoted) or not reply.key_insight.strip() else SUPPOSED
         words = "-".join(slug(reply.slug).split("-")[:_SLUG])
         about = words or slug(reply.key_insight, limit=48) or slug(self.outcome.domain)

@@ -28,7 +28,7 @@ from skillvault.model.records import (
 )
 from skillvault.model.sameness.comparison import same
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.speech import fitting, plain, sentence, subject
+from skillvault.model.speech import cut_name, describe_subject, inline, make_sentence
 from skillvault.model.text.text import count_of, listed, slug, tokens, whole
 
 TITLE = 160
@@ -110,9 +110,9 @@ def _title(brief: Findings) -> str:
     """Return what a skill is about, with the first of what it says that a title has room for."""
     latest = brief.account.outcomes[-1]
     if brief.kind == "strategy":
-        return fitting(plain(latest.domain), TITLE)
+        return cut_name(inline(latest.domain), TITLE)
     names = {"guide": latest.decision.action, "evolved": latest.domain}
-    return _entitled(plain(names.get(brief.kind, "")) or subject(latest), brief)
+    return _entitled(inline(names.get(brief.kind, "")) or describe_subject(latest), brief)
 
 
 def _entitled(about: str, brief: Findings) -> str:
@@ -121,20 +121,20 @@ def _entitled(about: str, brief: Findings) -> str:
     gists = (one.gist or one.text * (len(one.supporting) > 1) for one in told)
     titles = (f"{about}: {gist.rstrip('.')}" for gist in gists if gist)
     fits = (title for title in titles if len(title) <= TITLE)
-    return fitting(next(fits, about), TITLE)
+    return cut_name(next(fits, about), TITLE)
 
 
 def _use_of(brief: Findings) -> str:
     """Return when to use a skill, in the words by which people ask for it."""
     outcomes = brief.account.outcomes
     if brief.kind in ("evolved", "strategy"):
-        actions = dict.fromkeys(plain(outcome.decision.action) for outcome in outcomes)
+        actions = dict.fromkeys(inline(outcome.decision.action) for outcome in outcomes)
         return f"before {_some(list(actions), 'action', last='or')}"
     if brief.kind != "guide":
-        return f"before {subject(outcomes[0])}"
-    targets = list(dict.fromkeys(plain(o.decision.target or "") for o in reversed(outcomes)))
+        return f"before {describe_subject(outcomes[0])}"
+    targets = list(dict.fromkeys(inline(o.decision.target or "") for o in reversed(outcomes)))
     named = [target for target in targets if target]
-    use = f"before {plain(outcomes[-1].decision.action)}"
+    use = f"before {inline(outcomes[-1].decision.action)}"
     room = min(_NAMES, USE - len(f"{use} on  and 10 other targets"))
     return f"{use} on {_some(named, 'target', room=room)}" if named else use
 
@@ -151,7 +151,7 @@ def _some(names: Sequence[str], noun: str, *, last: str = "and", room: int = _NA
 
 def described(use: str, ranked: Iterable[str], most: int = DESCRIPTION) -> str:
     """When to use it, then of what it tells the first whole sentences that fit."""
-    fits = use if len(use) <= most // 2 else fitting(use, most // 2)
+    fits = use if len(use) <= most // 2 else cut_name(use, most // 2)
     description = f"Use {fits}.".translate(_UNTAGGED)
     for text in ranked:
         longer = f"{description} {text.removeprefix('[ ] ')}".translate(_UNTAGGED)
@@ -174,7 +174,7 @@ def joined(brief: Agreement) -> Draft:
         ("When This Applies", [_when(brief)]),
         ("Key Principles", [text for _, texts in lines[2:] for text in texts]),
     )
-    counts = Counter(plain(f.account.outcomes[0].decision.action) for f in brief.apart)
+    counts = Counter(inline(f.account.outcomes[0].decision.action) for f in brief.apart)
     about = _some(sorted(counts, key=lambda a: (-counts[a], a)), "action", last="or")
     texts = (statement.text for statement in together.statements)
     return Draft(
@@ -188,11 +188,11 @@ def _when(brief: Agreement) -> str:
     targets: dict[str, list[str]] = {}
     for findings in brief.apart:
         decision = findings.account.outcomes[0].decision
-        names = targets.setdefault(plain(decision.action), [])
-        names += [plain(decision.target)] if decision.target else []
+        names = targets.setdefault(inline(decision.action), [])
+        names += [inline(decision.target)] if decision.target else []
     about = (f"{a} on {_some(on, 'target')}" if on else a for a, on in targets.items())
     ended = f"{_count(brief.together)} {_ENDED[brief.together.kind]}"
-    return sentence(f"before {'; '.join(about)} ({ended})")
+    return make_sentence(f"before {'; '.join(about)} ({ended})")
 
 
 def _count(findings: Findings) -> str:
@@ -249,7 +249,7 @@ def _origin(brief: Recurrence) -> str:
         parts.append(f"{brief.against} evaluation{'s' * (brief.against > 1)} against it")
     if by_hand := sum(f.kind == "human" for f in brief.facts):
         parts.append(f"{count_of(by_hand, len(brief.facts))} facts written by a person")
-    return f"- {sentence('; '.join(parts))}" if parts else ""
+    return f"- {make_sentence('; '.join(parts))}" if parts else ""
 
 
 def _supporters(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -265,7 +265,7 @@ def _supporters(outcomes: Sequence[Outcome]) -> Iterator[str]:
         f"{len(outcomes)} evaluation{'s' * (len(outcomes) > 1)} ({counts}) from "
         f"{sessions} session{'s' * (sessions > 1)}, {' to '.join(days)}"
     )
-    about = Counter(map(subject, outcomes))
+    about = Counter(map(describe_subject, outcomes))
     top = sorted(about.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST]
     yield listed(f"{name} ({count})" for name, count in top)
 
@@ -275,7 +275,7 @@ def _description(brief: Recurrence) -> str:
     count = len(brief.facts)
     noun = "fact" if count == 1 else "facts"
     actions = Counter(o.decision.action for o in brief.outcomes.values())
-    names = [plain(a, 40) for a, _ in sorted(actions.items(), key=lambda p: (-p[1], p[0]))[:3]]
+    names = [inline(a, 40) for a, _ in sorted(actions.items(), key=lambda p: (-p[1], p[0]))[:3]]
     when = f"before {listed(names, last='or')}" if names else f"for decisions in {brief.domain}"
     about = brief.theme.replace("-", " ")
     origin = f"Generated from {count} related memory {noun}: {about}."
@@ -310,7 +310,7 @@ def recounted(brief: SessionExcerpt) -> Draft | None:
     if not lemmas:
         return None
     return Draft(
-        fitting(listed(lemmas[:2]), TITLE),
+        cut_name(listed(lemmas[:2]), TITLE),
         described(
             f"before {listed(lemmas[:_MOST_LEMMAS], last='or')}", _alternating(successes, failures)
         ),
@@ -327,7 +327,7 @@ def _failures(sessions: Iterable[Session], overcome: set[str]) -> list[_Told]:
         for failure in one.failures:
             if line := _failure_line(failure):
                 told = _Told(
-                    plain(failure.lemma, _LEMMA),
+                    inline(failure.lemma, _LEMMA),
                     line,
                     normal_form(f"{failure.lemma}: {failure.reason}"),
                     [one.id],
@@ -343,7 +343,7 @@ def _successes(sessions: Iterable[Session]) -> list[_Told]:
         for success in one.successes:
             if line := _success_line(success):
                 form = normal_form(f"{success.lemma}: {success.text}")
-                _add(lines, _Told(plain(success.lemma, _LEMMA), line, form, [one.id], True))
+                _add(lines, _Told(inline(success.lemma, _LEMMA), line, form, [one.id], True))
     return lines
 
 
@@ -366,13 +366,13 @@ def _failure_line(failure: SessionFailure) -> str:
     reason = whole(failure.reason, _REASON).rstrip(".")
     attempt = whole(failure.attempt, _ATTEMPT).rstrip(".")
     tried = f" (after: {attempt})" if attempt else ""
-    lemma = plain(failure.lemma, _LEMMA)
-    return sentence(f"{lemma}: {reason or 'failed'}{tried}") if reason or attempt else ""
+    lemma = inline(failure.lemma, _LEMMA)
+    return make_sentence(f"{lemma}: {reason or 'failed'}{tried}") if reason or attempt else ""
 
 
 def _success_line(success: SessionSuccess) -> str:
     text = whole(success.text, _TEXT)
-    return sentence(f"{plain(success.lemma, _LEMMA)}: {text}") if text else ""
+    return make_sentence(f"{inline(success.lemma, _LEMMA)}: {text}") if text else ""
 
 
 def _counted(told: _Told, brief: SessionExcerpt) -> str:
@@ -380,7 +380,7 @@ def _counted(told: _Told, brief: SessionExcerpt) -> str:
     if len(brief.sessions) == 1:
         return told.line
     counts = count_of(len(told.sessions), len(brief.sessions))
-    return sentence(f"{told.line.rstrip('.')} ({counts} sessions)")
+    return make_sentence(f"{told.line.rstrip('.')} ({counts} sessions)")
 
 
 def _alternating(first: Sequence[str], second: Sequence[str]) -> Iterator[str]:

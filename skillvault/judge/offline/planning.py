@@ -13,7 +13,7 @@ from skillvault.learning.account.sentences import outlier_sentence
 from skillvault.model.brief import Draft, Period
 from skillvault.model.conditions import Condition, Separation, clause, lead_line, risk
 from skillvault.model.records import Outcome, Status
-from skillvault.model.speech import fitting, plain, sentence
+from skillvault.model.speech import cut_name, inline, make_sentence
 from skillvault.model.text.text import count_of, figure, listed, percent
 
 RULES = 3  # of one section
@@ -37,14 +37,14 @@ def planned(brief: Period) -> Draft | None:
         return None
     ranked = sorted(lines, key=lambda section: section[0] not in _TOLD_FIRST)
     first = (text for _, texts in ranked for text in texts)
-    return Draft(fitting(plain(brief.domain, 64), 64), described(_use(brief), first), sections)
+    return Draft(cut_name(inline(brief.domain, 64), 64), described(_use(brief), first), sections)
 
 
 def _use(period: Period) -> str:
     """Before which actions, as many of the most frequent as there is room for."""
-    names = [plain(action, 40) for action in by_action(period.outcomes)][:_ACTIONS]
+    names = [inline(action, 40) for action in by_action(period.outcomes)][:_ACTIONS]
     uses = (
-        f"before {listed(names[:count], last='or')} in {plain(period.domain, 64)}"
+        f"before {listed(names[:count], last='or')} in {inline(period.domain, 64)}"
         for count in range(len(names), 0, -1)
     )
     return next((use for use in uses if len(use) <= USE), f"before {names[0]}")
@@ -85,10 +85,10 @@ def _distinct(period: Period, *, avoid: bool) -> list[Separation]:
 def _rule(rule: Separation, period: Period) -> str:
     """A rule with its counts, of which action if there are several."""
     several = len(by_action(period.outcomes)) > 1
-    about = f"{plain(rule.action, 40)} " if several else ""
+    about = f"{inline(rule.action, 40)} " if several else ""
     if rule.lead:
         return f"{about.rstrip()}: {lead_line(rule)}" if about else lead_line(rule)
-    return sentence(f"{about}{clause(rule.conditions)}: {risk(rule)}")
+    return make_sentence(f"{about}{clause(rule.conditions)}: {risk(rule)}")
 
 
 def _is_sized(rule: Separation) -> bool:
@@ -113,10 +113,10 @@ def _notes(period: Period) -> Iterator[str]:
     """What each action came to: together and on average, else how many succeeded."""
     actions = list(by_action(period.outcomes).items())[:_ACTIONS]
     if period.graded:
-        yield from (f"{plain(action, 40)}: {_came_to(of)}." for action, of in actions)
+        yield from (f"{inline(action, 40)}: {_came_to(of)}." for action, of in actions)
     else:
         rates = (
-            f"{plain(action, 40)} {count_of(len(_ended(of, 'success')), len(of))}"
+            f"{inline(action, 40)} {count_of(len(_ended(of, 'success')), len(of))}"
             for action, of in actions
         )
         yield f"Succeeded: {', '.join(rates)}."
@@ -139,7 +139,7 @@ def _together(outcomes: Iterable[Outcome]) -> Iterator[str]:
     every = list(outcomes)
     for outcome in every:
         if outcome.result.amount is not None:
-            unit = plain(outcome.result.unit or "", 20)
+            unit = inline(outcome.result.unit or "", 20)
             sums[unit] = sums.get(unit, 0.0) + outcome.result.amount
             counts[unit] += 1
     for unit, total in sorted(sums.items(), key=lambda pair: (-counts[pair[0]], pair[0])):

@@ -8,9 +8,15 @@ import re
 
 from skillvault.learning.contrast.recorded import STRATA
 from skillvault.model.brief import Case, Insight, InsightKind, InsightText
-from skillvault.model.reading import how, is_concrete
+from skillvault.model.reading import describe_cause, is_concrete
 from skillvault.model.records import InsightType, Outcome
-from skillvault.model.speech import ended, plain, quoted, sentence, subject
+from skillvault.model.speech import (
+    describe_result,
+    describe_subject,
+    inline,
+    make_sentence,
+    quote_text,
+)
 from skillvault.model.text.text import listed, whole
 
 _QUOTE = 220
@@ -50,14 +56,16 @@ _TYPES: dict[InsightKind, InsightType] = {
 def told(case: Case) -> InsightText | None:
     """The insight; None for an outcome that shows nothing and whose conditions nobody recorded."""
     outcome, main = case.outcome, _main(case.insights)
-    reason = how(outcome)
+    reason = describe_cause(outcome)
     if not (main or reason or _when(outcome)):
         return None
     by = f" ({whole(reason, 120).rstrip('.')})" if reason else ""
     ground = f": {_clause(main, outcome)}" if main else ""
     failed = outcome.result.status == "failure"
     return InsightText(
-        key_insight=sentence(f"{_when(outcome)}{subject(outcome)} {ended(outcome)}{by}{ground}"),
+        key_insight=make_sentence(
+            f"{_when(outcome)}{describe_subject(outcome)} {describe_result(outcome)}{by}{ground}"
+        ),
         insight_type=_TYPES.get(main.kind, "method") if main else _untold(outcome),
         better_approach=_advice(main) if main and failed else None,
     )
@@ -84,16 +92,16 @@ def _clause(insight: Insight, outcome: Outcome) -> str:
     """What an outcome shows, as a clause that quotes it."""
     failed = outcome.result.status == "failure"
     clause = _SUPPOSED if insight.supposed else _CLAUSES[insight.kind][not failed]
-    return clause.format(quoted(insight.quote, _QUOTE))
+    return clause.format(quote_text(insight.quote, _QUOTE))
 
 
 def _advice(insight: Insight) -> str | None:
     """What to do instead, after a failure of this kind."""
     if insight.kind == "lesson":
         lead = "supposed: " if insight.supposed else ""
-        return sentence(f"{lead}{whole(insight.quote, 300)}")
+        return make_sentence(f"{lead}{whole(insight.quote, 300)}")
     advice = _ADVICE.get(insight.kind)
-    return sentence(advice.format(quoted(insight.quote, _QUOTE))) if advice else None
+    return make_sentence(advice.format(quote_text(insight.quote, _QUOTE))) if advice else None
 
 
 def _when(outcome: Outcome) -> str:
@@ -106,5 +114,5 @@ def _when(outcome: Outcome) -> str:
         if isinstance(value, str) and key not in STRATA and _A_WORD.search(value)
     }
     weighed = {key: value for key, value in words.items() if value.lower() in reasoning}
-    chosen = [f"{plain(k)} is {plain(v, 40)}" for k, v in (weighed or words).items()][:3]
+    chosen = [f"{inline(k)} is {inline(v, 40)}" for k, v in (weighed or words).items()][:3]
     return f"when {listed(chosen)}, " if chosen else ""

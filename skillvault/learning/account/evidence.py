@@ -12,7 +12,7 @@ from skillvault.learning.account.statements import findings_about, findings_of, 
 from skillvault.model.brief import Account, Findings, Statement
 from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
-from skillvault.model.skill_evidence import SkillEvidence, StatedEvidence
+from skillvault.model.skill_evidence import SkillEvidence, StatementEvidence
 
 _HEAD = "# Which outcomes stand for and against each statement. `skillvault check` counts them."
 
@@ -67,7 +67,7 @@ def miscounted(evidence: SkillEvidence, account: Account, policy: Policy) -> lis
 
 
 def _recounted(
-    stated: StatedEvidence, account: Account, policy: Policy
+    stated: StatementEvidence, account: Account, policy: Policy
 ) -> Sequence[tuple[str, ...]] | None:
     """Return the sides of a rule, counted by its conditions; None for what is no rule."""
     if stated.rule is None:

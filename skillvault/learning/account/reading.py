@@ -12,8 +12,8 @@ from skillvault.learning.account.significance import beyond
 from skillvault.learning.tries.answers import answer_of
 from skillvault.learning.tries.causes import signature
 from skillvault.model.policy import Policy
-from skillvault.model.reading import how
-from skillvault.model.records import Outcome, Placed, Position
+from skillvault.model.reading import describe_cause
+from skillvault.model.records import IndexedOutcome, Outcome, Position
 
 _QUARTER = 1.25
 _BEYOND = frozenset({"loss", "gain"})  # counted by themselves: none waits long
@@ -43,14 +43,14 @@ def marks_of(outcome: Outcome, policy: Policy) -> tuple[str, ...]:
     if outcome.result.status == "success":
         marks.append("success")
     elif outcome.result.status == "failure":
-        reason, answer = how(outcome), answer_of(outcome)
+        reason, answer = describe_cause(outcome), answer_of(outcome)
         marks += [f"error {signature(reason)}"] if reason else []
         marks += [f"answer {answer}"] if answer else []
     return tuple(marks)
 
 
 def counted(
-    position: Position, counts: Mapping[str, int], outcomes: Iterable[Placed]
+    position: Position, counts: Mapping[str, int], outcomes: Iterable[IndexedOutcome]
 ) -> tuple[Position, Counter[str]]:
     """Return the position once these are counted, too, in the order of time, and the new counts.
 

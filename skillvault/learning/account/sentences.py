@@ -11,7 +11,13 @@ from skillvault.learning.account.tools import Tools
 from skillvault.model.brief import Outlier, RefusedAnswers
 from skillvault.model.conditions import Separation, clause, lead_line, risk
 from skillvault.model.records import Observer, Outcome, Scalar, Status
-from skillvault.model.speech import amount_in, amount_of, held_for, plain, sentence
+from skillvault.model.speech import (
+    amount_of,
+    describe_duration,
+    format_amount,
+    inline,
+    make_sentence,
+)
 from skillvault.model.text.text import ARROW, count_of, figure, inert, listed, percent, whole
 from skillvault.model.tries import Advice, Try
 
@@ -45,7 +51,7 @@ def rule_sentence(rule: Separation) -> str:
     """Return what separates the outcomes of an action, with the counts of both sides."""
     if rule.lead:
         return lead_line(rule)
-    return sentence(f"{clause(rule.conditions)}: {risk(rule)}")
+    return make_sentence(f"{clause(rule.conditions)}: {risk(rule)}")
 
 
 def lesson_sentence(advice: Advice, tries: Sequence[Try], labels: Mapping[str, str]) -> str:
@@ -63,7 +69,7 @@ def lesson_sentence(advice: Advice, tries: Sequence[Try], labels: Mapping[str, s
     text = whole(advice.text, _TEXT).rstrip(".")
     if advice.by == "person" and len(tries) == 1:
         text = f"{_label(tries[0], labels)}{text}"
-    return sentence(f"{text} ({'; '.join(notes)})" if notes else text)
+    return make_sentence(f"{text} ({'; '.join(notes)})" if notes else text)
 
 
 def insight_sentence(text: str) -> str:
@@ -147,7 +153,7 @@ def _label(attempt: Try, labels: Mapping[str, str]) -> str:
 def labels_of(tries: Sequence[Try], tasks: Mapping[str, str]) -> dict[str, str]:
     """Return by id what each try was about: its target, or its task where all have one target."""
     if len({attempt.target for attempt in tries}) > 1:
-        return {attempt.id: plain(attempt.target or "") for attempt in tries}
+        return {attempt.id: inline(attempt.target or "") for attempt in tries}
     asked = {attempt.id: " ".join(tasks.get(attempt.id, "").split()) for attempt in tries}
     asked = {name: _FILLER.sub("", task) for name, task in asked.items()}
     several = len(set(asked.values())) > 1
@@ -172,7 +178,7 @@ def balance_sentence(action: str, outcomes: Sequence[Outcome]) -> str:
     counts = Counter(outcome.result.status for outcome in outcomes)
     decided = counts["success"] + counts["failure"]
     parts = [f"{count_of(counts['success'], decided)} worked"] if decided else []
-    return f"{plain(action)}: {', '.join([*parts, *balance_parts(outcomes)])}."
+    return f"{inline(action)}: {', '.join([*parts, *balance_parts(outcomes)])}."
 
 
 def balance_parts(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -195,9 +201,9 @@ def _average(tries: Sequence[Try]) -> list[str]:
 
 def tools_sentence(tools: Tools) -> str:
     """Return what was used by those that succeeded, and by few of the others."""
-    names = listed(f"`{plain(name, 40)}`" for name in tools.names)
+    names = listed(f"`{inline(name, 40)}`" for name in tools.names)
     worked, failed = tools.of
-    return sentence(
+    return make_sentence(
         f"use {names}: {count_of(len(tools.worked), worked)} that succeeded did, "
         f"{count_of(len(tools.failed), failed)} that failed"
     )
@@ -210,12 +216,12 @@ def answers_sentence(refused: RefusedAnswers, *, names_task: bool) -> str:
     if names_task and not task:
         task = " to a task that was not recorded"
     answers = [
-        f"{plain(value)} ({count} run{'s' * (count > 1)})"
+        f"{inline(value)} ({count} run{'s' * (count > 1)})"
         for value, count in refused.answers[:_ANSWERS]
     ]
     if len(refused.answers) > _ANSWERS:
         answers.append(f"and {len(refused.answers) - _ANSWERS} more")
-    accepted = listed(map(plain, refused.accepted[:_ANSWERS]), last="or")
+    accepted = listed(map(inline, refused.accepted[:_ANSWERS]), last="or")
     end = f"; accepted: {accepted}" if accepted else ""
     return f"Refused as the answer{task}: {', '.join(answers)}{end}."
 
@@ -224,7 +230,7 @@ def claims_sentence(by: Sequence[tuple[Observer, int]], failed: int) -> str:
     """Return how often success was claimed and seen to fail, and what to wait for before it."""
     observers = listed((_OBSERVERS[observer] for observer, _ in by), last="or")
     claimed = count_of(sum(times for _, times in by), failed)
-    return sentence(
+    return make_sentence(
         f"have it seen by {observers} before you claim success: {claimed} that failed were claimed "
         "as successes"
     )
@@ -243,10 +249,10 @@ def entry_sentence(outcome: Outcome, others: Sequence[Outcome]) -> str:
             known = [o.context.get(key) for o in others if o.result.status == opposite]
             unlike = _unlike(value, known)
             note = f" ({unlike} where it {_ENDED[opposite]})" if unlike else ""
-            told.append((not unlike, f"{plain(key.replace('_', ' '))} {_value(value)}{note}"))
+            told.append((not unlike, f"{inline(key.replace('_', ' '))} {_value(value)}{note}"))
     values = [text for _, text in sorted(told, key=lambda pair: pair[0])][:_MOST_CONTEXT]
     if outcome.result.entry_value is not None:
-        values.append(f"entry value {amount_in(outcome.result.entry_value, outcome)}")
+        values.append(f"entry value {format_amount(outcome.result.entry_value, outcome)}")
     return f"At entry: {'; '.join(values)}." if values else ""
 
 
@@ -265,27 +271,27 @@ def _unlike(value: Scalar, others: Sequence[Scalar]) -> str:
 def _value(value: Scalar) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return figure(value) if isinstance(value, int | float) else plain(str(value))
+    return figure(value) if isinstance(value, int | float) else inline(str(value))
 
 
 def extreme_sentence(outcome: Outcome, attempt: Try, count: int) -> str:
     """Return the greatest of so many losses or gains: how much, when, after how long, of what."""
     score = outcome.result.score or 0.0
     verb, most = ("lost", "worst") if score < 0 else ("gained", "best")
-    span, money = held_for(outcome), amount_of(outcome)
+    span, money = describe_duration(outcome), amount_of(outcome)
     parts = [f"{verb} {percent(abs(score)).lstrip('+')}", f" ({money})" * bool(money)]
     parts += [f" on {outcome.occurred_at:%Y-%m-%d}", f" after {span}" if span else ""]
     reason = attempt.result.removeprefix(percent(score)).lstrip(":, ")
     what = _deed_and_result(replace(attempt, result=reason))
     such = f", the {most} of {count} such" if count > 1 else ""
-    return sentence("".join([*parts, such, f": {what}" if what else ""]))
+    return make_sentence("".join([*parts, such, f": {what}" if what else ""]))
 
 
 def outlier_sentence(outlier: Outlier) -> str:
     """Return what stood out of an outcome, which need not be its cause."""
     low, high = figure(outlier.low), figure(outlier.high)
-    return sentence(
-        f"what stood out on {outlier.at:%Y-%m-%d}: {plain(outlier.key)} "
+    return make_sentence(
+        f"what stood out on {outlier.at:%Y-%m-%d}: {inline(outlier.key)} "
         f"{figure(outlier.value)}, where the middle half of {outlier.of} others had "
         f"{low} to {high}; it need not be the cause"
     )

@@ -42,7 +42,7 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Outcome, SkillKind
 from skillvault.model.sameness.form import normal_form
 from skillvault.model.sameness.forms import components
-from skillvault.model.speech import plain
+from skillvault.model.speech import inline
 from skillvault.model.text.text import ARROW, percent, terms, whole
 from skillvault.model.tries import Advice, Try
 
@@ -403,7 +403,7 @@ def _strategy_statements(account: Account, policy: Policy) -> Iterator[Statement
     actions = by_action(account.outcomes)
     for separation in account.rules:
         rule = _rule(separation, actions[separation.action], policy)
-        yield replace(rule, text=f"{plain(separation.action)}: {rule.text}")
+        yield replace(rule, text=f"{inline(separation.action)}: {rule.text}")
     for action, outcomes in actions.items():
         ids = tuple(outcome.id for outcome in outcomes)
         yield Statement(kind="tried", text=balance_sentence(action, outcomes), supporting=ids)

@@ -22,7 +22,7 @@ from skillvault.model.records import (
     EvolutionEntry,
     Expertise,
     LearnedPattern,
-    Missed,
+    MissedEvidence,
     Skill,
     stamp,
 )
@@ -134,7 +134,7 @@ def _looked_at(pattern: LearnedPattern, looked: Looked) -> LearnedPattern:
         return pattern
     borne = looked.borne[pattern.key]
     if not borne.evidence.worth.promote:
-        missed = Missed(_zoneless(looked.now), looked.asked[pattern.key])
+        missed = MissedEvidence(_zoneless(looked.now), looked.asked[pattern.key])
         return pattern if pattern.missed else replace(pattern, missed=missed)
     if pattern.missed or pattern.confidence != borne.evidence.worth.confidence:
         return _seen_again(pattern, borne)

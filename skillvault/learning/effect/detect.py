@@ -17,7 +17,7 @@ from skillvault.learning.effect.lift import UNSEEN, Offer
 from skillvault.learning.effect.mentions import by_first_word, find_mentions
 from skillvault.model import aliases, claims
 from skillvault.model.claims import Claim
-from skillvault.model.observed import counting
+from skillvault.model.observed import choose_outcome
 from skillvault.model.records import Outcome, Recommendation
 from skillvault.model.text import markdown
 
@@ -239,11 +239,11 @@ def detected_uses(
     held out counts as shown if the decision says whether it applied it: the agent has read it all
     the same.
     """
-    counted = claims.own(claims.claim_of(outcome), shown, ends)
+    counted = claims.select_receipts(claims.claim_of(outcome), shown, ends)
     texts = {skill.skill: read(skill.skill, skill.blob) for r in counted for skill in r.shown}
     held_out = {skill.skill for r in counted for skill in r.held_out} - texts.keys()
     called = aliases.aliases_of(counted, lambda name, _: aliases.title_of(texts[name]))
-    applied = outcome.applied and aliases.resolved(outcome.applied, called)
+    applied = outcome.applied and aliases.resolve_names(outcome.applied, called)
     handles = {
         handle.strip("[]"): name
         for handle, name in aliases.aliases_of(counted).items()
@@ -284,7 +284,7 @@ def decision_stats(
     else saw it, `claim` that word, and a `surprise` is a claimed success that was seen to fail.
     `read`: it was held out, and the decision speaks of it all the same.
     """
-    last = counting(outcomes)
+    last = choose_outcome(outcomes)
     status = last.result.status if last else "pending"
     parts = {use.skill: use for use in sorted(uses) if last and use.outcome == last.id}
     rows = {
@@ -315,7 +315,7 @@ def decision_stats(
 def end_of(agent: str | None, outcomes: Iterable[Outcome]) -> dict[str, Any]:
     """`{agent, outcome, outcomes}`: how a decision ended that another agent gave the same id."""
     own = sorted((o for o in outcomes if o.source.agent == agent), key=lambda o: o.order)
-    last = counting(own)
+    last = choose_outcome(own)
     status = last.result.status if last else "pending"
     return {"agent": agent, "outcome": status, "outcomes": [outcome.id for outcome in own]}
 
@@ -340,9 +340,9 @@ def _listed_beside(
     """The shown facts, and the handles that mean nothing, by an outcome's own list."""
     called = (last.applied if last else None) or ()
     names = aliases.aliases_of(shown if last else [])
-    listed = set(aliases.resolved(called, names))
+    listed = set(aliases.resolve_names(called, names))
     blobs = {f.fact: f.blob for answer in sorted(shown, key=_order) for f in answer.facts}
-    unresolved = aliases.unresolved(called, names)
+    unresolved = aliases.find_unknown_handles(called, names)
     return {
         "facts": [{"fact": f, "blob": blob, "applied": f in listed} for f, blob in blobs.items()],
         "unresolved": [call for call in unresolved if call not in set(skills)],

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from skillvault.learning.effect.lift import Lift
 from skillvault.learning.rules import Rules
 from skillvault.model.policy import Policy
-from skillvault.model.records import Elsewhere, Status
+from skillvault.model.records import ExternalUse, Status
 from skillvault.model.text.text import count_of
 
 MOST = 5  # applications that it counts as, however many it tells
@@ -23,12 +23,12 @@ _VARIANCE = 0.25  # of one result, at most: that of a fair coin
 _USUAL = 0.5  # the rate of success where nothing is known
 
 
-def capped(counters: Elsewhere) -> Elsewhere:
+def capped(counters: ExternalUse) -> ExternalUse:
     """The applications that count, at the rate that is told."""
-    return Elsewhere(min(MOST, counters.times_applied), counters.success_rate)
+    return ExternalUse(min(MOST, counters.times_applied), counters.success_rate)
 
 
-def expected_lift(counters: Elsewhere, scale: float) -> float:
+def expected_lift(counters: ExternalUse, scale: float) -> float:
     """The lift that the applications that count lead to expect; `scale`: how far lifts spread.
 
     Source: the mean of a normal effect with a normal prior, after so many results.

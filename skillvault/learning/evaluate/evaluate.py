@@ -9,7 +9,7 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from skillvault.learning.tries.insight import insights_of
-from skillvault.model.brief import Case, InsightText, Spent, Verdict, billed
+from skillvault.model.brief import AnswerCost, Case, InsightText, Verdict, add_cost
 from skillvault.model.change import INTAKE, Change
 from skillvault.model.policy import Policy
 from skillvault.model.records import Answer, Evaluation, JudgeInfo, Outcome, Ref
@@ -87,7 +87,7 @@ def _billed(info: JudgeInfo, verdict: Verdict, insight: InsightText | None) -> J
     paid = [answer.spent for answer in (verdict, insight) if answer and answer.spent]
     if not paid:
         return info
-    return billed(info, sum(paid, start=Spent()))
+    return add_cost(info, sum(paid, start=AnswerCost()))
 
 
 def was_right(verdict: Verdict, outcome: Outcome) -> bool | None:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from skillvault.learning.tries.causes import REASONED, own_values
 from skillvault.learning.tries.insight import insights_of
 from skillvault.model.brief import Insight
-from skillvault.model.reading import stated
+from skillvault.model.reading import read_statements
 from skillvault.model.records import Evaluation, Outcome, Status
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.sameness.forms import lookup_keys
@@ -106,7 +106,9 @@ def evaluated_run(evaluation: Evaluation, outcome: Outcome | None) -> EvaluatedR
     quoted = _quoted_insight(evaluation.key_insight, outcome)
     claim = _claim(evaluation.key_insight, quoted, outcome)
     deed = _digests(outcome.decision.reasoning, outcome)
-    statements = {text: _digests(text, outcome) for text in stated(outcome.decision.reasoning)}
+    statements = {
+        text: _digests(text, outcome) for text in read_statements(outcome.decision.reasoning)
+    }
     grounds = deed
     if quoted and quoted.kind != "lesson":
         grounds = statements.get(quoted.quote) or _digests(quoted.quote, outcome)

@@ -7,22 +7,22 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Literal, get_args
 
-from skillvault.model.records import Shelved, Skill
+from skillvault.model.records import ShelfSkill, Skill
 
 Strategy = Literal["tag", "semantic", "hybrid"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 
-def winners(layers: Iterable[Iterable[Shelved]]) -> list[Shelved]:
+def winners(layers: Iterable[Iterable[ShelfSkill]]) -> list[ShelfSkill]:
     """Of each name the skill of the last layer, and in a layer of the last path, by name."""
-    by_name: dict[str, Shelved] = {}
+    by_name: dict[str, ShelfSkill] = {}
     for layer in layers:
         for shelved in sorted(layer, key=lambda shelved: shelved.path):
             by_name[shelved.skill.name] = shelved
     return [by_name[name] for name in sorted(by_name)]
 
 
-def stacked(layers: Iterable[Iterable[Shelved]]) -> list[tuple[Shelved, bool]]:
+def stacked(layers: Iterable[Iterable[ShelfSkill]]) -> list[tuple[ShelfSkill, bool]]:
     """(skill, whether it wins) of all layers, by name and then from the first layer to the last."""
     stack = [[*layer] for layer in layers]
     best = {id(shelved) for shelved in winners(stack)}
@@ -33,7 +33,7 @@ def stacked(layers: Iterable[Iterable[Shelved]]) -> list[tuple[Shelved, bool]]:
     return [(shelved, id(shelved) in best) for shelved in order]
 
 
-def is_hidden(shelved: Shelved, hidden: Collection[str]) -> bool:
+def is_hidden(shelved: ShelfSkill, hidden: Collection[str]) -> bool:
     """Whether a file is not served for its name; the vault's own skills are not hidden."""
     return shelved.layer != "vault" and shelved.skill.name in hidden
 

@@ -31,7 +31,7 @@ from skillvault.model.text.text import split_prose
 from skillvault.model.written import (
     DESCRIPTION,
     Key,
-    as_words,
+    format_marks,
     heading_mark,
     plain_section,
     read_marks,
@@ -182,7 +182,7 @@ def _stated_marks(sections: Mapping[Key, MarkedSection]) -> str:
     }
     gone = sorted(name for name, section in marks.items() if section.text is None)
     there = [name for name in marks if name not in gone]
-    return as_words({name: str(marks[name].mark) for name in [*there, *gone]})
+    return format_marks({name: str(marks[name].mark) for name in [*there, *gone]})
 
 
 # ── what a person did ────────────────────────────────────────────────────────────────

@@ -15,7 +15,7 @@ from skillvault.learning.sync.skill import is_edited, merged_skill
 from skillvault.learning.sync.texts import merged_statements, parted
 from skillvault.learning.sync.three_way import Versions, file_by, greater, joined_set, three_way
 from skillvault.model.errors import BadInputError
-from skillvault.model.records import PROGRAMS_OWN
+from skillvault.model.records import PROGRAM_ORIGINS
 from skillvault.model.text import front_matter, strict_yaml
 from skillvault.model.text.text import rule_key
 
@@ -206,7 +206,7 @@ def _merged_files(
     base: Mapping[str, bytes], ours: Mapping[str, bytes], theirs: Mapping[str, bytes]
 ) -> dict[str, bytes]:
     """path -> bytes; a file that one side took away and the other changed stays."""
-    is_programs = _origin(ours) in PROGRAMS_OWN
+    is_programs = _origin(ours) in PROGRAM_ORIGINS
     files: dict[str, bytes] = {}
     for path in sorted({*ours, *theirs}):
         versions = base.get(path), ours.get(path), theirs.get(path)

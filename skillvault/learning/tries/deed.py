@@ -13,7 +13,7 @@ from skillvault.learning.tries.sentences import (
     split_sentences,
 )
 from skillvault.model.lazy import regex
-from skillvault.model.reading import NOTE, telling
+from skillvault.model.reading import NOTE, score_statement
 from skillvault.model.records import Outcome
 from skillvault.model.text.text import cut_at_clause, shorten
 
@@ -183,4 +183,4 @@ def _is_reported(part: str) -> bool:
 
 
 def _weight(part: str) -> float:
-    return telling(part) + (2.0 if _METHOD.search(part) else 0.0)
+    return score_statement(part) + (2.0 if _METHOD.search(part) else 0.0)

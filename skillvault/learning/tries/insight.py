@@ -11,12 +11,12 @@ from skillvault.model.brief import Insight, InsightKind
 from skillvault.model.reading import (
     PRAISE,
     Reading,
-    how,
+    describe_cause,
     is_concrete,
     is_narration,
     is_praise,
     read,
-    telling,
+    score_statement,
 )
 from skillvault.model.records import Outcome
 from skillvault.model.text.text import terms
@@ -48,7 +48,7 @@ def _lesson(outcome: Outcome) -> Insight | None:
 
 def _fault(outcome: Outcome) -> Iterator[Insight | None]:
     """Why a failure failed: what the result says, what was answered, what the reasoning shows."""
-    reason, answer = how(outcome), answer_text(outcome)
+    reason, answer = describe_cause(outcome), answer_text(outcome)
     reading = read(outcome.decision.reasoning)
     yield Insight(kind="error", quote=reason) if reason else None
     yield Insight(kind="answer", quote=answer) if answer else None
@@ -88,7 +88,7 @@ def _merit(outcome: Outcome) -> Iterator[Insight]:
     # What was guessed or left open held by luck: that is no ground to do it again.
     lucky = {*reading.guesses, *reading.unchecked, *reading.exposed}
     grounds = _stated((*reading.found, *reading.reasons, *reading.plans))
-    key = next((text for text in grounds if telling(text) > 0 and text not in lucky), None)
+    key = next((text for text in grounds if score_statement(text) > 0 and text not in lucky), None)
     check = next((text for text in _stated(reading.checks) if text != key), None)
     if key:
         yield Insight(kind="found" if key in reading.found else "ground", quote=key)

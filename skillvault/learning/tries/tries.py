@@ -15,7 +15,7 @@ from skillvault.learning.tries.sentences import (
     split_sentences,
 )
 from skillvault.model.observed import NEXT_WORDS
-from skillvault.model.reading import evidence_lines, fault_of, how, is_bare
+from skillvault.model.reading import describe_cause, evidence_lines, fault_of, is_bare
 from skillvault.model.records import OFFLINE, Evaluation, Lesson, Outcome
 from skillvault.model.text.text import percent
 from skillvault.model.tries import Advice, Try
@@ -35,7 +35,7 @@ def try_of(outcome: Outcome, evaluation: Evaluation | None = None) -> Try:
     decision, result = outcome.decision, outcome.result
     answer = answer_text(outcome) or ""
     deed = deed_of(outcome, answer)
-    told = evaluation if evaluation and evaluation.is_told_by_model else None
+    told = evaluation if evaluation and evaluation.is_by_model else None
     judged = told if told and told.judge.name != OFFLINE else None
     grounds = tuple(dict.fromkeys(_grounds(decision.reasoning)))[:_GROUNDS]
     return Try(
@@ -151,7 +151,7 @@ def error_of(outcome: Outcome) -> str:
     """The signature of what went wrong; "" unless it failed and its result says why."""
     if outcome.result.status != "failure":
         return ""
-    fault = fault_of(outcome) if outcome.result.score is not None else how(outcome)
+    fault = fault_of(outcome) if outcome.result.score is not None else describe_cause(outcome)
     is_sign = fault and not _EXIT.match(fault) and not fault.startswith(NEXT_WORDS)
     return signature(fault) if fault and is_sign else ""
 

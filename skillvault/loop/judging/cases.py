@@ -5,7 +5,7 @@ from skillvault.learning.evaluate import evaluate
 from skillvault.learning.tries import tries
 from skillvault.loop.run import Run
 from skillvault.model.brief import Case
-from skillvault.model.claude_models import cacheable
+from skillvault.model.claude_models import cacheable_length
 from skillvault.model.records import Outcome, Ref
 from skillvault.model.text.text import flat, shorten
 
@@ -48,5 +48,5 @@ def domain_facts(run: Run, domain: str) -> list[tuple[str, str]]:
     told = [(fact.id, shorten(flat(fact.text), _LINE)) for fact in latest]
     size = sum(len(name) + len(line) for name, line in told)
     judge = run.policy.judge
-    is_cached = judge.provider == "claude" and size >= cacheable(judge.model)
+    is_cached = judge.provider == "claude" and size >= cacheable_length(judge.model)
     return told if is_cached else told[-_FACTS:]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from skillvault.model.errors import EditedError
+from skillvault.model.errors import UncommittedEditError
 from skillvault.vault.disk import draft_name
 from skillvault.vault.failpoint import reach
 from skillvault.vault.git.trees import EXECUTABLE
@@ -46,7 +46,7 @@ def draft_file(folder: Path, content: bytes) -> Path:
 
 
 def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace: bool) -> None:
-    """Put a drafted file in its place; EditedError if another one appeared there.
+    """Put a drafted file in its place; UncommittedEditError if another one appeared there.
 
     `mode` is git's for a new file, or one that changes; None: one that is replaced keeps its own.
     """
@@ -55,7 +55,7 @@ def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace
     try:
         _into_place(place, source, mode=mode, replace=replace)
     except FileExistsError:
-        raise EditedError(f"{path}: a file of yours appeared there; run again") from None
+        raise UncommittedEditError(f"{path}: a file of yours appeared there; run again") from None
     reach("file-placed")
 
 

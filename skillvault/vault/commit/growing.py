@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from skillvault.model.errors import EditedError
+from skillvault.model.errors import UncommittedEditError
 from skillvault.vault.commit.files import draft_file, place_file
 from skillvault.vault.commit.git_activity import writers_of
 from skillvault.vault.disk import draft_name, is_abandoned
@@ -114,7 +114,7 @@ class GrowingFile:
     def grow(self, growth: Growth, content: bytes) -> Late | None:
         """Let it begin with `content` where it began with the growth's start.
 
-        None if nothing had to be replaced; EditedError if it begins otherwise.
+        None if nothing had to be replaced; UncommittedEditError if it begins otherwise.
         """
         if not os.path.lexists(self._root / self._path):
             draft = draft_file(self._folder / "drafts", content + growth.left)
@@ -124,7 +124,9 @@ class GrowingFile:
 
         def begun(old: bytes) -> bytes:
             if not old.startswith(growth.start):
-                raise EditedError(f"{self._path}: a file of yours appeared there; run again")
+                raise UncommittedEditError(
+                    f"{self._path}: a file of yours appeared there; run again"
+                )
             return content + growth.left + old[len(growth.start) :]
 
         return self._replace(begun)

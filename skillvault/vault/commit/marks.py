@@ -11,17 +11,17 @@ from collections.abc import Collection, Iterable, Mapping
 from msgspec.structs import replace
 
 from skillvault.model import codec
-from skillvault.model.errors import BadInputError, EditedError
+from skillvault.model.errors import BadInputError, UncommittedEditError
 from skillvault.model.records import Record, Skill
 from skillvault.model.text import front_matter
 from skillvault.model.written import (
     DESCRIPTION,
-    as_words,
+    format_marks,
     heading_mark,
-    marks_after,
     marks_of,
     read_marks,
     text_mark,
+    update_marks,
 )
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parsed
@@ -42,14 +42,14 @@ def is_internal(content: bytes) -> bool:
 
 
 def mark_internal(path: str, content: bytes) -> bytes:
-    """A skill's file with the mark; EditedError if other text would change."""
+    """A skill's file with the mark; UncommittedEditError if other text would change."""
     if is_internal(content):
         return content
     try:
         front_matter.text_of(content)
         return front_matter.with_key(content, INTERNAL_KEY, value=True)
     except BadInputError as error:
-        raise EditedError(f"{path}: {error}") from None
+        raise UncommittedEditError(f"{path}: {error}") from None
 
 
 KEY = ("metadata", "written")
@@ -58,7 +58,7 @@ KEY = ("metadata", "written")
 def encoded_with_marks(skill: Record) -> bytes:
     """A new skill of the program's as its file says it, all of it marked."""
     assert isinstance(skill, Skill)
-    words = as_words(marks_of(skill.description, skill.body.strip()))
+    words = format_marks(marks_of(skill.description, skill.body.strip()))
     return codec.encode(replace(skill, written=words))
 
 
@@ -84,10 +84,10 @@ def _remarked(path: str, content: bytes, before: bytes, theirs: Collection[str])
     new, old = parsed(path, content), parsed(path, before)
     if not (isinstance(new, Skill) and isinstance(old, Skill) and old.written):
         return None
-    marks = marks_after(read_marks(old.written), old.body, new.body, theirs)
+    marks = update_marks(read_marks(old.written), old.body, new.body, theirs)
     if new.description != old.description:
         marks[heading_mark(DESCRIPTION)] = text_mark(new.description)
-    words = as_words(marks)
+    words = format_marks(marks)
     return None if words == new.written else front_matter.with_key(content, KEY, words)
 
 
@@ -97,7 +97,7 @@ Files = dict[str, bytes | None]
 def marked(files: Files, origins: Mapping[str, str], history: History, git: Git) -> Files:
     """The files of a change, each skill's with the mark of the shelf where it stands now.
 
-    `origins` says where a file that moves stood before. EditedError for one that a person must
+    `origins` says where a file that moves stood before. UncommittedEditError for one that a person must
     mark.
     """
     marks: Files = {}
@@ -110,7 +110,7 @@ def marked(files: Files, origins: Mapping[str, str], history: History, git: Git)
             try:
                 marks[path] = front_matter.without_key(content, INTERNAL_KEY)
             except BadInputError as error:
-                raise EditedError(f"{path}: {error}") from None
+                raise UncommittedEditError(f"{path}: {error}") from None
     return files | marks
 
 

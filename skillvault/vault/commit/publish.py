@@ -17,8 +17,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from skillvault.model.change import Change, by_commit, message_of
-from skillvault.model.errors import EditedError, GitError, VaultBusyError
+from skillvault.model.change import Change, group_by_commit, message_of
+from skillvault.model.errors import GitError, UncommittedEditError, VaultBusyError
 from skillvault.model.records import Link
 from skillvault.vault.commit import files as work_tree
 from skillvault.vault.commit.fence import index_lock
@@ -73,7 +73,7 @@ class _StagedChanges(Struct, frozen=True):
 def _combined(staged: Sequence[StagedChange]) -> _StagedChanges:
     """What these staged changes do together."""
     following = iter(staged)
-    groups = by_commit([part.change for part in staged])
+    groups = group_by_commit([part.change for part in staged])
     files: dict[str, bytes | None] = {}
     origins: dict[str, str] = {}
     growths: dict[str, Growth] = {}
@@ -146,7 +146,7 @@ class Writer:
     ) -> list[tuple[str, Sequence[StagedChange]]] | None:
         """Each commit and the changes in it, oldest first; None if the branch moved meanwhile.
 
-        EditedError if a path is edited locally, VaultBusyError while another git is at work;
+        UncommittedEditError if a path is edited locally, VaultBusyError while another git is at work;
         then nothing is published.
         """
         group = _combined(staged)
@@ -200,12 +200,14 @@ class Writer:
         return published
 
     def _check_closed(self, group: _StagedChanges) -> None:
-        """EditedError if somebody holds a file open to append to it that is to be replaced."""
+        """UncommittedEditError if somebody holds a file open to append to it that is to be replaced."""
         for path, growth in group.growths.items():
             unchanged = group.files[path] == growth.start and not growth.left
             holder = None if unchanged else held_open(self._root, path)
             if holder:
-                raise EditedError(f"{path}: process {holder} holds it open; let it close it")
+                raise UncommittedEditError(
+                    f"{path}: process {holder} holds it open; let it close it"
+                )
 
     def _settle_late(self) -> None:
         """Append what arrived in the files that were replaced."""
@@ -357,12 +359,12 @@ class Writer:
             all_synced(self._root, self._git.dirs()[1])
 
     def _base(self, group: _StagedChanges, parent: str | None, settings: Settings) -> _Base:
-        """What to publish a group on; EditedError if a path of it is edited locally."""
+        """What to publish a group on; UncommittedEditError if a path of it is edited locally."""
         files, origins = group.files, group.origins
         ground = ground_of(self._git, parent, files, origins, modes=settings.modes)
         if edits := local_edits(self._root, ground, files, origins, growths=group.growths):
             path, why = min(edits.items())
-            raise EditedError(f"{path}: {why}; commit or undo it, and run again")
+            raise UncommittedEditError(f"{path}: {why}; commit or undo it, and run again")
         return _Base(parent, ground, settings)
 
     def _drafts(
@@ -443,7 +445,7 @@ class Writer:
             if place.after == place.before and mode in (None, mode_at(self._root, path)):
                 continue
             if blob_at(self._root, path) != place.before:
-                raise EditedError(f"{path}: a file of yours appeared there; run again")
+                raise UncommittedEditError(f"{path}: a file of yours appeared there; run again")
             if path not in prepared.drafts:
                 work_tree.remove_file(self._root, path)
             else:

@@ -20,7 +20,12 @@ from msgspec.structs import replace
 from skillvault.model import codec, link_lists
 from skillvault.model.change import LINK, Change, Edit, Rewrite, headline_of, parts_of
 from skillvault.model.due import Agenda
-from skillvault.model.errors import EditedError, OutrunError, PausedError, VaultBusyError
+from skillvault.model.errors import (
+    BranchMovedError,
+    PausedError,
+    UncommittedEditError,
+    VaultBusyError,
+)
 from skillvault.model.policy import Policy
 from skillvault.model.records import Commit, Evaluation, Link, Record, Ref, Skill, ref_of, stamp
 from skillvault.model.text import front_matter, hidden_characters
@@ -193,7 +198,7 @@ class Store(threading.local):
     def files_of(self, change: Change, base: Topics) -> dict[str, bytes | None]:
         """path -> new bytes, or None for a file that goes away.
 
-        EditedError where an edited file is gone or a moved one would replace another.
+        UncommittedEditError where an edited file is gone or a moved one would replace another.
         """
         removes = (path for path in change.removes if not path.startswith(LINK))
         files: dict[str, bytes | None] = dict.fromkeys(removes) | dict(change.files)
@@ -207,7 +212,7 @@ class Store(threading.local):
         for edit in revisions:
             before = files.get(edit.path) or base.files.read([edit.path]).get(edit.path)
             if before is None:
-                raise EditedError(f"{edit.path}: removed by a commit meanwhile; run again")
+                raise UncommittedEditError(f"{edit.path}: removed by a commit meanwhile; run again")
             files[edit.path] = _with_edit(before, edit)
         if is_programs and (texts := _rewritten_skills(change)):
             theirs = {rewrite.path: rewrite.theirs for rewrite in change.rewrites}
@@ -218,7 +223,7 @@ class Store(threading.local):
         moved = base.files.read(origins.values())
         for target, path in origins.items():
             if target in base.files and target not in change.removes:
-                raise EditedError(f"{target}: exists already; rename one of the two")
+                raise UncommittedEditError(f"{target}: exists already; rename one of the two")
             if files.get(target) is None:  # what the change itself places there stands
                 files[target] = files.get(path) or moved[path]
             files[path] = None
@@ -251,10 +256,10 @@ class Store(threading.local):
         return self._edits(files, {}, {}) if files else {}
 
     def check_free(self, staged: StagedChange) -> None:
-        """EditedError if a path that a change touches is edited locally."""
+        """UncommittedEditError if a path that a change touches is edited locally."""
         if edited := self._edits(staged.files, staged.origins, staged.growths):
             path, why = min(edited.items())
-            raise EditedError(f"{path}: {why}; commit or undo it, and run again")
+            raise UncommittedEditError(f"{path}: {why}; commit or undo it, and run again")
 
     def _edits(
         self,
@@ -287,7 +292,7 @@ class Store(threading.local):
         """Commit what was staged, all at once; nothing else may be staged. The commit of each.
 
         `base` is the commit that the changes were thought of on; where the branch has moved
-        since, they are staged on the new tip if none of their paths changed. Raises EditedError
+        since, they are staged on the new tip if none of their paths changed. Raises UncommittedEditError
         where a path is in a person's hand, PausedError in a repository in the middle of
         something, VaultBusyError where another writer holds it; then nothing is staged any more.
         """
@@ -334,7 +339,7 @@ class Store(threading.local):
                         self.follow()
                         changes = [self.stage(staged.change) for staged in changes]
                 if base != parent and any(staged.change.joins for staged in changes):
-                    raise OutrunError("the branch moved while a merge was computed; run again")
+                    raise BranchMovedError("the branch moved while a merge was computed; run again")
                 _refuse_stale(self.git, {p for one in changes for p in one.files}, base, parent)
                 _refuse_misjudged(self, changes, parent)
                 commits = writer.publish(changes, parent, now)
@@ -416,11 +421,11 @@ def _with_edit(before: bytes, edit: Edit | Rewrite) -> bytes:
 
 
 def _place_of(record: Record, change: Change) -> str:
-    """Where a new record goes; EditedError if it can go nowhere."""
+    """Where a new record goes; UncommittedEditError if it can go nowhere."""
     try:
         return layout.path_of(record)
     except ValueError as error:  # a person gave a folder a name that none can refer to
-        raise EditedError(f"{change.subject}: {error}; rename its folder") from None
+        raise UncommittedEditError(f"{change.subject}: {error}; rename its folder") from None
 
 
 def link_files(change: Change, base: Topics) -> dict[str, bytes | None]:
@@ -449,21 +454,21 @@ def link_files(change: Change, base: Topics) -> dict[str, bytes | None]:
     for path in paths:
         owner = layout.links_owner(path) or Ref("skill", "")
         new, old = added.get(path, ()), removed.get(path, ())
-        files[path] = link_lists.edited_links(before.get(path, b""), owner, new, old)
+        files[path] = link_lists.edit_links(before.get(path, b""), owner, new, old)
         if files[path] is None and owner.kind == "evaluation":
             files[path] = b""
     return files
 
 
 def _list_place(owner: Ref, own: Mapping[Ref, str], base: Topics) -> str:
-    """Where the list of a record's links stands; EditedError if the record is nowhere."""
+    """Where the list of a record's links stands; UncommittedEditError if the record is nowhere."""
     if owner.kind == "skill":
         return layout.links_path(layout.skill_path(owner.id))
     if path := own.get(owner) or base.records.path_of(owner):
         return layout.links_path(path)
     if path := base.links.path_of_list(owner):
         return path
-    raise EditedError(f"{owner}: removed by a commit meanwhile; run again")
+    raise UncommittedEditError(f"{owner}: removed by a commit meanwhile; run again")
 
 
 def _links_changed(files: Mapping[str, bytes | None], base: Topics) -> Iterator[Link]:
@@ -471,7 +476,7 @@ def _links_changed(files: Mapping[str, bytes | None], base: Topics) -> Iterator[
     owners = {path: owner for path in files if (owner := layout.links_owner(path))}
     before = base.files.read(owners)
     for path, owner in owners.items():
-        yield from link_lists.changed_links(owner, before.get(path, b""), files[path] or b"")
+        yield from link_lists.diff_links(owner, before.get(path, b""), files[path] or b"")
 
 
 def _rewritten_skills(change: Change) -> list[str]:
@@ -496,7 +501,7 @@ def _whole_files(change: Change, base: Topics) -> dict[str, bytes]:
     versions += [(one.path, one.blob) for one in change.replaces]
     for path, blob in versions:
         if base.files.get(path) != blob:
-            raise EditedError(f"{path}: changed by a commit meanwhile; run again")
+            raise UncommittedEditError(f"{path}: changed by a commit meanwhile; run again")
     adopted = {one.path: _committed(base, one.path) + one.content for one in change.adopts}
     return adopted | {one.path: one.content for one in change.replaces}
 
@@ -566,7 +571,7 @@ def _refuse_stale(git: Git, files: Iterable[str], base: str | None, tip: str | N
     changed = git.history.changed(base, tip)
     for path in sorted(files):
         if path in changed:
-            raise EditedError(f"{path}: changed by a commit meanwhile; run again")
+            raise UncommittedEditError(f"{path}: changed by a commit meanwhile; run again")
 
 
 def _refuse_misjudged(store: Store, changes: Sequence[StagedChange], tip: str | None) -> None:
@@ -581,5 +586,7 @@ def _refuse_misjudged(store: Store, changes: Sequence[StagedChange], tip: str | 
             if (path in staged.created) == (path in standing):
                 store.roll_back()
                 store.index.verify()
-                raise EditedError(f"{path}: stands otherwise in git than was known; run again")
+                raise UncommittedEditError(
+                    f"{path}: stands otherwise in git than was known; run again"
+                )
         seen |= staged.files.keys()

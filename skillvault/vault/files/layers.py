@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError
-from skillvault.model.records import Problem, Shelved, Skill
+from skillvault.model.records import Problem, ShelfSkill, Skill
 from skillvault.model.text.text import is_slug
 from skillvault.vault.files import layout, listing
 from skillvault.vault.files.work_tree import blob_id
@@ -105,7 +105,7 @@ def _not_read(place: Path) -> str:
 
 def read(
     path: str, layer: str, known: str | None = None, folder: str | None = None
-) -> Shelved | Problem | Prose | None:
+) -> ShelfSkill | Problem | Prose | None:
     """The skill in a file of a layer, or the problem that keeps it from being read.
 
     None if the file is the version that is `known`. `folder` is the layer's, from which no link
@@ -120,7 +120,7 @@ def read(
         version = blob_id(content)
         if version == known:
             return None
-        return Shelved(_decoded(name, content), layer, path, version)
+        return ShelfSkill(_decoded(name, content), layer, path, version)
     except BadInputError as error:
         if error.code == "no-front-matter" and not is_whole:
             return Prose()

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from skillvault.model.observed import observed
+from skillvault.model.observed import complete_outcomes
 from skillvault.model.records import Outcome, Recommendation
 from skillvault.vault.index.rows import bound, decoded
 
@@ -104,7 +104,7 @@ def _of_decision(database: sqlite3.Connection, decision: str) -> Iterator[Joined
     # Of two files of one id both are shown alike.
     unique = {member.id: member for member in members}
     retracted = {name: unique.pop(name) for name in list(unique) if _is_retracted(database, name)}
-    together = {one.outcome.id: one for one in observed(unique.values(), receipts)}
+    together = {one.outcome.id: one for one in complete_outcomes(unique.values(), receipts)}
     for path, blob, value, shown, counts in rows:
         record = _decoded_outcome(value)
         if record and record.id in retracted:  # as if it were not there

@@ -10,22 +10,22 @@ from typing import NamedTuple
 
 from skillvault.model.due import (
     Agenda,
+    DomainRecords,
     Event,
-    InDomain,
-    LinkedFrom,
+    IdPrefix,
+    LinkClosure,
+    LinkedRecords,
+    LinkSource,
+    LinkTarget,
     Predecessor,
-    Prefix,
     Queue,
-    Reached,
+    Referrers,
+    RelatedOutcomes,
     Relation,
-    Same,
-    Says,
-    Source,
-    Target,
-    Through,
-    Users,
-    Uses,
-    When,
+    SimilarEvaluations,
+    Trigger,
+    UsedSkills,
+    UsingOutcomes,
 )
 from skillvault.model.records import Ref
 from skillvault.vault.index.rows import bound
@@ -69,7 +69,7 @@ _GOING = ("gone", "went")  # what led from a file is known while it is shown as 
 
 
 class _Path(NamedTuple):
-    """What a `When` reaches: tables in the order they are read in, and the last record's id."""
+    """What a `Trigger` reaches: tables in the order they are read in, and the last record's id."""
 
     kind: str
     id: str
@@ -169,7 +169,7 @@ def _everything(queue: Queue) -> str:
     return f"{found} where not exists ({there})"
 
 
-def _query(queue: Queue, when: When) -> str:
+def _query(queue: Queue, when: Trigger) -> str:
     path = _begun(when)
     for relation in when.along:
         path = _followed(path, relation)
@@ -183,7 +183,7 @@ def _key(queue: Queue, path: _Path) -> str:
     return " || ' ' || ".join(fields)
 
 
-def _begun(when: When) -> _Path:
+def _begun(when: Trigger) -> _Path:
     kind, table = when.kind, _FILES.get(when.event)
     if table is None:
         return _Path(kind, "t0.id", None, ("(select ? as id) t0",))
@@ -214,44 +214,44 @@ def _joined(path: _Path, kind: str, table: str, *conditions: str) -> _Path:
 def _followed(path: _Path, relation: Relation) -> _Path:  # noqa: C901,PLR0911 (one a relation)
     row = path.new
     match relation:
-        case Source() | Target():
+        case LinkSource() | LinkTarget():
             return _at_end(path, relation)
-        case LinkedFrom(kind, of, first):
+        case Referrers(kind, of, first):
             conditions = tuple(_linked(row, path, relation))
             if first:
                 before = (*_linked("l", path, relation), f"l.source_id < {row}.source_id")
                 conditions += (f"not exists (select 1 from link l where {' and '.join(before)})",)
             links = _joined(path, kind, f"link {row}", *conditions)
             return links._replace(id=f"{row}.source_id", row=None)
-        case Through(of):
+        case LinkClosure(of):
             return _closed(path, of)
-        case Same(of):
+        case RelatedOutcomes(of):
             alike = _SAME[of].format(new=row, old=path.row)
             return _joined(path, "outcome", f"outcome {row}", alike)
-        case InDomain(kind):
+        case DomainRecords(kind):
             known = f"(select domain from skill where skill.id = {path.id} and skill.n > 0)"
             alike = f"coalesce({known}, {row}.domain) = {row}.domain"
             return _joined(path, kind, f"{kind} {row}", alike)
-        case Reached(kind):
+        case LinkedRecords(kind):
             return _reached(path, kind)
-        case Says(of):
+        case SimilarEvaluations(of):
             return _saying(path, of)
-        case Prefix(text):
+        case IdPrefix(text):
             return path._replace(conditions=(*path.conditions, f"{path.id} glob '{text}*'"))
         case Predecessor():
             return _joined(path, "fact", f"fact {row}", f"{row}.id = {path.row}.supersedes")
-        case Uses():
+        case UsedSkills():
             return _joined(path, "use", f"used {row}", f"{row}.{path.kind} = {path.id}")
-        case Users():
+        case UsingOutcomes():
             uses = _joined(path, "use", f"used {row}", f"{row}.skill = {path.id}")
             return _joined(uses, "outcome", f"outcome {uses.new}", f"{uses.new}.id = {row}.outcome")
 
 
-def _at_end(path: _Path, relation: Source | Target) -> _Path:
+def _at_end(path: _Path, relation: LinkSource | LinkTarget) -> _Path:
     """The record at one end of a link."""
-    end = f"{path.row}.{'source' if isinstance(relation, Source) else 'target'}"
+    end = f"{path.row}.{'source' if isinstance(relation, LinkSource) else 'target'}"
     conditions = (*path.conditions, f"{end}_kind = '{relation.kind}'")
-    if isinstance(relation, Source) and relation.to:
+    if isinstance(relation, LinkSource) and relation.to:
         conditions += (f"{path.row}.target_kind = '{relation.to}'",)
     return path._replace(kind=relation.kind, id=f"{end}_id", row=None, conditions=conditions)
 
@@ -291,7 +291,7 @@ def _saying(path: _Path, of: str) -> _Path:
     return path._replace(id=f"{old}.evaluation", row=None)
 
 
-def _linked(row: str, path: _Path, relation: LinkedFrom) -> Iterator[str]:
+def _linked(row: str, path: _Path, relation: Referrers) -> Iterator[str]:
     """That the link of a row leads from a record of a kind to what a path reaches."""
     yield from _pointing(row, path.kind, path.id)
     yield f"{row}.source_kind = '{relation.kind}'"

@@ -6,7 +6,7 @@ from operator import itemgetter
 
 import msgspec
 
-from skillvault.model.records import Problem, Shelved, Skill
+from skillvault.model.records import Problem, ShelfSkill, Skill
 from skillvault.vault.files import layers as files
 from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderListing
@@ -51,7 +51,7 @@ class Layers(Topic):
         query = "select path, value from layer_file where name is null order by place, path"
         return [_problem(*row) for row in self._reader.rows(query)]
 
-    def by_place(self) -> dict[int, list[Shelved]]:
+    def by_place(self) -> dict[int, list[ShelfSkill]]:
         """Place of a layer -> its skills by path, also those that are overridden or hidden."""
         rows = self._reader.rows(f"{_FILE} where f.name is not null order by f.place, f.path")
         by_place = groupby(rows, key=itemgetter(0))
@@ -63,25 +63,25 @@ class Layers(Topic):
         """The name of every skill, by name."""
         return [n for (n,) in self._reader.rows("select id from skill where n < 0 order by id")]
 
-    def of_name(self, name: str) -> Shelved | None:
+    def of_name(self, name: str) -> ShelfSkill | None:
         """The skill of this name, whether or not it serves."""
         return next(iter(self.get_many([name])), None)
 
-    def get_many(self, names: Iterable[str], *, serving: bool = False) -> list[Shelved]:
+    def get_many(self, names: Iterable[str], *, serving: bool = False) -> list[ShelfSkill]:
         """Those of these skills that are there, all or only those that serve."""
         also = "s.serves and " if serving else ""
         query = f"{_FILE} join skill s on f.n = -s.n where {also}s.id in {{}}"
         return list(self._read_rows(self._reader.rows_in(query, names)))
 
-    def _read_rows(self, rows: Iterable[Row]) -> Iterator[Shelved]:
+    def _read_rows(self, rows: Iterable[Row]) -> Iterator[ShelfSkill]:
         """The skills of rows of `_FILE`; of a row that is damaged what its file holds now."""
         for _, layer, path, blob, value in rows:
             try:
-                yield Shelved(read_value(value, _SKILL.decode), layer, path, blob)
+                yield ShelfSkill(read_value(value, _SKILL.decode), layer, path, blob)
             except DamagedRowError as error:
                 self._reader.source.mend(error)
                 found = files.read(path, layer)
-                if isinstance(found, Shelved):
+                if isinstance(found, ShelfSkill):
                     yield found
 
     def is_served(self, name: str) -> bool:
@@ -150,7 +150,7 @@ class Layers(Topic):
             changed = True
         return changed
 
-    def enforce(self, winners: Sequence[Shelved], hidden: Collection[str], state: str) -> None:
+    def enforce(self, winners: Sequence[ShelfSkill], hidden: Collection[str], state: str) -> None:
         """Let these skills stand for the other layers, in place of those before.
 
         What serves of them is found by its text; `state` tells this vault's layers from others.
@@ -201,7 +201,7 @@ def _packed(listings: Mapping[str, FolderListing]) -> bytes:
         return _ENCODER.encode({})
 
 
-def _row(content: Shelved | Problem) -> tuple[str | None, str | None, bytes | None]:
+def _row(content: ShelfSkill | Problem) -> tuple[str | None, str | None, bytes | None]:
     """(blob, name, value) of a file."""
     if isinstance(content, Problem):
         return None, None, encoded(content)
@@ -212,7 +212,7 @@ def _row(content: Shelved | Problem) -> tuple[str | None, str | None, bytes | No
     return content.blob, content.skill.name, value
 
 
-def _columns(one: Shelved, file: int, hidden: bool) -> Row:
+def _columns(one: ShelfSkill, file: int, hidden: bool) -> Row:
     """A row of `skill` without whether it serves."""
     return (
         -file,

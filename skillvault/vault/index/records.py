@@ -16,7 +16,7 @@ from skillvault.model.records import (
     Skill,
     Trust,
 )
-from skillvault.model.skill_evidence import TRIED, TriedLines
+from skillvault.model.skill_evidence import TRIED, TryLines
 from skillvault.vault.files.work_tree import Key
 from skillvault.vault.index.reader import FILE, Reader, Topic
 from skillvault.vault.index.rows import Parsed, Row, decoded, moment
@@ -111,7 +111,7 @@ class Records(Topic):
         query = "select type, value from file where path = ? and value is not null"
         rows = self._reader.rows(query, [f"skills/{name}/references/{TRIED}"])
         found = (decoded(kind, value) for kind, value in rows)
-        return next((one.lines for one in found if isinstance(one, TriedLines)), ())
+        return next((one.lines for one in found if isinstance(one, TryLines)), ())
 
     def existing(self, refs: Iterable[Ref]) -> set[Ref]:
         """Those of these records that are there."""

@@ -25,7 +25,7 @@ from skillvault.model.records import (
     Skill,
     stamp,
 )
-from skillvault.model.skill_evidence import TriedLines
+from skillvault.model.skill_evidence import TryLines
 from skillvault.model.text.text import tokens
 from skillvault.vault.files import layout, work_tree
 from skillvault.vault.search.ranking import Document, document_of
@@ -36,7 +36,7 @@ _Value = TypeVar("_Value")
 File = tuple[str, Parsed | None]  # the blob that stands at a path, and what it says
 
 KINDS: dict[str, type[Parsed]] = {
-    kind.__name__: kind for kind in (*get_args(Record), Problem, TriedLines)
+    kind.__name__: kind for kind in (*get_args(Record), Problem, TryLines)
 }
 # The tables of records, each with the type of what it holds; of an outcome there are two.
 TYPED: Mapping[str, str] = {
@@ -48,7 +48,7 @@ TYPED: Mapping[str, str] = {
 LISTS = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-_DECODERS = {kind.__name__: msgspec.msgpack.Decoder(kind) for kind in (*KINDS.values(), TriedLines)}
+_DECODERS = {kind.__name__: msgspec.msgpack.Decoder(kind) for kind in (*KINDS.values(), TryLines)}
 _ENCODER = msgspec.msgpack.Encoder()
 _WORD = re.compile(r"[^\W_]+")
 _UNTEXT, _ESCAPED = re.compile("[\udc80-\udcff]"), re.compile("\0([89a-f][0-9a-f])")

@@ -6,7 +6,7 @@ Texts in, texts out: what they mean is `learning.account`'s to say.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from skillvault.model.records import Placed, Position, Subject
+from skillvault.model.records import IndexedOutcome, Position, Subject
 from skillvault.vault.index.outcomes import HAS_EVALUATION
 from skillvault.vault.index.reader import Topic
 
@@ -58,7 +58,7 @@ class SaidRow(NamedTuple):
 class Subjects(Topic):
     """The outcomes of each subject as they are counted."""
 
-    def history(self, outcome_id: str, scope: Scope = "subject") -> list[Placed]:
+    def history(self, outcome_id: str, scope: Scope = "subject") -> list[IndexedOutcome]:
         """Return the outcomes of one subject or action and trust, oldest first.
 
         Nothing of an outcome that is gone.
@@ -71,14 +71,16 @@ class Subjects(Topic):
         rows = self._reader.rows(query, [outcome_id])
         return list({row[1]: _placed(row) for row in rows}.values())
 
-    def accounts(self, outcomes: Iterable[str], scope: Scope) -> dict[AccountKey, list[Placed]]:
+    def accounts(
+        self, outcomes: Iterable[str], scope: Scope
+    ) -> dict[AccountKey, list[IndexedOutcome]]:
         """The accounts that these outcomes are of, with those of them that each has."""
         query = (
             f"select o.domain, o.action, o.trust, {'o.target' if scope == 'subject' else 'null'}, "
             f"o.at, o.id, {HAS_EVALUATION}, m.marks from outcome o "
             "left join mark m on m.outcome = o.id where o.id in {}"
         )
-        found: dict[AccountKey, list[Placed]] = {}
+        found: dict[AccountKey, list[IndexedOutcome]] = {}
         for domain, action, trust, target, *placed in self._reader.rows_in(query, outcomes):
             account = AccountKey(scope, domain, action, trust, target)
             found.setdefault(account, []).append(_placed(placed))
@@ -102,7 +104,7 @@ class Subjects(Topic):
         )
         return dict(self._reader.rows_in(query, marks, before=account))
 
-    def evaluated_after(self, account: AccountKey, last: tuple[int, str]) -> list[Placed]:
+    def evaluated_after(self, account: AccountKey, last: tuple[int, str]) -> list[IndexedOutcome]:
         """The evaluated outcomes of an account after one of them, oldest first."""
         query = f"{_EVALUATED[account.scope]} and (o.at, o.id) > (?, ?) order by o.at, o.id"
         rows = self._reader.rows(query, [*account[1:], *last])
@@ -110,7 +112,7 @@ class Subjects(Topic):
 
     def evaluated_until(
         self, account: AccountKey, until: tuple[int, str], most: int
-    ) -> list[Placed]:
+    ) -> list[IndexedOutcome]:
         """The latest evaluated outcomes of an account up to one of them, oldest first."""
         query = (
             f"{_EVALUATED[account.scope]} and (o.at, o.id) <= (?, ?) "
@@ -185,9 +187,9 @@ class Subjects(Topic):
         self._reader.change_rows(query, [domain, action, *rules])
 
 
-def _placed(row: Sequence[Any]) -> Placed:
+def _placed(row: Sequence[Any]) -> IndexedOutcome:
     at, name, evaluated, marks = row
-    return Placed(at, name, bool(evaluated), None if marks is None else _split(marks))
+    return IndexedOutcome(at, name, bool(evaluated), None if marks is None else _split(marks))
 
 
 def _split(marks: str) -> tuple[str, ...]:

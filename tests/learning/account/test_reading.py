@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from skillvault.learning.account.reading import counted, last_point, marks_of, points
 from skillvault.model.policy import GeneratePolicy, Policy
-from skillvault.model.records import Placed, Position
+from skillvault.model.records import IndexedOutcome, Position
 from tests.given import outcome, raw, trade
 
 SAME = ("error x",)
@@ -24,8 +24,8 @@ def read_until(marks: Iterable[Sequence[str]]) -> int:
     return max(0, counted(Position(), {}, placed(marks))[0].until[0])
 
 
-def placed(marks: Iterable[Sequence[str]], first: int = 1) -> list[Placed]:
-    return [Placed(n, f"{n}", True, tuple(of)) for n, of in enumerate(marks, first)]
+def placed(marks: Iterable[Sequence[str]], first: int = 1) -> list[IndexedOutcome]:
+    return [IndexedOutcome(n, f"{n}", True, tuple(of)) for n, of in enumerate(marks, first)]
 
 
 def test_points_grow_by_a_quarter() -> None:

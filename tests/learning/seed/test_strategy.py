@@ -16,7 +16,7 @@ from skillvault.model.brief import Draft, Period
 from skillvault.model.change import Change, Edit, Move
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy import GeneratePolicy, Policy
-from skillvault.model.policy_file import policy_from
+from skillvault.model.policy_file import parse_policy
 from skillvault.model.records import Link, Outcome, Ref, Skill, stamp
 from tests.given import NOW, evaluation, outcome, raw
 
@@ -295,5 +295,5 @@ def test_the_first_heading_is_the_domains_own_word(
 )
 def test_a_heading_that_is_none_is_named_with_its_key(given: dict[str, Any], key: str) -> None:
     with pytest.raises(BadInputError) as caught:
-        policy_from({"generate": {"context_headings": given}})
+        parse_policy({"generate": {"context_headings": given}})
     assert caught.value.key == f"generate.context_headings.{key}"

@@ -21,8 +21,10 @@ def _try_again(**changes: Any) -> object:
 
 READERS: dict[str, Callable[[str], object]] = {
     "read": reading.read.__wrapped__,
-    "stated": reading.stated.__wrapped__,
-    "how": lambda text: reading.how(outcome(raw(result__summary=text, result__evidence=None))),
+    "stated": reading.read_statements.__wrapped__,
+    "how": lambda text: reading.describe_cause(
+        outcome(raw(result__summary=text, result__evidence=None))
+    ),
     "signature": signature,
     "answer": lambda text: answer_of(outcome(raw(decision__reasoning=text))),
     "try": lambda text: _try_again(decision__reasoning=text),

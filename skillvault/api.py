@@ -645,8 +645,8 @@ def undo(
 ) -> Report:
     """The vault as if what a commit, or the one that made a skill, made had been rejected then.
 
-    UsageError for a commit that made nothing which could be, UncommittedEditError if it would touch a
-    person's words; nothing is done then.
+    UsageError for a commit that made nothing which could be, UncommittedEditError if it would touch
+    a person's words; nothing is done then.
     """
     now = now or _clock()
     with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)

@@ -11,7 +11,7 @@ from skillvault.api import question
 from skillvault.cli.options import echo, open_vault, print_json, read_options, since_option
 from skillvault.inspect.logbook import Basis, LoggedCommit, Wanted, logged
 from skillvault.model.records import Ref
-from skillvault.model.text.text import flat
+from skillvault.model.text.text import flatten
 from skillvault.review import retract
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def _print_answers(answers: Sequence[Mapping[str, Any]]) -> None:
         echo(f"  {answer['key']} by {answer['by']}{session}: {answer['question']}")
         for name, words in answer["reply"].items():
             if words and isinstance(words, str):
-                echo(f"    {name}: {flat(words)}")
+                echo(f"    {name}: {flatten(words)}")
 
 
 def _print_rules(rules: Sequence[Mapping[str, Any]]) -> None:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.model.records import Commit, Outcome, Ref, Status
-from skillvault.model.text.text import how_many, inert, listed
+from skillvault.model.text.text import join_items, make_inert, pluralize
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.index.records import ref_from
@@ -53,10 +53,10 @@ class Basis(Struct, frozen=True):
         """How many there are, how they ended, in how many sessions and episodes."""
         ended = Counter(row.status for row in self.rows)
         words = ((ended[status], word) for status, word in _ENDED.items())
-        counts = listed([f"{count} {word}" for count, word in words if count])
+        counts = join_items([f"{count} {word}" for count, word in words if count])
         return (
-            f"{how_many(len(self.rows), 'outcome')} ({counts}) in "
-            f"{how_many(self.sessions, 'session')}, {how_many(self.episodes, 'episode')}"
+            f"{pluralize(len(self.rows), 'outcome')} ({counts}) in "
+            f"{pluralize(self.sessions, 'session')}, {pluralize(self.episodes, 'episode')}"
         )
 
 
@@ -72,7 +72,7 @@ def basis_of(outcomes: Iterable[Outcome], minutes: int) -> Basis:
 
 def _basis_row(outcome: Outcome, episode: int) -> BasisRow:
     names = [outcome.decision.action, outcome.decision.target]
-    about = listed([inert(name, 60) for name in names if name], last="on")
+    about = join_items([make_inert(name, 60) for name in names if name], last="on")
     return BasisRow(outcome.id, outcome.result.status, outcome.source.session, episode, about)
 
 
@@ -167,7 +167,7 @@ def logged(
             text=text,
             patch=skill_first(history.patch(sha, read), skill),
             basis=_basis(head, steps),
-            links=listed([f"{count} {of}" for of, count in sorted(types.items())]),
+            links=join_items([f"{count} {of}" for of, count in sorted(types.items())]),
             others=tuple(_record_counts(changed)),
         )
 

@@ -16,7 +16,7 @@ from skillvault.model.errors import BadInputError
 from skillvault.model.intake import parse_outcome
 from skillvault.model.policy import JudgePolicy
 from skillvault.model.records import JudgeInfo, Outcome, Skill, stamp
-from skillvault.model.text.text import listed
+from skillvault.model.text.text import join_items
 
 _AGENT = "skillvault judge"
 
@@ -93,7 +93,7 @@ def advice(proposal: Proposal, opinion: Opinion, judge: JudgeInfo, rules: JudgeP
     share = sure / stated if stated else 1.0
     return Advice(
         proceed=not low,
-        reason=listed(low) or f"quality {opinion.quality:.2f}, confidence {sure:.2f}",
+        reason=join_items(low) or f"quality {opinion.quality:.2f}, confidence {sure:.2f}",
         quality=opinion.quality,
         confidence=round(sure, 2),
         amount=None if amount is None else round(amount * share, 2),
@@ -123,7 +123,7 @@ def held(raw: Mapping[str, Any], advice: Advice, now: datetime) -> dict[str, Any
     outcome_keys = {
         key: value for key, value in raw.items() if key not in ("amount", "stakes", "source")
     }
-    lesson = advice.insight or listed(advice.warnings[:2])
+    lesson = advice.insight or join_items(advice.warnings[:2])
     summary = f"held back by the judge: {advice.reason}. {lesson}".strip()
     return {
         **outcome_keys,

@@ -12,7 +12,7 @@ from skillvault.model.change import FORGET, Change, Edit, Move, Rewrite
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy
 from skillvault.model.records import LEARNED, Link, Ref, Skill, stamp
-from skillvault.model.text.text import is_slug, listed
+from skillvault.model.text.text import is_slug, join_items
 
 MOVERS = frozenset({"retire", "restore"})  # put a skill into archive/, or take it out
 _POLICY = "vault.yaml"
@@ -39,7 +39,7 @@ def put(skill: Skill, old: Skill | None, shelf: str = "skills") -> Change | None
     places = {key: (key,) if key == "description" else ("metadata", key) for key in changed}
     edits = tuple(Edit(path, places[key], values[key]) for key in changed)
     texts = (Rewrite(path, skill.body.strip()),) if skill.body.strip() != old.body.strip() else ()
-    changes = listed([*changed, *(["text"] if texts else [])])
+    changes = join_items([*changed, *(["text"] if texts else [])])
     if not changes:
         return None
     return Change(

@@ -350,4 +350,4 @@ def _all_said(forms: "Iterable[Form]", others: "Sequence[Form]") -> bool:
 
 
 def _is_among(form: "Form", others: "Iterable[Form]") -> bool:
-    return any(form == other or comparison.same(form, other) for other in others)
+    return any(form == other or comparison.is_same(form, other) for other in others)

@@ -10,7 +10,7 @@ from skillvault.model.claims import Claim
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Recommendation, Session, ref_of
-from skillvault.model.text.text import inert, listed
+from skillvault.model.text.text import join_items, make_inert
 
 _CLOSE = 0.8
 
@@ -27,8 +27,9 @@ def check_domain(domain: str, domains: Collection[str], policy: Policy) -> None:
     """Raise BadInputError if the domain is not admitted or looks like a misspelt one."""
     listed_ones = policy.domains
     if policy.record.domains == "closed" and domain not in listed_ones:
+        names = join_items(sorted(listed_ones), last="or")
         raise BadInputError(
-            f"domain: {domain} is not one of {listed(sorted(listed_ones), last='or') or 'none'}; "
+            f"domain: {domain} is not one of {names or 'none'}; "
             "add it to `domains` in vault.yaml or correct it",
             code="unknown-domain",
             key="domain",
@@ -93,7 +94,7 @@ def check_session(session: Session, earlier: Session | None) -> None:
     """Raise BadInputError if a session of this id is there with other content."""
     if earlier is not None and earlier.received != session.received:
         raise BadInputError(
-            f"id: session {inert(session.name, 80)} is in the vault already, as it was on "
+            f"id: session {make_inert(session.name, 80)} is in the vault already, as it was on "
             f"{earlier.ended_at:%Y-%m-%d}; give what came after an id of its own",
             code="conflicting-duplicate",
             key="id",
@@ -112,20 +113,20 @@ def record_change(
         for status in ("success", "failure", "neutral")
         if any(o.result.status == status for o in outcomes)
     ]
-    agents = sorted({inert(o.source.agent, 60) for o in outcomes if o.source.agent})
-    by = f", reported by {listed(agents)}" if agents else ""
+    agents = sorted({make_inert(o.source.agent, 60) for o in outcomes if o.source.agent})
+    by = f", reported by {join_items(agents)}" if agents else ""
     batch = [
         *_counted(len(outcomes), "outcome"),
         *_counted(shown, "recommendation"),
         *_counted(len(sessions), "session"),
     ]
-    results = [f"{listed(counts)}{by}."] if outcomes else []
+    results = [f"{join_items(counts)}{by}."] if outcomes else []
     decisions = (
         [f"What was shown before {shown} decision{'' if shown == 1 else 's'}."] if shown else []
     )
     return Change(
         step="record",
-        subject=f"{listed(batch)} in {domain}",
+        subject=f"{join_items(batch)} in {domain}",
         reason="\n".join([*results, *decisions, *map(_ended, sessions)]),
         writes=tuple(records),
         targets=tuple(map(ref_of, records)),
@@ -136,7 +137,7 @@ def record_change(
 
 def _ended(session: Session) -> str:
     failed, worked = len(session.failures), len(session.successes)
-    name = inert(session.name, 60)
+    name = make_inert(session.name, 60)
     return f"Session {name} ended {session.ended_at:%Y-%m-%d}: {failed} failed, {worked} worked."
 
 

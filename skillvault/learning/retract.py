@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from skillvault.model.change import Change, Move
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Ref, Retraction
-from skillvault.model.text.text import how_many
+from skillvault.model.text.text import pluralize
 
 STEP = "retract"
 
@@ -33,7 +33,7 @@ def retract_change(
     )
     lines = [retraction.reason, f"It counts nowhere from now on; {anew}."]
     if facts:
-        lines.append(f"{how_many(len(facts), 'fact')} made of it, made anew if others say it:")
+        lines.append(f"{pluralize(len(facts), 'fact')} made of it, made anew if others say it:")
         lines += [f"  {fact.id}" for fact in facts]
     return Change(
         step=STEP,

@@ -135,7 +135,7 @@ def _inserted(texts: Mapping[Key, str], key: Key, new: Mapping[Key, str]) -> dic
     before = [k for k in order[: order.index(key)] if k in texts]
     entries = list(texts.items())
     place = 1 + list(texts).index(before[-1]) if before else min(1, len(entries))
-    if place and markdown.swallows(entries[place - 1][1]):
+    if place and markdown.swallows_heading(entries[place - 1][1]):
         place -= 1
     return dict([*entries[:place], (key, new[key]), *entries[place:]])
 

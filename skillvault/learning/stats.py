@@ -12,7 +12,7 @@ from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence, capped
 from skillvault.learning.rules import Rules
 from skillvault.model.records import ExternalUse
-from skillvault.model.text.text import how_many
+from skillvault.model.text.text import pluralize
 
 _PERSONS = {
     "pinned": "a person keeps it, whatever its evidence",
@@ -139,7 +139,7 @@ def _due(trial: NextTrial) -> str:
     at, bound = trial.at, trial.not_before
     if bound is not None and (bound >= at or not trial.decisions):
         return f"from its domain's {bound:%Y-%m-%d} on"
-    more = how_many(trial.decisions, "more decision")
+    more = pluralize(trial.decisions, "more decision")
     due = f"from its domain's {at:%Y-%m-%d} on, or after {more}"
     return due if bound is None else f"{due}, but not before {bound:%Y-%m-%d}"
 

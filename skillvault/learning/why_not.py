@@ -15,7 +15,7 @@ from skillvault.model.brief import Findings
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Session
 from skillvault.model.skill_evidence import TRIED
-from skillvault.model.text.text import how_many, listed, percent
+from skillvault.model.text.text import format_percent, join_items, pluralize
 
 
 class StepAnswer(Struct, frozen=True):
@@ -95,7 +95,7 @@ def fact_answers(
     support = memory.support([fact.id])
     sessions = len(memory.sessions([fact]))
     support_text = (
-        f"rests on {how_many(len(support), 'evaluation')} of {how_many(sessions, 'session')}"
+        f"rests on {pluralize(len(support), 'evaluation')} of {pluralize(sessions, 'session')}"
     )
     if fact.kind == "human" and not support:
         support_text = "written by a person"
@@ -123,7 +123,7 @@ def memory_summary(memory: Iterable[promote.PromotionMaterial], rules: Rules) ->
             state = rules.insight_standing(evaluation, part, rules.policy).state
             groups.setdefault(state, []).append(evaluation)
     return [
-        f"{how_many(len(evaluations), 'evaluation')}: {_why_no_fact(state, evaluations, rules)}"
+        f"{pluralize(len(evaluations), 'evaluation')}: {_why_no_fact(state, evaluations, rules)}"
         for state, evaluations in sorted(groups.items())
     ]
 
@@ -160,14 +160,14 @@ def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int =
         for outcome_id, stands in material.standings.items():
             groups.setdefault(stands.state, []).append(material.outcomes[outcome_id])
     if not groups and sessions:
-        count = how_many(sessions, "session")
+        count = pluralize(sessions, "session")
         return [f"{count}: in a skill, or too little for one; `skillvault why-not ID` says which"]
     if not groups:
         return [
             "no outcomes yet: drop one into inbox/, or start with `skillvault record --example`"
         ]
     return [
-        f"{how_many(len(outcomes), 'outcome')}: {_why(state, outcomes, policy)}"
+        f"{pluralize(len(outcomes), 'outcome')}: {_why(state, outcomes, policy)}"
         for state, outcomes in sorted(groups.items())
     ]
 
@@ -190,7 +190,7 @@ def outcome_standing(
         if stand.state == "done" and present.skill and outcome.id in told_by(findings)
     ]
     if names:
-        return Standing("done", f"told by {listed(names)}")
+        return Standing("done", f"told by {join_items(names)}")
     stand = next((stand for stand in stands if stand.state == "due"), stands[0])
     if stand.state != "done":
         return stand
@@ -217,11 +217,12 @@ def _unread(outcome: Outcome, findings: Sequence[Findings], policy: Policy) -> S
 def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
     if state == "between":
         scores = [o.result.score or 0.0 for o in outcomes]
-        span = " to ".join(dict.fromkeys((percent(min(scores)), percent(max(scores)))))
-        return (
-            f"score {span}; a warning needs less than {percent(policy.generate.warning_below)}, "
-            f"a pattern more than {percent(policy.generate.pattern_above)}"
+        span = " to ".join(
+            dict.fromkeys((format_percent(min(scores)), format_percent(max(scores))))
         )
+        rules = policy.generate
+        low, high = format_percent(rules.warning_below), format_percent(rules.pattern_above)
+        return f"score {span}; a warning needs less than {low}, a pattern more than {high}"
     return {
         "counted": "counted in a skill or listed beside it, not told in its text",
         "done": "told by a skill",

@@ -19,7 +19,7 @@ from skillvault.model.brief import Draft
 from skillvault.model.change import Change
 from skillvault.model.errors import NoAnswerError
 from skillvault.model.records import Answer, Decision, Evaluation, Fact, Link, Outcome, Ref, ref_of
-from skillvault.model.sameness.comparison import same
+from skillvault.model.sameness.comparison import is_same
 from skillvault.vault.commit.store import link_files
 from skillvault.vault.files import layout
 
@@ -136,7 +136,7 @@ def _told_later(run: Run, evaluation: Evaluation, outcome: Outcome) -> list[str]
     if judged is None:
         return []
     book = run_book(run.view)
-    alike = [words for words, claim in book.near(judged).items() if same(claim, judged.claim)]
+    alike = [words for words, claim in book.near(judged).items() if is_same(claim, judged.claim)]
     made_by = book.facts_on(judged.domain, alike)
     sources = book.load(made_by.values())
     return [

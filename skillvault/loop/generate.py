@@ -15,7 +15,7 @@ from skillvault.model.brief import Findings
 from skillvault.model.change import Change
 from skillvault.model.conditions import Separation
 from skillvault.model.records import IndexedOutcome, Outcome
-from skillvault.model.text.text import how_many
+from skillvault.model.text.text import pluralize
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -86,7 +86,7 @@ def strategy_standing(run: Run, domain: str) -> Standing:
         return generate.standing(findings, present, run.policy)
     count, least = run.view.outcomes.count_evaluated(domain), run.policy.generate.strategy_every
     if count < least:
-        return Standing("waiting", f"{how_many(count, 'outcome')} so far; needs {least}")
+        return Standing("waiting", f"{pluralize(count, 'outcome')} so far; needs {least}")
     return Standing("waiting", "none of its actions has a rule or a lead")
 
 

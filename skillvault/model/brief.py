@@ -26,7 +26,7 @@ from skillvault.model.records import (
     SkillKind,
     question_key,
 )
-from skillvault.model.text.text import flat, shorten
+from skillvault.model.text.text import flatten, shorten
 from skillvault.model.tries import Try
 
 RULES = "Rules and Leads"  # the section of a guide that has them
@@ -249,9 +249,9 @@ def warnings_of(skills: Sequence[Skill]) -> tuple[str, ...]:
 
 def _warning_of(skill: Skill) -> str:
     if skill.kind == "warning":
-        return flat(skill.description)
+        return flatten(skill.description)
     avoided = written.sections_of(skill.body).get((AVOID, 1), "") if skill.kind == "guide" else ""
-    return next((flat(line) for line in avoided.splitlines() if line.startswith("- ")), "")
+    return next((flatten(line) for line in avoided.splitlines() if line.startswith("- ")), "")
 
 
 class Draft(Struct, frozen=True):

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.model.records import Link, Record, Ref, ref_of
-from skillvault.model.text.hidden_characters import escaped
+from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.model.text.text import shorten
 
 FORMAT = 1
@@ -216,11 +216,11 @@ def headline_of(changes: Iterable[Change]) -> str:
     for change in changes:
         steps.setdefault(change.step, []).append(change)
     first, *others = (f"{step}: {_subject(batch)}" for step, batch in steps.items())
-    subject = escaped("; ".join([first, *others]))
+    subject = escape_hidden("; ".join([first, *others]))
     batches = list(steps.values())
     if len(subject) > SUBJECT and others and batches[0][0].commit_with == WHOLE:
         count = sum(map(len, batches[1:]))
-        subject = escaped(f"{first}; {count} more: {', '.join([*steps][1:])}")
+        subject = escape_hidden(f"{first}; {count} more: {', '.join([*steps][1:])}")
     return shorten(subject, SUBJECT)
 
 
@@ -300,12 +300,12 @@ def _trailers(change: Change) -> Iterator[str]:
     if change.judge:
         yield f"{JUDGE}: {change.judge}"
     if change.why:
-        yield f"{WHY}: {shorten(' '.join(escaped(change.why).split()), _MAX_WHY)}"
+        yield f"{WHY}: {shorten(' '.join(escape_hidden(change.why).split()), _MAX_WHY)}"
 
 
 def _wrapped(reason: str) -> str:
     """Prose filled to the width; tables whole, with a blank line around them; what hides, shown."""
-    lines = [line.rstrip() for line in escaped(reason).splitlines() if line.strip()]
+    lines = [line.rstrip() for line in escape_hidden(reason).splitlines() if line.strip()]
     return "\n\n".join("\n".join(map(_laid, block)) for _, block in groupby(lines, _in_table))
 
 

@@ -324,7 +324,7 @@ def _fact_text(fact: Fact) -> str:
 
 def _fact(text: str, name: str, domain: str | None) -> Fact:
     """A fact; its front matter is optional, its body not."""
-    meta, body = front_matter.read(text) if front_matter.begins(text) else ({}, text)
+    meta, body = front_matter.read(text) if front_matter.has_front_matter(text) else ({}, text)
     if not body.strip():
         raise BadInputError("the fact has no text; write it below the front matter", code="no-body")
     named = {key: meta[key] for key in _FACT_KEYS if meta.get(key) not in (None, "")}

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from skillvault.model.records import Outcome, Scalar
-from skillvault.model.text.text import count_of, figure, inert
+from skillvault.model.text.text import count_of, format_number, make_inert
 
 ConditionKind = Literal[
     "context",  # what was observed when it was decided
@@ -85,18 +85,18 @@ def _opening(condition: Condition) -> str:
 
 def describe_condition(condition: Condition) -> str:
     """A condition by itself: `trend is up`, `spread of 3 or more`."""
-    key, value = inert(condition.key.replace("_", " "), 60), condition.value
+    key, value = make_inert(condition.key.replace("_", " "), 60), condition.value
     if condition.kind == "word":
-        return f"the reasoning {condition.op} '{inert(str(value), 60)}'"
+        return f"the reasoning {condition.op} '{make_inert(str(value), 60)}'"
     if condition.kind == "day":
         no = "" if condition.op == "is" else "not "
         return f"{no}decided on a {value}"
     if isinstance(value, tuple):
         return _ranged(condition, key, value)
     if condition.op in ("at least", "below"):
-        bound = figure(float(value or 0))
+        bound = format_number(float(value or 0))
         return f"{key} of {bound} or more" if condition.op == "at least" else f"{key} below {bound}"
-    text = str(value).lower() if isinstance(value, bool) else inert(str(value), 60)
+    text = str(value).lower() if isinstance(value, bool) else make_inert(str(value), 60)
     return f"{key} {condition.op} {text}"
 
 
@@ -105,7 +105,7 @@ def _ranged(condition: Condition, key: str, bounds: tuple[float, float]) -> str:
         no = "" if condition.op == "between" else "not "
         low, high = (f"{bound:02.0f}:00" for bound in bounds)
         return f"{no}decided between {low} and {high} UTC"
-    low, high = map(figure, bounds)
+    low, high = map(format_number, bounds)
     if condition.op == "between":
         return f"{key} from {low} to below {high}"
     return f"{key} below {low} or of {high} and more"
@@ -132,7 +132,7 @@ def lead_line(lead: Separation) -> str:
 
 def _as_recorded(condition: Condition) -> str:
     """A condition with its key as it was recorded: `dry_run false`, `dry_run not true`."""
-    key = inert(condition.key, 60)
+    key = make_inert(condition.key, 60)
     return key + describe_condition(condition).removeprefix(key.replace("_", " ")).removeprefix(
         " is"
     )

@@ -83,7 +83,7 @@ class BadInputError(SkillvaultError):
     def __init__(
         self, message: str, *, code: str, key: str | None = None, line: int | None = None
     ) -> None:
-        message = " ".join(hidden_characters.escaped(" ".join(message.split())).split())
+        message = " ".join(hidden_characters.escape_hidden(" ".join(message.split())).split())
         if len(message) > _LONGEST:  # the beginning, and the end with the next step
             message = f"{message[: _LONGEST // 2]}…{message[-_LONGEST // 3 :]}"
         super().__init__(message)

@@ -29,7 +29,7 @@ from skillvault.model.records import (
     session_id,
     stamp,
 )
-from skillvault.model.text.text import is_slug, listed
+from skillvault.model.text.text import is_slug, join_items
 
 SCORE_TOLERANCE = 0.001
 MAX_SHOWN = 1000  # skills in one list of a recommendation
@@ -84,9 +84,8 @@ def parse_record(
         case "session":
             return parse_session(raw, **given)
         case kind:
-            message = (
-                f"type: {kind!r} is not taken by this version; it takes {listed(_TYPES, last='or')}"
-            )
+            types = join_items(_TYPES, last="or")
+            message = f"type: {kind!r} is not taken by this version; it takes {types}"
             raise BadInputError(message, code="unknown-type", key="type")
 
 

@@ -3,17 +3,17 @@
 import re
 
 from skillvault.model.records import Outcome
-from skillvault.model.text.text import OPEN_WORDS, figure, inert, percent
+from skillvault.model.text.text import OPEN_WORDS, format_number, format_percent, make_inert
 
 
 def quote_text(text: str, limit: int = 140) -> str:
     """Foreign text as one quoted line that cannot pass for structure."""
-    return f"“{inert(text, limit)}”"
+    return f"“{make_inert(text, limit)}”"
 
 
 def inline(text: str, limit: int = 60) -> str:
     """A foreign name or value inside a sentence of ours, without quotes."""
-    return inert(text, limit)
+    return make_inert(text, limit)
 
 
 def describe_subject(outcome: Outcome) -> str:
@@ -27,7 +27,7 @@ def describe_result(outcome: Outcome) -> str:
     """The result as a verb phrase."""
     score, status = outcome.result.score, outcome.result.status
     if score is not None:
-        return f"ended at {percent(score)}"
+        return f"ended at {format_percent(score)}"
     return {"success": "succeeded", "failure": "failed", "neutral": "ended neutral"}[status]
 
 
@@ -41,7 +41,7 @@ def amount_of(outcome: Outcome) -> str:
 
 def format_amount(value: float, outcome: Outcome) -> str:
     """A value in the unit of an outcome."""
-    return f"{figure(value)} {inline(outcome.result.unit or '', 20)}".strip()
+    return f"{format_number(value)} {inline(outcome.result.unit or '', 20)}".strip()
 
 
 def cut_name(text: str, limit: int) -> str:

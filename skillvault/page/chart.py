@@ -34,7 +34,7 @@ _DIAMOND = "M0-1.3L1.3 0L0 1.3L-1.3 0z"
 _SQUARE = "M-.9-.9h1.8v1.8h-1.8z"
 
 
-class Look(NamedTuple):
+class LegendEntry(NamedTuple):
     """A line of the legend: its text, the path of its mark in units of a radius, its colour."""
 
     label: str
@@ -44,13 +44,13 @@ class Look(NamedTuple):
 
 
 # A verdict is told by its mark as well as by its colour.
-_VERDICTS: Mapping[Verdict, Look] = {
-    "helps": Look("helps", _CIRCLE, "good"),
-    "open": Look("open", _DIAMOND, "open"),
-    "hurts": Look("hurts", _SQUARE, "bad"),
+_VERDICTS: Mapping[Verdict, LegendEntry] = {
+    "helps": LegendEntry("helps", _CIRCLE, "good"),
+    "open": LegendEntry("open", _DIAMOND, "open"),
+    "hurts": LegendEntry("hurts", _SQUARE, "bad"),
 }
-_WITH = Look("with a skill", _CIRCLE, "good")
-_WITHOUT = Look("without a skill", _DIAMOND, "open", "6 4")
+_WITH = LegendEntry("with a skill", _CIRCLE, "good")
+_WITHOUT = LegendEntry("without a skill", _DIAMOND, "open", "6 4")
 
 
 class Scale(NamedTuple):

@@ -20,7 +20,7 @@ from skillvault.inspect.page.page import Page
 from skillvault.inspect.page.skills import SkillPage
 from skillvault.inspect.page.week import EVENTS, Happened
 from skillvault.model.records import Evaluation, Outcome, stamp
-from skillvault.model.text.hidden_characters import escaped
+from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.page import chart
 from skillvault.page.template import render
 from skillvault.vault.files import layout
@@ -102,13 +102,13 @@ def _outcome_data(page: Page, ids: Iterable[str], limit: int) -> dict[str, Any]:
 def _skill_details(skill_page: SkillPage, applied: Sequence[str]) -> dict[str, Any]:
     skill = skill_page.skill
     return {
-        "title": escaped(skill_page.title),
+        "title": escape_hidden(skill_page.title),
         "text": _beginning(skill.body, 4 * _TEXT),
         "use": _beginning(skill.description, _TEXT),
-        "kind": escaped(skill.kind),
-        "domain": escaped(skill.domain or ""),
-        "status": escaped(skill.status),
-        "trust": escaped(skill.trust),
+        "kind": escape_hidden(skill.kind),
+        "domain": escape_hidden(skill.domain or ""),
+        "status": escape_hidden(skill.status),
+        "trust": escape_hidden(skill.trust),
         "path": f"{skill_page.shelf}/{skill_page.name}/SKILL.md",
         "for": skill_page.sides.supporting,
         "against": skill_page.sides.against,
@@ -175,7 +175,7 @@ def _context(outcome: Outcome) -> Iterable[tuple[str, Any]]:
 
 def _beginning(text: str, limit: int) -> str:
     """A text as it is shown, its beginning if it is longer."""
-    shown = escaped(text[:limit])
+    shown = escape_hidden(text[:limit])
     return shown if len(text) <= limit else f"{shown}…"
 
 

@@ -8,8 +8,8 @@ from skillvault.inspect.page.benefit import Benefit, Rate
 from skillvault.inspect.page.page import Page
 from skillvault.inspect.page.week import EVENTS
 from skillvault.learning.stats import SkillStats
-from skillvault.model.text.hidden_characters import escaped
-from skillvault.model.text.text import flat
+from skillvault.model.text.hidden_characters import escape_hidden
+from skillvault.model.text.text import flatten
 
 _FIRST = 5  # things of event event that are listed
 _MARKUP = re.compile(r"([\\`*_\[\]<>#&|~!$])")
@@ -93,5 +93,5 @@ def _iso_day(at: datetime) -> str:
 
 def as_text(text: str) -> str:
     """Foreign text as one line of Markdown that says only itself: no markup, link, tag, mention."""
-    line = _MARKUP.sub(r"\\\1", flat(escaped(text)))
+    line = _MARKUP.sub(r"\\\1", flatten(escape_hidden(text)))
     return _EVERYBODY.sub("@ ", _ADDRESS.sub(r"\1\\\2", line))

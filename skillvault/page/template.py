@@ -13,8 +13,8 @@ import jinja2
 from markupsafe import Markup
 
 from skillvault.inspect.page.benefit import Rate
-from skillvault.model.text.hidden_characters import escaped
-from skillvault.model.text.text import how_many, lead, shorten
+from skillvault.model.text.hidden_characters import escape_hidden
+from skillvault.model.text.text import first_sentences, pluralize, shorten
 
 
 def render(name: str, **values: Any) -> Markup:
@@ -34,7 +34,7 @@ def _environment() -> jinja2.Environment:
     )
     formats: dict[str, Callable[..., str]] = {
         "percent": _percent, "signed": _signed, "day": _date, "minute": _minute, "rate": _rate_text,
-        "number": _number, "plural": how_many, "first_words": lead, "shorten": shorten,
+        "number": _number, "plural": pluralize, "first_words": first_sentences, "shorten": shorten,
     }  # fmt: skip
     environment.filters.update(formats)
     return environment
@@ -44,7 +44,7 @@ def _visible(value: Any) -> Any:
     """A text without what hides; our own files as they are."""
     if isinstance(value, Markup):
         return value
-    return escaped(value) if isinstance(value, str) else value
+    return escape_hidden(value) if isinstance(value, str) else value
 
 
 # ── how values read ──────────────────────────────────────────────────────────────────

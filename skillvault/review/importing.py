@@ -18,7 +18,7 @@ from skillvault.learning.install import Origin, digest_of
 from skillvault.learning.next_version import FILE, Files, metadata_of
 from skillvault.model.errors import BadInputError, GitError, UsageError
 from skillvault.model.records import Problem, Skill
-from skillvault.model.text.text import listed
+from skillvault.model.text.text import join_items
 from skillvault.review.skill_sources import Offer, without_secrets
 from skillvault.vault.files import layout
 
@@ -115,7 +115,7 @@ def read_path(path: Path, format_name: str | None = None) -> tuple[list[Incoming
     if name is None or reader is None:
         raise UsageError(
             f"{path}: no skills of a format that is known; name it with --from "
-            f"{listed(FORMATS, last='or')}"
+            f"{join_items(FORMATS, last='or')}"
         )
     found = list(reader(tree, place.name.removesuffix(".md")))
     if not found:

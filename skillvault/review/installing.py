@@ -21,7 +21,7 @@ from skillvault.loop.run import Done, Waiting
 from skillvault.model.change import Change, Program
 from skillvault.model.errors import BadInputError, GitError, UncommittedEditError, UsageError
 from skillvault.model.records import Link, Problem, Ref
-from skillvault.model.text.text import listed
+from skillvault.model.text.text import join_items
 from skillvault.review import importing
 from skillvault.review.importing import Incoming, chosen, problem_of, read_offers
 from skillvault.review.skill_sources import opened
@@ -362,7 +362,7 @@ class _Installation:
         secrets = [finding for finding in found if finding.code == lint.KEEPS_OUT]
         if self._with_secrets or not secrets:
             return False
-        places = listed([finding.where for finding in secrets[:_PLACES]])
+        places = join_items([finding.where for finding in secrets[:_PLACES]])
         more = f" and {len(secrets) - _PLACES} more places" if len(secrets) > _PLACES else ""
         message = (
             f"{places}{more}: {secrets[0].message}; ask its author to remove it, or let it in with "

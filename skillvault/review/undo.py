@@ -49,7 +49,8 @@ _INSTEAD = {
 def undone(store: Store, judge: Judge, text: str, reason: str, *, now: datetime) -> list[Change]:
     """What undoing a commit of the program's, or what made a skill, does.
 
-    UsageError for what cannot be undone, UncommittedEditError where that would touch a person's words.
+    UsageError for what cannot be undone, UncommittedEditError where that would touch a person's
+    words.
     """
     store.follow()
     run = Run(store, judge=judge, now=now, options=RunOptions(dry=True))

@@ -15,7 +15,7 @@ from skillvault.exchange.skills import formats
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.export import Export, OmittedSkill, OutgoingSkill, Units
 from skillvault.model.records import ExternalUse, Problem, ShelfSkill
-from skillvault.model.text.text import listed
+from skillvault.model.text.text import join_items
 from skillvault.serving import shelf as shelves
 from skillvault.vault import export_folder
 from skillvault.vault.commit.skill_versions import folder_files
@@ -72,7 +72,7 @@ class Exporter:
         write = _writer(to)
         domains = self._store.head().domains
         if domain is not None and domain not in domains:
-            names = listed(domains) or "none yet"
+            names = join_items(domains) or "none yet"
             raise UsageError(f"{domain}: no such domain in this vault; there are {names}")
         root = Path(target).absolute()
         live = self.outgoing(self.live(domain))
@@ -130,7 +130,7 @@ def _writer(name: str) -> "formats.Writer":
     format_ = formats.SKILL_FORMATS.get(name)
     if format_ is None or format_.write is None:
         names = [name for name, format_ in formats.SKILL_FORMATS.items() if format_.write]
-        raise UsageError(f"--to {name}: there are {listed(sorted(names))}")
+        raise UsageError(f"--to {name}: there are {join_items(sorted(names))}")
     return format_.write
 
 

@@ -14,7 +14,7 @@ from skillvault.model import codec
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.reading import describe_cause
 from skillvault.model.records import Outcome, Ref, Trust, session_id, stamp
-from skillvault.model.text.text import listed, shorten
+from skillvault.model.text.text import join_items, shorten
 from skillvault.vault.files.arrival import MAX_OUTCOME
 from skillvault.vault.files.redact import redacted_text
 from skillvault.vault.index.snapshot import Topics
@@ -97,11 +97,11 @@ def _from_outcomes(
     domains = sorted({outcome.domain for outcome in outcomes})
     if domain is None and len(domains) > 1:
         raise UsageError(
-            f"{name}: its outcomes are of {listed(domains)}; choose with --domain {domains[0]}"
+            f"{name}: its outcomes are of {join_items(domains)}; choose with --domain {domains[0]}"
         )
     chosen = [outcome for outcome in outcomes if outcome.domain == (domain or domains[0])]
     if not chosen:
-        raise UsageError(f"{name}: has no outcome in {domain}; there are {listed(domains)}")
+        raise UsageError(f"{name}: has no outcome in {domain}; there are {join_items(domains)}")
     return _session_source({**_told_by(chosen), "id": name, "trust": trust})
 
 

@@ -112,8 +112,8 @@ def bring_together(
 ) -> Exchanged:
     """Bring this clone and the remote's branch together; `take_over`: this clone learns.
 
-    UncommittedEditError where a path is edited locally, PausedError in a repository in the middle of
-    something, VaultBusyError where others push all the time, GitError if the remote refuses.
+    UncommittedEditError where a path is edited locally, PausedError in a repository in the middle
+    of something, VaultBusyError where others push all the time, GitError if the remote refuses.
     """
     store.follow()
     policy = store.staged.policy

@@ -11,7 +11,11 @@ from skillvault.model.errors import BadInputError
 from skillvault.model.link_lists import LinkList
 from skillvault.model.records import Problem, Ref
 from skillvault.model.skill_evidence import TryLines
-from skillvault.model.text.hidden_characters import HiddenCharacter, escaped, hidden_characters
+from skillvault.model.text.hidden_characters import (
+    HiddenCharacter,
+    escape_hidden,
+    hidden_characters,
+)
 from skillvault.vault.files import expertise, layout
 from skillvault.vault.files.work_tree import View
 from skillvault.vault.git.history import PastCommit
@@ -103,7 +107,7 @@ def _hidden(texts: Mapping[str, str]) -> Iterator[Problem]:
         for first in names.values():
             message = (
                 f"line {first.line}, column {first.column}: {first.name}, which no reader sees; "
-                f"remove it, or write it as {escaped(first.character)}"
+                f"remove it, or write it as {escape_hidden(first.character)}"
             )
             yield Problem(path, None, "hidden-character", message)
 

@@ -50,7 +50,7 @@ def has_eurekaclaw(tree: SourceTree) -> bool:
 
 
 def _has_front_matter(content: bytes) -> bool:
-    return front_matter.begins(content.decode("utf-8-sig", "replace"))
+    return front_matter.has_front_matter(content.decode("utf-8-sig", "replace"))
 
 
 def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:

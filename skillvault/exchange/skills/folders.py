@@ -10,9 +10,9 @@ from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
 from skillvault.exchange.source_tree import SourceTree, files_of, skills_in
 from skillvault.model.errors import BadInputError
-from skillvault.model.export import WHOLE, Export, OmittedSkill, OutgoingSkill
+from skillvault.model.export import WHOLE, Export, ExportedPart, OmittedSkill, OutgoingSkill
 from skillvault.model.records import Problem
-from skillvault.model.text.text import lead
+from skillvault.model.text.text import first_sentences
 
 NAMES = (FILE, "skill.md")
 _MAX_PAGE = 1024 * 1024
@@ -133,7 +133,9 @@ def _cut_of(skills: Sequence[OutgoingSkill], budget: int | None, cost: Cost) -> 
 
 
 def _cut(skills: Sequence[OutgoingSkill], length: int) -> list[OutgoingSkill]:
-    return [replace(skill, description=lead(skill.description, length)) for skill in skills]
+    return [
+        replace(skill, description=first_sentences(skill.description, length)) for skill in skills
+    ]
 
 
 def valid(keys: Collection[str] = ()) -> Written:

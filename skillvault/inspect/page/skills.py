@@ -11,7 +11,7 @@ from skillvault.inspect.page.week import title_of
 from skillvault.learning.naming import subject_key
 from skillvault.model.records import Outcome, Ref, Skill, Status
 from skillvault.model.text import markdown
-from skillvault.model.text.text import flat, lead
+from skillvault.model.text.text import first_sentences, flatten
 
 _OTHERWISE: Mapping[str, Status] = {"warning": "success", "pattern": "failure"}
 _WORDS = 240  # characters of what a warning says
@@ -158,6 +158,8 @@ def _to_avoid(skill: Skill) -> list[str]:
 def _warning_words(skill: Skill) -> str:
     """Return what a warning says first, without when it is to be used, or a guide to avoid."""
     if skill.kind == "guide":
-        return lead(flat(_to_avoid(skill)[0]), _WORDS)
-    opening, _, rest = flat(skill.description).partition(". ")
-    return lead(rest if opening.startswith("Use ") and rest else flat(skill.description), _WORDS)
+        return first_sentences(flatten(_to_avoid(skill)[0]), _WORDS)
+    opening, _, rest = flatten(skill.description).partition(". ")
+    return first_sentences(
+        rest if opening.startswith("Use ") and rest else flatten(skill.description), _WORDS
+    )

@@ -13,7 +13,7 @@ from skillvault.learning.promote.facts import statement_of
 from skillvault.learning.rejection import REJECT
 from skillvault.model.change import FORGET, parse_parts
 from skillvault.model.records import Commit, Outcome, RecordKind, Ref, Skill
-from skillvault.model.text.text import flat, how_many, lead
+from skillvault.model.text.text import first_sentences, flatten, pluralize
 from skillvault.vault.files import layout
 
 Event = Literal[
@@ -190,7 +190,7 @@ def _said(vault: Contents, ref: Ref) -> str:
     """What a fact or a skill says, in a sentence; its name if it is gone."""
     if ref.kind == "fact":
         fact = vault.facts.get(ref.id)
-        return lead(flat(statement_of(fact)), _WHAT) if fact else ref.id
+        return first_sentences(flatten(statement_of(fact)), _WHAT) if fact else ref.id
     skill = vault.skill(ref.id)
     return title_of(skill) if skill else ref.id
 
@@ -198,7 +198,7 @@ def _said(vault: Contents, ref: Ref) -> str:
 def title_of(skill: Skill) -> str:
     """A skill's heading, else its name."""
     first = skill.body.lstrip().partition("\n")[0]
-    return lead(flat(first), _WHAT) if first.startswith("# ") else skill.name
+    return first_sentences(flatten(first), _WHAT) if first.startswith("# ") else skill.name
 
 
 # ── why ──────────────────────────────────────────────────────────────────────────────
@@ -229,7 +229,7 @@ def why_in(message: str, name: str) -> str:
 def _made_of(sources: Iterable[str]) -> str:
     """How many records a change was made of, by kind."""
     kinds = Counter(source.partition(":")[0] for source in sources)
-    return f"From {' and '.join(how_many(n, kind) for kind, n in kinds.items())}." if kinds else ""
+    return f"From {' and '.join(pluralize(n, kind) for kind, n in kinds.items())}." if kinds else ""
 
 
 def _beyond(what: str, why: str) -> str:
@@ -239,7 +239,7 @@ def _beyond(what: str, why: str) -> str:
 
 
 def _sentence(prose: str) -> str:
-    return lead(flat(prose), _WHY)
+    return first_sentences(flatten(prose), _WHY)
 
 
 # ── what a person took away ──────────────────────────────────────────────────────────
@@ -264,7 +264,7 @@ def _rejected(vault: Contents, commits: Sequence[Commit]) -> Iterator[Happened]:
                 event="rejected",
                 ref=ref,
                 what=ref.id,
-                why=f"A person removed it: {flat(commit.subject)}",
+                why=f"A person removed it: {flatten(commit.subject)}",
                 commit=commit.sha[:10],
                 at=datetime.fromisoformat(commit.date),
             )
@@ -297,7 +297,7 @@ def _surprise(outcome: Outcome, title: str, why: str) -> Surprise:
         domain=outcome.domain,
         about=subject_words(outcome),
         title=title,
-        why=lead(flat(why), _WHY),
+        why=first_sentences(flatten(why), _WHY),
         at=outcome.occurred_at,
         is_refused=outcome.is_claim_refused,
     )

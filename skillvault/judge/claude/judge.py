@@ -27,7 +27,7 @@ from skillvault.model.brief import (
 )
 from skillvault.model.errors import NoAnswerError
 from skillvault.model.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Skill
-from skillvault.model.text.text import flat, shorten
+from skillvault.model.text.text import flatten, shorten
 
 _Value = TypeVar("_Value")
 
@@ -91,7 +91,7 @@ class ClaudeJudge:
         try:
             draft, _ = self._ask_or_reuse(question)
         except NoAnswerError as error:
-            why = shorten(flat(str(error)), 200)
+            why = shorten(flatten(str(error)), 200)
             note = f"Written by the offline judge, as Claude's text was of no use: {why}."
             return msgspec.structs.replace(plain, note=note)
         return draft

@@ -31,7 +31,7 @@ from skillvault.model.brief import (
 )
 from skillvault.model.conditions import Separation, clause
 from skillvault.model.records import OFFLINE, Decision, Evaluation, Outcome, Scalar, Session, stamp
-from skillvault.model.text.text import count_of, figure, percent, shorten
+from skillvault.model.text.text import count_of, format_number, format_percent, shorten
 
 NAMES = (
     "verdict", "insight", "contrast", "advice", "account", "recurrence", "strategy", "agreement",
@@ -152,7 +152,7 @@ def ended(outcome: Outcome) -> dict[str, Any]:
     fields = {
         "status": ending.status,
         "score": ending.score,
-        "score_in_percent": percent(ending.score) if ending.score is not None else None,
+        "score_in_percent": format_percent(ending.score) if ending.score is not None else None,
         "amount": ending.amount,
         "unit": ending.unit,
         "summary": ending.summary,
@@ -169,7 +169,9 @@ def _span(time: timedelta) -> str:
     """Return how long it took in each unit that it fills, so that any may be used."""
     seconds = time.total_seconds()
     units = [(1, "s"), (60, "min"), (3600, "h"), (86400, "d")]
-    return " = ".join(f"{figure(seconds / size)} {unit}" for size, unit in units if seconds >= size)
+    return " = ".join(
+        f"{format_number(seconds / size)} {unit}" for size, unit in units if seconds >= size
+    )
 
 
 def shown(insights: Sequence[Insight]) -> list[dict[str, Any]]:

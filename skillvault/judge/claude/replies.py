@@ -27,8 +27,8 @@ from skillvault.model.brief import (
 from skillvault.model.records import Applicability, InsightType, Outcome
 from skillvault.model.sameness.comparison import likeness
 from skillvault.model.sameness.form import normal_form
-from skillvault.model.text.hidden_characters import cleaned
-from skillvault.model.text.text import flat, sentences, shorten, slug
+from skillvault.model.text.hidden_characters import remove_hidden
+from skillvault.model.text.text import flatten, sentences, shorten, slug
 
 TITLE, DESCRIPTION, SECTION = 70, 400, 4000  # characters
 _USE = re.compile(r"use\b", re.IGNORECASE)
@@ -172,10 +172,10 @@ class InsightReader(NamedTuple):
         words = "-".join(slug(reply.slug).split("-")[:_SLUG])
         about = words or slug(reply.key_insight, limit=48) or slug(self.outcome.domain)
         return InsightText(
-            key_insight=shorten(supposed + flat(reply.key_insight), _INSIGHT),
+            key_insight=shorten(supposed + flatten(reply.key_insight), _INSIGHT),
             insight_type=reply.insight_type,
             applicability=reply.applicability,
-            better_approach=shorten(flat(reply.better_approach), _INSIGHT) or None,
+            better_approach=shorten(flatten(reply.better_approach), _INSIGHT) or None,
             repeats=reply.fact or None if reply.relation == "repeats" else None,
             contradicts=reply.fact or None if reply.relation == "contradicts" else None,
             unlike=tuple(reply.unlike),
@@ -217,8 +217,8 @@ def opinion_of(reply: OpinionReply) -> Opinion:
         quality=_fraction(reply.quality_score),
         confidence=_fraction(reply.confidence),
         warnings=_sentences(reply.warnings),
-        suggestion=shorten(flat(reply.suggestion), _SENTENCE),
-        insight=shorten(flat(reply.insight), _INSIGHT),
+        suggestion=shorten(flatten(reply.suggestion), _SENTENCE),
+        insight=shorten(flatten(reply.insight), _INSIGHT),
     )
 
 
@@ -243,7 +243,7 @@ def _without_claims(text: str, shown: Shown, *, advice: bool = False) -> str:
 
 
 def _sentences(texts: list[str]) -> tuple[str, ...]:
-    lines = (shorten(flat(text), _SENTENCE) for text in texts)
+    lines = (shorten(flatten(text), _SENTENCE) for text in texts)
     return tuple(dict.fromkeys(filter(None, lines)))[:_MOST]
 
 
@@ -291,7 +291,7 @@ class SkillReader(NamedTuple):
         """
         kept_reply = self._without_items(reply, shown) if last else reply
         written = _texts_of(kept_reply)
-        title, about = flat(kept_reply.title), _plain_line(kept_reply.description)
+        title, about = flatten(kept_reply.title), _plain_line(kept_reply.description)
         foreign = not written or not written.keys() <= set(self.headings)
         figures = unsupported("\n".join((title, about, *written.values())), shown)
         labels = _bad_label(kept_reply) if isinstance(kept_reply, SessionReply) else ""
@@ -315,7 +315,7 @@ class SkillReader(NamedTuple):
 
     def draft(self, reply: SkillReply) -> Draft:
         """The draft that a reply gives."""
-        title, about = flat(reply.title), _plain_line(reply.description)
+        title, about = flatten(reply.title), _plain_line(reply.description)
         written = {name: text for name, text in _texts_of(reply).items() if name in self.headings}
         return msgspec.structs.replace(
             self._labelled(reply),
@@ -363,7 +363,7 @@ def _texts_of(reply: SkillReply) -> dict[str, str]:
 
 
 def _plain_line(text: str) -> str:
-    return flat(text).replace(">", "")
+    return flatten(text).replace(">", "")
 
 
 def _when_first(about: str, plain: str) -> str:
@@ -387,7 +387,9 @@ def _bad_label(reply: SessionReply) -> str:
     """That a name is none of a tag, a role or a stage; "" if all are."""
     names = (*reply.tags, *reply.roles, *reply.stages)
     bad = next((name for name in names if not slug(name, limit=_LABEL)), None)
-    return "" if bad is None else f"{flat(bad)[:_LABEL]!r} is no name of a tag, a role or a stage"
+    return (
+        "" if bad is None else f"{flatten(bad)[:_LABEL]!r} is no name of a tag, a role or a stage"
+    )
 
 
 def _borne_out(text: str, shown: Shown) -> str:
@@ -397,6 +399,6 @@ def _borne_out(text: str, shown: Shown) -> str:
 
 def _tidy(text: str) -> str:
     """A section's text without headings, rules and tags of its own."""
-    lines = (line.rstrip() for line in cleaned(text[:SECTION]).splitlines())
+    lines = (line.rstrip() for line in remove_hidden(text[:SECTION]).splitlines())
     kept = (line for line in lines if not line.lstrip().startswith(("#", "---", "```")))
     return "\n".join(kept).replace("<", "‹").strip()

@@ -26,10 +26,10 @@ from skillvault.model.records import (
     SessionSuccess,
     SkillKind,
 )
-from skillvault.model.sameness.comparison import same
+from skillvault.model.sameness.comparison import is_same
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.speech import cut_name, describe_subject, inline, make_sentence
-from skillvault.model.text.text import count_of, listed, slug, tokens, whole
+from skillvault.model.text.text import count_of, count_tokens, join_items, slug, whole_sentences
 
 TITLE = 160
 DESCRIPTION = 400
@@ -146,7 +146,7 @@ def _some(names: Sequence[str], noun: str, *, last: str = "and", room: int = _NA
         shown.pop()
     count = len(names) - len(shown)
     more = [f"{count} other {noun}{'s' * (count > 1)}"] if count else []
-    return listed([*shown, *more], last=last)
+    return join_items([*shown, *more], last=last)
 
 
 def described(use: str, ranked: Iterable[str], most: int = DESCRIPTION) -> str:
@@ -223,8 +223,8 @@ def _numbered(facts: Sequence[Fact]) -> str:
     """The facts within a text's length, at least one; those without room are counted."""
     lines: list[str] = []
     for number, fact in enumerate(facts, 1):
-        line = f"{number}. {whole(fact.text, FACT)}"
-        if lines and tokens("\n".join([*lines, line])) > _ROOM:
+        line = f"{number}. {whole_sentences(fact.text, FACT)}"
+        if lines and count_tokens("\n".join([*lines, line])) > _ROOM:
             return "\n".join([*lines, f"{number}. And {len(facts) - len(lines)} more alike."])
         lines.append(line)
     return "\n".join(lines)
@@ -238,7 +238,7 @@ def _application(brief: Recurrence) -> Iterator[str]:
     ordered = sorted(advice.items(), key=lambda pair: (-pair[1], pair[0]))
     texts = [fact.text for fact in brief.facts]
     fresh = (text for text, _ in ordered if not any(text in fact for fact in texts))
-    yield from (whole(text, 300) for text in islice(fresh, _MOST))
+    yield from (whole_sentences(text, 300) for text in islice(fresh, _MOST))
 
 
 def _origin(brief: Recurrence) -> str:
@@ -257,7 +257,7 @@ def _supporters(outcomes: Sequence[Outcome]) -> Iterator[str]:
     if not outcomes:
         return
     ended = Counter(outcome.result.status for outcome in outcomes)
-    counts = listed(f"{ended[s]} {s}" for s in ("success", "failure", "neutral") if ended[s])
+    counts = join_items(f"{ended[s]} {s}" for s in ("success", "failure", "neutral") if ended[s])
     sessions = len({outcome.session for outcome in outcomes})
     times = [outcome.occurred_at for outcome in outcomes]
     days = dict.fromkeys(f"{time:%Y-%m-%d}" for time in (min(times), max(times)))
@@ -267,7 +267,7 @@ def _supporters(outcomes: Sequence[Outcome]) -> Iterator[str]:
     )
     about = Counter(map(describe_subject, outcomes))
     top = sorted(about.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST]
-    yield listed(f"{name} ({count})" for name, count in top)
+    yield join_items(f"{name} ({count})" for name, count in top)
 
 
 def _description(brief: Recurrence) -> str:
@@ -276,7 +276,7 @@ def _description(brief: Recurrence) -> str:
     noun = "fact" if count == 1 else "facts"
     actions = Counter(o.decision.action for o in brief.outcomes.values())
     names = [inline(a, 40) for a, _ in sorted(actions.items(), key=lambda p: (-p[1], p[0]))[:3]]
-    when = f"before {listed(names, last='or')}" if names else f"for decisions in {brief.domain}"
+    when = f"before {join_items(names, last='or')}" if names else f"for decisions in {brief.domain}"
     about = brief.theme.replace("-", " ")
     origin = f"Generated from {count} related memory {noun}: {about}."
     return described(when, [origin, *(fact.text for fact in brief.facts)])
@@ -310,9 +310,10 @@ def recounted(brief: SessionExcerpt) -> Draft | None:
     if not lemmas:
         return None
     return Draft(
-        cut_name(listed(lemmas[:2]), TITLE),
+        cut_name(join_items(lemmas[:2]), TITLE),
         described(
-            f"before {listed(lemmas[:_MOST_LEMMAS], last='or')}", _alternating(successes, failures)
+            f"before {join_items(lemmas[:_MOST_LEMMAS], last='or')}",
+            _alternating(successes, failures),
         ),
         tuple((heading, text) for heading, text in sections if text),
         tags=_labels([label for one in brief.sessions for label in one.tags], lemmas),
@@ -350,7 +351,7 @@ def _successes(sessions: Iterable[Session]) -> list[_Told]:
 def _add(lines: list[_Told], new: _Told) -> None:
     """One line more, or one session more that says it, whatever it had tried."""
     for told in lines:
-        if same(told.form, new.form):
+        if is_same(told.form, new.form):
             told.sessions.extend(name for name in new.sessions if name not in told.sessions)
             return
     lines.append(new)
@@ -363,15 +364,15 @@ def _ranked(lines: Iterable[_Told]) -> list[_Told]:
 
 def _failure_line(failure: SessionFailure) -> str:
     """`checkout timeout: the gateway answers 504 (after: raise the timeout)`."""
-    reason = whole(failure.reason, _REASON).rstrip(".")
-    attempt = whole(failure.attempt, _ATTEMPT).rstrip(".")
+    reason = whole_sentences(failure.reason, _REASON).rstrip(".")
+    attempt = whole_sentences(failure.attempt, _ATTEMPT).rstrip(".")
     tried = f" (after: {attempt})" if attempt else ""
     lemma = inline(failure.lemma, _LEMMA)
     return make_sentence(f"{lemma}: {reason or 'failed'}{tried}") if reason or attempt else ""
 
 
 def _success_line(success: SessionSuccess) -> str:
-    text = whole(success.text, _TEXT)
+    text = whole_sentences(success.text, _TEXT)
     return make_sentence(f"{inline(success.lemma, _LEMMA)}: {text}") if text else ""
 
 

@@ -14,7 +14,7 @@ from skillvault.model.brief import Draft, Period
 from skillvault.model.conditions import Condition, Separation, clause, lead_line, risk
 from skillvault.model.records import Outcome, Status
 from skillvault.model.speech import cut_name, inline, make_sentence
-from skillvault.model.text.text import count_of, figure, listed, percent
+from skillvault.model.text.text import count_of, format_number, format_percent, join_items
 
 RULES = 3  # of one section
 _ACTIONS = 4
@@ -44,7 +44,7 @@ def _use(period: Period) -> str:
     """Before which actions, as many of the most frequent as there is room for."""
     names = [inline(action, 40) for action in by_action(period.outcomes)][:_ACTIONS]
     uses = (
-        f"before {listed(names[:count], last='or')} in {inline(period.domain, 64)}"
+        f"before {join_items(names[:count], last='or')} in {inline(period.domain, 64)}"
         for count in range(len(names), 0, -1)
     )
     return next((use for use in uses if len(use) <= USE), f"before {names[0]}")
@@ -128,7 +128,7 @@ def _came_to(outcomes: Sequence[Outcome]) -> str:
     scores = [o.result.score for o in outcomes if o.result.score is not None]
     if scores:
         of = f" of {len(scores)}" if len(scores) < len(outcomes) else ""
-        parts.append(f"{percent(sum(scores) / len(scores))} on average{of}")
+        parts.append(f"{format_percent(sum(scores) / len(scores))} on average{of}")
     return ", ".join(parts)
 
 
@@ -145,4 +145,4 @@ def _together(outcomes: Iterable[Outcome]) -> Iterator[str]:
     for unit, total in sorted(sums.items(), key=lambda pair: (-counts[pair[0]], pair[0])):
         of = f" of {counts[unit]}" if counts[unit] < len(every) else ""
         sign = "+" if total > 0 else ""
-        yield f"{sign}{figure(total)} {unit}".strip() + f" together{of}"
+        yield f"{sign}{format_number(total)} {unit}".strip() + f" together{of}"

@@ -17,7 +17,7 @@ from skillvault.model.speech import (
     make_sentence,
     quote_text,
 )
-from skillvault.model.text.text import listed, whole
+from skillvault.model.text.text import join_items, whole_sentences
 
 _QUOTE = 220
 _A_WORD = re.compile(r"[^\W\d_]{2}|[^\x00-\x7f]")
@@ -59,7 +59,7 @@ def told(case: Case) -> InsightText | None:
     reason = describe_cause(outcome)
     if not (main or reason or _when(outcome)):
         return None
-    by = f" ({whole(reason, 120).rstrip('.')})" if reason else ""
+    by = f" ({whole_sentences(reason, 120).rstrip('.')})" if reason else ""
     ground = f": {_clause(main, outcome)}" if main else ""
     failed = outcome.result.status == "failure"
     return InsightText(
@@ -99,7 +99,7 @@ def _advice(insight: Insight) -> str | None:
     """What to do instead, after a failure of this kind."""
     if insight.kind == "lesson":
         lead = "supposed: " if insight.supposed else ""
-        return make_sentence(f"{lead}{whole(insight.quote, 300)}")
+        return make_sentence(f"{lead}{whole_sentences(insight.quote, 300)}")
     advice = _ADVICE.get(insight.kind)
     return make_sentence(advice.format(quote_text(insight.quote, _QUOTE))) if advice else None
 
@@ -115,4 +115,4 @@ def _when(outcome: Outcome) -> str:
     }
     weighed = {key: value for key, value in words.items() if value.lower() in reasoning}
     chosen = [f"{inline(k)} is {inline(v, 40)}" for k, v in (weighed or words).items()][:3]
-    return f"when {listed(chosen)}, " if chosen else ""
+    return f"when {join_items(chosen)}, " if chosen else ""

@@ -12,7 +12,7 @@ from skillvault.model.brief import WARNING, Opinion, Verdict, warnings_of
 from skillvault.model.reading import NOTE, Reading, read
 from skillvault.model.records import Decision, Outcome, Scalar, Skill
 from skillvault.model.speech import inline, quote_text
-from skillvault.model.text.text import count_of, figure, listed, shorten, terms
+from skillvault.model.text.text import count_of, format_number, join_items, shorten, terms
 
 BASE = 0.4  # nothing to judge is not good, and not a confirmed mistake either
 GOOD = 0.5
@@ -94,7 +94,7 @@ def _keys(cited: Iterable[Iterable[str]]) -> list[str]:
 
 
 def _named(seen: _Seen, keys: Sequence[str]) -> str:
-    return listed(f"{inline(key)} {_shown(seen.context[key])}" for key in keys[:4])
+    return join_items(f"{inline(key)} {_shown(seen.context[key])}" for key in keys[:4])
 
 
 def _substance(seen: _Seen) -> Iterator[_Mark]:
@@ -189,7 +189,7 @@ def _frame(seen: _Seen) -> Iterator[_Mark]:
         yield _Mark(0.04, f"weighs the size: {_shown(size)}")
     skills = [name for name in seen.applied if name.lower() in reasoning.lower()]
     if skills:
-        yield _Mark(0.05, f"draws on {listed(inline(name) for name in skills[:4])}")
+        yield _Mark(0.05, f"draws on {join_items(inline(name) for name in skills[:4])}")
 
 
 def _mentions(reasoning: str, key: str, value: Scalar) -> bool:
@@ -216,7 +216,7 @@ def _untold(seen: _Seen) -> tuple[str, ...]:
 def _shown(value: Scalar) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return figure(value) if isinstance(value, int | float) else inline(str(value), 40)
+    return format_number(value) if isinstance(value, int | float) else inline(str(value), 40)
 
 
 _MOST = 4

@@ -18,7 +18,15 @@ from skillvault.model.speech import (
     inline,
     make_sentence,
 )
-from skillvault.model.text.text import ARROW, count_of, figure, inert, listed, percent, whole
+from skillvault.model.text.text import (
+    ARROW,
+    count_of,
+    format_number,
+    format_percent,
+    join_items,
+    make_inert,
+    whole_sentences,
+)
 from skillvault.model.tries import Advice, Try
 
 _ANSWERS = 8  # refused ones that are told
@@ -66,7 +74,7 @@ def lesson_sentence(advice: Advice, tries: Sequence[Try], labels: Mapping[str, s
         of = f"{failed} failed runs" if failed == len(tries) else f"{len(tries)} runs"
         some = f", {failed} of which failed" if 0 < failed < len(tries) else ""
         notes.append(f"lesson of {of}{some}")
-    text = whole(advice.text, _TEXT).rstrip(".")
+    text = whole_sentences(advice.text, _TEXT).rstrip(".")
     if advice.by == "person" and len(tries) == 1:
         text = f"{_label(tries[0], labels)}{text}"
     return make_sentence(f"{text} ({'; '.join(notes)})" if notes else text)
@@ -74,7 +82,7 @@ def lesson_sentence(advice: Advice, tries: Sequence[Try], labels: Mapping[str, s
 
 def insight_sentence(text: str) -> str:
     """Return what a model concluded, in one line."""
-    return _closed(whole(text, _TEXT).rstrip("."))
+    return _closed(whole_sentences(text, _TEXT).rstrip("."))
 
 
 def deed_sentence(
@@ -93,9 +101,11 @@ def deed_sentence(
     notes = [_counts(tries, others)] if len(tries) + len(others) > 1 else []
     results = {attempt.error: attempt.result for attempt in tries if attempt.error}
     results.pop(latest.error, None)
-    notes += [f"also: {inert(text, _DEED).rstrip('.')}" for text in [*results.values()][-_ERRORS:]]
+    notes += [
+        f"also: {make_inert(text, _DEED).rstrip('.')}" for text in [*results.values()][-_ERRORS:]
+    ]
     if remedy is not None:
-        notes.append(f"later worked: {inert(remedy.deed, _DEED).rstrip('.')}")
+        notes.append(f"later worked: {make_inert(remedy.deed, _DEED).rstrip('.')}")
     note = f" ({'; '.join(notes)})" if notes else ""
     return _closed(f"{label}{_deed_and_result(latest)}{note}")
 
@@ -132,7 +142,7 @@ def tried_line(attempt: Try, labels: Mapping[str, str]) -> str:
     """Return one try in a line, with what a judge found weak and strong in it."""
     remarks = (("weak", attempt.weaknesses), ("strong", attempt.strengths))
     notes = [
-        f"{word}: {', '.join(whole(text, _TEXT).rstrip('.') for text in texts)}"
+        f"{word}: {', '.join(whole_sentences(text, _TEXT).rstrip('.') for text in texts)}"
         for word, texts in remarks
         if texts
     ]
@@ -157,11 +167,15 @@ def labels_of(tries: Sequence[Try], tasks: Mapping[str, str]) -> dict[str, str]:
     asked = {attempt.id: " ".join(tasks.get(attempt.id, "").split()) for attempt in tries}
     asked = {name: _FILLER.sub("", task) for name, task in asked.items()}
     several = len(set(asked.values())) > 1
-    return {name: whole(task, _TASK).rstrip(".") for name, task in asked.items()} if several else {}
+    return (
+        {name: whole_sentences(task, _TASK).rstrip(".") for name, task in asked.items()}
+        if several
+        else {}
+    )
 
 
 def _deed_and_result(attempt: Try) -> str:
-    deed, result = (inert(text, _DEED).rstrip(".") for text in (attempt.deed, attempt.result))
+    deed, result = (make_inert(text, _DEED).rstrip(".") for text in (attempt.deed, attempt.result))
     return f"{deed.rstrip('。')}{ARROW}{result}" if deed and result else deed or result
 
 
@@ -187,7 +201,7 @@ def balance_parts(outcomes: Sequence[Outcome]) -> Iterator[str]:
         of = [outcome.result for outcome in outcomes if outcome.result.status == status]
         scores = [result.score for result in of if result.score is not None]
         if scores:
-            yield f"average {noun} {percent(sum(scores) / len(scores))}"
+            yield f"average {noun} {format_percent(sum(scores) / len(scores))}"
     if neutral := sum(outcome.result.status == "neutral" for outcome in outcomes):
         yield f"{neutral} neutral"
 
@@ -196,12 +210,12 @@ def _average(tries: Sequence[Try]) -> list[str]:
     """Return the average score of tries that all have one; [] if any has none."""
     scores = [attempt.score for attempt in tries if attempt.score is not None]
     every = len(scores) == len(tries)
-    return [f"{percent(sum(scores) / len(scores))} on average"] if every else []
+    return [f"{format_percent(sum(scores) / len(scores))} on average"] if every else []
 
 
 def tools_sentence(tools: Tools) -> str:
     """Return what was used by those that succeeded, and by few of the others."""
-    names = listed(f"`{inline(name, 40)}`" for name in tools.names)
+    names = join_items(f"`{inline(name, 40)}`" for name in tools.names)
     worked, failed = tools.of
     return make_sentence(
         f"use {names}: {count_of(len(tools.worked), worked)} that succeeded did, "
@@ -212,7 +226,7 @@ def tools_sentence(tools: Tools) -> str:
 def answers_sentence(refused: RefusedAnswers, *, names_task: bool) -> str:
     """Return what was refused: `Refused as the answer to “…”: 24 (5 runs); accepted: 22`."""
     asked = refused.task if len(refused.task) <= _TASK else _ASIDE.sub("", refused.task)
-    task = f" to “{whole(asked, _TEXT)}”" if refused.task else ""
+    task = f" to “{whole_sentences(asked, _TEXT)}”" if refused.task else ""
     if names_task and not task:
         task = " to a task that was not recorded"
     answers = [
@@ -221,14 +235,14 @@ def answers_sentence(refused: RefusedAnswers, *, names_task: bool) -> str:
     ]
     if len(refused.answers) > _ANSWERS:
         answers.append(f"and {len(refused.answers) - _ANSWERS} more")
-    accepted = listed(map(inline, refused.accepted[:_ANSWERS]), last="or")
+    accepted = join_items(map(inline, refused.accepted[:_ANSWERS]), last="or")
     end = f"; accepted: {accepted}" if accepted else ""
     return f"Refused as the answer{task}: {', '.join(answers)}{end}."
 
 
 def claims_sentence(by: Sequence[tuple[Observer, int]], failed: int) -> str:
     """Return how often success was claimed and seen to fail, and what to wait for before it."""
-    observers = listed((_OBSERVERS[observer] for observer, _ in by), last="or")
+    observers = join_items((_OBSERVERS[observer] for observer, _ in by), last="or")
     claimed = count_of(sum(times for _, times in by), failed)
     return make_sentence(
         f"have it seen by {observers} before you claim success: {claimed} that failed were claimed "
@@ -265,13 +279,13 @@ def _unlike(value: Scalar, others: Sequence[Scalar]) -> str:
             return ""
         return _value(low) if low == high else f"{_value(low)} to {_value(high)}"
     names = dict.fromkeys(_value(other) for other in others if other not in (None, ""))
-    return "" if _value(value) in names or len(names) > _FEW else listed(names, last="or")
+    return "" if _value(value) in names or len(names) > _FEW else join_items(names, last="or")
 
 
 def _value(value: Scalar) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return figure(value) if isinstance(value, int | float) else inline(str(value))
+    return format_number(value) if isinstance(value, int | float) else inline(str(value))
 
 
 def extreme_sentence(outcome: Outcome, attempt: Try, count: int) -> str:
@@ -279,9 +293,9 @@ def extreme_sentence(outcome: Outcome, attempt: Try, count: int) -> str:
     score = outcome.result.score or 0.0
     verb, most = ("lost", "worst") if score < 0 else ("gained", "best")
     span, money = describe_duration(outcome), amount_of(outcome)
-    parts = [f"{verb} {percent(abs(score)).lstrip('+')}", f" ({money})" * bool(money)]
+    parts = [f"{verb} {format_percent(abs(score)).lstrip('+')}", f" ({money})" * bool(money)]
     parts += [f" on {outcome.occurred_at:%Y-%m-%d}", f" after {span}" if span else ""]
-    reason = attempt.result.removeprefix(percent(score)).lstrip(":, ")
+    reason = attempt.result.removeprefix(format_percent(score)).lstrip(":, ")
     what = _deed_and_result(replace(attempt, result=reason))
     such = f", the {most} of {count} such" if count > 1 else ""
     return make_sentence("".join([*parts, such, f": {what}" if what else ""]))
@@ -289,9 +303,9 @@ def extreme_sentence(outcome: Outcome, attempt: Try, count: int) -> str:
 
 def outlier_sentence(outlier: Outlier) -> str:
     """Return what stood out of an outcome, which need not be its cause."""
-    low, high = figure(outlier.low), figure(outlier.high)
+    low, high = format_number(outlier.low), format_number(outlier.high)
     return make_sentence(
         f"what stood out on {outlier.at:%Y-%m-%d}: {inline(outlier.key)} "
-        f"{figure(outlier.value)}, where the middle half of {outlier.of} others had "
+        f"{format_number(outlier.value)}, where the middle half of {outlier.of} others had "
         f"{low} to {high}; it need not be the cause"
     )

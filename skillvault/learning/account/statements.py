@@ -43,7 +43,7 @@ from skillvault.model.records import Evaluation, Outcome, SkillKind
 from skillvault.model.sameness.form import normal_form
 from skillvault.model.sameness.forms import components
 from skillvault.model.speech import inline
-from skillvault.model.text.text import ARROW, percent, terms, whole
+from skillvault.model.text.text import ARROW, format_percent, terms, whole_sentences
 from skillvault.model.tries import Advice, Try
 
 KINDS: tuple[SkillKind, ...] = ("guide", "warning", "pattern", *OF_DOMAIN)
@@ -432,9 +432,9 @@ def _graded_statements(
         else:
             attempt = replace(attempt, deed="")
         text = extreme_sentence(greatest, attempt, len(ids))
-        deed = whole(attempt.deed, _IN_TITLE).rstrip(".。")
+        deed = whole_sentences(attempt.deed, _IN_TITLE).rstrip(".。")
         amount = text.partition(f" on {greatest.occurred_at:%Y-}")[0]
-        score = percent(greatest.result.score or 0.0)
+        score = format_percent(greatest.result.score or 0.0)
         gist = f"{deed}{ARROW}{score}" if deed else amount
         yield Statement(kind="extreme", text=text, supporting=ids, gist=gist)
     ids_about = {attempt.id for attempt in about}

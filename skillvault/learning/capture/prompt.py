@@ -9,7 +9,7 @@ from msgspec import Struct
 from skillvault.learning.capture.rules import LATEST
 from skillvault.learning.recommend import render
 from skillvault.model.records import LearnedPattern
-from skillvault.model.text.text import rule_key, tokens
+from skillvault.model.text.text import count_tokens, rule_key
 
 BEST = 20  # patterns that a prompt gets
 _RANKS = {"high": 0, "medium": 1}  # of other confidence none is told
@@ -53,7 +53,7 @@ def told(
     best = best_first(every)[:BEST]
     latest = [rule for rule in rules if rule_key(rule) not in keys][-LATEST:]
     cut = Told(tuple(best), tuple(latest))
-    while budget is not None and tokens(cut.prompt_text) > budget:
+    while budget is not None and count_tokens(cut.prompt_text) > budget:
         cut = _with_less(cut)
     return cut
 

@@ -19,7 +19,7 @@ from skillvault.model.brief import Draft, SessionExcerpt
 from skillvault.model.change import Change, Edit, Rewrite, skill_series
 from skillvault.model.policy import Policy
 from skillvault.model.records import Ref, Session, Skill, link_of, stamp
-from skillvault.model.text.text import inert, listed, shorten, slug, trimmed
+from skillvault.model.text.text import join_items, make_inert, shorten, slug, trim_to_tokens
 
 STEP = "distill"
 _NAME = 40  # characters of a session's name in a text
@@ -47,8 +47,8 @@ def composed(
 ) -> ComposedText:
     """The text within a length; the rest goes to a file, beside those that are there."""
     most, file = part_of(limit), (references or References()).free(STATEMENTS)
-    header = [f"*{trimmed(_of(brief.sessions), most)}*", f"*Domain: {brief.domain}*"]
-    head = [f"# {title}: {trimmed(draft.title, most)}", "\n".join(header)]
+    header = [f"*{trim_to_tokens(_of(brief.sessions), most)}*", f"*Domain: {brief.domain}*"]
+    head = [f"# {title}: {trim_to_tokens(draft.title, most)}", "\n".join(header)]
     body, rest = within(head, draft.sections, limit, file)
     return ComposedText(body, {file: rest} if rest else {})
 
@@ -56,11 +56,11 @@ def composed(
 def _of(sessions: Sequence[Session]) -> str:
     """From which sessions, and when they ended."""
     days = dict.fromkeys(f"{s.ended_at:%Y-%m-%d}" for s in (sessions[0], sessions[-1]))
-    names = [inert(session.name, _NAME) for session in sessions]
+    names = [make_inert(session.name, _NAME) for session in sessions]
     if len(names) > _NAMED:
         names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"]
     noun = f"{len(sessions)} sessions" if len(sessions) > 1 else "Session"
-    return f"{noun} {listed(names)}, {' to '.join(days)}"
+    return f"{noun} {join_items(names)}, {' to '.join(days)}"
 
 
 def tags_of(brief: SessionExcerpt, draft: Draft) -> tuple[str, ...]:
@@ -158,9 +158,9 @@ def reworded_change(
 def _extract_words(session: Session) -> str:
     """How much of the session is told, and from where it is."""
     failed, worked = len(session.failures), len(session.successes)
-    client = inert(session.transcript or "", 40)
+    client = make_inert(session.transcript or "", 40)
     extract = f", an extract of a {client} transcript" if client else ""
-    name = inert(session.name, _NAME)
+    name = make_inert(session.name, _NAME)
     return f"Session {name}{extract}: {failed} failed, {worked} worked."
 
 
@@ -172,7 +172,7 @@ def repeat_change(session: Session, skill: str, at: datetime) -> Change:
         step=STEP,
         subject=f"reinforce {skill}",
         commit_with=skill_series(STEP, session.domain),
-        reason=f"Session {inert(session.name, _NAME)} says the same.",
+        reason=f"Session {make_inert(session.name, _NAME)} says the same.",
         writes=(link,),
         sources=(source,),
         targets=(Ref("link", link.id),),

@@ -165,7 +165,7 @@ def key_phrases(body: str) -> tuple[str, ...]:
     openings = (" ".join(bullet.split()[:5]) for bullet in markdown.bullets(body))
     headers = (header.strip(" *_`#") for header in markdown.headings(body))
     candidates = [
-        *(text for text in markdown.bold(body) if 5 <= len(text) <= 50),
+        *(text for text in markdown.bold_texts(body) if 5 <= len(text) <= 50),
         *(opening.strip(_QUOTES + " ") for opening in openings if len(opening) >= 10),
         *(header for header in headers if len(header) >= 5 and header.lower() not in TEMPLATE),
     ]

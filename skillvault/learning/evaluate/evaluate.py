@@ -13,7 +13,7 @@ from skillvault.model.brief import AnswerCost, Case, InsightText, Verdict, add_c
 from skillvault.model.change import INTAKE, Change
 from skillvault.model.policy import Policy
 from skillvault.model.records import Answer, Evaluation, JudgeInfo, Outcome, Ref
-from skillvault.model.text.text import listed, shorten
+from skillvault.model.text.text import join_items, shorten
 
 FAILURES = 3  # before a success that are told with it, at most
 REPEATED = 2  # so many say that a success is worth comparing
@@ -112,7 +112,7 @@ def evaluation_change(
     return Change(
         step="evaluate",
         subject=f"{len(evaluations)} {noun} in {domain}",
-        reason=f"{listed(counts)}.{quote}",
+        reason=f"{join_items(counts)}.{quote}",
         writes=(*evaluations, *answers),
         sources=tuple(Ref("outcome", e.outcome) for e in evaluations),
         targets=tuple(Ref("evaluation", e.id) for e in evaluations),

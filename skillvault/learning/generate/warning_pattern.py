@@ -30,7 +30,15 @@ from skillvault.model.records import (
     stamp,
 )
 from skillvault.model.skill_evidence import EVIDENCE, TRIED
-from skillvault.model.text.text import count_of, how_many, inert, listed, shorten, slug, trimmed
+from skillvault.model.text.text import (
+    count_of,
+    join_items,
+    make_inert,
+    pluralize,
+    shorten,
+    slug,
+    trim_to_tokens,
+)
 
 STEP = "generate"
 _TAGS = 16
@@ -112,7 +120,7 @@ def _not_significant(findings: Findings, policy: Policy) -> str:
 def _counted(findings: Findings) -> str:
     outcomes = findings.account.outcomes
     if findings.kind not in _NOUNS:
-        return how_many(len(outcomes), "outcome")
+        return pluralize(len(outcomes), "outcome")
     noun = _NOUNS[findings.kind]
     return f"{count_of(len(findings.significant), len(outcomes))} outcomes are {noun}"
 
@@ -252,15 +260,15 @@ def skill_text(
     """
     account, files = findings.account, references or References()
     last, count = account.outcomes[-1], len(account.outcomes)
-    of = how_many(count, "outcome")
+    of = pluralize(count, "outcome")
     of += in_words(account.outcomes, policy.evaluate.episode_minutes)
     limit = policy.generate.length(findings.kind)
     most, file = part_of(limit), files.free(STATEMENTS)
     header = [
-        f"*{trimmed(about_words(findings), most)}, as of {of}, {last.occurred_at:%Y-%m-%d}*",
+        f"*{trim_to_tokens(about_words(findings), most)}, as of {of}, {last.occurred_at:%Y-%m-%d}*",
         f"*Domain: {last.domain}*",
     ]
-    title = f"# {findings.kind.capitalize()}: {trimmed(draft.title, most)}"
+    title = f"# {findings.kind.capitalize()}: {trim_to_tokens(draft.title, most)}"
     body, rest = within([title, "\n".join(header)], draft.sections, limit, file)
     texts = {EVIDENCE: to_text(findings), **({file: rest} if rest else {})}
     if findings.kind == "guide":
@@ -271,8 +279,8 @@ def skill_text(
 def about_words(findings: Findings) -> str:
     """Return what a skill is about, in words: `open_long on SOL-PERP`."""
     domain, action, target = skill_subject(findings)
-    names = [inert(name, 60) for name in (action, target) if name]
-    return listed(names, last="on") or domain
+    names = [make_inert(name, 60) for name in (action, target) if name]
+    return join_items(names, last="on") or domain
 
 
 def tried_text(findings: Findings) -> str:
@@ -310,10 +318,10 @@ def judges_of(findings: Findings) -> str | None:
     """Who judged the outcomes that it is about."""
     ids = {outcome.id for outcome in findings.significant}
     judges = {e.judge for key, e in findings.account.evaluations.items() if key in ids}
-    return listed(sorted({f"{judge.name} {judge.version}" for judge in judges})) or None
+    return join_items(sorted({f"{judge.name} {judge.version}" for judge in judges})) or None
 
 
 def subject_words(outcome: Outcome) -> str:
     """Return what an outcome is about: `open_long on SOL-PERP`."""
     names = [outcome.decision.action, outcome.decision.target]
-    return listed([inert(name, 60) for name in names if name], last="on")
+    return join_items([make_inert(name, 60) for name in names if name], last="on")

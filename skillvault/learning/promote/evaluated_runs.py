@@ -20,7 +20,7 @@ from skillvault.model.reading import read_statements
 from skillvault.model.records import Evaluation, Outcome, Status
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.sameness.forms import lookup_keys
-from skillvault.model.text.text import inert
+from skillvault.model.text.text import make_inert
 
 CROWDED = 5  # facts on one ground; runs on it are linked with the first so many
 _QUOTED = 8  # words by which a quotation is found again
@@ -177,7 +177,7 @@ def _observed_figures(outcome: Outcome) -> list[str]:
 
 def _without_end(insight: str, outcome: Outcome) -> str:
     """Leave out that the run succeeded or failed: ends are compared as such, not by their words."""
-    subject = re.escape(inert(outcome.decision.target or outcome.decision.action, 60))
+    subject = re.escape(make_inert(outcome.decision.target or outcome.decision.action, 60))
     return re.sub(rf"(?i)({subject}) (?:succeeded|failed)\b", r"\1", insight, count=1)
 
 

@@ -26,7 +26,7 @@ from skillvault.model.policy import Policy, PromotePolicy
 from skillvault.model.records import Fact, Outcome, Ref, Skill, Status, link_id, link_of, stamp
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.sameness.forms import components
-from skillvault.model.text.text import count_of, inert, listed, shorten, slug, theme
+from skillvault.model.text.text import count_of, join_items, make_inert, shorten, slug, theme
 
 _TITLE = 70  # characters
 NOT_SHOWN = (
@@ -211,7 +211,7 @@ def general_state(
     good = count_of(recurring.succeeded, recurring.decided)
     return PromotionState(
         "alone",
-        f"in every domain: said in {listed(recurring.seen_in)} by {len(recurring.read)} runs, "
+        f"in every domain: said in {join_items(recurring.seen_in)} by {len(recurring.read)} runs, "
         f"{good} ended well; it takes {rules.general_domains} domains, {rules.general_runs} runs "
         f"and a rate of {rules.general_rate:g}",
     )
@@ -228,8 +228,8 @@ def general_brief(pattern: GeneralPattern, material: PromotionMaterial) -> Recur
     read = set(recurring.read)
     support = [e for e in material.support([f.id for f in recurring.facts]) if e.id in read]
     return Recurrence(
-        domain=listed(recurring.seen_in),
-        theme=inert(theme([statement_of(fact) for fact in facts]), _TITLE),
+        domain=join_items(recurring.seen_in),
+        theme=make_inert(theme([statement_of(fact) for fact in facts]), _TITLE),
         facts=facts,
         evaluations=tuple(support),
         outcomes=material.outcomes_of([e.id for e in support]),
@@ -241,10 +241,10 @@ def general_body(pattern: GeneralPattern, draft: Draft) -> str:
     recurring = pattern.recurring
     count, good = len(recurring.facts), count_of(recurring.succeeded, recurring.decided)
     header = (
-        f"*From {count} memory facts in {listed(recurring.seen_in)}; {good} runs behind them "
+        f"*From {count} memory facts in {join_items(recurring.seen_in)}; {good} runs behind them "
         "ended well*"
     )
-    title = inert(recurring.gist, _TITLE)
+    title = make_inert(recurring.gist, _TITLE)
     parts = [f"# Pattern: {title}", header]
     parts += [f"## {heading}\n\n{text.strip()}" for heading, text in draft.sections]
     return "\n\n".join(parts)
@@ -308,7 +308,7 @@ def _derived(pattern: GeneralPattern, name: str, writes: tuple[Skill, ...] = ())
     links = tuple(link_of("derived", source, target, pattern.ended) for source in sources)
     good = count_of(recurring.succeeded, recurring.decided)
     counts = f"{len(recurring.facts)} facts, {len(recurring.read)} runs, {good} ended well"
-    lines = [f"The same holds in {listed(recurring.seen_in)}: {counts}."]
+    lines = [f"The same holds in {join_items(recurring.seen_in)}: {counts}."]
     lines += [f"- {fact.domain}: {shorten(fact.text, 200)}" for fact in pattern.fresh]
     return Change(
         step=STEP,

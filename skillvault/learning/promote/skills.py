@@ -32,7 +32,7 @@ from skillvault.model.brief import Draft, Recurrence
 from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.model.policy import Policy, PromotePolicy
 from skillvault.model.records import Fact, Ref, Skill, SkillKind, Status, link_id, link_of, stamp
-from skillvault.model.text.text import inert, shorten, similarity, slug, theme
+from skillvault.model.text.text import make_inert, shorten, similarity, slug, theme
 
 NO_GROUNDS = (
     "Too few of its facts are left that say the same and for which more runs speak than "
@@ -377,7 +377,7 @@ def _told_facts(pattern: Pattern, material: PromotionMaterial) -> tuple[Fact, ..
 
 def _plain(shared_theme: str) -> str:
     """A theme without the punctuation of the facts it was taken from."""
-    return inert("-".join(re.findall(r"\w+(?:[.']\w+)*", shared_theme)), 70)
+    return make_inert("-".join(re.findall(r"\w+(?:[.']\w+)*", shared_theme)), 70)
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────

@@ -37,7 +37,7 @@ from skillvault.learning.rejection import Rejection
 from skillvault.learning.tries.causes import own_values
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Importance, Link, Ref, Status
-from skillvault.model.sameness.comparison import SAME, likeness, opposite, same
+from skillvault.model.sameness.comparison import SAME, is_opposite, is_same, likeness
 from skillvault.model.sameness.form import Form, normal_form
 
 
@@ -48,9 +48,9 @@ def stance_of(run: EvaluatedRun, source: EvaluatedRun, *, on_ground: bool) -> St
     in a side, a figure or a name supports nothing, although its run did the same.
     """
     alike = run.ending == source.ending
-    if same(run.claim, source.claim):
+    if is_same(run.claim, source.claim):
         return "for" if alike else "against"
-    if alike and opposite(run.claim, source.claim):
+    if alike and is_opposite(run.claim, source.claim):
         return "against"
     if not on_ground or (alike and likeness(run.claim, source.claim) >= SAME):
         return None
@@ -139,7 +139,7 @@ class Support:
 
     def _told_facts(self, run: EvaluatedRun, near: Mapping[str, Form]) -> list[str]:
         """The facts of other runs that make the claim of one, and ended as it did."""
-        words = [words for words, claim in near.items() if same(claim, run.claim)]
+        words = [words for words, claim in near.items() if is_same(claim, run.claim)]
         made_by = self._book.facts_on(run.domain, words)
         sources = self._book.load(made_by.values())
         return [
@@ -169,9 +169,9 @@ class Support:
         for fact in self._material.current_facts:
             if fact.kind == "human" and (fact.domain, fact.trust) == (run.domain, "local"):
                 form = normal_form(fact.text, own_values(run.outcome))
-                if same(form, run.claim):
+                if is_same(form, run.claim):
                     stances[fact.id] = "for"
-                elif opposite(form, run.claim):
+                elif is_opposite(form, run.claim):
                     stances[fact.id] = "against"
         return stances
 
@@ -259,7 +259,7 @@ class Support:
 
         None if one of the others made a fact already, of runs that ended alike.
         """
-        agreeing = {words for words, claim in near.items() if same(claim, run.claim)}
+        agreeing = {words for words, claim in near.items() if is_same(claim, run.claim)}
         made_by = self._book.facts_on(run.domain, agreeing)
         sources = self._book.load(made_by.values())
         for fact, name in made_by.items():
@@ -275,7 +275,7 @@ class Support:
         self, run: EvaluatedRun, agreeing: Collection[str], near: Mapping[str, Form]
     ) -> bool:
         """Return True if enough sessions make a claim and fewer runs are against it."""
-        opposed = [words for words, claim in near.items() if opposite(claim, run.claim)]
+        opposed = [words for words, claim in near.items() if is_opposite(claim, run.claim)]
         runs, sessions = self._book.count(run.domain, agreeing, run.ending)
         enough = self._policy.promote.min_sessions
         if len(sessions) < min(enough, 2):
@@ -327,7 +327,7 @@ class Support:
         removed = [e.id for e in self._material.taken_away if e.domain == run.domain]
         for other in self._book.load(removed).values():
             refused = taken_away(other.evaluation, self._material)
-            if refused and same(other.claim, run.claim):
+            if refused and is_same(other.claim, run.claim):
                 return refused
         return None
 
@@ -379,7 +379,7 @@ def support_state(
     if run is None or state.state not in ("weak", "not confirmed"):
         return state
     book.add_runs([run])
-    agreeing = [words for words, claim in book.near(run).items() if same(claim, run.claim)]
+    agreeing = [words for words, claim in book.near(run).items() if is_same(claim, run.claim)]
     said = book.sayings(run.domain, agreeing).values()
     sides = _sessions_of([saying for saying in said if saying.status == run.ending])
     return PromotionState(state.state, f"{state.reason}; {sides} say it, without that it takes two")

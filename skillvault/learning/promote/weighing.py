@@ -21,7 +21,7 @@ from skillvault.model.records import (
     link_of,
     stamp,
 )
-from skillvault.model.text.text import listed, slug
+from skillvault.model.text.text import join_items, slug
 
 _LISTED = 20  # facts that a message names
 _TOGETHER = 50  # facts of one commit
@@ -98,7 +98,7 @@ def _facts_change(domain: str, facts: Sequence[NewFact]) -> Change:
         writes=tuple(record for fact in facts for record in _records(fact)),
         sources=tuple(Ref("evaluation", fact.evaluation.id) for fact in facts),
         targets=tuple(Ref("fact", fact.fact) for fact in facts),
-        judge=listed(sorted(judges)),
+        judge=join_items(sorted(judges)),
     )
 
 

@@ -42,6 +42,6 @@ def _forms(text: str) -> "tuple[forms.Form, ...]":
 
 def _covered(statements: "Sequence[forms.Form]", others: "Sequence[forms.Form]") -> float:
     """The share of these statements that are among the others."""
-    return sum(any(comparison.same(form, other) for other in others) for form in statements) / len(
-        statements
-    )
+    return sum(
+        any(comparison.is_same(form, other) for other in others) for form in statements
+    ) / len(statements)

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from skillvault.learning.recommend.duplicates import says_same
 from skillvault.model.policy import RecommendPolicy
-from skillvault.model.text.text import flat, shorten, tokens
+from skillvault.model.text.text import count_tokens, flatten, shorten
 
 SUBJECT = 0.2  # a fact about what a leading skill is about needs this part of the share
 _ALONE = 1.25  # one that no skill stands beside needs so many times the share
@@ -77,7 +77,7 @@ def chosen_facts(
 
 def facts_tokens(lines: Iterable[str]) -> int:
     """The tokens of facts as they are shown."""
-    return sum(tokens(f"[F1] {line}\n") for line in lines)
+    return sum(count_tokens(f"[F1] {line}\n") for line in lines)
 
 
 def _repeats(hit: FactHit, other: FactHit) -> bool:
@@ -86,8 +86,8 @@ def _repeats(hit: FactHit, other: FactHit) -> bool:
 
 def _shortened(hit: FactHit, size: int) -> str:
     """What the fact says and then what to do, each shortened."""
-    advice = flat(hit.advice)
-    statement = flat(hit.text).removesuffix(advice).rstrip() or advice
+    advice = flatten(hit.advice)
+    statement = flatten(hit.text).removesuffix(advice).rstrip() or advice
     if len(statement) > size:
         statement = _ASIDE.sub("", statement)
     if not advice or statement == advice:

@@ -34,7 +34,7 @@ from skillvault.learning.rules import Rules
 from skillvault.model.policy import Policy, RecommendPolicy
 from skillvault.model.records import Scalar
 from skillvault.model.text.html_table import html_table
-from skillvault.model.text.text import count_of, tokens
+from skillvault.model.text.text import count_of, count_tokens
 
 Reason = Literal[
     "low-effectiveness", "low-relevance", "held-out", "same", "rank", "budget", "unknown-pin"
@@ -662,7 +662,7 @@ def _served(weighed: _Weighed, given: Given, asking: _Asking, *, handle: str) ->
         badge=_badge(evidence, asking.policy, is_proven="proven" in gains),
         status=candidate.status,
         blob=candidate.blob,
-        tokens=tokens(given.body),
+        tokens=count_tokens(given.body),
         reasons={**asking.weighing.parts(name, candidate.kind), **parts},
         body=given.body,
         handle=handle,

@@ -18,8 +18,8 @@ from skillvault.learning.recommend.disclosure import paths_of
 from skillvault.learning.recommend.recommend import NEXT, Query, Selection, Served
 from skillvault.model.errors import UsageError
 from skillvault.model.records import MAX_TEXT, Skill, stamp
-from skillvault.model.text.hidden_characters import escaped
-from skillvault.model.text.text import listed
+from skillvault.model.text.hidden_characters import escape_hidden
+from skillvault.model.text.text import join_items
 
 _TAGS = "skills|skill|named|facts|learned|instruction"
 _TAG_SHOWN = 20  # characters
@@ -151,7 +151,7 @@ def _with_badge(skill: Served) -> str:
 def _named_lines(skills: Sequence[Served]) -> str:
     """A line for each skill that is only named, and how to read one."""
     paths = paths_of((skill.name, skill.path) for skill in skills)
-    ways = listed(["`skillvault skill show NAME`", *paths], last="or")
+    ways = join_items(["`skillvault skill show NAME`", *paths], last="or")
     lines = [inert_body(_named_line(skill)) for skill in skills]
     return "\n".join([*lines, inert_body(f"(Read one: {ways})")])
 
@@ -177,7 +177,7 @@ def _shown_entry(skill: Served) -> dict[str, Any]:
 
 def inert_body(body: str) -> str:
     """A body, stripped, whose tags of the frame are none any more; what hides in it is shown."""
-    return _TAG.sub("&lt;", escaped(body)).strip()
+    return _TAG.sub("&lt;", escape_hidden(body)).strip()
 
 
 def frame_tags(text: str) -> list[str]:
@@ -194,4 +194,4 @@ def element(tag: str, text: str, **attributes: Any) -> str:
 
 
 def _attribute(value: str) -> str:
-    return escape(" ".join(escaped(value).split()))
+    return escape(" ".join(escape_hidden(value).split()))

@@ -33,7 +33,7 @@ from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.model.policy import Policy
 from skillvault.model.records import Link, Ref, Skill, link_of, stamp
-from skillvault.model.text.text import how_many, shorten
+from skillvault.model.text.text import pluralize, shorten
 
 
 class Refreshing(Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ def leave_change(due: Refreshing) -> Change:
     assert skill is not None
     outcomes = due.findings.account.outcomes
     reason = (
-        f"As of {how_many(len(outcomes), 'outcome')}, {outcomes[-1].occurred_at:%Y-%m-%d}, "
+        f"As of {pluralize(len(outcomes), 'outcome')}, {outcomes[-1].occurred_at:%Y-%m-%d}, "
         "nothing that they say would change a decision."
     )
     return archive_change(STEP, skill, shelf, reason)
@@ -186,7 +186,7 @@ def _reason(due: Refreshing, before: str, after: str) -> str:
     outcomes = due.findings.account.outcomes
     counts, *changes = sections.statement_changes(before, after)
     kept = "its text stays as it is."
-    of, day = how_many(len(outcomes), "outcome"), f"{outcomes[-1].occurred_at:%Y-%m-%d}"
+    of, day = pluralize(len(outcomes), "outcome"), f"{outcomes[-1].occurred_at:%Y-%m-%d}"
     about = f"{about_words(due.findings)}, as of {of}, {day}"
     lead = f"{about}: {kept if before == after else counts}"
     merged = [

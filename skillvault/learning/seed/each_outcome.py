@@ -24,7 +24,7 @@ from skillvault.model.change import Change, skill_series
 from skillvault.model.policy import MergePolicy, Policy
 from skillvault.model.records import Evaluation, Outcome, Ref, Skill, SkillKind, link_of
 from skillvault.model.text import markdown
-from skillvault.model.text.text import jaccard, percent, slug, words
+from skillvault.model.text.text import format_percent, jaccard, slug, words
 
 
 class Wording(Struct, frozen=True, kw_only=True, order=True):
@@ -122,8 +122,10 @@ def significance(
     score, rules = outcome.result.score, policy.generate
     if score is not None:
         kinds: dict[str, SkillKind] = {"loss": "warning", "gain": "pattern"}
-        low, high = percent(rules.warning_below), percent(rules.pattern_above)
-        reason = f"score {percent(score)}; a warning needs less than {low}, a pattern more than"
+        low, high = format_percent(rules.warning_below), format_percent(rules.pattern_above)
+        reason = (
+            f"score {format_percent(score)}; a warning needs less than {low}, a pattern more than"
+        )
         return kinds.get(beyond(outcome, policy) or ""), f"{reason} {high}"
     if outcome.result.status == "failure":
         return "warning", "the first failure of its subject"

@@ -25,7 +25,14 @@ from skillvault.model.brief import Agreement, Draft
 from skillvault.model.change import Change, Move, Rewrite, skill_series
 from skillvault.model.policy import Policy
 from skillvault.model.records import Link, Outcome, Ref, Skill, SkillKind, link_of, stamp
-from skillvault.model.text.text import count_of, listed, shorten, slug, tokens, trimmed
+from skillvault.model.text.text import (
+    count_of,
+    count_tokens,
+    join_items,
+    shorten,
+    slug,
+    trim_to_tokens,
+)
 
 _NAMED = 8  # subjects that a header names
 _TAGS = 16
@@ -63,7 +70,7 @@ def evolved_text(
         f"*As of {of}, {outcomes[-1].occurred_at:%Y-%m-%d}*",
         f"*Domain: {due.domain}*",
     ]
-    title = f"# Evolved: {trimmed(draft.title, most)}"
+    title = f"# Evolved: {trim_to_tokens(draft.title, most)}"
     body, rest = within([title, "\n".join(header)], draft.sections, limit, file)
     return body, {file: rest} if rest else {}
 
@@ -72,10 +79,10 @@ def _some(names: Sequence[str], most: int) -> str:
     """As many names as so many tokens hold, and how many more there are."""
     for count in range(min(len(names), _NAMED), 0, -1):
         more = [f"{len(names) - count} more"] if len(names) > count else []
-        text = listed([*names[:count], *more])
-        if tokens(text) <= most:
+        text = join_items([*names[:count], *more])
+        if count_tokens(text) <= most:
             return text
-    return trimmed(text, most)
+    return trim_to_tokens(text, most)
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────

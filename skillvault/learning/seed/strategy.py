@@ -28,7 +28,7 @@ from skillvault.model.change import Change, Move, Rewrite
 from skillvault.model.conditions import clause, risk
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Outcome, Ref, Skill, link_of, stamp
-from skillvault.model.text.text import count_of, how_many, listed, shorten, slug
+from skillvault.model.text.text import count_of, join_items, pluralize, shorten, slug
 
 _SILENT = "No condition is known to separate losses or wins from the others."
 _OUTLIERS = 2  # of one outcome
@@ -234,7 +234,7 @@ def _generated(
         reason="\n".join([*lines, *changed]),
         sources=sources,
         targets=(target,),
-        judge=listed(sorted(judges)) or None,
+        judge=join_items(sorted(judges)) or None,
         **{**changes, "writes": (*changes.get("writes", ()), *links)},
     )
 
@@ -256,7 +256,7 @@ def strategy_body(period: Period, draft: Draft) -> str:
 
 def _outcomes_line(period: Period) -> str:
     days = [f"{o.occurred_at:%Y-%m-%d}" for o in (period.outcomes[0], period.outcomes[-1])]
-    of = how_many(len(period.outcomes), "outcome")
+    of = pluralize(len(period.outcomes), "outcome")
     return f"{of}{period.episodes} of {' to '.join(dict.fromkeys(days))}"
 
 

@@ -28,7 +28,7 @@ class Parted(NamedTuple):
 def parted(content: bytes | None) -> Parted:
     """A file in its parts; all empty without one. BadInputError for what cannot be read."""
     text = front_matter.text_of(content or b"").replace("\r\n", "\n")
-    if not front_matter.begins(text):
+    if not front_matter.has_front_matter(text):
         return Parted(content or b"", "", {}, text.strip())
     front, body = front_matter.split(text)
     values = front_matter.as_mapping(strict_yaml.load(front))

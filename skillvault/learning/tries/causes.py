@@ -3,7 +3,7 @@
 import re
 
 from skillvault.model.records import Outcome
-from skillvault.model.text.text import percent
+from skillvault.model.text.text import format_percent
 
 # These quote the reasoning: another outcome may rest on the same words and end otherwise.
 REASONED = frozenset(
@@ -33,7 +33,7 @@ def own_values(outcome: Outcome) -> tuple[str, ...]:
     values = (outcome.result.score, outcome.result.amount, outcome.result.entry_value)
     figures = [f"{value:g}" for value in values if value is not None]
     if outcome.result.score is not None:
-        figures.append(percent(outcome.result.score))  # as an insight tells it
+        figures.append(format_percent(outcome.result.score))  # as an insight tells it
     context = (str(value) for value in outcome.context.values() if value is not None)
     target = (outcome.decision.target,) if outcome.decision.target else ()
     return (*target, *figures, *context)

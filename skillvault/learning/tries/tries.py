@@ -17,7 +17,7 @@ from skillvault.learning.tries.sentences import (
 from skillvault.model.observed import NEXT_WORDS
 from skillvault.model.reading import describe_cause, evidence_lines, fault_of, is_bare
 from skillvault.model.records import OFFLINE, Evaluation, Lesson, Outcome
-from skillvault.model.text.text import percent
+from skillvault.model.text.text import format_percent
 from skillvault.model.tries import Advice, Try
 
 _GROUNDS = 8
@@ -141,7 +141,7 @@ def result_of(outcome: Outcome, answer: str = "") -> str:
     score = outcome.result.score
     if score is None:
         return words or (answer and f"answered {answer}") or _line(outcome.result.summary)
-    figure = percent(score)
+    figure = format_percent(score)
     if not words:
         return f"{figure}, answered {answer}" if answer else figure
     return words if figure in words else f"{figure}: {words}"

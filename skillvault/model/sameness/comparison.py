@@ -20,12 +20,12 @@ _PREFIXES = ("un", "dis", "non", "de", "in", "im", "ir", "mis", "anti", "under",
 _TWO_ENDED = frozenset({"relation", "negation"})
 
 
-def same(a: Form, b: Form) -> bool:
+def is_same(a: Form, b: Form) -> bool:
     """Return True if two texts say the same."""
     return a == b or (_same_but_for_flips(a, b) and _flips(a, b) == 0)
 
 
-def opposite(a: Form, b: Form) -> bool:
+def is_opposite(a: Form, b: Form) -> bool:
     """Whether one text says the opposite of the other: the same but for what turns it round.
 
     That is a negation, a side or an order; two of them undo each other. With another number or

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from skillvault.model.english.rarity import weight
-from skillvault.model.sameness.comparison import MARK, SAME, opposite, same
+from skillvault.model.sameness.comparison import MARK, SAME, is_opposite, is_same
 from skillvault.model.sameness.form import Form
 
 _Key = tuple[frozenset[str], frozenset[str], str]  # numbers, names, a stem or "" for the two
@@ -36,11 +36,11 @@ class Forms:
     def opposite(self, form: Form) -> list[int]:
         """The numbers of the forms that say the opposite, in order."""
         candidates = self.candidates(form)
-        return [n for n in candidates if opposite(form, self._forms[n])]
+        return [n for n in candidates if is_opposite(form, self._forms[n])]
 
     def is_same(self, number: int, form: Form) -> bool:
         """Whether the form of a number says the same as this one."""
-        return same(form, self._forms[number])
+        return is_same(form, self._forms[number])
 
     def candidates(self, form: Form) -> list[int]:
         """The numbers of the forms that share enough words, numbers and names."""

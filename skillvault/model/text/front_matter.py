@@ -50,14 +50,14 @@ def text_of(content: bytes) -> str:
     return text
 
 
-def begins(text: str) -> bool:
+def has_front_matter(text: str) -> bool:
     """Whether a text opens with front matter."""
     return bool(_HANDLER.detect(text))
 
 
 def split(text: str) -> tuple[str, str]:
     """(front matter, body) of a markdown text, both exactly as they stand."""
-    if not begins(text):
+    if not has_front_matter(text):
         message = "line 1: no front matter; the file must begin with a line `---`"
         raise BadInputError(message, code="no-front-matter", line=1)
     try:
@@ -124,7 +124,7 @@ def with_key(
 def without_key(content: bytes, key: tuple[str, ...]) -> bytes:
     """A markdown file without one key of its front matter; every other byte stays."""
     before, front, after = _around_yaml(content.decode("utf-8"))
-    return (before + strict_yaml.without(front, key) + after).encode()
+    return (before + strict_yaml.without_key(front, key) + after).encode()
 
 
 def with_mapping(content: bytes, mapping: Mapping[str, Any]) -> bytes:
@@ -161,7 +161,7 @@ def _with_changes(
             front = _with_changes(front, (*place, key), old.get(key, {}), value)
             continue
         if key in old and (key not in new or isinstance(old[key], dict | list)):
-            front = strict_yaml.without(front, (*place, key))
+            front = strict_yaml.without_key(front, (*place, key))
         if isinstance(value, Mapping | list):
             raise BadInputError(f"{key}: nested; write the front matter whole", code="edit")
         if key in new:

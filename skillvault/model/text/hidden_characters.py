@@ -1,7 +1,8 @@
 """Characters that a reader does not see and a terminal or a model obeys: which, and their names.
 
-`cleaned` is for what comes in, `escaped` for what a person or a model reads, `hidden_characters`
-for whoever checks a file. What a script or an emoji needs of them stays: joiners, selectors, marks.
+`remove_hidden` is for what comes in, `escape_hidden` for what a person or a model reads,
+`hidden_characters` for whoever checks a file. What a script or an emoji needs of them stays:
+joiners, selectors, marks.
 """
 
 import re
@@ -97,7 +98,7 @@ def has_hidden(text: str) -> bool:
     return _SEARCH.search(text) is not None
 
 
-def cleaned(text: str) -> str:
+def remove_hidden(text: str) -> str:
     """The text without its hidden characters and a terminal's sequences; its lines end in LF."""
     if not has_hidden(text) and "\r" not in text:
         return text
@@ -112,12 +113,12 @@ def cleaned(text: str) -> str:
     return _PARTS.sub(part, text)
 
 
-def escaped(text: str) -> str:
+def escape_hidden(text: str) -> str:
     """The text with each hidden character as a visible escape, as Python writes it."""
     return _replaced(text, _escape)
 
 
-def json_escaped(text: str) -> str:
+def escape_json(text: str) -> str:
     """JSON text that says the same, each hidden character in it as an escape of JSON."""
     return _replaced(text, _json_escape)
 

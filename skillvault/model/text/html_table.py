@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from skillvault.model.text.hidden_characters import escaped
+from skillvault.model.text.hidden_characters import escape_hidden
 
 
 def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -20,4 +20,4 @@ def _html_row(tag: str, cells: Sequence[object]) -> str:
 
 
 def _html_cell(value: object) -> str:
-    return escape(escaped("" if value is None else str(value)))
+    return escape(escape_hidden("" if value is None else str(value)))

@@ -82,7 +82,7 @@ def blocks(text: str) -> list[str]:
     return [block for block in _slices(text, list(dict.fromkeys(starts))[1:]) if block]
 
 
-def swallows(text: str) -> bool:
+def swallows_heading(text: str) -> bool:
     """True if a heading written below the text would be part of its last block."""
     tokens = _tokens(text + _HEADING_BELOW)
     return tokens[-1].type != "heading_close" or tokens[-1].level != 0
@@ -138,7 +138,7 @@ def bullets(text: str) -> list[str]:
     ]
 
 
-def bold(text: str) -> list[str]:
+def bold_texts(text: str) -> list[str]:
     """The texts in bold, white space folded; code in them keeps its marks."""
     contents = [token.content for token in _tokens(text) if token.type == "inline"]
     marked = (content for content in contents if "**" in content or "__" in content)

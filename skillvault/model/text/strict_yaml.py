@@ -111,7 +111,7 @@ def with_value(text: str, key: tuple[str, ...], value: Value, *, order: Sequence
     return edited
 
 
-def without(text: str, key: tuple[str, ...]) -> str:
+def without_key(text: str, key: tuple[str, ...]) -> str:
     """`text` without the mapping entry at `key`; every other byte stays.
 
     A mapping that held nothing else goes along, and what is not there needs nothing. Raises

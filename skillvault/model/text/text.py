@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from skillvault.model.lazy import regex
-from skillvault.model.text.hidden_characters import cleaned
+from skillvault.model.text.hidden_characters import remove_hidden
 
 MAX_SLUG = 64
 ARROW = " → "  # from a deed to its result
@@ -179,24 +179,24 @@ _MARKERS = regex(r"^(?:[#>|*=]+\s*|[-+]+(?![-+.$€£¥]*\d)\s*|\d+[.)]\s+)+")
 _MARKUP = r"`{3,}|~{3,}|-{3,}|(?<![\w)])\*\*|\*\*(?![\w(])"  # but 2**30 is a power
 
 
-def flat(text: str) -> str:
+def flatten(text: str) -> str:
     """Text as one line that cannot pass for structure of markdown or tags; signs stay."""
-    line = re.sub(_MARKUP, " ", " ".join(cleaned(text).split()))
+    line = re.sub(_MARKUP, " ", " ".join(remove_hidden(text).split()))
     line = _TAG.sub(r"‹\1›", line).replace("<", "‹").strip()
     return " ".join(_MARKERS.sub("", line).split())
 
 
-def inert(text: str, limit: int) -> str:
+def make_inert(text: str, limit: int) -> str:
     """Foreign text as one inert line to be quoted: quotation marks of our own are made plain."""
-    return shorten(flat(text).translate(str.maketrans("“”", '""')), limit)
+    return shorten(flatten(text).translate(str.maketrans("“”", '""')), limit)
 
 
-def whole(text: str, limit: int) -> str:
+def whole_sentences(text: str, limit: int) -> str:
     """Foreign text without a part of a sentence: as many of its sentences as the limit holds.
 
     Of one that is longer as many clauses; of one without any its first words.
     """
-    return cut_at_clause(inert(text, len(text) + 1), limit)
+    return cut_at_clause(make_inert(text, len(text) + 1), limit)
 
 
 def cut_at_clause(line: str, limit: int, least: int = 0) -> str:
@@ -211,7 +211,7 @@ def cut_at_clause(line: str, limit: int, least: int = 0) -> str:
     return line[:limit]
 
 
-def lead(text: str, limit: int) -> str:
+def first_sentences(text: str, limit: int) -> str:
     """As many of the first sentences as the limit holds; of a longer one its first words."""
     kept = ""
     for sentence in split_prose(text):
@@ -222,16 +222,16 @@ def lead(text: str, limit: int) -> str:
     return kept or shorten(text, limit)
 
 
-def tokens(text: str) -> int:
+def count_tokens(text: str) -> int:
     """About how many tokens a model reads: one per 4 ASCII characters, one per other."""
     plain = sum(character.isascii() for character in text)
     return len(text) - plain + -(-plain // 4)
 
 
-def trimmed(text: str, most: int) -> str:
+def trim_to_tokens(text: str, most: int) -> str:
     """White space folded, cut at a word to at most so many tokens, with `…` if cut."""
     size = len(text)
-    while size > 1 and tokens(shorten(text, size)) > most:
+    while size > 1 and count_tokens(shorten(text, size)) > most:
         size = size * 7 // 8
     return shorten(text, size)
 
@@ -262,22 +262,22 @@ def count_of(k: int, n: int) -> str:
     return f"{k} of {n}"
 
 
-def how_many(count: int, noun: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     """`1 outcome`, `1,200 outcomes`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def figure(value: float) -> str:
+def format_number(value: float) -> str:
     """A number in six digits, without an exponent."""
     return f"{Decimal(f'{value:.6g}'):f}" if abs(value) < _HUGE else f"{value:g}"
 
 
-def percent(fraction: float) -> str:
+def format_percent(fraction: float) -> str:
     """A fraction as a signed percentage with one decimal: `-10.4 %`."""
     return f"{fraction * 100:+.1f} %"
 
 
-def listed(items: Iterable[str], *, last: str = "and") -> str:
+def join_items(items: Iterable[str], *, last: str = "and") -> str:
     """Items as prose: `a, b and c`."""
     parts = list(items)
     if len(parts) < 2:

@@ -97,8 +97,8 @@ Files = dict[str, bytes | None]
 def marked(files: Files, origins: Mapping[str, str], history: History, git: Git) -> Files:
     """The files of a change, each skill's with the mark of the shelf where it stands now.
 
-    `origins` says where a file that moves stood before. UncommittedEditError for one that a person must
-    mark.
+    `origins` says where a file that moves stood before. UncommittedEditError for one that a person
+    must mark.
     """
     marks: Files = {}
     for path, content in files.items():

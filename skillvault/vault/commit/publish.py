@@ -146,8 +146,8 @@ class Writer:
     ) -> list[tuple[str, Sequence[StagedChange]]] | None:
         """Each commit and the changes in it, oldest first; None if the branch moved meanwhile.
 
-        UncommittedEditError if a path is edited locally, VaultBusyError while another git is at work;
-        then nothing is published.
+        UncommittedEditError if a path is edited locally, VaultBusyError while another git is at
+        work; then nothing is published.
         """
         group = _combined(staged)
         # Asked at first, as nobody is asked for a key in vain, and the trees are built on it.
@@ -200,7 +200,7 @@ class Writer:
         return published
 
     def _check_closed(self, group: _StagedChanges) -> None:
-        """UncommittedEditError if somebody holds a file open to append to it that is to be replaced."""
+        """Raise UncommittedEditError if a file to be replaced is held open by who appends to it."""
         for path, growth in group.growths.items():
             unchanged = group.files[path] == growth.start and not growth.left
             holder = None if unchanged else held_open(self._root, path)

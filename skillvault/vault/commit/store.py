@@ -291,10 +291,10 @@ class Store(threading.local):
     ) -> list[str]:
         """Commit what was staged, all at once; nothing else may be staged. The commit of each.
 
-        `base` is the commit that the changes were thought of on; where the branch has moved
-        since, they are staged on the new tip if none of their paths changed. Raises UncommittedEditError
-        where a path is in a person's hand, PausedError in a repository in the middle of
-        something, VaultBusyError where another writer holds it; then nothing is staged any more.
+        `base` is the commit that the changes were thought of on; where the branch has moved since,
+        they are staged on the new tip if none of their paths changed. Raises UncommittedEditError
+        where a path is in a person's hand, PausedError in a repository in the middle of something,
+        VaultBusyError where another writer holds it; then nothing is staged any more.
         """
         try:
             with self._writing():
@@ -407,7 +407,7 @@ def _redacted_record(record: Record) -> Record:
 
 def _redacted_words(text: str) -> str:
     """Return words without secrets; what hides in them stays, as `message_of` shows it."""
-    visible = hidden_characters.cleaned(text)
+    visible = hidden_characters.remove_hidden(text)
     redacted = redact.redacted_text(visible)
     return text if redacted == visible else redacted
 

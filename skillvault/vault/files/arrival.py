@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from skillvault.model.records import Trust
-from skillvault.model.text.hidden_characters import escaped, has_hidden
+from skillvault.model.text.hidden_characters import escape_hidden, has_hidden
 
 MAX_OUTCOME = 256 * 1024
 DRAFT = re.compile(
@@ -82,4 +82,4 @@ def is_untrusted(origin: str) -> bool:
 
 def shown(value: object) -> str:
     """A foreign text on one line that does nothing to a terminal and fits into JSON."""
-    return escaped(str(value)).replace("\r", "\\r").replace("\n", "\\n")
+    return escape_hidden(str(value)).replace("\r", "\\r").replace("\n", "\\n")

@@ -165,7 +165,7 @@ def _cleaned_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, A
 
 @lru_cache(maxsize=1024)
 def _redacted_key(key: str) -> str:
-    return redacted_text(hidden_characters.cleaned(key))
+    return redacted_text(hidden_characters.remove_hidden(key))
 
 
 def cleaned(value: Any, *, secret: bool = False) -> Any:
@@ -176,7 +176,7 @@ def cleaned(value: Any, *, secret: bool = False) -> Any:
     """
     if isinstance(value, str):
         is_whole = secret and value and not is_no_value(value)
-        return _MARKER if is_whole else redacted_text(hidden_characters.cleaned(value))
+        return _MARKER if is_whole else redacted_text(hidden_characters.remove_hidden(value))
     if isinstance(value, Mapping):
         return _cleaned_mapping(value, secret=secret)
     if isinstance(value, list | tuple):

@@ -26,7 +26,7 @@ from skillvault.model.records import (
     stamp,
 )
 from skillvault.model.skill_evidence import TryLines
-from skillvault.model.text.text import tokens
+from skillvault.model.text.text import count_tokens
 from skillvault.vault.files import layout, work_tree
 from skillvault.vault.search.ranking import Document, document_of
 
@@ -187,7 +187,7 @@ def skill_columns(
     counts = skill.elsewhere  # of another tool
     return (
         *(name, shelf, skill.domain, skill.kind, skill.status, skill.created, skill.expires),
-        *(tokens(skill.body), roles, stages, blob, skill.subject, tags),
+        *(count_tokens(skill.body), roles, stages, blob, skill.subject, tags),
         *((counts.times_applied, counts.success_rate) if counts else (None, None)),
         layer,
     )

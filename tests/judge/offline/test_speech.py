@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from skillvault.model import speech
 from skillvault.model.conditions import Condition, clause, risk
-from skillvault.model.text.text import figure, whole
+from skillvault.model.text.text import format_number, whole_sentences
 from tests.given import START, outcome, raw
 from tests.rules import EVENING
 
@@ -81,7 +81,7 @@ def test_a_span_is_told_in_the_unit_a_person_would_choose(seconds: int, said: st
 def test_a_long_text_is_told_in_whole_sentences_or_clauses(
     text: str, limit: int, part: str
 ) -> None:
-    assert whole(text, limit) == part
+    assert whole_sentences(text, limit) == part
 
 
 @pytest.mark.parametrize(
@@ -97,5 +97,5 @@ def test_a_name_ends_in_no_word_that_leaves_it_open(name: str, limit: int, kept:
 
 
 def test_a_number_has_six_digits_and_never_three_hundred() -> None:
-    assert figure(0.00003651) == "0.00003651"
-    assert figure(1e299) == "1e+299"
+    assert format_number(0.00003651) == "0.00003651"
+    assert format_number(1e299) == "1e+299"

@@ -21,7 +21,7 @@ from skillvault.model.change import Change
 from skillvault.model.codec import encode
 from skillvault.model.policy import GeneratePolicy, Policy
 from skillvault.model.records import Link, Outcome, Ref, Skill, SkillKind
-from skillvault.model.text.text import tokens
+from skillvault.model.text.text import count_tokens
 from tests.given import outcome, raw, trade
 from tests.learning.accounts import CHECKED, PRICES, TENANT, ended, findings_of, traded
 
@@ -150,7 +150,7 @@ def test_however_long_its_subject_is_a_text_is_within_its_length_and_says_the_be
     draft = OfflineJudge().write(found)
     assert draft is not None
     body = _skill(found, draft).body
-    assert tokens(body) <= 700
+    assert count_tokens(body) <= 700
     assert "无需检查" * 10 in body.partition("## ")[2]
 
 
@@ -263,7 +263,7 @@ def test_it_has_at_most_so_many_tokens_and_a_file_of_the_rest(limit: int) -> Non
     change = _made(findings_of(FAILED), draft, policy)
     skill = change.writes[0]
     assert isinstance(skill, Skill)
-    assert tokens(skill.body) <= limit
+    assert count_tokens(skill.body) <= limit
     assert "*More: references/statements.md*" in skill.body
     files = dict(change.files)
     text = skill.body + files[f"skills/{skill.name}/references/statements.md"].decode()

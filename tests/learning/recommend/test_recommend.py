@@ -26,7 +26,7 @@ from skillvault.learning.recommend.render import plain, prompt
 from skillvault.loop.profiles import rules_of
 from skillvault.model.policy import Boost, EffectPolicy, Policy, RecommendPolicy
 from skillvault.model.policy_file import parse_policy
-from skillvault.model.text.text import tokens
+from skillvault.model.text.text import count_tokens
 from tests.vectors import vectors
 
 GOOD = Evidence(times_applied=4, success_count=3, failure_count=1, success_rate=0.75)
@@ -344,7 +344,7 @@ def test_the_whole_answer_has_no_more_tokens_than_its_budget(sizes: list[int], b
             facts=facts,
         ),
     )
-    assert tokens(prompt(answer)) <= budget
+    assert count_tokens(prompt(answer)) <= budget
     assert bool(answer.recommended) is bool(sizes)
 
 

@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from skillvault import Vault
 from skillvault.learning.recommend.render import prompt
 from skillvault.model.records import PROGRAM_ORIGINS
+from skillvault.model.section_marks import sections_of
 from skillvault.model.text.markdown import bullets, titles
-from skillvault.model.written import sections_of
 from tests.streams import WAYS, batches, learned, live_contents
 
 TASKS = Path(__file__).resolve().parents[3] / "shared" / "bench" / "streams" / "tasks.py"

@@ -19,8 +19,7 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Link, Ref, Skill, link_of, ref_of
 from skillvault.model.sameness import comparison
 from skillvault.model.sameness import form as forms
-from skillvault.model.text import front_matter, markdown
-from skillvault.model.written import (
+from skillvault.model.section_marks import (
     DESCRIPTION,
     format_marks,
     heading_mark,
@@ -28,6 +27,7 @@ from skillvault.model.written import (
     sections_of,
     text_mark,
 )
+from skillvault.model.text import front_matter, markdown
 
 if TYPE_CHECKING:
     from skillvault.model.sameness.form import Form

@@ -4,9 +4,9 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from skillvault.model import claims
+from skillvault.model import decision_outcomes
 from skillvault.model.change import INTAKE, Change
-from skillvault.model.claims import Claim
+from skillvault.model.decision_outcomes import Claim
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Recommendation, Session, ref_of
@@ -81,7 +81,7 @@ def check_claim(
     trusted = [receipt for receipt in receipts if receipt.trust == "local"]
     if outcome.trust == "untrusted" or not trusted:
         return
-    if not claims.select_receipts(claims.claim_of(outcome), trusted, ends):
+    if not decision_outcomes.select_receipts(decision_outcomes.claim_of(outcome), trusted, ends):
         raise BadInputError(
             f"decision.id: {outcome.decision.id!r} is another agent's decision, to which skills "
             "were recommended; give this one an id of its own, or name in source.agent who asked",

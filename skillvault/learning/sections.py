@@ -9,9 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from skillvault.model.records import Skill
-from skillvault.model.text import markdown
-from skillvault.model.text.text import shorten
-from skillvault.model.written import (
+from skillvault.model.section_marks import (
     DESCRIPTION,
     Key,
     heading_mark,
@@ -21,6 +19,8 @@ from skillvault.model.written import (
     sections_of,
     text_mark,
 )
+from skillvault.model.text import markdown
+from skillvault.model.text.text import shorten
 
 _TOLD = 20  # statements that a message tells
 _LINE = 400  # characters of one

@@ -10,8 +10,8 @@ from functools import cached_property
 import msgspec
 
 from skillvault.learning import record
-from skillvault.model import aliases, claims, codec, intake
-from skillvault.model.claims import Claim
+from skillvault.model import aliases, codec, decision_outcomes, intake
+from skillvault.model.decision_outcomes import Claim
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Outcome, Recommendation
 from skillvault.model.text.text import is_slug
@@ -64,7 +64,9 @@ class Receipts:
         decision = outcome.decision.id
         if decision is None or not (receipts := self._of(decision)):
             return []
-        return claims.select_receipts(claims.claim_of(outcome), receipts, self._claims_on(decision))
+        return decision_outcomes.select_receipts(
+            decision_outcomes.claim_of(outcome), receipts, self._claims_on(decision)
+        )
 
     def check_claim(self, outcome: Outcome) -> None:
         """BadInputError if what was shown for its decision is all another agent's."""
@@ -77,7 +79,7 @@ class Receipts:
         """Let an outcome that is taken be the end of its decision for those that follow."""
         is_claim = outcome.trust == "local" and outcome.is_described
         if outcome.decision.id is not None and is_claim:
-            self._claims_on(outcome.decision.id).append(claims.claim_of(outcome))
+            self._claims_on(outcome.decision.id).append(decision_outcomes.claim_of(outcome))
 
     def _claims_on(self, decision: str) -> list[Claim]:
         """The claims of the trusted outcomes that came before."""

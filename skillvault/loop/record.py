@@ -18,8 +18,8 @@ from skillvault.loop.receipts import Receipts, with_names
 from skillvault.loop.run import Run
 from skillvault.model import codec, intake
 from skillvault.model.change import BATCH, Change
+from skillvault.model.decision_outcomes import as_agents_word
 from skillvault.model.errors import BadInputError
-from skillvault.model.observed import as_agents_word
 from skillvault.model.records import Outcome, Recommendation, Ref, Session, Trust, ref_of
 from skillvault.vault.files import attestation, layout, redact
 from skillvault.vault.files.arrival import Received

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.model import written
+from skillvault.model import section_marks
 from skillvault.model.conditions import Separation
 from skillvault.model.records import (
     Answer,
@@ -250,7 +250,9 @@ def warnings_of(skills: Sequence[Skill]) -> tuple[str, ...]:
 def _warning_of(skill: Skill) -> str:
     if skill.kind == "warning":
         return flatten(skill.description)
-    avoided = written.sections_of(skill.body).get((AVOID, 1), "") if skill.kind == "guide" else ""
+    avoided = (
+        section_marks.sections_of(skill.body).get((AVOID, 1), "") if skill.kind == "guide" else ""
+    )
     return next((flatten(line) for line in avoided.splitlines() if line.startswith("- ")), "")
 
 

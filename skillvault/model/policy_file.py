@@ -15,8 +15,7 @@ from msgspec import Meta, Struct
 from skillvault.model.claude_models import MODELS
 from skillvault.model.conversion import convert_stored
 from skillvault.model.errors import BadInputError
-from skillvault.model.policy import JudgePolicy, Policy, TranscriptsPolicy
-from skillvault.model.profiles import SETTINGS
+from skillvault.model.policy import PROFILE_SETTINGS, JudgePolicy, Policy, TranscriptsPolicy
 from skillvault.model.text.text import is_slug
 
 _UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]+)`")
@@ -50,7 +49,7 @@ def parse_policy(raw: Any) -> Policy:
 def _with_profile(raw: Mapping[Any, Any]) -> dict[Any, Any]:
     """What `vault.yaml` says, and what it leaves to its profile."""
     name = raw.get("profile")
-    settings = SETTINGS.get(name, {}) if isinstance(name, str) else {}
+    settings = PROFILE_SETTINGS.get(name, {}) if isinstance(name, str) else {}
     complete = dict(raw)
     for section, numbers in settings.items():
         own = raw.get(section, {})

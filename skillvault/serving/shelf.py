@@ -25,7 +25,7 @@ from skillvault.learning.rules import Rules
 from skillvault.loop.clock import clock
 from skillvault.loop.effects import Uses, assessed
 from skillvault.loop.profiles import rules_of
-from skillvault.model import claims
+from skillvault.model import decision_outcomes
 from skillvault.model.errors import UsageError
 from skillvault.model.records import (
     Evaluation,
@@ -355,7 +355,7 @@ class Shelf:
         shown = [r for r in head.recommendations.by_decision(decision) if r.trust == "local"]
         outcomes = [o for o in head.outcomes.by_decision(decision) if o.trust == "local"]
         ends = head.outcomes.ends(decision)
-        parts = claims.group_by_agent(shown, ends)
+        parts = decision_outcomes.group_by_agent(shown, ends)
         if not parts or (agent is not None and agent not in parts):
             of = "" if agent is None else f" of {agent}"
             raise UsageError(

@@ -21,7 +21,7 @@ from skillvault.clients.notes import SessionNotes, domain_of
 from skillvault.clients.payload import Payload
 from skillvault.exchange.transcripts import events, prompts, reader, signs
 from skillvault.learning.recommend import disclosure, render
-from skillvault.model import reading
+from skillvault.model import reasoning
 from skillvault.model.errors import BadInputError, SkillvaultError
 from skillvault.model.text.text import count_tokens, cut_between_words, trim_to_tokens
 from skillvault.serving import shelf as shelves
@@ -505,7 +505,7 @@ def _contradiction(outcome: Mapping[str, Any]) -> str:
     result = outcome["result"]
     if result["status"] != "failure":
         return ""
-    if reading.claims_success(result.get("claim", "")):
+    if reasoning.claims_success(result.get("claim", "")):
         return "claim"
     return "skill" if outcome.get("applied") else ""
 

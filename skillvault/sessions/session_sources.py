@@ -12,7 +12,7 @@ from skillvault.exchange.transcripts.extract import session_of
 from skillvault.exchange.transcripts.reader import Transcript
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.reading import describe_cause
+from skillvault.model.reasoning import describe_cause
 from skillvault.model.records import Outcome, Ref, Trust, session_id, stamp
 from skillvault.model.text.text import join_items, shorten
 from skillvault.vault.files.arrival import MAX_OUTCOME

@@ -24,7 +24,7 @@ from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change, Edit, Move
 from skillvault.model.policy import Policy
 from skillvault.model.records import Link, Ref, Skill, SkillKind, stamp
-from skillvault.model.written import sections_of
+from skillvault.model.section_marks import sections_of
 from tests.learning.accounts import TENANT, findings_of, traded
 
 POLICY = Policy()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.learning.sections import Version, rewritten, taken_back, theirs, untouched
-from skillvault.model.written import marks_of, sections_of, update_marks
+from skillvault.model.section_marks import marks_of, sections_of, update_marks
 
 FIRST = "# Title\n\nhead\n\n## One\n\n- a\n\n## Two\n\n- b"
 SECOND = "# Title\n\nhead 2\n\n## One\n\n- a 2\n\n## Two\n\n- b 2"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.model.claims import Claim, group_by_agent, select_receipts
+from skillvault.model.decision_outcomes import Claim, group_by_agent, select_receipts
 from tests.given import NOW
 
 HOUR = timedelta(hours=1)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from skillvault.model.decision_outcomes import choose_outcome, complete_outcomes, strength
 from skillvault.model.errors import BadInputError
-from skillvault.model.observed import choose_outcome, complete_outcomes, strength
 from skillvault.model.records import OBSERVERS, Outcome
 from tests.given import outcome, raw, recommendation
 

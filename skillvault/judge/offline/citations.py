@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from skillvault.model.english.rarity import weight
+from skillvault.model.english import weight
 from skillvault.model.records import Scalar
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.sameness.vocabulary import NUMERALS

@@ -18,6 +18,7 @@ from skillvault.model.brief import (
     SessionExcerpt,
     Statement,
 )
+from skillvault.model.phrases import cut_name, describe_subject, inline, make_sentence
 from skillvault.model.records import (
     Fact,
     Outcome,
@@ -28,7 +29,6 @@ from skillvault.model.records import (
 )
 from skillvault.model.sameness.comparison import is_same
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.speech import cut_name, describe_subject, inline, make_sentence
 from skillvault.model.text.text import count_of, count_tokens, join_items, slug, whole_sentences
 
 TITLE = 160

@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from skillvault.judge.offline.citations import cited, contradicted, words_of
-from skillvault.model.english import base_form
-from skillvault.model.english.rarity import FULL, weight
+from skillvault.model.english import FULL, base_form, weight
 from skillvault.model.records import Decision, Scalar
 from skillvault.model.sameness.form import Form, normal_form
 

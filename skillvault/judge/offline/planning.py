@@ -12,8 +12,8 @@ from skillvault.learning.account.rules import by_action
 from skillvault.learning.account.sentences import outlier_sentence
 from skillvault.model.brief import Draft, Period
 from skillvault.model.conditions import Condition, Separation, clause, lead_line, risk
+from skillvault.model.phrases import cut_name, inline, make_sentence
 from skillvault.model.records import Outcome, Status
-from skillvault.model.speech import cut_name, inline, make_sentence
 from skillvault.model.text.text import count_of, format_number, format_percent, join_items
 
 RULES = 3  # of one section

@@ -8,15 +8,15 @@ import re
 
 from skillvault.learning.contrast.recorded import STRATA
 from skillvault.model.brief import Case, Insight, InsightKind, InsightText
-from skillvault.model.reading import describe_cause, is_concrete
-from skillvault.model.records import InsightType, Outcome
-from skillvault.model.speech import (
+from skillvault.model.phrases import (
     describe_result,
     describe_subject,
     inline,
     make_sentence,
     quote_text,
 )
+from skillvault.model.reasoning import describe_cause, is_concrete
+from skillvault.model.records import InsightType, Outcome
 from skillvault.model.text.text import join_items, whole_sentences
 
 _QUOTE = 220

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from skillvault.judge.offline.citations import figures_of
 from skillvault.judge.offline.grounds import Statement, statements_of
 from skillvault.model.brief import WARNING, Opinion, Verdict, warnings_of
-from skillvault.model.reading import NOTE, Reading, read
+from skillvault.model.phrases import inline, quote_text
+from skillvault.model.reasoning import NOTE, Reading, read
 from skillvault.model.records import Decision, Outcome, Scalar, Skill
-from skillvault.model.speech import inline, quote_text
 from skillvault.model.text.text import count_of, format_number, join_items, shorten, terms
 
 BASE = 0.4  # nothing to judge is not good, and not a confirmed mistake either

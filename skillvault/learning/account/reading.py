@@ -12,7 +12,7 @@ from skillvault.learning.account.significance import beyond
 from skillvault.learning.tries.answers import answer_of
 from skillvault.learning.tries.causes import signature
 from skillvault.model.policy import Policy
-from skillvault.model.reading import describe_cause
+from skillvault.model.reasoning import describe_cause
 from skillvault.model.records import IndexedOutcome, Outcome, Position
 
 _QUARTER = 1.25

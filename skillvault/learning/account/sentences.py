@@ -10,14 +10,14 @@ from msgspec.structs import replace
 from skillvault.learning.account.tools import Tools
 from skillvault.model.brief import Outlier, RefusedAnswers
 from skillvault.model.conditions import Separation, clause, lead_line, risk
-from skillvault.model.records import Observer, Outcome, Scalar, Status
-from skillvault.model.speech import (
+from skillvault.model.phrases import (
     amount_of,
     describe_duration,
     format_amount,
     inline,
     make_sentence,
 )
+from skillvault.model.records import Observer, Outcome, Scalar, Status
 from skillvault.model.text.text import (
     ARROW,
     count_of,

@@ -38,11 +38,11 @@ from skillvault.learning.tries.groups import group_by_deed, group_by_kind
 from skillvault.learning.tries.tries import try_of
 from skillvault.model.brief import Account, Findings, Statement, StatementKind
 from skillvault.model.conditions import Separation
+from skillvault.model.phrases import inline
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Outcome, SkillKind
+from skillvault.model.sameness.comparison import components
 from skillvault.model.sameness.form import normal_form
-from skillvault.model.sameness.forms import components
-from skillvault.model.speech import inline
 from skillvault.model.text.text import ARROW, format_percent, terms, whole_sentences
 from skillvault.model.tries import Advice, Try
 

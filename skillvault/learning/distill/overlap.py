@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from skillvault.model.records import Session
+from skillvault.model.sameness.comparison import Forms
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.sameness.forms import Forms
 from skillvault.model.text import markdown
 
 

@@ -15,9 +15,8 @@ from msgspec import Struct
 from skillvault.learning.effect.cues import Reading, read_mentions
 from skillvault.learning.effect.lift import UNSEEN, Offer
 from skillvault.learning.effect.mentions import by_first_word, find_mentions
-from skillvault.model import aliases, claims
-from skillvault.model.claims import Claim
-from skillvault.model.observed import choose_outcome
+from skillvault.model import aliases, decision_outcomes
+from skillvault.model.decision_outcomes import Claim, choose_outcome
 from skillvault.model.records import Outcome, Recommendation
 from skillvault.model.text import markdown
 
@@ -239,7 +238,7 @@ def detected_uses(
     held out counts as shown if the decision says whether it applied it: the agent has read it all
     the same.
     """
-    counted = claims.select_receipts(claims.claim_of(outcome), shown, ends)
+    counted = decision_outcomes.select_receipts(decision_outcomes.claim_of(outcome), shown, ends)
     texts = {skill.skill: read(skill.skill, skill.blob) for r in counted for skill in r.shown}
     held_out = {skill.skill for r in counted for skill in r.held_out} - texts.keys()
     called = aliases.aliases_of(counted, lambda name, _: aliases.title_of(texts[name]))

@@ -16,10 +16,10 @@ from msgspec import Struct
 from skillvault.learning.tries.causes import REASONED, own_values
 from skillvault.learning.tries.insight import insights_of
 from skillvault.model.brief import Insight
-from skillvault.model.reading import read_statements
+from skillvault.model.reasoning import read_statements
 from skillvault.model.records import Evaluation, Outcome, Status
+from skillvault.model.sameness.comparison import lookup_keys
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.sameness.forms import lookup_keys
 from skillvault.model.text.text import make_inert
 
 CROWDED = 5  # facts on one ground; runs on it are linked with the first so many

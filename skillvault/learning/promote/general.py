@@ -24,8 +24,8 @@ from skillvault.model.brief import Draft, Recurrence
 from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.model.policy import Policy, PromotePolicy
 from skillvault.model.records import Fact, Outcome, Ref, Skill, Status, link_id, link_of, stamp
+from skillvault.model.sameness.comparison import components
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.sameness.forms import components
 from skillvault.model.text.text import count_of, join_items, make_inert, shorten, slug, theme
 
 _TITLE = 70  # characters

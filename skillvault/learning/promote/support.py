@@ -37,7 +37,7 @@ from skillvault.learning.rejection import Rejection
 from skillvault.learning.tries.causes import own_values
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Importance, Link, Ref, Status
-from skillvault.model.sameness.comparison import SAME, is_opposite, is_same, likeness
+from skillvault.model.sameness.comparison import SAME_LIKENESS, is_opposite, is_same, likeness
 from skillvault.model.sameness.form import Form, normal_form
 
 
@@ -52,7 +52,7 @@ def stance_of(run: EvaluatedRun, source: EvaluatedRun, *, on_ground: bool) -> St
         return "for" if alike else "against"
     if alike and is_opposite(run.claim, source.claim):
         return "against"
-    if not on_ground or (alike and likeness(run.claim, source.claim) >= SAME):
+    if not on_ground or (alike and likeness(run.claim, source.claim) >= SAME_LIKENESS):
         return None
     return "for" if alike else "against"
 

@@ -1,6 +1,6 @@
 """A skill's text that two clones changed: its keys, and whose each section is.
 
-A section is the program's if its file says so by a digest of it (`skillvault.model.written`).
+A section is the program's if its file says so by a digest of it (`skillvault.model.section_marks`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,8 +27,7 @@ from skillvault.learning.sync.three_way import (
     three_way,
     woven,
 )
-from skillvault.model.text.text import split_prose
-from skillvault.model.written import (
+from skillvault.model.section_marks import (
     DESCRIPTION,
     Key,
     format_marks,
@@ -38,6 +37,7 @@ from skillvault.model.written import (
     sections_of,
     text_mark,
 )
+from skillvault.model.text.text import split_prose
 
 # The account of a text that was made of two: no digest is like it, so that it is written anew.
 MERGED = "merged"

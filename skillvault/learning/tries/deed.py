@@ -13,7 +13,7 @@ from skillvault.learning.tries.sentences import (
     split_sentences,
 )
 from skillvault.model.lazy import regex
-from skillvault.model.reading import NOTE, score_statement
+from skillvault.model.reasoning import NOTE, score_statement
 from skillvault.model.records import Outcome
 from skillvault.model.text.text import cut_at_clause, shorten
 

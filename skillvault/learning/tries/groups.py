@@ -9,8 +9,8 @@ from datetime import datetime
 from functools import lru_cache
 
 from skillvault.learning.tries.sentences import FIGURE, plain_figure
+from skillvault.model.sameness.comparison import components
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.sameness.forms import components
 from skillvault.model.tries import Try
 
 

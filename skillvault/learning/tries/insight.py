@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from skillvault.learning.tries.answers import answer_text
 from skillvault.model.brief import Insight, InsightKind
-from skillvault.model.reading import (
+from skillvault.model.reasoning import (
     PRAISE,
     Reading,
     describe_cause,

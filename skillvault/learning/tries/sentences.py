@@ -10,7 +10,7 @@ from enum import IntEnum
 from functools import lru_cache
 
 from skillvault.model.lazy import regex
-from skillvault.model.reading import is_narration, is_praise
+from skillvault.model.reasoning import is_narration, is_praise
 from skillvault.model.text.text import sentences
 
 _FLAGS = re.IGNORECASE

@@ -14,8 +14,8 @@ from skillvault.learning.tries.sentences import (
     rank_of,
     split_sentences,
 )
-from skillvault.model.observed import NEXT_WORDS
-from skillvault.model.reading import describe_cause, evidence_lines, fault_of, is_bare
+from skillvault.model.decision_outcomes import NEXT_WORDS
+from skillvault.model.reasoning import describe_cause, evidence_lines, fault_of, is_bare
 from skillvault.model.records import OFFLINE, Evaluation, Lesson, Outcome
 from skillvault.model.text.text import format_percent
 from skillvault.model.tries import Advice, Try

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError, UncommittedEditError
 from skillvault.model.records import Record, Skill
-from skillvault.model.text import front_matter
-from skillvault.model.written import (
+from skillvault.model.section_marks import (
     DESCRIPTION,
     format_marks,
     heading_mark,
@@ -23,6 +22,7 @@ from skillvault.model.written import (
     text_mark,
     update_marks,
 )
+from skillvault.model.text import front_matter
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parsed
 from skillvault.vault.git.repository import Git

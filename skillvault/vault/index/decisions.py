@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from skillvault.model.observed import complete_outcomes
+from skillvault.model.decision_outcomes import complete_outcomes
 from skillvault.model.records import Outcome, Recommendation
 from skillvault.vault.index.rows import bound, decoded
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
-from skillvault.model.claims import Claim, claim_of, select_receipts
+from skillvault.model.decision_outcomes import Claim, claim_of, select_receipts
 from skillvault.model.records import Outcome, Recommendation, Status, Trust
 from skillvault.vault.index.reader import FILES, Reader, Topic
 from skillvault.vault.index.records import Folder

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from skillvault.model import policy, profiles, records
+from skillvault.model import policy, records
 from skillvault.model.change import FORGET
 from skillvault.model.due import Agenda
 from skillvault.model.link_lists import LinkList
@@ -97,7 +97,7 @@ def indexed(parts: Sequence[Commit], depth: int, touched: Sequence[Ref]) -> Iter
 def shape(agenda: Agenda) -> int:
     """A number that changes with the tables, the fields of the records and what makes what due."""
     kinds = (kind for room in (records, policy) for kind in vars(room).values())
-    chosen = repr(profiles.SETTINGS)  # a kept policy has the numbers of its profile
+    chosen = repr(policy.PROFILE_SETTINGS)  # a kept policy has the numbers of its profile
     said = [SCHEMA, ranking.VERSION, repr(agenda), chosen, _told(Names)]
     said += [_told(k) for k in kinds if isinstance(k, type) and issubclass(k, Struct)]
     return int.from_bytes(hashlib.sha256("".join(said).encode()).digest()[:4]) & 0x7FFFFFFF

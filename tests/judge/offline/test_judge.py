@@ -18,7 +18,7 @@ from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.tries.insight import insights_of
 from skillvault.model.brief import Case, Verdict
 from skillvault.model.intake import parse_outcome
-from skillvault.model.reading import read
+from skillvault.model.reasoning import read
 from skillvault.model.records import Decision, InsightType, Lesson, Outcome, Result
 from skillvault.model.text.text import similarity
 

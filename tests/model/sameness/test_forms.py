@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.model.sameness.comparison import is_opposite, is_same
+from skillvault.model.sameness.comparison import Forms, components, is_opposite, is_same
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.sameness.forms import Forms, components
 from tests.model.sameness.given import texts
 
 several = st.lists(texts, max_size=12)

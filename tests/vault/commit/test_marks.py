@@ -7,7 +7,7 @@ from skillvault.api import Vault
 from skillvault.model.change import Change, Edit, Move, Rewrite
 from skillvault.model.errors import UncommittedEditError
 from skillvault.model.records import Skill
-from skillvault.model.written import format_marks, marks_of
+from skillvault.model.section_marks import format_marks, marks_of
 from skillvault.vault.index.snapshot import Snapshot
 from tests.conftest import Person
 from tests.vault.given import HAND_MADE, applied

@@ -1,4 +1,4 @@
-"""Words for what outcomes hold: results as figures, foreign text as quotes."""
+"""Phrases about outcomes: results as figures, foreign text as quotes."""
 
 import re
 
@@ -7,24 +7,24 @@ from skillvault.model.text.text import OPEN_WORDS, format_number, format_percent
 
 
 def quote_text(text: str, limit: int = 140) -> str:
-    """Foreign text as one quoted line that cannot pass for structure."""
+    """Quote foreign text in one line that cannot pass for structure."""
     return f"“{make_inert(text, limit)}”"
 
 
 def inline(text: str, limit: int = 60) -> str:
-    """A foreign name or value inside a sentence of ours, without quotes."""
+    """Return a foreign name or value for use inside a sentence, without quotes."""
     return make_inert(text, limit)
 
 
 def describe_subject(outcome: Outcome) -> str:
-    """The action, and on what."""
+    """Return the action and its target."""
     decision = outcome.decision
     target = f" on {inline(decision.target)}" if decision.target else ""
     return f"{inline(decision.action)}{target}"
 
 
 def describe_result(outcome: Outcome) -> str:
-    """The result as a verb phrase."""
+    """Return the result as a verb phrase."""
     score, status = outcome.result.score, outcome.result.status
     if score is not None:
         return f"ended at {format_percent(score)}"
@@ -32,7 +32,7 @@ def describe_result(outcome: Outcome) -> str:
 
 
 def amount_of(outcome: Outcome) -> str:
-    """The gain or the loss in its unit, without a sign; "" if none was recorded."""
+    """Return the gain or loss in its unit, without a sign; "" if none was recorded."""
     result = outcome.result
     if result.amount is None:
         return ""
@@ -40,12 +40,12 @@ def amount_of(outcome: Outcome) -> str:
 
 
 def format_amount(value: float, outcome: Outcome) -> str:
-    """A value in the unit of an outcome."""
+    """Return a value in the unit of an outcome."""
     return f"{format_number(value)} {inline(outcome.result.unit or '', 20)}".strip()
 
 
 def cut_name(text: str, limit: int) -> str:
-    """A name within a limit, cut at a word that leaves nothing open."""
+    """Cut a name to a limit, after a word that leaves nothing open."""
     words = text.split()
     while len(" ".join(words)) > limit and len(words) > 1:
         del words[-1]
@@ -55,20 +55,19 @@ def cut_name(text: str, limit: int) -> str:
 
 
 def make_sentence(text: str) -> str:
-    """A sentence of ours: a capital unless it opens with a foreign name, one full stop."""
+    """Make a sentence: a capital unless it opens with a foreign name, one full stop."""
     head = text.split(" ", 1)[0]
-    opened = text if re.search(r"[^a-z']", head.rstrip(",:")) else text[:1].upper() + text[1:]
-    return opened if re.search(r"[.!?:…。！？]”?$", opened) else f"{opened}."
+    if not re.search(r"[^a-z']", head.rstrip(",:")):
+        text = text[:1].upper() + text[1:]
+    return text if re.search(r"[.!?:…。！？]”?$", text) else f"{text}."
 
 
 def describe_duration(outcome: Outcome) -> str | None:
-    """From decision to end, in the unit a person would choose; None if nobody knows."""
-    made = outcome.decision.made_at
-    seconds = (outcome.occurred_at - made).total_seconds() if made else 0.0
-    return _span(seconds) if seconds >= 1 else None
-
-
-def _span(seconds: float) -> str:
+    """Return the time from decision to end in a readable unit, or None if it is unknown."""
+    start = outcome.decision.made_at
+    seconds = (outcome.occurred_at - start).total_seconds() if start else 0.0
+    if seconds < 1:
+        return None
     if seconds < 120:
         return f"{seconds:.0f} seconds"
     minutes = round(seconds / 60)

@@ -8,7 +8,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import MAX_TOLD, parse_session
+from skillvault.model.intake import MAX_SESSION_PARTS, parse_session
 from skillvault.model.records import MAX_TEXT, Ref, session_id
 from skillvault.model.text.text import is_slug
 from skillvault.vault.files import layout
@@ -89,7 +89,7 @@ def test_it_comes_back_from_its_text_with_every_key(changes: dict[str, Any]) -> 
         ({"failures": ["x"]}, "failures[0]"),
         ({"failures": [{"lemma": "x"}, {"reason": "y"}]}, "failures[1].lemma"),
         ({"successes": [{"lemma": "x", "text": ["y"]}]}, "successes[0].text"),
-        ({"failures": [{"lemma": "x"}] * (MAX_TOLD + 1)}, "failures"),
+        ({"failures": [{"lemma": "x"}] * (MAX_SESSION_PARTS + 1)}, "failures"),
         ({"failures": [{"lemma": "x", "reason": "é" * (MAX_TEXT // 2 + 1)}]}, "failures[0].reason"),
         ({"tags": "payments"}, "tags"),
     ],

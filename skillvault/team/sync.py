@@ -233,7 +233,7 @@ def _naming(exchange: _Exchange, parent: str, name: str) -> str:
     if layout.MARK not in standing:
         raise UsageError(f"the branch of {exchange.upstream.remote} is no vault; check the remote")
     before = git.blobs([standing[layout.MARK].id])[standing[layout.MARK].id]
-    content = with_key(before, ("learner",), name, bare=True)
+    content = with_key(before, ("learner",), name, is_yaml=True)
     entry = Entry(standing[layout.MARK].mode, git.objects.write_blob(content))
     tree = git.objects.write_tree(git.objects.root(parent), {layout.MARK: entry})
     change = Change(

@@ -181,7 +181,7 @@ def test_promote_every(school: Vault) -> None:
     for number, one in enumerate(texts):
         given = as_file(one | {"source": {"session": str(number)}})
         school.record([("one.json", given)], now=NOW)
-        watch._work()
+        watch._run_due()
         skills.append(len(from_memory(school)))
     assert skills == [0, 0, 0, 0, 1]
 

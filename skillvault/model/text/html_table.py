@@ -1,4 +1,4 @@
-"""A table as HTML, as notebooks show a value. Pure: texts in, text out."""
+"""A table as HTML, for values in notebooks. Pure: texts in, text out."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -7,7 +7,7 @@ from skillvault.model.text.hidden_characters import escape_hidden
 
 
 def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A `<table>` with a caption; every text is escaped, what hides stands as an escape."""
+    """Return a `<table>` with a caption; every text and hidden character is escaped."""
     body = [_html_row("td", row) for row in rows]
     head = [_html_row("th", columns)] if columns else []
     return "\n".join(

@@ -417,7 +417,7 @@ def _with_edit(before: bytes, edit: Edit | Rewrite) -> bytes:
         return front_matter.with_body(before, edit.body)
     if edit.value is None:
         return front_matter.without_key(before, edit.key)
-    return front_matter.with_key(before, edit.key, edit.value, bare=edit.path == layout.MARK)
+    return front_matter.with_key(before, edit.key, edit.value, is_yaml=edit.path == layout.MARK)
 
 
 def _place_of(record: Record, change: Change) -> str:

@@ -11,24 +11,24 @@ LINES = {
     "(top)": 508,
     "cli": 3567,
     "clients": 455,
-    "daemon": 364,
-    "exchange": 3215,
-    "inspect": 1801,
-    "judge": 2126,
-    "learning": 11616,
-    "loop": 5041,
-    "model": 5159,
-    "page": 524,
-    "review": 1271,
-    "serving": 996,
+    "daemon": 363,
+    "exchange": 3216,
+    "inspect": 1803,
+    "judge": 2140,
+    "learning": 11695,
+    "loop": 5044,
+    "model": 5035,
+    "page": 532,
+    "review": 1275,
+    "serving": 998,
     "sessions": 1064,
-    "team": 452,
-    "vault": 10370,
+    "team": 458,
+    "vault": 10388,
 }
-ALL_LINES = 68549
-MODULES = 386
-WITH_ONE_IMPORTER = 42
-REPEATED_FUNCTIONS = 18
+ALL_LINES = 68472
+MODULES = 381
+WITH_ONE_IMPORTER = 41
+REPEATED_FUNCTIONS = 19
 LONGEST = 700
 
 

@@ -557,7 +557,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = "full"
     domains: Annotated[tuple[str, ...], doc("The domains that this vault expects.")] = ()
     profile: Annotated[
-        ProfileName, doc("seed: the designs' letter (docs/seed.md); wilson: 5 uses at 55 % prove.")
+        ProfileName, doc("seed: the designs' letter; wilson: 5 uses at 55 % prove.")
     ] = "lift"
     commit: CommitPolicy = field(default_factory=CommitPolicy)
     record: RecordPolicy = field(default_factory=RecordPolicy)

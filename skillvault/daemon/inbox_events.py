@@ -128,10 +128,10 @@ class Polling:
     def __init__(self, folders: Sequence[Path], inbox: Inbox) -> None:
         self._folders = folders
         self._inbox = inbox
-        self._state = self._read()
+        self._state = self._read_state()
         self._next = time.monotonic() + _POLL
 
-    def _read(self) -> tuple[list[str], float | None]:
+    def _read_state(self) -> tuple[list[str], float | None]:
         """Return the names of the inbox files, and the time of LEARNINGS.md."""
         try:
             modified = (self._inbox.root / layout.LEARNINGS).stat().st_mtime
@@ -144,7 +144,7 @@ class Polling:
         time.sleep(seconds)
         if time.monotonic() < self._next:
             return False
-        old_state, self._state = self._state, self._read()
+        old_state, self._state = self._state, self._read_state()
         self._next = time.monotonic() + _POLL
         return self._state != old_state
 

@@ -11,23 +11,23 @@ LINES = {
     "(top)": 508,
     "cli": 3579,
     "clients": 455,
-    "daemon": 364,
-    "exchange": 3215,
-    "inspect": 1808,
-    "judge": 2117,
-    "learning": 11435,
-    "loop": 5084,
-    "model": 5159,
-    "page": 524,
-    "review": 1270,
-    "serving": 1000,
+    "daemon": 363,
+    "exchange": 3216,
+    "inspect": 1810,
+    "judge": 2132,
+    "learning": 11511,
+    "loop": 5087,
+    "model": 5035,
+    "page": 532,
+    "review": 1274,
+    "serving": 1002,
     "sessions": 1064,
-    "team": 419,
-    "vault": 10120,
+    "team": 425,
+    "vault": 10141,
 }
-ALL_LINES = 67540
-MODULES = 359
-WITH_ONE_IMPORTER = 36
+ALL_LINES = 67463
+MODULES = 354
+WITH_ONE_IMPORTER = 35
 REPEATED_FUNCTIONS = 20
 LONGEST = 700
 

@@ -4,10 +4,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from skillvault.learning.account.statements import told_by
+from skillvault.learning.account.statements import mentioned_ids
 from skillvault.learning.distill.excerpt import SessionState
 from skillvault.learning.distill.skill import STEP as DISTILL
-from skillvault.learning.generate.warning_pattern import STEP, Present, Standing, standing
+from skillvault.learning.generate.warning_pattern import (
+    STEP,
+    ExistingSkill,
+    SkillState,
+    skill_state,
+)
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.rules import Rules
@@ -35,7 +40,7 @@ class AccountMaterial(Struct, frozen=True, kw_only=True):
 
     outcomes: Mapping[str, Outcome]
     evaluations: Mapping[str, Evaluation]
-    standings: Mapping[str, Standing]
+    standings: Mapping[str, SkillState]
 
 
 def answers(
@@ -173,8 +178,8 @@ def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int =
 
 
 def outcome_standing(
-    outcome: Outcome, told: Sequence[tuple[Findings, Present]], policy: Policy
-) -> Standing:
+    outcome: Outcome, told: Sequence[tuple[Findings, ExistingSkill]], policy: Policy
+) -> SkillState:
     """Return where one outcome stands with the skills of its action and of its subject.
 
     `told` is what the accounts of its action say for each kind of skill, the guide's first, and
@@ -183,35 +188,35 @@ def outcome_standing(
     pairs = [pair for pair in told if _is_among(outcome, pair[0].significant)]
     if not pairs:
         return _unread(outcome, [findings for findings, _ in told], policy)
-    stands = [standing(findings, present, policy) for findings, present in pairs]
+    stands = [skill_state(findings, present, policy) for findings, present in pairs]
     names = [
         present.skill.name
         for (findings, present), stand in zip(pairs, stands, strict=True)
-        if stand.state == "done" and present.skill and outcome.id in told_by(findings)
+        if stand.state == "done" and present.skill and outcome.id in mentioned_ids(findings)
     ]
     if names:
-        return Standing("done", f"told by {listed(names)}")
+        return SkillState("done", f"told by {listed(names)}")
     stand = next((stand for stand in stands if stand.state == "due"), stands[0])
     if stand.state != "done":
         return stand
     findings, present = pairs[0]
     name = present.skill.name if present.skill else ""
     if findings.kind == "guide":
-        return Standing("counted", f"listed in references/{TRIED} of {name}, not in its text")
-    return Standing("counted", f"counted in {name}; what it shows by itself is not told there")
+        return SkillState("counted", f"listed in references/{TRIED} of {name}, not in its text")
+    return SkillState("counted", f"counted in {name}; what it shows by itself is not told there")
 
 
 def _is_among(outcome: Outcome, others: Iterable[Outcome]) -> bool:
     return any(other.id == outcome.id for other in others)
 
 
-def _unread(outcome: Outcome, findings: Sequence[Findings], policy: Policy) -> Standing:
+def _unread(outcome: Outcome, findings: Sequence[Findings], policy: Policy) -> SkillState:
     """Return where an outcome stands that its action's account was not read with."""
     read = [o for one in findings if one.kind == "guide" for o in one.account.outcomes]
     if any(o.order > outcome.order for o in read if o.trust == outcome.trust):
         peers = policy.evaluate.peers
-        return Standing("older", f"its action's skills are of its latest {peers} outcomes")
-    return Standing("unread", "its action is read again when a few more outcomes are there")
+        return SkillState("older", f"its action's skills are of its latest {peers} outcomes")
+    return SkillState("unread", "its action is read again when a few more outcomes are there")
 
 
 def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from skillvault.judge.offline.drafting import USE, bulleted, described
-from skillvault.learning.account.rules import by_action
+from skillvault.learning.account.rules import group_by_action
 from skillvault.learning.account.sentences import outlier_sentence
 from skillvault.model.brief import Draft, Period
 from skillvault.model.conditions import Condition, Separation, clause, lead_line, risk
@@ -42,7 +42,7 @@ def planned(brief: Period) -> Draft | None:
 
 def _use(period: Period) -> str:
     """Before which actions, as many of the most frequent as there is room for."""
-    names = [plain(action, 40) for action in by_action(period.outcomes)][:_ACTIONS]
+    names = [plain(action, 40) for action in group_by_action(period.outcomes)][:_ACTIONS]
     uses = (
         f"before {listed(names[:count], last='or')} in {plain(period.domain, 64)}"
         for count in range(len(names), 0, -1)
@@ -84,7 +84,7 @@ def _distinct(period: Period, *, avoid: bool) -> list[Separation]:
 
 def _rule(rule: Separation, period: Period) -> str:
     """A rule with its counts, of which action if there are several."""
-    several = len(by_action(period.outcomes)) > 1
+    several = len(group_by_action(period.outcomes)) > 1
     about = f"{plain(rule.action, 40)} " if several else ""
     if rule.lead:
         return f"{about.rstrip()}: {lead_line(rule)}" if about else lead_line(rule)
@@ -111,7 +111,7 @@ def _context(period: Period) -> Iterator[str]:
 
 def _notes(period: Period) -> Iterator[str]:
     """What each action came to: together and on average, else how many succeeded."""
-    actions = list(by_action(period.outcomes).items())[:_ACTIONS]
+    actions = list(group_by_action(period.outcomes).items())[:_ACTIONS]
     if period.graded:
         yield from (f"{plain(action, 40)}: {_came_to(of)}." for action, of in actions)
     else:

@@ -6,7 +6,7 @@ what was said or reported stands in it verbatim, so that different causes never 
 
 import re
 
-from skillvault.learning.contrast.recorded import STRATA
+from skillvault.learning.contrast.recorded_values import STRATA
 from skillvault.model.brief import Case, Insight, InsightKind, InsightText
 from skillvault.model.reading import how, is_concrete
 from skillvault.model.records import InsightType, Outcome

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from skillvault.learning.account.statements import findings_about, findings_of, sides_of
+from skillvault.learning.account.statements import findings_of, graded_findings, sides_of
 from skillvault.model.brief import Account, Findings, Statement
 from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
@@ -46,7 +46,7 @@ def _sides(statement: Statement) -> tuple[tuple[str, ...], ...]:
     return statement.supporting, statement.against, *statement.others
 
 
-def miscounted(evidence: SkillEvidence, account: Account, policy: Policy) -> list[str]:
+def find_miscounts(evidence: SkillEvidence, account: Account, policy: Policy) -> list[str]:
     """Return the statements whose counts the records do not give.
 
     `account` are the outcomes that the file names as read, as they are recorded now.
@@ -56,7 +56,7 @@ def miscounted(evidence: SkillEvidence, account: Account, policy: Policy) -> lis
     else:
         ids = evidence.about or evidence.read
         members = [outcome for outcome in account.outcomes if outcome.id in ids]
-        findings = findings_about(account, evidence.kind, members)
+        findings = graded_findings(account, evidence.kind, members)
     counted = {(statement.text, _sides(statement)) for statement in findings.statements}
     return [
         stated.statement

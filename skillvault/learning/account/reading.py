@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 
-from skillvault.learning.account.significance import beyond
+from skillvault.learning.account.significance import loss_or_gain
 from skillvault.learning.tries.answers import answer_of
 from skillvault.learning.tries.causes import signature
 from skillvault.model.policy import Policy
@@ -37,7 +37,7 @@ def marks_of(outcome: Outcome, policy: Policy) -> tuple[str, ...]:
 
     That is a score beyond a bound, a success, a lesson of its own, an error and a refused answer.
     """
-    marks = list(filter(None, [beyond(outcome, policy)]))
+    marks = list(filter(None, [loss_or_gain(outcome, policy)]))
     if outcome.lesson is not None:
         marks.append(f"lesson {outcome.id}")
     if outcome.result.status == "success":
@@ -49,7 +49,7 @@ def marks_of(outcome: Outcome, policy: Policy) -> tuple[str, ...]:
     return tuple(marks)
 
 
-def counted(
+def advance_position(
     position: Position, counts: Mapping[str, int], outcomes: Iterable[Placed]
 ) -> tuple[Position, Counter[str]]:
     """Return the position once these are counted, too, in the order of time, and the new counts.

@@ -6,9 +6,9 @@ from statistics import quantiles
 from msgspec.structs import replace
 
 from skillvault.learning.account.reading import last_point
-from skillvault.learning.account.significance import beyond, is_graded, words_beyond
+from skillvault.learning.account.significance import bound_words, is_graded, loss_or_gain
 from skillvault.learning.contrast import leads as contrast
-from skillvault.learning.contrast.recorded import is_number
+from skillvault.learning.contrast.recorded_values import is_number
 from skillvault.model.brief import Outlier
 from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
@@ -52,7 +52,7 @@ _STATUS: Mapping[str, Status] = {
 }  # fmt: skip
 
 
-def by_action(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+def group_by_action(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
     """Action -> its outcomes, the action taken most first."""
     actions: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
@@ -72,9 +72,9 @@ def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separatio
 def _results(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, frozenset[str]]:
     """In words, what is asked for -> the outcomes that ended so; what asks the same is left out."""
     losses, wins = ("losses", "wins") if is_graded(outcomes) else ("failures", "successes")
-    heavy, great = words_beyond("loss", policy), words_beyond("gain", policy)
+    heavy, great = bound_words("loss", policy), bound_words("gain", policy)
     ids = {
-        result: frozenset(o.id for o in outcomes if ended_so(o, result, policy))
+        result: frozenset(o.id for o in outcomes if has_result(o, result, policy))
         for result in (losses, wins, heavy, great)
     }
     every = len(ids[losses]) + len(ids[wins]) == len(outcomes)
@@ -83,9 +83,9 @@ def _results(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, frozenset
     return {result: names for result, names in ids.items() if result not in same}
 
 
-def ended_so(outcome: Outcome, result: str, policy: Policy) -> bool:
+def has_result(outcome: Outcome, result: str, policy: Policy) -> bool:
     """Return True if an outcome ended as a rule says in words."""
     if result in _STATUS:
         return outcome.result.status == _STATUS[result]
-    bound = beyond(outcome, policy)
-    return bound is not None and words_beyond(bound, policy) == result
+    bound = loss_or_gain(outcome, policy)
+    return bound is not None and bound_words(bound, policy) == result

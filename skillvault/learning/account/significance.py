@@ -7,7 +7,7 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, SkillKind
 
 
-def beyond(outcome: Outcome, policy: Policy) -> Literal["loss", "gain"] | None:
+def loss_or_gain(outcome: Outcome, policy: Policy) -> Literal["loss", "gain"] | None:
     """Whether a score is a loss or a gain beyond the bound for one."""
     score, rules = outcome.result.score, policy.generate
     if score is None:
@@ -22,7 +22,7 @@ def is_graded(outcomes: Sequence[Outcome]) -> bool:
     return 2 * sum(outcome.result.score is not None for outcome in outcomes) > len(outcomes)
 
 
-def words_beyond(of: Literal["loss", "gain"], policy: Policy) -> str:
+def bound_words(of: Literal["loss", "gain"], policy: Policy) -> str:
     """In words, which outcomes are beyond the bound."""
     if of == "loss":
         return f"losses beyond {-policy.generate.warning_below * 100:g} %"
@@ -35,4 +35,4 @@ def significant(outcomes: Sequence[Outcome], kind: SkillKind, policy: Policy) ->
     Oldest first: those whose score is beyond the bound.
     """
     bound = "loss" if kind == "warning" else "gain"
-    return [outcome for outcome in outcomes if beyond(outcome, policy) == bound]
+    return [outcome for outcome in outcomes if loss_or_gain(outcome, policy) == bound]

@@ -11,7 +11,7 @@ from math import comb
 import msgspec
 from msgspec.structs import replace
 
-from skillvault.learning.account.rules import by_action, ended_so, outliers
+from skillvault.learning.account.rules import group_by_action, has_result, outliers
 from skillvault.learning.account.sentences import (
     answers_sentence,
     balance_sentence,
@@ -31,7 +31,7 @@ from skillvault.learning.account.sentences import (
 from skillvault.learning.account.significance import significant
 from skillvault.learning.account.tools import shared_tools
 from skillvault.learning.contrast.episodes import episodes_of
-from skillvault.learning.contrast.recorded import is_met
+from skillvault.learning.contrast.recorded_values import is_met
 from skillvault.learning.naming import OF_DOMAIN
 from skillvault.learning.tries.answers import refused_answers
 from skillvault.learning.tries.groups import group_by_deed, group_by_kind
@@ -69,7 +69,7 @@ def findings_of(account: Account, kind: SkillKind, policy: Policy) -> Findings:
         return Findings(
             kind=kind, account=account, statements=statements, significant=account.outcomes
         )
-    return findings_about(account, kind, significant(account.outcomes, kind, policy))
+    return graded_findings(account, kind, significant(account.outcomes, kind, policy))
 
 
 def _is_shared(statement: Statement, outcomes: Sequence[Outcome]) -> bool:
@@ -78,7 +78,7 @@ def _is_shared(statement: Statement, outcomes: Sequence[Outcome]) -> bool:
     return statement.kind in ("lesson", "worked", "failed") and len(behind) >= ACTIONS
 
 
-def findings_about(account: Account, kind: SkillKind, members: Sequence[Outcome]) -> Findings:
+def graded_findings(account: Account, kind: SkillKind, members: Sequence[Outcome]) -> Findings:
     """Return what an account says for a warning or a pattern about these of its outcomes."""
     statements = tuple(_graded_statements(account, kind, members)) if members else ()
     return Findings(kind=kind, account=account, statements=statements, significant=tuple(members))
@@ -98,17 +98,17 @@ def digest(findings: Findings) -> str:
     return sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()[:12]
 
 
-def shown_by(findings: Findings) -> list[str]:
+def evidence_ids(findings: Findings) -> list[str]:
     """Return the ids of the outcomes that stand behind the statements of a skill."""
     ids = {outcome.id for outcome in findings.account.outcomes}
     behind = {name for one in findings.statements for name in (*one.supporting, *one.against)}
     return sorted(behind & ids or {outcome.id for outcome in findings.significant})
 
 
-def told_by(findings: Findings) -> set[str]:
+def mentioned_ids(findings: Findings) -> set[str]:
     """Return the ids of the outcomes that a skill tells of, with what worked instead."""
     remedies = (one.others[1] for one in findings.statements if one.kind == "failed")
-    return {*shown_by(findings), *(name for names in remedies for name in names)}
+    return {*evidence_ids(findings), *(name for names in remedies for name in names)}
 
 
 def account_of(
@@ -127,12 +127,12 @@ def account_of(
     )
 
 
-def said_keys(account: Account) -> tuple[str, ...]:
+def account_keys(account: Account) -> tuple[str, ...]:
     """Return what an account's lessons and deeds say, in keys that are equal for the same."""
-    return tuple(sorted(frozenset[str]().union(*map(said_by, account.tries))))
+    return tuple(sorted(frozenset[str]().union(*map(try_keys, account.tries))))
 
 
-def said_by(attempt: Try, *, either: bool = False) -> frozenset[str]:
+def try_keys(attempt: Try, *, either: bool = False) -> frozenset[str]:
     """Return the keys of what one try says; `either`: of its deed whatever came of it."""
     texts = [advice.text for advice in attempt.advice]
     statuses = ("success", "failure") if either else (attempt.status,)
@@ -237,7 +237,7 @@ def sides_of(
             continue
         met = [is_met(condition, outcome) for condition in rule.conditions]
         if None not in met:
-            ended = ended_so(outcome, rule.result, policy)
+            ended = has_result(outcome, rule.result, policy)
             sides[all(met), ended].append(outcome.id)
     holding, other = (
         (tuple(sides[holds, True]), tuple(sides[holds, False])) for holds in (True, False)
@@ -295,7 +295,7 @@ def _deeds(
     for group in group_by_deed([attempt for attempt in tries if attempt.deed]):
         wins = [attempt for attempt in group if attempt.status == "success"]
         losses = [attempt for attempt in group if attempt.status == "failure"]
-        if not leans(len(wins), len(losses)):
+        if not is_one_sided(len(wins), len(losses)):
             continue
         if len(wins) > len(losses):
             worked.append(_deed(wins, losses, labels))
@@ -346,7 +346,7 @@ def _by_kind(deeds: Iterable[Statement], tries: Sequence[Try]) -> Iterator[State
         )
 
 
-def leans(wins: int, losses: int) -> bool:
+def is_one_sided(wins: int, losses: int) -> bool:
     """Return True if what ended so is told: it ended one way, or leans by more than chance."""
     if not (wins and losses):
         return bool(wins or losses)
@@ -400,7 +400,7 @@ def _claims(outcomes: Sequence[Outcome]) -> Iterator[Statement]:
 
 def _strategy_statements(account: Account, policy: Policy) -> Iterator[Statement]:
     """Yield the rules and leads as guides tell them, then how the tries of each action ended."""
-    actions = by_action(account.outcomes)
+    actions = group_by_action(account.outcomes)
     for separation in account.rules:
         rule = _rule(separation, actions[separation.action], policy)
         yield replace(rule, text=f"{plain(separation.action)}: {rule.text}")
@@ -471,5 +471,5 @@ def _deed_before(group: Sequence[Try], kind: SkillKind) -> Iterator[Statement]:
     wins = [attempt for attempt in group if attempt.status == "success"]
     losses = [attempt for attempt in group if attempt.status == "failure"]
     so, otherwise = (losses, wins) if kind == "warning" else (wins, losses)
-    if len(so) > len(otherwise) and leans(len(wins), len(losses)):
+    if len(so) > len(otherwise) and is_one_sided(len(wins), len(losses)):
         yield _deed(so, otherwise, {})

@@ -32,10 +32,10 @@ class Occasion(NamedTuple):
 
 def episodes_of(outcomes: Sequence[Outcome], minutes: int) -> list[int]:
     """The episode of each outcome, a number that those of one episode share."""
-    return episodes_among([_occasion(outcome) for outcome in outcomes], minutes)
+    return group_episodes([_occasion(outcome) for outcome in outcomes], minutes)
 
 
-def episodes_among(occasions: Sequence[Occasion], minutes: int) -> list[int]:
+def group_episodes(occasions: Sequence[Occasion], minutes: int) -> list[int]:
     """The episode of each decision, a number that those of one episode share.
 
     Of one domain and action: decided within so many minutes of the one before, or in sequence in
@@ -59,7 +59,7 @@ def episodes_among(occasions: Sequence[Occasion], minutes: int) -> list[int]:
     return numbers
 
 
-def in_words(outcomes: Sequence[Outcome], minutes: int) -> str:
+def episode_words(outcomes: Sequence[Outcome], minutes: int) -> str:
     """In how many episodes outcomes were decided, if they are fewer: ` in 3 episodes`; else ""."""
     count = len(set(episodes_of(outcomes, minutes)))
     return f" in {count} episode{'s' * (count > 1)}" if count < len(outcomes) else ""

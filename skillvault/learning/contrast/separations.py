@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skillvault.learning.contrast.antecedents import (
-    Antecedents,
+from skillvault.learning.contrast.condition_table import (
+    ConditionTable,
     Rule,
-    antecedents,
+    build_condition_table,
     generality,
 )
 from skillvault.learning.contrast.episodes import episodes_of
-from skillvault.learning.contrast.recorded import STRATA, is_met
+from skillvault.learning.contrast.recorded_values import STRATA, is_met
 from skillvault.model.conditions import Condition, Separation
 from skillvault.model.policy import EvaluatePolicy
 from skillvault.model.records import Outcome, Scalar
@@ -51,7 +51,7 @@ class Separating(NamedTuple):
 
 
 def ring_test(
-    conditions: Antecedents,
+    conditions: ConditionTable,
     results: Mapping[str, Truth],
     agents: Sequence[int],
     seed: bytes,
@@ -213,7 +213,7 @@ def separations(
     field = _decisions_of(outcomes, results, rules)
     if not field.results:
         return ()
-    conditions = antecedents(field.outcomes)
+    conditions = build_condition_table(field.outcomes)
     seed = sha256("\n".join(outcome.id for outcome in field.outcomes).encode()).digest()
     passing = ring_test(conditions, field.results, field.agents.tolist(), seed)
     candidates = [_candidate(separating, conditions, field) for separating in passing]
@@ -240,7 +240,7 @@ def _decisions_of(
     return Decisions(latest, testable, strata, episodes, sessions)
 
 
-def _candidate(separating: Separating, conditions: Antecedents, field: Decisions) -> Unexplained:
+def _candidate(separating: Separating, conditions: ConditionTable, field: Decisions) -> Unexplained:
     column = separating.column
     rule, opposite = conditions.rules[column], conditions.opposites[column]
     holds, recorded = conditions.holds[column], conditions.recorded[column]

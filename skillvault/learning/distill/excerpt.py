@@ -18,7 +18,7 @@ REASON = 80  # characters of a reason by which failures differ
 LONG, HEAD, TAIL = 300, 200, 80  # characters of a success: from which on it is cut, and to what
 
 
-class SessionPresent(Struct, frozen=True, kw_only=True):
+class ExistingSessionSkill(Struct, frozen=True, kw_only=True):
     """What there is of a session's skill.
 
     `skill` was distilled of it, `merged` stands for that by now; `repeats` is another that says
@@ -51,7 +51,7 @@ def unique_failures(failures: Iterable[tuple[str, str]]) -> list[tuple[str, str]
     return list(unique.values())
 
 
-def compressed(text: str) -> str:
+def shorten_success(text: str) -> str:
     """A success: one of more than 300 characters is its first 200 and its last 80."""
     return text if len(text) <= LONG else f"{text[:HEAD].rstrip()} … {text[-TAIL:].lstrip()}"
 
@@ -62,7 +62,7 @@ def excerpt(session: Session, rules: DistillPolicy) -> Session:
         session,
         failures=tuple(_different(session)[: rules.failures]),
         successes=tuple(
-            replace(success, text=compressed(success.text))
+            replace(success, text=shorten_success(success.text))
             for success in session.successes[: rules.successes]
         ),
     )
@@ -73,7 +73,9 @@ def kind_of_session(session: Session) -> SkillKind:
     return "pattern" if session.successes else "warning"
 
 
-def session_state(session: Session, present: SessionPresent, rules: DistillPolicy) -> SessionState:
+def session_state(
+    session: Session, present: ExistingSessionSkill, rules: DistillPolicy
+) -> SessionState:
     """Whether a skill is due of a session; else why not."""
     if present.rejection:
         return SessionState("rejected", present.rejection.sentence)

@@ -10,8 +10,8 @@ from skillvault.learning.distill.excerpt import kind_of_session
 from skillvault.learning.expire import key_edits
 from skillvault.learning.generate.warning_pattern import (
     ComposedText,
-    expiry_after,
-    placed,
+    expiry_time,
+    reference_files,
 )
 from skillvault.learning.length import STATEMENTS, References, part_of, within
 from skillvault.learning.naming import distilled_name
@@ -37,7 +37,7 @@ def excerpt_of(sessions: Sequence[Session]) -> SessionExcerpt:
     )
 
 
-def composed(
+def compose_text(
     brief: SessionExcerpt,
     draft: Draft,
     *,
@@ -87,7 +87,9 @@ def distilled_change(
     """The commit that adds the skill of one session, with its link; it lives from `at` on."""
     (session,) = brief.sessions
     served = is_served(session)
-    text = composed(brief, draft, title=brief.kind.capitalize(), limit=policy.generate.max_tokens)
+    text = compose_text(
+        brief, draft, title=brief.kind.capitalize(), limit=policy.generate.max_tokens
+    )
     skill = Skill(
         name=distilled_name(session.id, taken),
         description=shorten(draft.description, 1024),
@@ -100,7 +102,7 @@ def distilled_change(
         status="testing" if served else "proposed",
         origin="distilled",
         created=stamp(at),
-        expires=expiry_after(at, policy.days(brief.kind) or 0),
+        expires=expiry_time(at, policy.days(brief.kind) or 0),
         trust=session.trust,
     )
     source, target = Ref("session", session.id), Ref("skill", skill.name)
@@ -110,13 +112,13 @@ def distilled_change(
         commit_with=skill_series(STEP, brief.domain),
         reason=_extract_words(session),
         writes=(skill, link_of("distilled", source, target, at)),
-        files=placed(skill.name, "skills" if served else "proposed", text.files),
+        files=reference_files(skill.name, "skills" if served else "proposed", text.files),
         sources=(source,),
         targets=(target,),
     )
 
 
-def reworded_change(
+def rewording_change(
     brief: SessionExcerpt,
     draft: Draft,
     skill: Skill,
@@ -133,7 +135,7 @@ def reworded_change(
     path, is_evolved = f"{shelf}/{skill.name}/SKILL.md", skill.kind == "evolved"
     title = "Evolved" if is_evolved else brief.kind.capitalize()
     limit = policy.merge.max_tokens if is_evolved else policy.generate.max_tokens
-    text = composed(brief, draft, title=title, limit=limit, references=references)
+    text = compose_text(brief, draft, title=title, limit=limit, references=references)
     body = sections.rewritten(skill.body, written.bodies, text.body)
     grown = replace(skill, description=shorten(draft.description, 1024))
     labels = {"tags": tags_of(brief, draft), "roles": draft.roles, "stages": draft.stages}
@@ -148,7 +150,7 @@ def reworded_change(
         subject=skill.name,
         commit_with=skill_series(STEP, brief.domain),
         reason=f"{skill.name} is told in other words.",
-        files=placed(skill.name, shelf, references.placed(text.files)),
+        files=reference_files(skill.name, shelf, references.placed(text.files)),
         edits=(*key_edits(path, skill, grown, written, policy=policy), *edits),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         targets=(Ref("skill", skill.name),),

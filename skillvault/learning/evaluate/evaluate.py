@@ -78,7 +78,7 @@ def evaluation_of(
         contradicts=insight.contradicts if insight else None,
         unlike=insight.unlike if insight else (),
         slug=insight.slug if insight else None,
-        judge_was_right=was_right(verdict, outcome),
+        judge_was_right=is_right(verdict, outcome),
     )
 
 
@@ -90,7 +90,7 @@ def _billed(info: JudgeInfo, verdict: Verdict, insight: InsightText | None) -> J
     return billed(info, sum(paid, start=Spent()))
 
 
-def was_right(verdict: Verdict, outcome: Outcome) -> bool | None:
+def is_right(verdict: Verdict, outcome: Outcome) -> bool | None:
     """Does the blind verdict agree with the result? None for a neutral one."""
     if outcome.result.status == "neutral":
         return None

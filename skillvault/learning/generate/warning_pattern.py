@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from skillvault.learning.account.evidence import to_text
 from skillvault.learning.account.sentences import labels_of, tried_line
-from skillvault.learning.account.statements import calls_for_skill, digest, shown_by
-from skillvault.learning.contrast.episodes import in_words
+from skillvault.learning.account.statements import calls_for_skill, digest, evidence_ids
+from skillvault.learning.contrast.episodes import episode_words
 from skillvault.learning.length import STATEMENTS, References, part_of, within
 from skillvault.learning.naming import OF_DOMAIN, subject_key, subject_names
 from skillvault.learning.rejection import Rejection
@@ -41,7 +41,7 @@ State = Literal[
 ]  # fmt: skip
 
 
-class Present(Struct, frozen=True, kw_only=True):
+class ExistingSkill(Struct, frozen=True, kw_only=True):
     """What there is of a subject's skill of one kind.
 
     `skill` stands on `shelf`. `more` are living ones of the same subject and kind that single
@@ -60,45 +60,45 @@ class Present(Struct, frozen=True, kw_only=True):
     clock: datetime | None = None
 
 
-class Standing(Struct, frozen=True):
+class SkillState(Struct, frozen=True):
     """Where an account stands with its skill of one kind, and why."""
 
     state: State
     reason: str
 
 
-def standing(findings: Findings, present: Present, policy: Policy) -> Standing:
+def skill_state(findings: Findings, present: ExistingSkill, policy: Policy) -> SkillState:
     """Return whether a skill of an account is due, or why not."""
     if (there := _there(present)) is not None:
         return there
     if present.unreadable:
-        return Standing(
+        return SkillState(
             "put away", f"{present.unreadable} cannot be read; `skillvault check` says why"
         )
     if not findings.significant:
-        return Standing("between", _not_significant(findings, policy))
+        return SkillState("between", _not_significant(findings, policy))
     if not calls_for_skill(findings):
         alone = "it says neither what was done nor what to do; a guide needs two such"
         several = "nothing that its outcomes say would change a decision"
-        return Standing("silent", alone if findings.kind == "guide" else several)
-    if is_over(findings, present, policy):
-        return Standing(
+        return SkillState("silent", alone if findings.kind == "guide" else several)
+    if is_expired(findings, present, policy):
+        return SkillState(
             "over", f"its time would have ended on {(expiry_of(findings, policy) or '')[:10]}"
         )
-    return Standing("due", f"{_counted(findings)}; `skillvault run`")
+    return SkillState("due", f"{_counted(findings)}; `skillvault run`")
 
 
-def _there(present: Present) -> Standing | None:
+def _there(present: ExistingSkill) -> SkillState | None:
     """What there is or was of a subject's skill; None for nothing."""
     if present.rejection:
-        return Standing("rejected", present.rejection.sentence)
+        return SkillState("rejected", present.rejection.sentence)
     if present.skill is None:
         return None
     if present.put_away:
-        return Standing("put away", f"{present.skill.name} was put away by {present.put_away}")
+        return SkillState("put away", f"{present.skill.name} was put away by {present.put_away}")
     if present.shelf == "archive":
-        return Standing("put away", f"{present.skill.name} is in archive/ until it says more")
-    return Standing("done", f"generated {present.skill.name}")
+        return SkillState("put away", f"{present.skill.name} is in archive/ until it says more")
+    return SkillState("done", f"generated {present.skill.name}")
 
 
 def _not_significant(findings: Findings, policy: Policy) -> str:
@@ -139,14 +139,14 @@ def skill_change(
     subject = skill_subject(findings)
     names = subject_names(findings.kind, subject, first.trust)
     name = next(name for name in names if not taken(name))
-    at = made_at(findings)
+    at = creation_time(findings)
     text = skill_text(findings, draft, policy)
     skill = replace(
         new_skill(findings, draft, text, name=name, at=at, policy=policy),
         subject=subject_key(subject),
         account=digest(findings),
     )
-    return addition(findings, skill, text, sources=shown_by(findings), at=at)
+    return addition_change(findings, skill, text, sources=evidence_ids(findings), at=at)
 
 
 def new_skill(
@@ -170,12 +170,12 @@ def new_skill(
         status="testing" if first.trust == "local" else "proposed",
         origin="generated",
         created=stamp(at),
-        expires=expiry_after(at, days) if days else None,
+        expires=expiry_time(at, days) if days else None,
         trust=first.trust,
     )
 
 
-def addition(
+def addition_change(
     findings: Findings,
     skill: Skill,
     text: "ComposedText",
@@ -193,14 +193,14 @@ def addition(
         commit_with=skill_series(STEP, first.domain),
         reason=skill_reason(findings),
         writes=(skill, *links),
-        files=placed(skill.name, skill_shelf(first), text.files),
+        files=reference_files(skill.name, skill_shelf(first), text.files),
         sources=refs,
         targets=(target,),
         judge=judges_of(findings),
     )
 
 
-def is_over(findings: Findings, present: Present, policy: Policy) -> bool:
+def is_expired(findings: Findings, present: ExistingSkill, policy: Policy) -> bool:
     """Whether its time to live would be over by its domain's clock."""
     ends = expiry_of(findings, policy)
     return bool(present.clock and ends and ends < stamp(present.clock))
@@ -211,19 +211,19 @@ def skill_shelf(outcome: Outcome) -> str:
     return "skills" if outcome.trust == "local" else "proposed"
 
 
-def made_at(findings: Findings) -> datetime:
+def creation_time(findings: Findings) -> datetime:
     """When a skill was made: the time of the latest outcome that it rests on."""
-    of = set(shown_by(findings))
+    of = set(evidence_ids(findings))
     return max(o.occurred_at for o in findings.account.outcomes if o.id in of)
 
 
 def expiry_of(findings: Findings, policy: Policy) -> str | None:
     """When its time to live ends; None for a kind that has none."""
     days = policy.days(findings.kind)
-    return expiry_after(made_at(findings), days) if days else None
+    return expiry_time(creation_time(findings), days) if days else None
 
 
-def expiry_after(at: datetime, days: int) -> str:
+def expiry_time(at: datetime, days: int) -> str:
     """When a time to live of so many days ends."""
     return stamp(at + timedelta(days=days))
 
@@ -253,7 +253,7 @@ def skill_text(
     account, files = findings.account, references or References()
     last, count = account.outcomes[-1], len(account.outcomes)
     of = how_many(count, "outcome")
-    of += in_words(account.outcomes, policy.evaluate.episode_minutes)
+    of += episode_words(account.outcomes, policy.evaluate.episode_minutes)
     limit = policy.generate.length(findings.kind)
     most, file = part_of(limit), files.free(STATEMENTS)
     header = [
@@ -283,7 +283,7 @@ def tried_text(findings: Findings) -> str:
     return "\n".join(["# Tried", "", *lines]) + "\n"
 
 
-def placed(name: str, shelf: str, files: dict[str, str]) -> tuple[tuple[str, bytes], ...]:
+def reference_files(name: str, shelf: str, files: dict[str, str]) -> tuple[tuple[str, bytes], ...]:
     """A skill's files in references/ at their paths."""
     return tuple(
         (f"{shelf}/{name}/references/{file}", text.encode()) for file, text in files.items()

@@ -12,9 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import sections
-from skillvault.learning.distill.skill import composed, excerpt_of, tags_of
+from skillvault.learning.distill.skill import compose_text, excerpt_of, tags_of
 from skillvault.learning.expire import key_edits
-from skillvault.learning.generate.warning_pattern import expiry_after, placed
+from skillvault.learning.generate.warning_pattern import expiry_time, reference_files
 from skillvault.learning.length import References
 from skillvault.learning.naming import free_name
 from skillvault.learning.rejection import Rejection
@@ -27,14 +27,14 @@ from skillvault.model.text.text import shorten, slug
 STEP = "merge"
 
 
-def rejected(
+def find_rejection(
     sources: Collection[str], sets: Iterable[tuple[frozenset[str], Rejection]]
 ) -> Rejection | None:
     """Return the rejection of a merge that two of these sources were part of."""
     return next((why for members, why in sets if len(members.intersection(sources)) > 1), None)
 
 
-class SessionMerging(Struct, frozen=True, kw_only=True):
+class SessionMerge(Struct, frozen=True, kw_only=True):
     """Skills of sessions that say the same, and become one.
 
     `sessions` are excerpts of all that stand behind them, oldest first. `own` are the names of
@@ -58,14 +58,14 @@ def sessions_digest(sessions: Sequence[Session]) -> str:
     return sha256("\n".join(session.id for session in sessions).encode()).hexdigest()[:12]
 
 
-def joining_change(
-    due: SessionMerging, draft: Draft, *, taken: Callable[[str], bool], policy: Policy
+def merge_change(
+    due: SessionMerge, draft: Draft, *, taken: Callable[[str], bool], policy: Policy
 ) -> Change:
     """The commit that makes one skill of several; they go to archive/."""
     brief = excerpt_of(due.sessions)
     about = f"{slug(due.domain, limit=24)}-{_most_said(due.sessions)}".rstrip("-")
     name = free_name("evolved", about, (session.id for session in due.sessions), taken)
-    text = composed(brief, draft, title="Evolved", limit=policy.merge.max_tokens)
+    text = compose_text(brief, draft, title="Evolved", limit=policy.merge.max_tokens)
     skill = Skill(
         name=name,
         description=shorten(draft.description, 1024),
@@ -79,7 +79,7 @@ def joining_change(
         status="testing",
         origin="distilled",
         created=stamp(due.at),
-        expires=expiry_after(due.at, policy.generate.evolved_days),
+        expires=expiry_time(due.at, policy.generate.evolved_days),
     )
     return Change(
         step=STEP,
@@ -87,15 +87,15 @@ def joining_change(
         commit_with=skill_series(STEP, due.domain),
         reason=_reason_of(due, name),
         writes=(skill, *_merged(due, name)),
-        files=placed(name, "skills", text.files),
+        files=reference_files(name, "skills", text.files),
         moves=_put_away(due),
         sources=_behind(due),
         targets=(Ref("skill", name),),
     )
 
 
-def widening_change(
-    due: SessionMerging,
+def growth_change(
+    due: SessionMerge,
     skill: Skill,
     draft: Draft,
     written: sections.Written,
@@ -105,7 +105,7 @@ def widening_change(
 ) -> Change:
     """The commit by which an evolved skill takes in more skills, or more of their sessions."""
     path = f"skills/{skill.name}/SKILL.md"
-    text = composed(
+    text = compose_text(
         excerpt_of(due.sessions),
         draft,
         title="Evolved",
@@ -120,7 +120,7 @@ def widening_change(
         commit_with=skill_series(STEP, due.domain),
         reason=_reason_of(due, skill.name),
         writes=links,
-        files=placed(skill.name, "skills", references.placed(text.files)),
+        files=reference_files(skill.name, "skills", references.placed(text.files)),
         edits=tuple(_keys(due, skill, draft, written, path=path, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=_put_away(due),
@@ -130,7 +130,7 @@ def widening_change(
 
 
 def _keys(
-    due: SessionMerging,
+    due: SessionMerge,
     skill: Skill,
     draft: Draft,
     written: sections.Written,
@@ -143,7 +143,7 @@ def _keys(
         description=shorten(draft.description, 1024),
         account=sessions_digest(due.sessions),
         created=stamp(due.at),
-        expires=expiry_after(due.at, policy.generate.evolved_days),
+        expires=expiry_time(due.at, policy.generate.evolved_days),
     )
     return key_edits(path, skill, grown, written, policy=policy)
 
@@ -155,22 +155,22 @@ def _most_said(sessions: Sequence[Session]) -> str:
     return min(counts, key=lambda lemma: (-counts[lemma], lemma))
 
 
-def _merged(due: SessionMerging, name: str) -> Iterator[Link]:
+def _merged(due: SessionMerge, name: str) -> Iterator[Link]:
     """One link from each skill that goes."""
     for own in due.own:
         yield link_of("merged", Ref("skill", own), Ref("skill", name), due.at)
 
 
-def _behind(due: SessionMerging) -> tuple[Ref, ...]:
+def _behind(due: SessionMerge) -> tuple[Ref, ...]:
     """What it is made of: the skills that go, or the sessions that came to it."""
     own = tuple(Ref("skill", name) for name in due.own)
     return own or tuple(Ref("session", session.id) for session in due.sessions)
 
 
-def _put_away(due: SessionMerging) -> tuple[Move, ...]:
+def _put_away(due: SessionMerge) -> tuple[Move, ...]:
     return tuple(Move(f"skills/{name}", f"archive/{name}") for name in due.own)
 
 
-def _reason_of(due: SessionMerging, name: str) -> str:
+def _reason_of(due: SessionMerge, name: str) -> str:
     lines = [f"{name} stands for {len(due.sessions)} sessions that say the same."]
     return "\n".join([*lines, *(f"{own} goes to archive/." for own in due.own)])

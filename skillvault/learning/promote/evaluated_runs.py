@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.learning.tries.causes import REASONED, own_values
+from skillvault.learning.tries.causes import REASONED, specific_values
 from skillvault.learning.tries.insight import insights_of
 from skillvault.model.brief import Insight
 from skillvault.model.reading import stated
@@ -140,7 +140,11 @@ def _claim(text: str, quoted: Insight | None, outcome: Outcome) -> Form:
     """A claim without what its run alone had: figures of a deed or a lesson are everybody's."""
     if quoted is not None:
         return normal_form(quoted.quote, _own_words(quoted, outcome))
-    own = (*own_values(outcome), *_reported_figures(outcome), *_words_with_target(text, outcome))
+    own = (
+        *specific_values(outcome),
+        *_reported_figures(outcome),
+        *_words_with_target(text, outcome),
+    )
     return normal_form(_without_end(text, outcome), own)
 
 
@@ -183,7 +187,7 @@ def _tells_more(insight: str, outcome: Outcome) -> bool:
     """Return True if an insight tells more than what was decided and how that ended."""
     decision, result = outcome.decision, outcome.result
     recorded = (*outcome.context, decision.action, result.summary, result.evidence)
-    own = (*own_values(outcome), *recorded, "ended at")
+    own = (*specific_values(outcome), *recorded, "ended at")
     form = normal_form(_without_end(insight, outcome), own)
     return bool(form.stems or form.numbers or form.names)
 

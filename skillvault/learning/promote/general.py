@@ -18,7 +18,7 @@ from skillvault.learning.gate import home_of
 from skillvault.learning.naming import general_name
 from skillvault.learning.promote.facts import STEP, PromotionMaterial, PromotionState, statement_of
 from skillvault.learning.rejection import GENERAL, Rejection
-from skillvault.learning.tries.causes import own_values
+from skillvault.learning.tries.causes import specific_values
 from skillvault.learning.tries.insight import insights_of
 from skillvault.model.brief import Draft, Recurrence
 from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
@@ -114,7 +114,7 @@ def form_of(fact: Fact, outcome: Outcome | None) -> Form:
     """What a fact says without what its run alone had, its domain and its action among that."""
     if outcome is None:
         return normal_form(statement_of(fact))
-    own = (*own_values(outcome), outcome.domain, outcome.decision.action)
+    own = (*specific_values(outcome), outcome.domain, outcome.decision.action)
     return normal_form(statement_of(fact), own)
 
 

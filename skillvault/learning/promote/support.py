@@ -34,7 +34,7 @@ from skillvault.learning.promote.weighing import (
     link_to,
 )
 from skillvault.learning.rejection import Rejection
-from skillvault.learning.tries.causes import own_values
+from skillvault.learning.tries.causes import specific_values
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Importance, Link, Ref, Status
 from skillvault.model.sameness.comparison import SAME, likeness, opposite, same
@@ -168,7 +168,7 @@ class Support:
         stances: dict[str, Stance] = {}
         for fact in self._material.current_facts:
             if fact.kind == "human" and (fact.domain, fact.trust) == (run.domain, "local"):
-                form = normal_form(fact.text, own_values(run.outcome))
+                form = normal_form(fact.text, specific_values(run.outcome))
                 if same(form, run.claim):
                     stances[fact.id] = "for"
                 elif opposite(form, run.claim):

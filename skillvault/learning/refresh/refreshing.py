@@ -11,17 +11,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import sections
-from skillvault.learning.account.statements import calls_for_skill, digest, shown_by
+from skillvault.learning.account.statements import calls_for_skill, digest, evidence_ids
 from skillvault.learning.expire import key_edits, lifetime
 from skillvault.learning.gate import archive_change, home_of
 from skillvault.learning.generate.warning_pattern import (
-    Present,
+    ExistingSkill,
     about_words,
+    creation_time,
     expiry_of,
-    is_over,
+    is_expired,
     judges_of,
-    made_at,
-    placed,
+    reference_files,
     skill_shelf,
     skill_subject,
     skill_text,
@@ -36,7 +36,7 @@ from skillvault.model.records import Link, Ref, Skill, link_of, stamp
 from skillvault.model.text.text import how_many, shorten
 
 
-class Refreshing(Struct, frozen=True, kw_only=True):
+class SkillRefresh(Struct, frozen=True, kw_only=True):
     """What is to be done about a subject's skill of one kind.
 
     `what`: its text is written anew, it leaves, or it comes back.
@@ -45,14 +45,14 @@ class Refreshing(Struct, frozen=True, kw_only=True):
 
     what: Literal["refresh", "leave", "restore"]
     findings: Findings
-    present: Present
+    present: ExistingSkill
     fresh: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
 
 
 def refreshing(
-    findings: Findings, present: Present, unlinked: Collection[str], policy: Policy
-) -> Refreshing | None:
+    findings: Findings, present: ExistingSkill, unlinked: Collection[str], policy: Policy
+) -> SkillRefresh | None:
     """What is due for a subject's skill; None for nothing.
 
     `unlinked` are the evaluations whose link to it a person took away.
@@ -63,19 +63,19 @@ def refreshing(
     if skill.status in ("pinned", "retired"):
         return None
     calls = calls_for_skill(findings)
-    if calls and is_over(findings, present, policy) and not _lives(skill, present, policy):
+    if calls and is_expired(findings, present, policy) and not _lives(skill, present, policy):
         return None  # the step expire sees to it
     what = _what(skill, present, calls=calls, said=digest(findings) if calls else "")
     if what is None:
         return None
     linked = {*present.linked, *unlinked}
-    fresh = tuple(name for name in shown_by(findings) if name not in linked) if calls else ()
-    return Refreshing(
+    fresh = tuple(name for name in evidence_ids(findings) if name not in linked) if calls else ()
+    return SkillRefresh(
         what=what, findings=findings, present=present, fresh=fresh, merged=present.more
     )
 
 
-def _lives(skill: Skill, present: Present, policy: Policy) -> bool:
+def _lives(skill: Skill, present: ExistingSkill, policy: Policy) -> bool:
     """Whether a person gave it a later end, which is not over."""
     life, clock = lifetime(skill, policy), present.clock
     living = present.shelf != "archive"
@@ -83,7 +83,7 @@ def _lives(skill: Skill, present: Present, policy: Policy) -> bool:
 
 
 def _what(
-    skill: Skill, present: Present, *, calls: bool, said: str
+    skill: Skill, present: ExistingSkill, *, calls: bool, said: str
 ) -> Literal["refresh", "leave", "restore"] | None:
     archived = present.shelf == "archive"
     if not calls:
@@ -93,7 +93,7 @@ def _what(
     return None if skill.account == said and not present.more else "refresh"
 
 
-def leave_change(due: Refreshing) -> Change:
+def withdrawal_change(due: SkillRefresh) -> Change:
     """The commit that archives a skill of which nothing is left to say."""
     skill, shelf = due.present.skill, due.present.shelf
     assert skill is not None
@@ -105,7 +105,7 @@ def leave_change(due: Refreshing) -> Change:
     return archive_change(STEP, skill, shelf, reason)
 
 
-def bare_change(skill: Skill, shelf: str) -> Change:
+def orphan_change(skill: Skill, shelf: str) -> Change:
     """The commit that archives a skill of whose subject no outcome is left."""
     reasons = {
         "evolved": "Fewer than three actions of its domain say the same.",
@@ -116,7 +116,7 @@ def bare_change(skill: Skill, shelf: str) -> Change:
 
 
 def rewrite_change(
-    due: Refreshing,
+    due: SkillRefresh,
     draft: Draft,
     written: sections.Written,
     *,
@@ -143,7 +143,7 @@ def rewrite_change(
         commit_with=skill_series(STEP, skill.domain),
         reason=_reason(due, skill.body, body),
         writes=links,
-        files=placed(skill.name, home, references.placed(text.files)),
+        files=reference_files(skill.name, home, references.placed(text.files)),
         edits=tuple(_edits(due, draft, written, policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=tuple(moves),
@@ -158,14 +158,14 @@ def _split(place: str) -> tuple[str, str]:
     return shelf, name
 
 
-def _links(due: Refreshing, name: str) -> Iterator[Link]:
-    at, target = made_at(due.findings), Ref("skill", name)
+def _links(due: SkillRefresh, name: str) -> Iterator[Link]:
+    at, target = creation_time(due.findings), Ref("skill", name)
     for outcome_id in due.fresh:
         yield link_of("reinforced", Ref("evaluation", outcome_id), target, at)
 
 
 def _edits(
-    due: Refreshing, draft: Draft, written: sections.Written, policy: Policy
+    due: SkillRefresh, draft: Draft, written: sections.Written, policy: Policy
 ) -> Iterator[Edit]:
     findings, skill = due.findings, due.present.skill
     assert skill is not None
@@ -174,14 +174,14 @@ def _edits(
         description=shorten(draft.description, 1024),
         subject=subject_key(skill_subject(findings)),
         account=digest(findings),
-        created=stamp(made_at(findings)),
+        created=stamp(creation_time(findings)),
         expires=expiry_of(findings, policy),
     )
     path = f"{due.present.shelf}/{skill.name}/SKILL.md"
     return key_edits(path, skill, new, written, policy=policy)
 
 
-def _reason(due: Refreshing, before: str, after: str) -> str:
+def _reason(due: SkillRefresh, before: str, after: str) -> str:
     """Which statements came, went or changed, and why."""
     outcomes = due.findings.account.outcomes
     counts, *changes = sections.statement_changes(before, after)

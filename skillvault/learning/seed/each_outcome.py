@@ -8,12 +8,12 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from skillvault.learning.account.significance import beyond
-from skillvault.learning.account.statements import account_of, calls_for_skill, findings_about
+from skillvault.learning.account.significance import loss_or_gain
+from skillvault.learning.account.statements import account_of, calls_for_skill, graded_findings
 from skillvault.learning.generate.warning_pattern import (
     STEP,
-    Standing,
-    addition,
+    SkillState,
+    addition_change,
     new_skill,
     skill_text,
 )
@@ -124,7 +124,7 @@ def significance(
         kinds: dict[str, SkillKind] = {"loss": "warning", "gain": "pattern"}
         low, high = percent(rules.warning_below), percent(rules.pattern_above)
         reason = f"score {percent(score)}; a warning needs less than {low}, a pattern more than"
-        return kinds.get(beyond(outcome, policy) or ""), f"{reason} {high}"
+        return kinds.get(loss_or_gain(outcome, policy) or ""), f"{reason} {high}"
     if outcome.result.status == "failure":
         return "warning", "the first failure of its subject"
     if outcome.result.status == "success" and before and before.result.status == "failure":
@@ -132,23 +132,23 @@ def significance(
     return None, "without a score a success counts right after a failure, a neutral outcome never"
 
 
-def standing_alone(material: OutcomeMaterial, policy: Policy) -> tuple[Standing, Findings | None]:
+def standing_alone(material: OutcomeMaterial, policy: Policy) -> tuple[SkillState, Findings | None]:
     """Where one outcome stands with its skill, and what that is made of if it is due."""
     outcome = material.outcome
     kind, reason = significance(outcome, material.before, policy)
     if material.skill is not None:
-        return Standing("done", f"told by {material.skill.name}"), None
+        return SkillState("done", f"told by {material.skill.name}"), None
     if kind is None:
         graded = outcome.result.score is not None
-        return Standing("between" if graded else "not new", reason), None
+        return SkillState("between" if graded else "not new", reason), None
     if material.rejection:
-        return Standing("rejected", material.rejection.sentence), None
+        return SkillState("rejected", material.rejection.sentence), None
     if outcome.ungraded_failure and material.warning:
-        return Standing("counted", f"a repeat of the failure that {material.warning} tells"), None
-    findings = findings_about(_alone(material), kind, [outcome])
+        return SkillState("counted", f"a repeat of the failure that {material.warning} tells"), None
+    findings = graded_findings(_alone(material), kind, [outcome])
     if not calls_for_skill(findings):
-        return Standing("silent", "nothing that it says would change a decision"), None
-    return Standing("due", f"{reason}; `skillvault run`"), findings
+        return SkillState("silent", "nothing that it says would change a decision"), None
+    return SkillState("due", f"{reason}; `skillvault run`"), findings
 
 
 def _alone(material: OutcomeMaterial) -> Account:
@@ -173,7 +173,7 @@ def outcome_skill_change(
     name = numbered_name(findings.kind, f"{slug(outcome.domain, limit=32)}-{about}", taken)
     text = skill_text(findings, draft, policy)
     skill = new_skill(findings, draft, text, name=name, at=now, policy=policy)
-    return addition(findings, skill, text, sources=[outcome.id], at=now)
+    return addition_change(findings, skill, text, sources=[outcome.id], at=now)
 
 
 def repeats_change(skill: Skill, outcomes: Sequence[str], now: datetime) -> Change:

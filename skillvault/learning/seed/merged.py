@@ -10,12 +10,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import sections
-from skillvault.learning.contrast.episodes import in_words
+from skillvault.learning.contrast.episodes import episode_words
 from skillvault.learning.expire import key_edits
 from skillvault.learning.generate.warning_pattern import (
-    expiry_after,
+    expiry_time,
     judges_of,
-    placed,
+    reference_files,
     subject_words,
 )
 from skillvault.learning.length import STATEMENTS, References, part_of, within
@@ -57,7 +57,7 @@ def evolved_text(
     names = [subject_words(findings.account.outcomes[0]) for findings in due.brief.apart]
     limit = policy.merge.max_tokens
     most, file = part_of(limit), (references or References()).free(STATEMENTS)
-    of = f"{len(outcomes)} outcomes{in_words(outcomes, policy.evaluate.episode_minutes)}"
+    of = f"{len(outcomes)} outcomes{episode_words(outcomes, policy.evaluate.episode_minutes)}"
     header = [
         f"*Stands for {_subjects(len(names))}: {_some(names, most)}*",
         f"*As of {of}, {outcomes[-1].occurred_at:%Y-%m-%d}*",
@@ -98,7 +98,7 @@ def merge_change(
         status="testing",
         origin="generated",
         created=stamp(due.at),
-        expires=expiry_after(due.at, policy.generate.evolved_days),
+        expires=expiry_time(due.at, policy.generate.evolved_days),
         trust="local",
     )
     return Change(
@@ -107,7 +107,7 @@ def merge_change(
         commit_with=skill_series(STEP, due.domain),
         reason=_reason(due, name),
         writes=(skill, *_links(due, name)),
-        files=placed(name, "skills", files),
+        files=reference_files(name, "skills", files),
         moves=_moves(due),
         sources=tuple(map(_skill_at, due.own)),
         targets=(Ref("skill", name),),
@@ -134,7 +134,7 @@ def growth_change(
         skill,
         description=shorten(draft.description, 1024),
         created=stamp(due.at),
-        expires=expiry_after(due.at, policy.generate.evolved_days),
+        expires=expiry_time(due.at, policy.generate.evolved_days),
     )
     return Change(
         step=STEP,
@@ -142,7 +142,7 @@ def growth_change(
         commit_with=skill_series(STEP, due.domain),
         reason=_reason(due, skill.name),
         writes=links,
-        files=placed(skill.name, "skills", references.placed(files)),
+        files=reference_files(skill.name, "skills", references.placed(files)),
         edits=tuple(key_edits(path, skill, new, written, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=_moves(due),

@@ -14,13 +14,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import sections
-from skillvault.learning.account.rules import action_rules, by_action, outliers
+from skillvault.learning.account.rules import action_rules, group_by_action, outliers
 from skillvault.learning.account.sentences import balance_parts
 from skillvault.learning.account.significance import is_graded
-from skillvault.learning.contrast.episodes import in_words
+from skillvault.learning.contrast.episodes import episode_words
 from skillvault.learning.expire import key_edits, lifetime
 from skillvault.learning.gate import home_of
-from skillvault.learning.generate.warning_pattern import STEP, Standing, expiry_after
+from skillvault.learning.generate.warning_pattern import STEP, SkillState, expiry_time
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Outlier, Period
@@ -71,22 +71,22 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
 # ── is one due, and of what ──────────────────────────────────────────────────────────
 
 
-def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) -> Standing:
+def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) -> SkillState:
     """Whether a strategy is due for a domain, by whose `clock` it ages; else why not."""
     if material.rejection:
-        return Standing("rejected", material.rejection.sentence)
+        return SkillState("rejected", material.rejection.sentence)
     if why := _why_kept(material, clock, policy):
-        return Standing("put away", why)
+        return SkillState("put away", why)
     counted = f"{material.unread} outcome{'' if material.unread == 1 else 's'}"
     every = policy.generate.strategy_every
     waits = material.unread < every
     if waits and material.skill is None:
-        return Standing("waiting", f"{counted} so far; needs {every}")
+        return SkillState("waiting", f"{counted} so far; needs {every}")
     if material.is_recounted and material.skill and material.skill.account != material.account:
-        return Standing("due", "what it was made of counts no more")
+        return SkillState("due", "what it was made of counts no more")
     if material.skill is not None and (waits or not _is_news(material, material.skill)):
-        return Standing("waiting", f"{counted} since its last strategy; needs {every}")
-    return Standing("due", f"{len(material.read)} outcomes to look at; `skillvault run`")
+        return SkillState("waiting", f"{counted} since its last strategy; needs {every}")
+    return SkillState("due", f"{len(material.read)} outcomes to look at; `skillvault run`")
 
 
 def _is_news(material: StrategyMaterial, skill: Skill) -> bool:
@@ -134,8 +134,10 @@ def period_of(
         outcomes=tuple(outcomes),
         evaluations={o.id: evaluations[o.id] for o in outcomes if o.id in evaluations},
         graded=graded,
-        rules=tuple(r for of in by_action(outcomes).values() for r in action_rules(of, policy)),
-        episodes=in_words(outcomes, policy.evaluate.episode_minutes),
+        rules=tuple(
+            r for of in group_by_action(outcomes).values() for r in action_rules(of, policy)
+        ),
+        episodes=episode_words(outcomes, policy.evaluate.episode_minutes),
         outliers=tuple(_outliers(outcomes)),
     )
 
@@ -165,7 +167,7 @@ def first_change(
         domain=material.domain,
         origin="generated",
         created=stamp(material.made_at),
-        expires=expiry_after(material.made_at, policy.generate.strategy_days),
+        expires=expiry_time(material.made_at, policy.generate.strategy_days),
         account=material.account,
     )
     return _generated(material, period, material.name, writes=(skill,))
@@ -192,7 +194,7 @@ def next_change(
         description=shorten(draft.description, 1024),
         account=material.account,
         created=stamp(material.made_at),
-        expires=expiry_after(material.made_at, policy.generate.strategy_days),
+        expires=expiry_time(material.made_at, policy.generate.strategy_days),
     )
     archived = path.startswith("archive/")
     restored = Move(f"archive/{material.name}", f"{home_of(skill)}/{material.name}")
@@ -270,5 +272,5 @@ def _results(period: Period) -> str:
 
 def _strategy_tags(period: Period) -> tuple[str, ...]:
     """The domain, and the actions taken most."""
-    most = list(by_action(period.outcomes))[:_TAGGED]
+    most = list(group_by_action(period.outcomes))[:_TAGGED]
     return tuple(dict.fromkeys(filter(None, map(slug, (period.domain, *most)))))

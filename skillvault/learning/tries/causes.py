@@ -28,7 +28,7 @@ def signature(message: str) -> str:
     return " ".join(_NUMBER.sub(" ", plain).casefold().split())
 
 
-def own_values(outcome: Outcome) -> tuple[str, ...]:
+def specific_values(outcome: Outcome) -> tuple[str, ...]:
     """What an outcome's words hold of it alone: its target, its figures, what it observed."""
     values = (outcome.result.score, outcome.result.amount, outcome.result.entry_value)
     figures = [f"{value:g}" for value in values if value is not None]

@@ -8,8 +8,8 @@ from skillvault.learning.tries.sentences import (
     Rank,
     announces,
     conclusion_of,
-    leans,
     rank_of,
+    refers_back,
     split_sentences,
 )
 from skillvault.model.lazy import regex
@@ -110,7 +110,7 @@ def _of_note(parts: Sequence[str]) -> str:
     if len(first) > LIMIT:
         return first if len(first) <= _SENTENCE else cut(conclusion_of(first) or first)
     # What it points back to comes before what follows it.
-    windows = [(place - 1, place)] if place and leans(first) else []
+    windows = [(place - 1, place)] if place and refers_back(first) else []
     for before, after in [*windows, (place, place + 1)]:
         both = _join_sentences(parts[before : after + 1])
         if all(rank > Rank.ASIDE for rank in ranks[before : after + 1]) and len(both) <= LIMIT:

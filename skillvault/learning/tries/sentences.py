@@ -241,7 +241,7 @@ def conclusion_of(sentence: str) -> str:
     return sentence[match.start() :].lstrip(" ,") if match else ""
 
 
-def leans(sentence: str) -> bool:
+def refers_back(sentence: str) -> bool:
     """Return True if a sentence is understood only with the one before it."""
     return _LEANS.match(sentence) is not None
 

@@ -41,11 +41,13 @@ def _recorded(condition: Condition, outcome: Outcome) -> Scalar | frozenset[str]
     """What an outcome says of what a condition asks: a value, or the words of a reasoning."""
     decision = outcome.decision
     if condition.kind == "context":
-        value = spelled(outcome.context.get(condition.key))
+        value = normalize_value(outcome.context.get(condition.key))
         named = condition.op in ("is", "is not")
         return None if value is None or is_number(value) == named else value
     if condition.kind in ("target", "agent"):
-        return spelled(decision.target if condition.kind == "target" else outcome.source.agent)
+        return normalize_value(
+            decision.target if condition.kind == "target" else outcome.source.agent
+        )
     if condition.kind == "number":
         return outcome.result.entry_value
     if condition.kind == "word":
@@ -62,6 +64,6 @@ def is_number(value: Scalar) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def spelled(value: Scalar) -> Scalar:
+def normalize_value(value: Scalar) -> Scalar:
     """A value as it is compared."""
     return " ".join(value.split()) if isinstance(value, str) else value

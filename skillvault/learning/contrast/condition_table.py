@@ -17,7 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skillvault.learning.contrast.recorded import DAYS, STRATA, is_number, is_report, spelled
+from skillvault.learning.contrast.recorded_values import (
+    DAYS,
+    STRATA,
+    is_number,
+    is_report,
+    normalize_value,
+)
 from skillvault.model.conditions import Condition, ConditionKind
 from skillvault.model.records import Outcome, Result, Scalar
 from skillvault.model.text.text import terms
@@ -65,7 +71,7 @@ _PLANNED = frozenset(
 )
 
 
-class Antecedents(NamedTuple):
+class ConditionTable(NamedTuple):
     """What outcomes meet: `holds` (columns x outcomes), and what the columns are called.
 
     `rules` name what holds, `opposites` what does not (None: it has no name, and is not told).
@@ -87,7 +93,7 @@ class Column(NamedTuple):
     recorded: Truth
 
 
-def antecedents(outcomes: Sequence[Outcome]) -> Antecedents:
+def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
     """All conditions of outcomes, single ones and pairs.
 
     What holds for the same outcomes as another, or for all others, is one column with it.
@@ -106,7 +112,7 @@ def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
     groups: dict[tuple[ConditionKind, str], list[Column]] = defaultdict(list)
     agents: list[Scalar] = [outcome.source.agent for outcome in outcomes]
     for kind, key, values in [*_names(outcomes), ("agent", "agent", agents)]:
-        names = [spelled(value) for value in values]
+        names = [normalize_value(value) for value in values]
         recorded = np.array([name is not None for name in names])
         for name, count in Counter(names).items():
             if name is not None and LEAST <= count <= len(names) - LEAST:
@@ -189,7 +195,7 @@ def _is_result(value: Scalar) -> bool:
 
 def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator[Column]:
     """One condition a value; where it is absent it is not that value, though nobody says so."""
-    names = [spelled(value) for value in values]
+    names = [normalize_value(value) for value in values]
     everyone = np.ones(len(values), dtype=bool)
     for value in sorted({v for v in names if v is not None}, key=repr):
         opposite = None if None in names else (Condition(kind, key, "is not", value),)
@@ -301,7 +307,7 @@ def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
 # ── pairs ────────────────────────────────────────────────────────────────────────────
 
 
-def _pairs(outcomes: Sequence[Outcome]) -> Antecedents:
+def _pairs(outcomes: Sequence[Outcome]) -> ConditionTable:
     """Two recorded conditions of different keys at once."""
     parts = _stacked(_pairable(outcomes), len(outcomes))
     sources = [(rule[0].kind, rule[0].key) for rule in parts.rules]
@@ -309,7 +315,7 @@ def _pairs(outcomes: Sequence[Outcome]) -> Antecedents:
     a, b = np.array(chosen, dtype=int).reshape(-1, 2).T
     rules = [(*parts.rules[i], *parts.rules[j]) for i, j in chosen]
     holds = parts.holds[a] & parts.holds[b]
-    return Antecedents(rules, [None] * len(rules), holds, parts.recorded[a] & parts.recorded[b])
+    return ConditionTable(rules, [None] * len(rules), holds, parts.recorded[a] & parts.recorded[b])
 
 
 def _pairable(outcomes: Sequence[Outcome]) -> list[Column]:
@@ -328,9 +334,9 @@ def _pairable(outcomes: Sequence[Outcome]) -> list[Column]:
 # ── columns that say the same ────────────────────────────────────────────────────────
 
 
-def _stacked(columns: Sequence[Column], count: int) -> Antecedents:
+def _stacked(columns: Sequence[Column], count: int) -> ConditionTable:
     shape = (len(columns), count)
-    return Antecedents(
+    return ConditionTable(
         [column.rule for column in columns],
         [column.opposite for column in columns],
         np.array([column.holds for column in columns], dtype=bool).reshape(shape),
@@ -338,8 +344,8 @@ def _stacked(columns: Sequence[Column], count: int) -> Antecedents:
     )
 
 
-def _concatenated(a: Antecedents, b: Antecedents) -> Antecedents:
-    return Antecedents(
+def _concatenated(a: ConditionTable, b: ConditionTable) -> ConditionTable:
+    return ConditionTable(
         a.rules + b.rules,
         a.opposites + b.opposites,
         np.concatenate([a.holds, b.holds]),
@@ -347,8 +353,8 @@ def _concatenated(a: Antecedents, b: Antecedents) -> Antecedents:
     )
 
 
-def _chosen(table: Antecedents, places: Sequence[int]) -> Antecedents:
-    return Antecedents(
+def _chosen(table: ConditionTable, places: Sequence[int]) -> ConditionTable:
+    return ConditionTable(
         [table.rules[i] for i in places],
         [table.opposites[i] for i in places],
         table.holds[places],
@@ -356,12 +362,12 @@ def _chosen(table: Antecedents, places: Sequence[int]) -> Antecedents:
     )
 
 
-def _supported(table: Antecedents, least: int) -> Antecedents:
+def _supported(table: ConditionTable, least: int) -> ConditionTable:
     met, of = table.holds.sum(axis=1), table.recorded.sum(axis=1)
     return _chosen(table, ((met >= least) & (met <= of - LEAST)).nonzero()[0].tolist())
 
 
-def _distinct(table: Antecedents) -> Antecedents:
+def _distinct(table: ConditionTable) -> ConditionTable:
     """One column for those that hold for the same outcomes or for all others."""
     first = table.recorded.argmax(axis=1)
     # Of a condition and its opposite both stand for the one that the first outcome does not meet.
@@ -376,13 +382,13 @@ def _distinct(table: Antecedents) -> Antecedents:
     upside = np.array([generality(b) < generality(a) for a, b in names], dtype=bool)
     holds = np.where(upside[:, None], unique.recorded & ~unique.holds, unique.holds)
     ordered = [(b, a) if turn else (a, b) for (a, b), turn in zip(names, upside, strict=True)]
-    return Antecedents(
+    return ConditionTable(
         [a or () for a, _ in ordered], [b for _, b in ordered], holds, unique.recorded
     )
 
 
 def _names_of(
-    table: Antecedents, members: Sequence[int], turned: Truth
+    table: ConditionTable, members: Sequence[int], turned: Truth
 ) -> tuple[Rule | None, Rule | None]:
     """The most general names of a column and of its opposite."""
     sides = [

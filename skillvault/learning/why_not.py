@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from skillvault.learning.account.statements import mentioned_ids
-from skillvault.learning.distill.excerpt import SessionState
 from skillvault.learning.distill.skill import STEP as DISTILL
+from skillvault.learning.distill.skill import SessionState
 from skillvault.learning.generate.warning_pattern import (
     STEP,
     ExistingSkill,

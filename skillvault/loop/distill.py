@@ -5,15 +5,14 @@ from datetime import datetime
 from functools import partial
 
 from skillvault.learning.distill import skill as distill
-from skillvault.learning.distill.excerpt import (
+from skillvault.learning.distill.overlap import Overlaps, says_all
+from skillvault.learning.distill.skill import (
+    STEP,
     ExistingSessionSkill,
     SessionState,
     excerpt,
-    kind_of_session,
     session_state,
 )
-from skillvault.learning.distill.overlap import Overlaps, says_all
-from skillvault.learning.distill.skill import STEP
 from skillvault.learning.generate.warning_pattern import expiry_time
 from skillvault.loop.clock import clock
 from skillvault.loop.judging.judge_replies import draft_by, told_by
@@ -105,7 +104,7 @@ def _present(run: Run, session: Session) -> ExistingSessionSkill:
 
 def _is_outlived(run: Run, session: Session) -> bool:
     """Whether its skill's time to live would be over by its domain's clock."""
-    at, days = _made_at(run, session), run.policy.days(kind_of_session(session))
+    at, days = _made_at(run, session), run.policy.days(distill.excerpt_of([session]).kind)
     time = clock(run.view, session.domain, run.now, run.rules)
     return bool(time and days and expiry_time(at, days) < stamp(time))
 

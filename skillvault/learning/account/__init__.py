@@ -1,25 +1,25 @@
-"""account: what is known of an action or a subject, computed from its records when it is due."""
+"""account: the findings about an action or a subject, computed from its records when due."""
 
 from skillvault.model.due import InDomain, LinkedFrom, Queue, Reached, Same, Through, When
 
-# The outcomes of the skills that a thing stands behind, of whatever action.
-_BESIDE = (Reached("skill"), LinkedFrom("evaluation"))
+# The outcomes of any skill that a record supports, whatever their action.
+_SKILL_OUTCOMES = (Reached("skill"), LinkedFrom("evaluation"))
 
-# After these an account may say something else.
+# Changes after which the findings of an account may differ.
 CHANGES = (
     When("outcome"),
     When("evaluation"),
     When("outcome", "gone", along=(Same("action"),)),
-    When("outcome", "gone", along=_BESIDE),
-    When("evaluation", "gone", along=_BESIDE),
+    When("outcome", "gone", along=_SKILL_OUTCOMES),
+    When("evaluation", "gone", along=_SKILL_OUTCOMES),
     When("outcome", "went", along=(Same("clock"),)),  # what had expired may not have
     When("recommendation", along=(Same("decision"),)),
 )
-# The queue of outcomes by which it is counted how far their accounts are read.
+# Outcomes that the reading position of their accounts must count.
 COUNTED = Queue(name="account", every="outcome", when=CHANGES)
-# What was not made, as it says the same as a rejected skill.
+# A skill that was left out because it repeats a rejected one.
 READMITTED = When("skill", "readmitted", along=(InDomain("outcome"),))
-# After these, too, a skill of an account may be another.
+# Changes after which an account may have another skill.
 SKILL_CHANGES = (
     *CHANGES,
     When("skill", "moved", along=(Through("merged"), LinkedFrom("evaluation", "generated"))),

@@ -1,12 +1,13 @@
-"""The skill of finished sessions: its text, its labels, the commits that make it and repeat it."""
+"""The skill of a finished session: its state, excerpt, text and labels, and its commits."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from typing import Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import sections
-from skillvault.learning.distill.excerpt import kind_of_session
 from skillvault.learning.expire import key_edits
 from skillvault.learning.generate.warning_pattern import (
     ComposedText,
@@ -15,23 +16,96 @@ from skillvault.learning.generate.warning_pattern import (
 )
 from skillvault.learning.length import STATEMENTS, References, part_of, within
 from skillvault.learning.naming import distilled_name
+from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, SessionExcerpt
 from skillvault.model.change import Change, Edit, Rewrite, skill_series
-from skillvault.model.policy import Policy
-from skillvault.model.records import Ref, Session, Skill, link_of, stamp
-from skillvault.model.text.text import inert, listed, shorten, slug, trimmed
+from skillvault.model.policy import DistillPolicy, Policy
+from skillvault.model.records import Ref, Session, SessionFailure, Skill, link_of, stamp
+from skillvault.model.text.text import count_of, inert, listed, shorten, slug, trimmed
 
 STEP = "distill"
+_REASON = 80  # characters of a reason by which failures differ
+_LONG, _HEAD, _TAIL = 300, 200, 80  # characters of a success: limit, start and end kept
 _NAME = 40  # characters of a session's name in a text
 _NAMED = 4  # sessions that a header names
 _TAGS = 16
 
 
+class ExistingSessionSkill(Struct, frozen=True, kw_only=True):
+    """The skill that a session has already.
+
+    `skill` was distilled from it, `merged` is the skill that replaced that one, `repeats` another
+    skill that says the same. `rejection` is set if a person removed it, `is_over` if its time to
+    live has ended by the clock of its domain.
+    """
+
+    skill: str | None = None
+    merged: str | None = None
+    repeats: str | None = None
+    rejection: Rejection | None = None
+    is_over: bool = False
+
+
+class SessionState(Struct, frozen=True):
+    """The state of a session's skill, and the reason for it."""
+
+    state: Literal["due", "done", "repeats", "rejected", "over", "too little"]
+    reason: str
+
+
+def session_state(
+    session: Session, existing: ExistingSessionSkill, rules: DistillPolicy
+) -> SessionState:
+    """Return whether a skill of a session is due, or why not."""
+    if existing.rejection:
+        return SessionState("rejected", existing.rejection.sentence)
+    if existing.skill:
+        successor = f", which {existing.merged} stands for" if existing.merged else ""
+        return SessionState("done", f"distilled {existing.skill}{successor}")
+    failures, successes = len(unique_failures(session.failures)), len(session.successes)
+    if failures < rules.min_failures and successes < rules.min_successes:
+        return SessionState(
+            "too little",
+            f"a session needs {rules.min_failures} different failures or {rules.min_successes} "
+            f"successes; it has {count_of(failures, len(session.failures))} failures that differ "
+            f"and {successes} success{'es' * (successes != 1)}",
+        )
+    if existing.repeats:
+        return SessionState("repeats", f"{existing.repeats} says the same already")
+    if existing.is_over:
+        return SessionState("over", "too old by the clock of its domain")
+    return SessionState("due", f"{failures} failures that differ; `skillvault run`")
+
+
+def unique_failures(failures: Iterable[SessionFailure]) -> list[SessionFailure]:
+    """Drop failures with the lemma and the first 80 characters of the reason of an earlier one."""
+    unique: dict[tuple[str, str], SessionFailure] = {}
+    for failure in failures:
+        unique.setdefault((failure.lemma, failure.reason[:_REASON]), failure)
+    return list(unique.values())
+
+
+def shorten_success(text: str) -> str:
+    """Cut a success of more than 300 characters to its first 200 and its last 80."""
+    return text if len(text) <= _LONG else f"{text[:_HEAD].rstrip()} … {text[-_TAIL:].lstrip()}"
+
+
+def excerpt(session: Session, rules: DistillPolicy) -> Session:
+    """Cut a session to its different failures and its first successes."""
+    return replace(
+        session,
+        failures=tuple(unique_failures(session.failures)[: rules.failures]),
+        successes=tuple(
+            replace(success, text=shorten_success(success.text))
+            for success in session.successes[: rules.successes]
+        ),
+    )
+
+
 def excerpt_of(sessions: Sequence[Session]) -> SessionExcerpt:
-    """What a judge is given of excerpts of sessions, oldest first."""
-    kinds = {kind_of_session(session) for session in sessions}
+    """Return the brief for a judge of excerpts of sessions, oldest first."""
     return SessionExcerpt(
-        kind="pattern" if "pattern" in kinds else "warning",
+        kind="pattern" if any(session.successes for session in sessions) else "warning",
         domain=sessions[0].domain,
         sessions=tuple(sessions),
     )
@@ -45,16 +119,16 @@ def compose_text(
     limit: int,
     references: References | None = None,
 ) -> ComposedText:
-    """The text within a length; the rest goes to a file, beside those that are there."""
+    """Compose a text within a length; the rest goes to a new file beside the existing ones."""
     most, file = part_of(limit), (references or References()).free(STATEMENTS)
-    header = [f"*{trimmed(_of(brief.sessions), most)}*", f"*Domain: {brief.domain}*"]
+    header = [f"*{trimmed(_source_words(brief.sessions), most)}*", f"*Domain: {brief.domain}*"]
     head = [f"# {title}: {trimmed(draft.title, most)}", "\n".join(header)]
-    body, rest = within(head, draft.sections, limit, file)
-    return ComposedText(body, {file: rest} if rest else {})
+    body, overflow = within(head, draft.sections, limit, file)
+    return ComposedText(body, {file: overflow} if overflow else {})
 
 
-def _of(sessions: Sequence[Session]) -> str:
-    """From which sessions, and when they ended."""
+def _source_words(sessions: Sequence[Session]) -> str:
+    """Name the sessions and the days on which they ended."""
     days = dict.fromkeys(f"{s.ended_at:%Y-%m-%d}" for s in (sessions[0], sessions[-1]))
     names = [inert(session.name, _NAME) for session in sessions]
     if len(names) > _NAMED:
@@ -64,14 +138,14 @@ def _of(sessions: Sequence[Session]) -> str:
 
 
 def tags_of(brief: SessionExcerpt, draft: Draft) -> tuple[str, ...]:
-    """The tags of a skill, its domain the first."""
+    """Return the tags of a skill, its domain first."""
     return tuple(dict.fromkeys((slug(brief.domain), *draft.tags)))[:_TAGS]
 
 
 def is_served(session: Session) -> bool:
-    """Whether the skill of a session may be served before a person has read it.
+    """Return True if the skill of a session may be served before a person has read it.
 
-    What tools put out is other people's text, so what is an extract of a transcript may not.
+    An extract of a transcript may not, because the output of tools is other people's text.
     """
     return session.trust == "local" and session.transcript is None
 
@@ -84,7 +158,7 @@ def distilled_change(
     at: datetime,
     policy: Policy,
 ) -> Change:
-    """The commit that adds the skill of one session, with its link; it lives from `at` on."""
+    """Add the skill of one session, with its link; its time to live starts at `at`."""
     (session,) = brief.sessions
     served = is_served(session)
     text = compose_text(
@@ -110,7 +184,7 @@ def distilled_change(
         step=STEP,
         subject=skill.name,
         commit_with=skill_series(STEP, brief.domain),
-        reason=_extract_words(session),
+        reason=_reason_words(session),
         writes=(skill, link_of("distilled", source, target, at)),
         files=reference_files(skill.name, "skills" if served else "proposed", text.files),
         sources=(source,),
@@ -128,9 +202,9 @@ def rewording_change(
     references: References,
     policy: Policy,
 ) -> Change:
-    """The commit by which a skill of sessions has other words; what a person changed in it stays.
+    """Reword a skill of sessions; a person's changes stay.
 
-    `shelf` is where it stands, `references` are its files.
+    `shelf` is its folder, `references` are its files.
     """
     path, is_evolved = f"{shelf}/{skill.name}/SKILL.md", skill.kind == "evolved"
     title = "Evolved" if is_evolved else brief.kind.capitalize()
@@ -157,8 +231,8 @@ def rewording_change(
     )
 
 
-def _extract_words(session: Session) -> str:
-    """How much of the session is told, and from where it is."""
+def _reason_words(session: Session) -> str:
+    """Name a session, its source, and the number of failures and successes."""
     failed, worked = len(session.failures), len(session.successes)
     client = inert(session.transcript or "", 40)
     extract = f", an extract of a {client} transcript" if client else ""
@@ -167,7 +241,7 @@ def _extract_words(session: Session) -> str:
 
 
 def repeat_change(session: Session, skill: str, at: datetime) -> Change:
-    """The commit that links a session to the skill that says the same."""
+    """Link a session to the skill that says the same."""
     source, target = Ref("session", session.id), Ref("skill", skill)
     link = link_of("reinforced", source, target, at)
     return Change(

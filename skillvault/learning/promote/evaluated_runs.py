@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.learning.tries.causes import REASONED, specific_values
-from skillvault.learning.tries.insight import insights_of
+from skillvault.learning.tries.insight import REASONED, insights_of, specific_values
 from skillvault.model.brief import Insight
 from skillvault.model.reading import stated
 from skillvault.model.records import Evaluation, Outcome, Status

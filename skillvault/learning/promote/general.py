@@ -18,8 +18,7 @@ from skillvault.learning.gate import home_of
 from skillvault.learning.naming import general_name
 from skillvault.learning.promote.facts import STEP, PromotionMaterial, PromotionState, statement_of
 from skillvault.learning.rejection import GENERAL, Rejection
-from skillvault.learning.tries.causes import specific_values
-from skillvault.learning.tries.insight import insights_of
+from skillvault.learning.tries.insight import insights_of, specific_values
 from skillvault.model.brief import Draft, Recurrence
 from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.model.policy import Policy, PromotePolicy

@@ -34,7 +34,7 @@ from skillvault.learning.promote.weighing import (
     link_to,
 )
 from skillvault.learning.rejection import Rejection
-from skillvault.learning.tries.causes import specific_values
+from skillvault.learning.tries.insight import specific_values
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Importance, Link, Ref, Status
 from skillvault.model.sameness.comparison import SAME, likeness, opposite, same

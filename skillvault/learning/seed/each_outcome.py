@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from skillvault.learning.account.significance import loss_or_gain
+from skillvault.learning.account.reading import loss_or_gain
 from skillvault.learning.account.statements import account_of, calls_for_skill, graded_findings
 from skillvault.learning.generate.warning_pattern import (
     STEP,

@@ -14,9 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import sections
+from skillvault.learning.account.reading import is_graded
 from skillvault.learning.account.rules import action_rules, group_by_action, outliers
 from skillvault.learning.account.sentences import balance_parts
-from skillvault.learning.account.significance import is_graded
 from skillvault.learning.contrast.episodes import episode_words
 from skillvault.learning.expire import key_edits, lifetime
 from skillvault.learning.gate import home_of

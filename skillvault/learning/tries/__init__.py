@@ -1,4 +1,1 @@
-"""Tries: what each outcome says in one line, and which tries did the same. Values in, values out.
-
-`try_of` reads one outcome, `group_by_deed` and `group_by_kind` compare many.
-"""
+"""Tries: one line for each outcome, and groups of tries with the same deed. Values in and out."""

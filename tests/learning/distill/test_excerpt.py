@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from skillvault.learning.distill.excerpt import (
+from skillvault.learning.distill.skill import (
     ExistingSessionSkill,
     excerpt,
-    kind_of_session,
+    excerpt_of,
     session_state,
     shorten_success,
     unique_failures,
 )
 from skillvault.learning.rejection import Rejection
 from skillvault.model.policy import DistillPolicy
-from skillvault.model.records import Session
+from skillvault.model.records import Session, SessionFailure
 from tests.given import session
 from tests.vectors import vectors
 
@@ -32,14 +32,16 @@ def made_of(failures: int = 0, successes: int = 0, **changes: Any) -> Session:
 
 @pytest.mark.parametrize("row", vectors("dedupe_failures"))
 def test_unique_failures(row: dict[str, Any]) -> None:
-    pairs = [(lemma, reason) for lemma, reason in row["args"][0]]
-    assert unique_failures(pairs) == [tuple(pair) for pair in row["expect"]]
+    failures = [SessionFailure(lemma=lemma, reason=reason) for lemma, reason in row["args"][0]]
+    unique = unique_failures(failures)
+    assert [[failure.lemma, failure.reason] for failure in unique] == row["expect"]
 
 
 def test_a_reason_differs_within_its_first_80_characters() -> None:
     same, other = "a" * 80, "a" * 79 + "b"
     pairs = [("x", same + "1"), ("x", same + "2"), ("x", other), ("y", same)]
-    assert unique_failures(pairs) == [pairs[0], pairs[2], pairs[3]]
+    failures = [SessionFailure(lemma=lemma, reason=reason) for lemma, reason in pairs]
+    assert unique_failures(failures) == [failures[0], failures[2], failures[3]]
 
 
 @pytest.mark.parametrize("length", [0, 1, 300])
@@ -78,7 +80,7 @@ def test_the_same_failure_twice_is_one() -> None:
 
 
 def test_a_session_without_a_success_warns() -> None:
-    assert [kind_of_session(made_of(2)), kind_of_session(made_of(2, 1))] == ["warning", "pattern"]
+    assert [excerpt_of([made_of(2, n)]).kind for n in range(2)] == ["warning", "pattern"]
 
 
 @pytest.mark.parametrize(

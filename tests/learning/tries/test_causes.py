@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.tries.causes import signature, specific_values
+from skillvault.learning.tries.insight import signature, specific_values
 from tests.given import outcome, trade
 
 

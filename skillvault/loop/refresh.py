@@ -66,7 +66,7 @@ def refreshes(run: Run) -> Iterator[tuple[SkillRefresh, frozenset[str]]]:
         for findings, present in run.accounts.of_kinds(account):
             name = present.skill.name if present.skill else ""
             older = tuple(place for place in present.more if not is_edited(run, place))
-            one = refreshing.refreshing(
+            one = refreshing.find_refresh(
                 findings,
                 replace(present, more=older),
                 unlinked(run, findings.account.outcomes, name),

@@ -53,7 +53,7 @@ def _due(
     found: Findings, skill: Skill | None = OWN, shelf: str = "skills", **present: Any
 ) -> SkillRefresh | None:
     there = ExistingSkill(**{"skill": skill, "shelf": shelf, **present})
-    return refreshing.refreshing(found, there, (), POLICY)
+    return refreshing.find_refresh(found, there, (), POLICY)
 
 
 def _what(found: Findings, skill: Skill | None = OWN, **present: Any) -> str | None:
@@ -126,7 +126,7 @@ def test_only_what_is_not_linked_and_was_not_unlinked_by_a_person_is_linked() ->
     assert fresh is not None
     assert fresh.fresh == (new,)
     there = ExistingSkill(skill=OWN, shelf="skills", linked=frozenset({old}))
-    unlinked = refreshing.refreshing(FOUND, there, {new}, POLICY)
+    unlinked = refreshing.find_refresh(FOUND, there, {new}, POLICY)
     assert unlinked is not None
     assert unlinked.fresh == ()
 

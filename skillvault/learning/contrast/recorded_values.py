@@ -1,4 +1,4 @@
-"""What an outcome recorded of what was known before the result."""
+"""Values that an outcome recorded before its result, and the conditions that they meet."""
 
 from datetime import UTC
 
@@ -11,39 +11,34 @@ DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sun
 
 
 def is_report(outcome: Outcome) -> bool:
-    """Whether a reasoning may have been written when the result was known."""
+    """Return True if a reasoning may have been written after the result."""
     decision = outcome.decision
     early = decision.made_at is not None and decision.made_at < outcome.occurred_at
     return not early or decision.reasoning_at == "after"
 
 
 def is_met(condition: Condition, outcome: Outcome) -> bool | None:
-    """Whether an outcome meets a condition; None if nothing of the kind was recorded."""
-    value, against = _recorded(condition, outcome), condition.value
+    """Return whether an outcome meets a condition; None if it recorded no such value."""
+    value, expected = _recorded_value(condition, outcome), condition.value
     if value is None:
         return False if condition.op == "is" and condition.kind in ("context", "target") else None
-    if condition.op in ("is", "mentions"):
-        return _holds_value(value, against)
-    if condition.op in ("is not", "does not mention"):
-        return not _holds_value(value, against)
+    if condition.op in ("is", "mentions", "is not", "does not mention"):
+        is_equal = expected in value if isinstance(value, frozenset) else value == expected
+        return is_equal == (condition.op in ("is", "mentions"))
     if not isinstance(value, int | float):
         return None
-    if isinstance(against, tuple):
-        return (against[0] <= value < against[1]) == (condition.op == "between")
-    return (value >= float(against or 0)) == (condition.op == "at least")
+    if isinstance(expected, tuple):
+        return (expected[0] <= value < expected[1]) == (condition.op == "between")
+    return (value >= float(expected or 0)) == (condition.op == "at least")
 
 
-def _holds_value(value: object, against: object) -> bool:
-    return against in value if isinstance(value, frozenset) else value == against
-
-
-def _recorded(condition: Condition, outcome: Outcome) -> Scalar | frozenset[str]:
-    """What an outcome says of what a condition asks: a value, or the words of a reasoning."""
+def _recorded_value(condition: Condition, outcome: Outcome) -> Scalar | frozenset[str]:
+    """Return the value that a condition is about, or the words of the reasoning."""
     decision = outcome.decision
     if condition.kind == "context":
         value = normalize_value(outcome.context.get(condition.key))
-        named = condition.op in ("is", "is not")
-        return None if value is None or is_number(value) == named else value
+        is_name = condition.op in ("is", "is not")
+        return None if value is None or is_number(value) == is_name else value
     if condition.kind in ("target", "agent"):
         return normalize_value(
             decision.target if condition.kind == "target" else outcome.source.agent
@@ -60,10 +55,10 @@ def _recorded(condition: Condition, outcome: Outcome) -> Scalar | frozenset[str]
 
 
 def is_number(value: Scalar) -> bool:
-    """Whether a value is compared by its size."""
+    """Return True for a number, which is compared by size."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def normalize_value(value: Scalar) -> Scalar:
-    """A value as it is compared."""
+    """Collapse the spaces of a value for comparison."""
     return " ".join(value.split()) if isinstance(value, str) else value

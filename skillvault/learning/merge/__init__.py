@@ -3,7 +3,7 @@
 from skillvault.learning.account import CHANGES, READMITTED
 from skillvault.model.due import InDomain, LinkedFrom, Queue, Source, Through, When
 
-SESSIONS = "sessions"  # the queue of domains whose sessions' skills may say the same by now
+SESSIONS = "sessions"  # the queue of domains whose session skills may say the same
 _ORIGINS = (Through("merged"), LinkedFrom("evaluation"))
 DEPENDS_ON = (
     Queue(

@@ -59,21 +59,21 @@ def find_miscounts(evidence: SkillEvidence, account: Account, policy: Policy) ->
         findings = graded_findings(account, evidence.kind, members)
     counts = {(statement.text, _sides(statement)) for statement in findings.statements}
     return [
-        stated.statement
-        for stated in evidence.statements
-        if stated.sides != _count_sides(stated, account, policy)
-        and (stated.statement, stated.sides) not in counts
+        entry.statement
+        for entry in evidence.statements
+        if entry.sides != _count_sides(entry, account, policy)
+        and (entry.statement, entry.sides) not in counts
     ]
 
 
 def _count_sides(
-    stated: StatedEvidence, account: Account, policy: Policy
+    entry: StatedEvidence, account: Account, policy: Policy
 ) -> Sequence[tuple[str, ...]] | None:
     """Return the sides of a rule, counted by its conditions; None for other statements."""
-    if stated.rule is None:
+    if entry.rule is None:
         return None
     blank = {"met": (0, 0), "other": (0, 0), "episodes": (0, 0), "p": 1.0, "z": 0.0}
-    rule = msgspec.convert({**blank, "holds_for": [], **stated.rule}, Separation)
+    rule = msgspec.convert({**blank, "holds_for": [], **entry.rule}, Separation)
     outcomes = [o for o in account.outcomes if o.decision.action == rule.action]
     compared = [o for o in outcomes if o.occurred_at <= rule.until][-rule.read :]
     met, unmet = sides_of(rule, compared, policy)

@@ -52,13 +52,13 @@ def lesson_sentence(advice: Advice, tries: Sequence[Try], labels: Mapping[str, s
 
     A correction needs the subject that it corrects: `labels` has the subject of each try, by id.
     """
-    failed = sum(attempt.status == "failure" for attempt in tries)
+    failures = sum(attempt.status == "failure" for attempt in tries)
     notes = ["a person says so"] if advice.by == "person" else []
     notes += ["supposed"] if advice.supposed else []
     if len(tries) > 1:
-        all_failed = failed == len(tries)
-        failures = f", {failed} of which failed" if failed and not all_failed else ""
-        notes.append(f"lesson of {len(tries)} {'failed ' * all_failed}runs{failures}")
+        all_failed = failures == len(tries)
+        note = f", {failures} of which failed" if failures and not all_failed else ""
+        notes.append(f"lesson of {len(tries)} {'failures ' * all_failed}runs{note}")
     text = whole(advice.text, _TEXT).rstrip(".")
     if advice.by == "person" and len(tries) == 1:
         text = f"{_label(tries[0], labels)}{text}"
@@ -164,8 +164,8 @@ def _deed_and_result(attempt: Try) -> str:
 def balance_sentence(action: str, outcomes: Sequence[Outcome]) -> str:
     """Render the results of an action: `sell: 2 of 3 worked, average win +4 %, 1 neutral.`."""
     counts = Counter(outcome.result.status for outcome in outcomes)
-    decided = counts["success"] + counts["failure"]
-    parts = [f"{count_of(counts['success'], decided)} worked"] if decided else []
+    total = counts["success"] + counts["failure"]
+    parts = [f"{count_of(counts['success'], total)} worked"] if total else []
     return f"{plain(action)}: {', '.join([*parts, *balance_parts(outcomes)])}."
 
 
@@ -195,29 +195,29 @@ def tools_sentence(tools: Sequence[str], worked: tuple[int, int], failed: tuple[
     )
 
 
-def answers_sentence(refused: RefusedAnswers, *, names_task: bool) -> str:
-    """Render refused answers: `Refused as the answer to “…”: 24 (5 runs); accepted: 22`."""
-    task_text = refused.task if len(refused.task) <= _TASK else _ASIDE.sub("", refused.task)
-    task = f" to “{whole(task_text, _TEXT)}”" if refused.task else ""
+def answers_sentence(answers: RefusedAnswers, *, names_task: bool) -> str:
+    """Render refused answers: `Refused as the answer to “…”: 24 (5 runs); accepted_texts: 22`."""
+    task_text = answers.task if len(answers.task) <= _TASK else _ASIDE.sub("", answers.task)
+    task = f" to “{whole(task_text, _TEXT)}”" if answers.task else ""
     if names_task and not task:
         task = " to a task that was not recorded"
-    answers = [
+    texts = [
         f"{plain(value)} ({count} run{'s' * (count > 1)})"
-        for value, count in refused.answers[:_ANSWERS]
+        for value, count in answers.answers[:_ANSWERS]
     ]
-    if len(refused.answers) > _ANSWERS:
-        answers.append(f"and {len(refused.answers) - _ANSWERS} more")
-    accepted = listed(map(plain, refused.accepted[:_ANSWERS]), last="or")
-    end = f"; accepted: {accepted}" if accepted else ""
-    return f"Refused as the answer{task}: {', '.join(answers)}{end}."
+    if len(answers.answers) > _ANSWERS:
+        texts.append(f"and {len(answers.answers) - _ANSWERS} more")
+    accepted_texts = listed(map(plain, answers.accepted[:_ANSWERS]), last="or")
+    end = f"; accepted: {accepted_texts}" if accepted_texts else ""
+    return f"Refused as the answer{task}: {', '.join(texts)}{end}."
 
 
-def claims_sentence(by: Sequence[tuple[Observer, int]], failed: int) -> str:
+def claims_sentence(observer_counts: Sequence[tuple[Observer, int]], failures: int) -> str:
     """Say who must confirm a success before it is claimed, with the count of refused claims."""
-    observers = listed((_OBSERVERS[observer] for observer, _ in by), last="or")
-    claimed = count_of(sum(times for _, times in by), failed)
+    observers = listed((_OBSERVERS[observer] for observer, _ in observer_counts), last="or")
+    share = count_of(sum(times for _, times in observer_counts), failures)
     return sentence(
-        f"have it seen by {observers} before you claim success: {claimed} that failed were claimed "
+        f"have it seen by {observers} before you claim success: {share} that failed were claimed "
         "as successes"
     )
 

@@ -193,10 +193,10 @@ def _limit_single_trades(
     statements: Iterable[Statement], tries: Sequence[Try]
 ) -> Iterator[Statement]:
     """Drop all but the first few single trades among wins and among losses."""
-    scored = {attempt.id for attempt in tries if attempt.score is not None}
+    scored_ids = {attempt.id for attempt in tries if attempt.score is not None}
     counts: Counter[str] = Counter()
     for statement in statements:
-        is_single = len(statement.supporting) == 1 and statement.supporting[0] in scored
+        is_single = len(statement.supporting) == 1 and statement.supporting[0] in scored_ids
         if is_single and not any(statement.others):
             counts[statement.kind] += 1
         if counts[statement.kind] <= _SINGLE:
@@ -300,19 +300,19 @@ def _deeds(
 ) -> Iterator[Statement]:
     """Yield the deeds with their results, failures first and with a remedy if there is one."""
     remedies: set[str] = set()
-    worked: list[Statement] = []
+    successes: list[Statement] = []
     for group in group_by_deed([attempt for attempt in tries if attempt.deed]):
         wins = [attempt for attempt in group if attempt.status == "success"]
         losses = [attempt for attempt in group if attempt.status == "failure"]
         if not is_one_sided(len(wins), len(losses)):
             continue
         if len(wins) > len(losses):
-            worked.append(_deed_statement(wins, losses, labels))
+            successes.append(_deed_statement(wins, losses, labels))
             continue
         remedy = _remedy(losses, tries, tasks)
         remedies.update([remedy.id] if remedy else [])
         yield _deed_statement(losses, wins, labels, remedy)
-    for deed in worked:
+    for deed in successes:
         if len(deed.supporting) > 1 or deed.supporting[0] not in remedies:
             yield deed
 
@@ -344,14 +344,14 @@ def _merge_kinds(deeds: Iterable[Statement], tries: Sequence[Try]) -> Iterator[S
         if len(group) == 1:
             yield group[0]
             continue
-        latest = sorted(group, key=lambda deed: deed.supporting[-1], reverse=True)
+        by_time = sorted(group, key=lambda deed: deed.supporting[-1], reverse=True)
         yield Statement(
             kind=group[0].kind,
-            text=kinds_sentence([deed.text for deed in latest], group[0].kind),
+            text=kinds_sentence([deed.text for deed in by_time], group[0].kind),
             supporting=tuple(name for deed in group for name in deed.supporting),
             against=tuple(name for deed in group for name in deed.against),
             others=((), tuple(dict.fromkeys(n for deed in group for n in deed.others[1]))),
-            gist=latest[0].gist,
+            gist=by_time[0].gist,
         )
 
 
@@ -371,25 +371,25 @@ def _remedy(losses: Sequence[Try], tries: Sequence[Try], tasks: Mapping[str, str
     another one. If many tries share the problem, the deeds must also share words.
     """
     last = losses[-1]
-    task, about = tasks.get(last.id), terms(last.deed)
-    of_task = [t for t in tries if task and tasks.get(t.id) == task]
-    several = len({attempt.target for attempt in tries}) > 1
-    is_problem = last.score is None if not task else several  # else it is all of the code
+    task, deed_terms = tasks.get(last.id), terms(last.deed)
+    task_tries = [t for t in tries if task and tasks.get(t.id) == task]
+    has_targets = len({attempt.target for attempt in tries}) > 1
+    is_problem = last.score is None if not task else has_targets  # else it is all of the code
     by_target = bool(last.target) and is_problem
-    of_target = [t for t in tries if by_target and t.target == last.target]
-    for candidates in (of_task, of_target):
+    target_tries = [t for t in tries if by_target and t.target == last.target]
+    for candidates in (task_tries, target_tries):
         for attempt in candidates:
             is_later = (attempt.at, attempt.id) > (last.at, last.id)
-            is_near = len(candidates) <= _SPECIFIC or bool(about & terms(attempt.deed))
+            is_near = len(candidates) <= _SPECIFIC or bool(deed_terms & terms(attempt.deed))
             if is_later and is_near and attempt.status == "success" and attempt.deed:
                 return attempt
     return None
 
 
 def _refused_answers(account: Account) -> Iterator[Statement]:
-    several = len({" ".join(task.split()) for task in account.tasks.values()}) > 1
+    has_tasks = len({" ".join(task.split()) for task in account.tasks.values()}) > 1
     for answers in refused_answers(account.outcomes, account.tasks):
-        text = answers_sentence(answers, names_task=several)
+        text = answers_sentence(answers, names_task=has_tasks)
         yield Statement(kind="answers", text=text, supporting=answers.shown_by)
 
 
@@ -399,18 +399,18 @@ def tools_statement(outcomes: Sequence[Outcome]) -> Statement | None:
     for outcome in outcomes:
         for name in _tools_of(outcome):
             users[name].append(outcome.id)
-    worked, failed = (
+    successes, failures = (
         {outcome.id for outcome in outcomes if outcome.result.status == status}
         for status in ("success", "failure")
     )
-    if len(worked) < _TOOL_SUCCESSES or not failed:
+    if len(successes) < _TOOL_SUCCESSES or not failures:
         return None
     tools: dict[tuple[int, int], list[str]] = defaultdict(list)
     for name, ids in users.items():
-        tools[len(worked.intersection(ids)), len(failed.intersection(ids))].append(name)
-    least = max(_TOOL_SUCCESSES, _TOOL_SHARE * len(worked))
+        tools[len(successes.intersection(ids)), len(failures.intersection(ids))].append(name)
+    least = max(_TOOL_SUCCESSES, _TOOL_SHARE * len(successes))
     lifts = {
-        counts: counts[0] / len(worked) - counts[1] / len(failed)
+        counts: counts[0] / len(successes) - counts[1] / len(failures)
         for counts in tools
         if counts[0] >= least
     }
@@ -420,9 +420,9 @@ def tools_statement(outcomes: Sequence[Outcome]) -> Statement | None:
     names = sorted(tools[best])[:_MOST_TOOLS]
     return Statement(
         kind="tools",
-        text=tools_sentence(names, (best[0], len(worked)), (best[1], len(failed))),
-        supporting=tuple(name for name in users[names[0]] if name in worked),
-        against=tuple(name for name in users[names[0]] if name in failed),
+        text=tools_sentence(names, (best[0], len(successes)), (best[1], len(failures))),
+        supporting=tuple(name for name in users[names[0]] if name in successes),
+        against=tuple(name for name in users[names[0]] if name in failures),
     )
 
 
@@ -442,13 +442,13 @@ def _tool_names(reasoning: str) -> frozenset[str]:
 
 def _claims(outcomes: Sequence[Outcome]) -> Iterator[Statement]:
     """Yield the count of failures that their agents claimed as successes."""
-    failed = [outcome for outcome in outcomes if outcome.result.status == "failure"]
-    refused = [outcome for outcome in failed if outcome.is_claim_refused]
-    if len(refused) > 1:
-        counts = Counter(outcome.observer for outcome in refused)
+    failures = [outcome for outcome in outcomes if outcome.result.status == "failure"]
+    refusals = [outcome for outcome in failures if outcome.is_claim_refused]
+    if len(refusals) > 1:
+        counts = Counter(outcome.observer for outcome in refusals)
         observers = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-        text = claims_sentence(observers, len(failed))
-        yield Statement(kind="claimed", text=text, supporting=tuple(o.id for o in refused))
+        text = claims_sentence(observers, len(failures))
+        yield Statement(kind="claimed", text=text, supporting=tuple(o.id for o in refusals))
 
 
 # ── a strategy ───────────────────────────────────────────────────────────────────────
@@ -474,23 +474,23 @@ def _graded_statements(
     """Yield the statements about losses, or about gains: the greatest first, its entry last."""
     tries = {attempt.id: attempt for attempt in account.tries}
     member_tries = [tries[outcome.id] for outcome in members]
-    scored = [outcome for outcome in members if outcome.result.score is not None]
+    scored_outcomes = [outcome for outcome in members if outcome.result.score is not None]
     sign = -1 if kind == "warning" else 1
-    greatest = max(
-        scored, key=lambda o: (sign * (o.result.score or 0.0), o.id), default=members[-1]
+    extreme = max(
+        scored_outcomes, key=lambda o: (sign * (o.result.score or 0.0), o.id), default=members[-1]
     )
     groups = group_by_deed([attempt for attempt in tries.values() if attempt.deed])
-    if scored:
-        ids = tuple(outcome.id for outcome in scored)
-        attempt = tries[greatest.id]
+    if scored_outcomes:
+        ids = tuple(outcome.id for outcome in scored_outcomes)
+        attempt = tries[extreme.id]
         if [attempt] in groups:
             groups.remove([attempt])  # the statement of the extreme has its deed
         else:
             attempt = replace(attempt, deed="")
-        text = extreme_sentence(greatest, attempt, len(ids))
+        text = extreme_sentence(extreme, attempt, len(ids))
         deed = whole(attempt.deed, _IN_TITLE).rstrip(".。")
-        amount = text.partition(f" on {greatest.occurred_at:%Y-}")[0]
-        score = percent(greatest.result.score or 0.0)
+        amount = text.partition(f" on {extreme.occurred_at:%Y-}")[0]
+        score = percent(extreme.result.score or 0.0)
         gist = f"{deed}{ARROW}{score}" if deed else amount
         yield Statement(kind="extreme", text=text, supporting=ids, gist=gist)
     member_ids = {attempt.id for attempt in member_tries}
@@ -506,14 +506,14 @@ def _graded_statements(
             yield _deed_statement([remedy], [], {})
         yield from _refused_answers(account)
         yield from _claims(account.outcomes)
-    other_outcomes = [o for o in account.outcomes if o.result.status != greatest.result.status]
-    if entry := entry_sentence(greatest, other_outcomes):
-        yield Statement(kind="entry", text=entry, supporting=(greatest.id,))
-    if scored:
-        peers = [peer for peer in account.outcomes if peer.subject == greatest.subject]
-        for outlier in list(outliers(greatest, peers))[:_OUTLIERS]:
+    other_outcomes = [o for o in account.outcomes if o.result.status != extreme.result.status]
+    if entry := entry_sentence(extreme, other_outcomes):
+        yield Statement(kind="entry", text=entry, supporting=(extreme.id,))
+    if scored_outcomes:
+        peers = [peer for peer in account.outcomes if peer.subject == extreme.subject]
+        for outlier in list(outliers(extreme, peers))[:_OUTLIERS]:
             text = outlier_sentence(outlier)
-            yield Statement(kind="outlier", text=text, supporting=(greatest.id,))
+            yield Statement(kind="outlier", text=text, supporting=(extreme.id,))
 
 
 def _graded_deed(group: Sequence[Try], kind: SkillKind) -> Iterator[Statement]:

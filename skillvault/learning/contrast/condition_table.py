@@ -114,7 +114,7 @@ def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
 
     Target and agent are keys, too.
     """
-    enough = _USUALLY * len(outcomes)
+    least = _USUALLY * len(outcomes)
     groups: dict[tuple[ConditionKind, str], list[Column]] = defaultdict(list)
     agents: list[Scalar] = [outcome.source.agent for outcome in outcomes]
     for kind, key, values in [*_names(outcomes), ("agent", "agent", agents)]:
@@ -128,12 +128,12 @@ def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
     for kind, key, numbers in _numbers(outcomes):
         if kind == "context":
             groups[kind, key] += _cuts(_Number(kind, key, *numbers), _LEAD_CUTS + 1, _LEAD_CUTS)
-    usual = [
+    usual_groups = [
         sorted(columns, key=lambda column: generality(column.rule))
         for columns in groups.values()
-        if columns and np.any([column.recorded for column in columns], axis=0).sum() >= enough
+        if columns and np.any([column.recorded for column in columns], axis=0).sum() >= least
     ]
-    return sorted(usual, key=lambda columns: (len(columns), generality(columns[0].rule)))
+    return sorted(usual_groups, key=lambda columns: (len(columns), generality(columns[0].rule)))
 
 
 def is_result_word(term: str) -> bool:
@@ -217,17 +217,17 @@ class _Number(NamedTuple):
     values: Figures
     recorded: Truth
 
-    def bounds(self, parts: int, few: int = _FEW_VALUES) -> dict[int, float]:
+    def bounds(self, parts: int, value_limit: int = _FEW_VALUES) -> dict[int, float]:
         """Return the bounds by place: quantiles, or all gaps between few values."""
-        ascending = sorted(self.values[self.recorded].tolist())
-        steps = sorted(set(ascending))
-        if len(steps) <= few:
+        values = sorted(self.values[self.recorded].tolist())
+        steps = sorted(set(values))
+        if len(steps) <= value_limit:
             return {i: _round_between(*steps[i - 1 : i + 1]) for i in range(1, len(steps))}
         bounds: dict[int, float] = {}
         for part in range(1, parts):
-            at = bisect_left(steps, ascending[len(ascending) * part // parts])
-            bound = _round_between(steps[at - 1], steps[at]) if at else steps[0]
-            if at and bound not in bounds.values():
+            place = bisect_left(steps, values[len(values) * part // parts])
+            bound = _round_between(steps[place - 1], steps[place]) if place else steps[0]
+            if place and bound not in bounds.values():
                 bounds[part] = bound
         return bounds
 
@@ -279,23 +279,23 @@ def _round_between(low: float, high: float) -> float:
 
 def _times(outcomes: Sequence[Outcome]) -> Iterator[Column]:
     times = [o.decision.made_at and o.decision.made_at.astimezone(UTC) for o in outcomes]
-    timed = np.array([time is not None for time in times])
+    has_time = np.array([time is not None for time in times])
     hours = np.array([time.hour if time else -1 for time in times])
     for start in range(0, 24, 6):
         span = (float(start), start + 6.0)
         within = (Condition("window", "made_at", "between", span),)
         outside = (Condition("window", "made_at", "outside", span),)
-        yield Column(within, outside, hours // 6 * 6 == start, timed)
+        yield Column(within, outside, hours // 6 * 6 == start, has_time)
     days = np.array([time.weekday() if time else -1 for time in times])
     for number, day in enumerate(DAYS):
         opposite = (Condition("day", "made_at", "is not", day),)
-        yield Column((Condition("day", "made_at", "is", day),), opposite, days == number, timed)
+        yield Column((Condition("day", "made_at", "is", day),), opposite, days == number, has_time)
 
 
 def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
     """Yield the words of the reasoning, among outcomes with one from before the result."""
     texts = ["" if is_report(o) else o.decision.reasoning.strip() for o in outcomes]
-    reasoned = np.array([bool(text) for text in texts])
+    has_reasoning = np.array([bool(text) for text in texts])
     places: dict[str, list[int]] = defaultdict(list)
     for i, text in enumerate(texts):
         for term in terms(text):
@@ -304,9 +304,9 @@ def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
         if len(places[term]) >= LEAST and not is_result_word(term):
             holds = np.zeros(len(outcomes), dtype=bool)
             holds[places[term]] = True
-            absent = (Condition("word", "reasoning", "does not mention", term),)
+            opposite = (Condition("word", "reasoning", "does not mention", term),)
             yield Column(
-                (Condition("word", "reasoning", "mentions", term),), absent, holds, reasoned
+                (Condition("word", "reasoning", "mentions", term),), opposite, holds, has_reasoning
             )
 
 
@@ -317,9 +317,9 @@ def _pairs(outcomes: Sequence[Outcome]) -> ConditionTable:
     """Return the conjunctions of two conditions with different keys."""
     parts = _stack(_pairable(outcomes), len(outcomes))
     sources = [(rule[0].kind, rule[0].key) for rule in parts.rules]
-    chosen = [(a, b) for a, b in combinations(range(len(sources)), 2) if sources[a] != sources[b]]
-    a, b = np.array(chosen, dtype=int).reshape(-1, 2).T
-    rules = [(*parts.rules[i], *parts.rules[j]) for i, j in chosen]
+    pairs = [(a, b) for a, b in combinations(range(len(sources)), 2) if sources[a] != sources[b]]
+    a, b = np.array(pairs, dtype=int).reshape(-1, 2).T
+    rules = [(*parts.rules[i], *parts.rules[j]) for i, j in pairs]
     holds = parts.holds[a] & parts.holds[b]
     return ConditionTable(rules, [None] * len(rules), holds, parts.recorded[a] & parts.recorded[b])
 

@@ -125,18 +125,18 @@ def _tries_of(outcomes: Sequence[Outcome], rules: EvaluatePolicy) -> _Tries | No
     by_id = {outcome.id: outcome for outcome in outcomes}
     latest = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
     latest = [outcome for outcome in latest if outcome.result.status != "neutral"]
-    failed = np.array([outcome.result.status == "failure" for outcome in latest])
-    if len(latest) < _FEWEST_EPISODES or failed.all() or not failed.any():
+    is_failure = np.array([outcome.result.status == "failure" for outcome in latest])
+    if len(latest) < _FEWEST_EPISODES or is_failure.all() or not is_failure.any():
         return None
     episodes = number_names(episodes_of(latest, rules.episode_minutes))
     firsts = np.unique(episodes, return_index=True)[1]
     if len(firsts) < _FEWEST_EPISODES:
         return None
-    votes = np.bincount(episodes, failed) / np.bincount(episodes)
+    votes = np.bincount(episodes, is_failure) / np.bincount(episodes)
     strata = strata_of([tuple(map(latest[i].context.get, STRATA)) for i in firsts])
     sessions = number_names([outcome.session for outcome in latest])
     seed = sha256("\n".join(sorted(by_id)).encode()).digest()
-    decisions = Decisions(latest, {_RESULT: failed}, strata[episodes], episodes, sessions)
+    decisions = Decisions(latest, {_RESULT: is_failure}, strata[episodes], episodes, sessions)
     return _Tries(decisions, votes, strata, sessions[firsts], seed)
 
 
@@ -172,9 +172,9 @@ def _distinct(holds: Truth, recorded: Truth, places: Places) -> list[int]:
 
 def _candidate_of(column: Column, p: float, decisions: Decisions) -> Candidate:
     """Return the side of a cut that has more failures."""
-    failed, rule = decisions.results[_RESULT], column.rule
+    is_failure, rule = decisions.results[_RESULT], column.rule
     holds, complement = column.holds, column.recorded & ~column.holds
-    if failed[complement].mean() > failed[holds].mean():
+    if is_failure[complement].mean() > is_failure[holds].mean():
         rule, holds = column.opposite or (), complement
     z = effect_of(holds, column.recorded, _RESULT, decisions).z
     return Candidate(rule, holds, column.recorded, _RESULT, z, p, z)
@@ -290,12 +290,14 @@ def _arrangements(tries: _Tries) -> Figures:
         return votes[_shuffles(members, len(votes), tries.seed)]
     rows = votes[None]
     for places, count in zip(members, counts, strict=True):
-        free = np.repeat(places[None], len(rows), axis=0)
+        open_places = np.repeat(places[None], len(rows), axis=0)
         for value, number in sorted(count.items()):
-            chosen, free_places = _choices(free.shape[1], number)
-            rows = np.repeat(rows, len(chosen), axis=0)
-            np.put_along_axis(rows, free[:, chosen].reshape(len(rows), number), value, axis=1)
-            free = free[:, free_places].reshape(len(rows), free_places.shape[1])
+            choices, rest_places = _choices(open_places.shape[1], number)
+            rows = np.repeat(rows, len(choices), axis=0)
+            np.put_along_axis(
+                rows, open_places[:, choices].reshape(len(rows), number), value, axis=1
+            )
+            open_places = open_places[:, rest_places].reshape(len(rows), rest_places.shape[1])
     first = int((rows == votes).all(axis=1).argmax())
     rows[[0, first]] = rows[[first, 0]]
     return rows
@@ -303,19 +305,21 @@ def _arrangements(tries: _Tries) -> Figures:
 
 def _choices(of: int, number: int) -> tuple[Places, Places]:
     """Return each choice of so many places, and the places that it leaves."""
-    chosen = np.array(list(combinations(range(of), number)), dtype=np.intp)
-    is_free = np.ones((len(chosen), of), dtype=bool)
-    np.put_along_axis(is_free, chosen, False, axis=1)
-    return chosen, is_free.nonzero()[1].reshape(len(chosen), of - number)
+    choices = np.array(list(combinations(range(of), number)), dtype=np.intp)
+    is_free = np.ones((len(choices), of), dtype=bool)
+    np.put_along_axis(is_free, choices, False, axis=1)
+    return choices, is_free.nonzero()[1].reshape(len(choices), of - number)
 
 
 def _shuffles(members: Sequence[Places], count: int, seed: bytes) -> Places:
     """Return (shuffles x episodes) the place of the vote that each gets, the real ones first."""
     draws = np.frombuffer(shake_256(seed).digest(4 * _SHUFFLES * count), dtype="<u4")
-    low = (1 << count.bit_length()) - 1  # bits of the number of an episode
-    keyed = (draws.reshape(_SHUFFLES, count) & ~np.uint32(low)) | np.arange(count, dtype=np.uint32)
+    mask = (1 << count.bit_length()) - 1  # bits of the number of an episode
+    sort_keys = (draws.reshape(_SHUFFLES, count) & ~np.uint32(mask)) | np.arange(
+        count, dtype=np.uint32
+    )
     shuffles = np.empty((_SHUFFLES + 1, count), dtype=np.intp)
     shuffles[0] = np.arange(count)
     for places in members:
-        shuffles[1:, places] = np.sort(keyed[:, places], axis=1) & low
+        shuffles[1:, places] = np.sort(sort_keys[:, places], axis=1) & mask
     return shuffles

@@ -13,8 +13,8 @@ DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sun
 def is_report(outcome: Outcome) -> bool:
     """Return True if a reasoning may have been written after the result."""
     decision = outcome.decision
-    early = decision.made_at is not None and decision.made_at < outcome.occurred_at
-    return not early or decision.reasoning_at == "after"
+    is_early = decision.made_at is not None and decision.made_at < outcome.occurred_at
+    return not is_early or decision.reasoning_at == "after"
 
 
 def is_met(condition: Condition, outcome: Outcome) -> bool | None:

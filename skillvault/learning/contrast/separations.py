@@ -43,14 +43,14 @@ def rotations(strata: Places, seed: bytes) -> Places:
     """
     members = [np.flatnonzero(strata == agent) for agent in np.unique(strata)]
     if len(members) == 1 and len(strata) <= SHIFTS:
-        by = np.arange(len(strata))[:, None]
+        offsets = np.arange(len(strata))[:, None]
     else:
         drawn = shake_256(seed).digest(4 * SHIFTS * len(members))
-        by = np.frombuffer(drawn, dtype="<u4").reshape(SHIFTS, -1).astype(np.intp)
-        by = np.concatenate([np.zeros((1, len(members)), dtype=np.intp), by])
-    shifts = np.empty((len(by), len(strata)), dtype=np.intp)
+        offsets = np.frombuffer(drawn, dtype="<u4").reshape(SHIFTS, -1).astype(np.intp)
+        offsets = np.concatenate([np.zeros((1, len(members)), dtype=np.intp), offsets])
+    shifts = np.empty((len(offsets), len(strata)), dtype=np.intp)
     for column, places in enumerate(members):
-        turns = (np.arange(len(places)) + by[:, column : column + 1]) % len(places)
+        turns = (np.arange(len(places)) + offsets[:, column : column + 1]) % len(places)
         shifts[:, places] = places[turns]
     return shifts
 
@@ -182,14 +182,14 @@ def _decisions_of(
     episodes = np.array(episodes_of(latest, rules.episode_minutes), dtype=np.intp)
     strata = strata_of([(o.source.agent, *map(o.context.get, STRATA)) for o in latest])
     truths = {name: np.array([o.id in ids for o in latest]) for name, ids in results.items()}
-    enough = len(latest) >= _FEWEST_OUTCOMES and len(set(episodes.tolist())) >= _FEWEST_EPISODES
-    testable = {
+    is_enough = len(latest) >= _FEWEST_OUTCOMES and len(set(episodes.tolist())) >= _FEWEST_EPISODES
+    testable_results = {
         name: truth
         for name, truth in truths.items()
-        if enough and _FEWEST_RESULTS <= truth.sum() <= len(truth) - _FEWEST_RESULTS
+        if is_enough and _FEWEST_RESULTS <= truth.sum() <= len(truth) - _FEWEST_RESULTS
     }
     sessions = number_names([o.session for o in latest])
-    return Decisions(latest, testable, strata, episodes, sessions)
+    return Decisions(latest, testable_results, strata, episodes, sessions)
 
 
 def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[Candidate]:

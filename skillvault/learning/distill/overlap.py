@@ -93,10 +93,10 @@ def groups_of(sessions: Collection[Session], share: float) -> Iterator[list[Sess
             if overlap.is_above(share):
                 a, b = _root(roots, session.id), _root(roots, other_id)
                 roots[max(a, b)] = min(a, b)
-    grouped: dict[str, list[Session]] = defaultdict(list)
+    groups: dict[str, list[Session]] = defaultdict(list)
     for session in by_time:
-        grouped[_root(roots, session.id)].append(session)
-    yield from grouped.values()
+        groups[_root(roots, session.id)].append(session)
+    yield from groups.values()
 
 
 def _root(roots: dict[str, str], name: str) -> str:

@@ -160,7 +160,7 @@ def distilled_change(
 ) -> Change:
     """Add the skill of one session, with its link; its time to live starts at `at`."""
     (session,) = brief.sessions
-    served = is_served(session)
+    is_local = is_served(session)
     text = compose_text(
         brief, draft, title=brief.kind.capitalize(), limit=policy.generate.max_tokens
     )
@@ -173,7 +173,7 @@ def distilled_change(
         stages=draft.stages,
         kind=brief.kind,
         domain=brief.domain,
-        status="testing" if served else "proposed",
+        status="testing" if is_local else "proposed",
         origin="distilled",
         created=stamp(at),
         expires=expiry_time(at, policy.days(brief.kind) or 0),
@@ -186,7 +186,7 @@ def distilled_change(
         commit_with=skill_series(STEP, brief.domain),
         reason=_reason_words(session),
         writes=(skill, link_of("distilled", source, target, at)),
-        files=reference_files(skill.name, "skills" if served else "proposed", text.files),
+        files=reference_files(skill.name, "skills" if is_local else "proposed", text.files),
         sources=(source,),
         targets=(target,),
     )
@@ -196,7 +196,7 @@ def rewording_change(
     brief: SessionExcerpt,
     draft: Draft,
     skill: Skill,
-    written: sections.Written,
+    texts: sections.Written,
     *,
     shelf: str,
     references: References,
@@ -210,14 +210,14 @@ def rewording_change(
     title = "Evolved" if is_evolved else brief.kind.capitalize()
     limit = policy.merge.max_tokens if is_evolved else policy.generate.max_tokens
     text = compose_text(brief, draft, title=title, limit=limit, references=references)
-    body = sections.rewritten(skill.body, written.bodies, text.body)
-    grown = replace(skill, description=shorten(draft.description, 1024))
+    body = sections.rewritten(skill.body, texts.bodies, text.body)
+    revised_skill = replace(skill, description=shorten(draft.description, 1024))
     labels = {"tags": tags_of(brief, draft), "roles": draft.roles, "stages": draft.stages}
     edits = [
         Edit(path, ("metadata", key), " ".join(names) or None)
         for key, names in labels.items()
         if names != getattr(skill, key)
-        and sections.untouched(written.labels, sections.labels_of(skill))
+        and sections.untouched(texts.labels, sections.labels_of(skill))
     ]
     return Change(
         step=STEP,
@@ -225,7 +225,7 @@ def rewording_change(
         commit_with=skill_series(STEP, brief.domain),
         reason=f"{skill.name} is told in other words.",
         files=reference_files(skill.name, shelf, references.placed(text.files)),
-        edits=(*key_edits(path, skill, grown, written, policy=policy), *edits),
+        edits=(*key_edits(path, skill, revised_skill, texts, policy=policy), *edits),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         targets=(Ref("skill", skill.name),),
     )
@@ -233,11 +233,11 @@ def rewording_change(
 
 def _reason_words(session: Session) -> str:
     """Name a session, its source, and the number of failures and successes."""
-    failed, worked = len(session.failures), len(session.successes)
+    failures, successes = len(session.failures), len(session.successes)
     client = inert(session.transcript or "", 40)
-    extract = f", an extract of a {client} transcript" if client else ""
+    source = f", an extract of a {client} transcript" if client else ""
     name = inert(session.name, _NAME)
-    return f"Session {name}{extract}: {failed} failed, {worked} worked."
+    return f"Session {name}{source}: {failures} failed, {successes} worked."
 
 
 def repeat_change(session: Session, skill: str, at: datetime) -> Change:

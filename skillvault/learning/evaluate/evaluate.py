@@ -91,12 +91,12 @@ def evaluation_change(
     domain: str, evaluations: Sequence[Evaluation], info: JudgeInfo, answers: Sequence[Answer] = ()
 ) -> Change:
     """Add a batch of evaluations of one domain, with the answers that they use."""
-    rights = sum(e.judge_was_right is True for e in evaluations)
-    tested = sum(e.judge_was_right is not None for e in evaluations)
-    silent = sum(e.key_insight is None for e in evaluations)
-    counts = [f"{rights} of {tested} blind verdicts agree with the result"]
-    if silent:
-        counts.append(f"{silent} support no insight")
+    agreements = sum(e.judge_was_right is True for e in evaluations)
+    tests = sum(e.judge_was_right is not None for e in evaluations)
+    silences = sum(e.key_insight is None for e in evaluations)
+    counts = [f"{agreements} of {tests} blind verdicts agree with the result"]
+    if silences:
+        counts.append(f"{silences} support no insight")
     noun = "outcome" if len(evaluations) == 1 else "outcomes"
     quote = f"\n{shorten(evaluations[0].key_insight or '', 300)}" if len(evaluations) == 1 else ""
     return Change(

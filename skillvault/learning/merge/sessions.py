@@ -87,8 +87,8 @@ def merge_change(
 ) -> Change:
     """Make one skill of several, which go to archive/."""
     brief = excerpt_of(merge.sessions)
-    about = f"{slug(merge.domain, limit=24)}-{_main_subject(merge.sessions)}".rstrip("-")
-    name = free_name("evolved", about, (session.id for session in merge.sessions), taken)
+    subject = f"{slug(merge.domain, limit=24)}-{_main_subject(merge.sessions)}".rstrip("-")
+    name = free_name("evolved", subject, (session.id for session in merge.sessions), taken)
     text = compose_text(brief, draft, title="Evolved", limit=policy.merge.max_tokens)
     skill = Skill(
         name=name,

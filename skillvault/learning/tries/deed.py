@@ -170,13 +170,13 @@ def _report_items(parts: Sequence[str], outcome: Outcome) -> str:
     sentences = (_SAVED.sub("", _LEADING.sub("", part)).strip().rstrip(".;,") for part in parts)
     numbered = enumerate(dict.fromkeys(sentences))
     items = [(n, part) for n, part in numbered if _is_reported(part) and is_new(part, outcome)]
-    chosen: list[tuple[int, str]] = []
+    choices: list[tuple[int, str]] = []
     for n, part in sorted(items, key=lambda item: (-_information(item[1]), item[0])):
-        if sum(len(text) + 2 for _, text in chosen) + len(part) <= _LIMIT:
-            chosen.append((n, part))
-        if len(chosen) == _ITEMS:
+        if sum(len(text) + 2 for _, text in choices) + len(part) <= _LIMIT:
+            choices.append((n, part))
+        if len(choices) == _ITEMS:
             break
-    return "; ".join(text[0].upper() + text[1:] for _, text in sorted(chosen))
+    return "; ".join(text[0].upper() + text[1:] for _, text in sorted(choices))
 
 
 def _is_reported(part: str) -> bool:

@@ -62,12 +62,12 @@ def _fault_insights(outcome: Outcome) -> Iterator[Insight]:
     # A transcript thinks aloud: its guesses and fears are no claims of a decision.
     note = Reading() if reading.is_transcript else reading
     # A note with many checks may well say `probably`.
-    strong = note.guesses if len(note.guesses) > len(note.checks) else ()
+    strong_guesses = note.guesses if len(note.guesses) > len(note.checks) else ()
     candidates: tuple[tuple[InsightKind, Sequence[str | None]], ...] = (
         ("stopped", [reading.unfinished]),
         ("unchecked", reading.unchecked),
         ("exposed", reading.exposed),
-        ("guess", strong),
+        ("guess", strong_guesses),
         ("certainty", reading.hype),
         ("claim", [reading.claim]),
         ("guess", note.guesses),
@@ -76,8 +76,8 @@ def _fault_insights(outcome: Outcome) -> Iterator[Insight]:
     )
     fault = next((Insight(kind=kind, quote=q[0]) for kind, q in candidates if q and q[0]), None)
     # An error or a refused answer replaces a claim or a risk.
-    replaced = ("claim", "risk", "ground") if answer else ("claim", "risk") if reason else ()
-    if fault is not None and fault.kind not in replaced:
+    replaced_kinds = ("claim", "risk", "ground") if answer else ("claim", "risk") if reason else ()
+    if fault is not None and fault.kind not in replaced_kinds:
         yield fault
     yield from _discoveries(reading, outcome)
 
@@ -93,15 +93,15 @@ def _merit_insights(outcome: Outcome) -> Iterator[Insight]:
             yield Insight(kind="check", quote=check)
         return
     # A guess that held was luck, and no reason to repeat the decision.
-    lucky = {*reading.guesses, *reading.unchecked, *reading.exposed}
+    guesses = {*reading.guesses, *reading.unchecked, *reading.exposed}
     reasons = _plain_statements((*reading.found, *reading.reasons, *reading.plans))
-    key = next((text for text in reasons if telling(text) > 0 and text not in lucky), None)
+    key = next((text for text in reasons if telling(text) > 0 and text not in guesses), None)
     check = next((text for text in _plain_statements(reading.checks) if text != key), None)
     if key:
         yield Insight(kind="found" if key in reading.found else "ground", quote=key)
     if check:
         yield Insight(kind="check", quote=check)
-    if not (key or check or reading.thesis in lucky):
+    if not (key or check or reading.thesis in guesses):
         yield from (
             Insight(kind="ground", quote=text) for text in _plain_statements([reading.thesis])
         )
@@ -125,8 +125,8 @@ def is_new(statement: str, outcome: Outcome) -> bool:
     """Return True if a statement has other words than the task, or a value that the task lacks."""
     task = outcome.decision.task
     statement_terms = terms(statement)
-    shared = len(statement_terms & terms(task))
-    if shared < _RESTATED * len(statement_terms):
+    shared_count = len(statement_terms & terms(task))
+    if shared_count < _RESTATED * len(statement_terms):
         return True
     return any(value.strip('`"') not in task for value in _VALUE.findall(statement))
 

@@ -112,14 +112,14 @@ def _correction(outcome: Outcome) -> str:
 
 def lesson_sentence(lesson: Lesson) -> str:
     """Return a lesson as one imperative sentence: when W, do D, because B."""
-    when = _WHEN.sub("", _as_clause(lesson.when))
-    because = _BECAUSE.sub("", _as_clause(lesson.because))
-    do = _as_clause(lesson.do)
-    if not do:
-        do = f"mind that {_lower_first(because)}" if because else "take care"
-        because = ""
-    opening = f"When {_lower_first(when)}, {_lower_first(do)}" if when else do
-    return _as_sentence(f"{opening}, because {_lower_first(because)}" if because else opening)
+    condition = _WHEN.sub("", _as_clause(lesson.when))
+    reason = _BECAUSE.sub("", _as_clause(lesson.because))
+    request = _as_clause(lesson.do)
+    if not request:
+        request = f"mind that {_lower_first(reason)}" if reason else "take care"
+        reason = ""
+    opening = f"When {_lower_first(condition)}, {_lower_first(request)}" if condition else request
+    return _as_sentence(f"{opening}, because {_lower_first(reason)}" if reason else opening)
 
 
 def _as_clause(text: str) -> str:
@@ -147,10 +147,10 @@ def _result_of(outcome: Outcome, answer: str = "") -> str:
     score = outcome.result.score
     if score is None:
         return words or (answer and f"answered {answer}") or _line(outcome.result.summary)
-    figure = percent(score)
+    score_text = percent(score)
     if not words:
-        return f"{figure}, answered {answer}" if answer else figure
-    return words if figure in words else f"{figure}: {words}"
+        return f"{score_text}, answered {answer}" if answer else score_text
+    return words if score_text in words else f"{score_text}: {words}"
 
 
 def _error_of(outcome: Outcome) -> str:
@@ -205,9 +205,9 @@ def group_by_kind(tries: Iterable[Try]) -> list[list[Try]]:
 
 def _group_tries(tries: Iterable[Try], *, figures: bool) -> list[list[Try]]:
     ordered_tries = sorted(tries, key=_time_order)
-    doers = [attempt for attempt in ordered_tries if attempt.deed]
-    forms = [_deed_form(_comparable_deed(t), t.target or "", figures=figures) for t in doers]
-    groups = [[doers[place] for place in places] for places in components(forms)]
+    deed_tries = [attempt for attempt in ordered_tries if attempt.deed]
+    forms = [_deed_form(_comparable_deed(t), t.target or "", figures=figures) for t in deed_tries]
+    groups = [[deed_tries[place] for place in places] for places in components(forms)]
     groups += [[attempt] for attempt in ordered_tries if not attempt.deed]
     return sorted(groups, key=lambda group: _time_order(group[0]))
 

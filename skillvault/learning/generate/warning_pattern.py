@@ -68,14 +68,8 @@ class SkillState(Struct, frozen=True):
 
 def skill_state(findings: Findings, existing: ExistingSkill, policy: Policy) -> SkillState:
     """Return whether a skill of an account is due, or why not."""
-    if existing.rejection:
-        return SkillState("rejected", existing.rejection.sentence)
-    if skill := existing.skill:
-        if existing.put_away:
-            return SkillState("put away", f"{skill.name} was put away by {existing.put_away}")
-        if existing.shelf == "archive":
-            return SkillState("put away", f"{skill.name} is in archive/ until it says more")
-        return SkillState("done", f"generated {skill.name}")
+    if (state := _existing_state(existing)) is not None:
+        return state
     if existing.unreadable:
         return SkillState(
             "put away", f"{existing.unreadable} cannot be read; `skillvault check` says why"
@@ -87,16 +81,26 @@ def skill_state(findings: Findings, existing: ExistingSkill, policy: Policy) -> 
         )
         return SkillState("between", f"a {findings.kind} needs a score {side} {bound * 100:+.6g} %")
     if not calls_for_skill(findings):
-        if findings.kind == "guide":
-            reason = "it says neither what was done nor what to do; a guide needs two such"
-        else:
-            reason = "nothing that its outcomes say would change a decision"
-        return SkillState("silent", reason)
+        guide = "it says neither what was done nor what to do; a guide needs two such"
+        other_kinds = "nothing that its outcomes say would change a decision"
+        return SkillState("silent", guide if findings.kind == "guide" else other_kinds)
     if is_expired(findings, existing, policy):
         return SkillState(
             "over", f"its time would have ended on {(expiry_of(findings, policy) or '')[:10]}"
         )
     return SkillState("due", f"{_outcome_counts(findings)}; `skillvault run`")
+
+
+def _existing_state(existing: ExistingSkill) -> SkillState | None:
+    if existing.rejection:
+        return SkillState("rejected", existing.rejection.sentence)
+    if skill := existing.skill:
+        if existing.put_away:
+            return SkillState("put away", f"{skill.name} was put away by {existing.put_away}")
+        if existing.shelf == "archive":
+            return SkillState("put away", f"{skill.name} is in archive/ until it says more")
+        return SkillState("done", f"generated {skill.name}")
+    return None
 
 
 def _outcome_counts(findings: Findings) -> str:

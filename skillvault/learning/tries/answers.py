@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 
+from skillvault.learning.tries import words_pattern
 from skillvault.model.brief import RefusedAnswers
 from skillvault.model.lazy import regex
 from skillvault.model.records import Outcome
@@ -61,14 +62,7 @@ _FILE = regex(
 )
 _LONE = regex(rf"[>#*_`\s]*(?P<number>{_NUMBER})[*_`.\s]*")
 # Words after `the answer is` that are no answer.
-_NO_VALUE = regex(
-    r"^(?:now|not|no|in|at|to|on|as|by|be|been|being|written|saved|stored|correct|wrong|right|ready|"
-    r"below|above|here|there|that|this|these|those|it|its|what|how|the|a|an|just|also|then|only|"
-    r"computed|calculated|based|located|available|unknown|unclear|expected|required|needed|read|"
-    r"file|files|and|or|with|for|from|of|so|very|likely|probably|consistent|we|i|my|our|all|"
-    r"formatted|valid|invalid|different|same|supposed|determined|found)\b",
-    re.IGNORECASE,
-)
+_NO_VALUE = regex(rf"^{words_pattern('no answer')}\b", re.IGNORECASE)
 # The verdict of a verifier is no answer either.
 _VERDICT = regex(
     r"pass(?:ed)?|fail(?:ed|ure)?|success(?:ful)?|error|completed?|ok|done", re.IGNORECASE

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from skillvault.learning.tries import words_pattern
 from skillvault.learning.tries.insight import is_new
 from skillvault.learning.tries.sentences import (
     Rank,
@@ -28,18 +29,7 @@ _LEADING = regex(
     r"|successfully\s+|(?:here's|here is) (?:what|a)\b.*?:\s*|✅\s*|✓\s*)+",
     re.IGNORECASE,
 )
-_REPORTED = regex(
-    r"^(?:added|adjusted|analy[sz]ed|applied|assumed|backfilled|built|bumped|calculated|cached"
-    r"|changed|cleaned|combined|compared|computed|configured|converted|copied|counted|deleted"
-    r"|derived|detected|disabled|dropped|enabled|estimated|excluded|exported|fetched|filled"
-    r"|filtered|fixed|formatted|grouped|guarded|handled|identified|implemented|included|increased"
-    r"|inserted|installed|joined|kept|limited|made|mapped|marked|matched|merged|migrated|mocked"
-    r"|moved|normali[sz]ed|parsed|patched|pinned|populated|preserved|raised|recalculated|recovered"
-    r"|reduced|removed|renamed|reordered|replaced|resized|restored|reverted|reworked|rewrote"
-    r"|rounded|set|skipped|sorted|summed|switched|treated|tuned|updated|upgraded|used|wrapped"
-    r"|wrote)\b",
-    re.IGNORECASE,
-)
+_REPORTED = regex(rf"^{words_pattern('reported')}\b", re.IGNORECASE)
 _METHOD = regex(r"\b(?:by \w+ing|using|instead of|with formulas?)\b", re.IGNORECASE)
 _HOUSEKEEPING = regex(
     r"^(?:saved|read|loaded|extracted|created|re-?packed|re-?packaged|opened|generated|validated"

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from functools import lru_cache
 
+from skillvault.learning.tries import words_pattern
 from skillvault.model.lazy import regex
 from skillvault.model.reading import is_narration, is_praise
 from skillvault.model.text.text import sentences
@@ -27,39 +28,14 @@ class Rank(IntEnum):
 
 
 # Verbs that tell no deed in the first person: to think, see, own or be able.
-_MENTAL = (
-    r"(?:am|'m|was|were|are|be|think|thought|believe|know|knew|see|saw|notice|guess|hope|expect"
-    r"|feel|felt|find|found|understand|understood|mean|want|need|have|had|has|can|could|cannot"
-    r"|can't|might|may|must|should|shall|wonder|doubt|suspect|assume|presume|suppose|like|love"
-    r"|missed|lost|learned|realized?|remember|consider(?:ed)?|prefer|look|looked|read|reads|check"
-    r"|checked|appear|seem|get|got|happen|wrong|sure|here|there|both|all|each|is|who|that)\b"
-)
+_MENTAL = rf"{words_pattern('mental')}\b"
 _ADVERBS = (
     r"(?:(?:now|then|only|just|also|therefore|first|again|always|never|still|instead|simply|do"
     r"|did|don't|didn't|won't|not|will|would|rather|'ll|'d|quickly|today|at once"
     r"|ha(?:ve|d|s)(?= (?:\w+ )?\w+(?:ed|en)\b)"
     r"|successfully|both)\s+)*"
 )
-_BASE = (
-    r"accept|add|adjust|allow|apply|arm|ask|assign|average|avoid|backfill|batch|begin|bind"
-    r"|block|bring|build|bump|buy|cache|call|cancel|cap|catch|change|chase|clean|clear|close"
-    r"|collect|combine|compare|compress|configure|convert|copy|correct|count|cover|create|cut"
-    r"|decrease|defer|delay|delete|deploy|disable|double|drain|drop|embed|enable|ensure|enter"
-    r"|escalate|exclude|exit|expand|export|expose|extend|extract|fall back|fetch|filter|fit"
-    r"|fix|flush|force|freeze|generate|give|go|group|guard|halve|handle|hedge|hold|ignore"
-    r"|implement|import|improve|include|increase|index|initialize|inline|insert|install"
-    r"|introduce|isolate|join|keep|leave|let|lift|limit|load|lock|log|loosen|lower|make|mark"
-    r"|mask|merge|migrate|mock|move|mute|normalize|offer|open|order|override|parallelize|parse"
-    r"|pass|patch|pause|pay|pin|poll|post|prefer|prevent|prune|publish|pull|push|put"
-    r"|quarantine|raise|rebase|rebuild|recompute|reduce|refactor|refund|refuse|regenerate"
-    r"|register|reject|release|remove|rename|reorder|replace|reproduce|rerun|reset|resize"
-    r"|resolve|restart|restore|restrict|retry|return|reuse|revert|rewrite|roll|rotate|round"
-    r"|route|run|sample|save|scale|schedule|seed|sell|send|separate|serialize|set|shard|shift"
-    r"|short|shorten|show|shrink|shuffle|shut|simplify|skip|sleep|slow|smooth|sort|split"
-    r"|squash|start|stay|stop|store|stream|strip|stub|subtract|swap|switch|take|tell|test"
-    r"|throttle|tie-break|tighten|train|treat|trim|truncate|try|tune|turn|unpin|update|upgrade"
-    r"|upload|use|validate|vectorize|wait|warm|weigh|widen|withdraw|wrap|write"
-)
+_BASE = words_pattern("verb")
 _PAST = (
     r"ran|took|cut|put|set|sent|told|gave|made|wrote|bought|sold|built|kept|left|went|split|reset"
     r"|threw|froze|chose|drew|shut|\w{2,}ed"
@@ -69,21 +45,8 @@ _WITH_OBJECT = (
     r"(?-i:[A-Z])[a-z]+(?<!ly)(?<!s)"
     r" (?:the|an?|all|our|its|their|these|both|each|every|this|that)\b"
 )
-_NO_VERB = (
-    r"(?:in|on|at|for|with|from|when|if|after|before|since|while|as|by|to|of|also|but|and|or|once"
-    r"|until|because|that|all|both|only|not|now|like|given|are|did|under|over|into|than|though"
-    r"|although|despite|within|without|between|through|via|where|so|about|against|among|around"
-    r"|even|just|what|which|how|why|note|remember|yet|still|then|inside|behind|beyond|near|out|up"
-    r"|down|off|onto|unlike|upon|toward|towards|than|whether|unless|almost|instead)\b"
-)
-_NO_DEED_WORD = (
-    r"(?:according|anything|applying|assuming|based|being|broke|broken|checked|checking"
-    r"|confirmed|considering|during|evening|everything|expected|failed|following|funding"
-    r"|given|having|indeed|interesting|let me|let's|limited|looked|looking|lost|missed"
-    r"|morning|need|needed|nothing|overbought|pricing|reading|reclaimed|red|rejected"
-    r"|related|setting|something|spring|string|thinking|trading|understood|unrelated"
-    r"|verified|warning)\b"
-)
+_NO_VERB = rf"{words_pattern('no verb')}\b"
+_NO_DEED_WORD = rf"{words_pattern('no deed')}\b"
 _DESCRIBING = r"(?:is|are|was|were|has|have|had|fell|rose|stays?|looks?|seems?|of|went|interest)\b"
 # In "adding a node buys time" the gerund is the subject.
 _GERUND_SUBJECT = (
@@ -121,15 +84,7 @@ _CONCLUSION = regex(
     r"|^(?:fix|improve|solve|address|correct|avoid|resolve|remedy)\b.*\b(?:by|with) \w+",
     _FLAGS,
 )
-_STATE = regex(
-    r"\b(?:is|are|was|were|isn't|aren't|wasn't|has|have|had|hasn't|looks|looked|seems?|stays|stayed"
-    r"|remains?|remained|holds?|held|fails?|failed|shows?|showed|stalls?|stalled|pays?|rose|rises"
-    r"|fell|falls|sits|stands|stood|lacks|means|comes?|came|doubled|halved|needs|takes|took|passes"
-    r"|passed|costs?|counts|depends|grows|grew|drops|dropped|says?|contains?|uses|returns|happens"
-    r"|leads|bounced|broke|breaks|does(?:n't)?|do(?:n't)?|did(?:n't)?|gives|gets|got|goes|went|wins"
-    r"|won|loses|lost|works|worked)\b",
-    _FLAGS,
-)
+_STATE = regex(rf"\b{words_pattern('state')}\b", _FLAGS)
 _INVESTIGATED = regex(
     r"^(?:reproduced|ran|traced|measured|compared|tested|checked|profiled|debugged|read|asked|saw"
     r"|verified|confirmed|counted|searched|bisected)\b",

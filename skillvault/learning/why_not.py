@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from skillvault.learning.account.statements import mentioned_ids
 from skillvault.learning.distill.skill import STEP as DISTILL
-from skillvault.learning.distill.skill import SessionState
 from skillvault.learning.generate.warning_pattern import (
     STEP,
     ExistingSkill,
@@ -112,7 +111,7 @@ def fact_answers(
     ]
 
 
-def session_answers(session: Session, state: SessionState) -> list[StepAnswer]:
+def session_answers(session: Session, state: SkillState) -> list[StepAnswer]:
     """Where a session stands: the skill it made, or why it makes none."""
     return [
         StepAnswer("record", "done", f"trust {session.trust}"),

@@ -9,11 +9,10 @@ from skillvault.learning.distill.overlap import Overlaps, says_all
 from skillvault.learning.distill.skill import (
     STEP,
     ExistingSessionSkill,
-    SessionState,
     excerpt,
     session_state,
 )
-from skillvault.learning.generate.warning_pattern import expiry_time
+from skillvault.learning.generate.warning_pattern import SkillState, expiry_time
 from skillvault.loop.clock import clock
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.run import Run
@@ -78,7 +77,7 @@ def step(run: Run) -> Iterator[Change]:
         yield from changes
 
 
-def standing(run: Run, session: Session) -> tuple[SessionState, ExistingSessionSkill]:
+def standing(run: Run, session: Session) -> tuple[SkillState, ExistingSessionSkill]:
     """Where a session stands with its skill, and what there is of that."""
     present = _present(run, session)
     return session_state(session, present, run.policy.distill), present
@@ -132,7 +131,7 @@ def _distilled(run: Run, session: Session) -> Change | None:
 
 
 def _repeated(
-    run: Run, session: Session, state: SessionState, present: ExistingSessionSkill
+    run: Run, session: Session, state: SkillState, present: ExistingSessionSkill
 ) -> Iterator[Change]:
     """The link of a session to the skill that says the same, unless there is or was one."""
     if present.rejection:

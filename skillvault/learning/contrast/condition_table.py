@@ -125,9 +125,9 @@ def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
                 rule, opposite = (Condition(kind, key, op, name) for op in ("is", "is not"))
                 holds = np.array([value == name for value in names])
                 groups[kind, key].append(Column((rule,), (opposite,), holds, recorded))
-    for kind, key, numbers in _numbers(outcomes):
-        if kind == "context":
-            groups[kind, key] += _cuts(_Number(kind, key, *numbers), _LEAD_CUTS + 1, _LEAD_CUTS)
+    for number in _numbers(outcomes):
+        if number.kind == "context":
+            groups[number.kind, number.key] += _cuts(number, _LEAD_CUTS + 1, _LEAD_CUTS)
     usual_groups = [
         sorted(columns, key=lambda column: generality(column.rule))
         for columns in groups.values()
@@ -166,9 +166,9 @@ def generality(rule: Rule | None) -> tuple[Any, ...]:
 def _singles(outcomes: Sequence[Outcome]) -> Iterator[Column]:
     for kind, key, names in _names(outcomes):
         yield from _values(kind, key, names)
-    for kind, key, numbers in _numbers(outcomes):
-        yield from _cuts(_Number(kind, key, *numbers), _TENTHS)
-        yield from _bands(_Number(kind, key, *numbers))
+    for number in _numbers(outcomes):
+        yield from _cuts(number, _TENTHS)
+        yield from _bands(number)
     yield from _times(outcomes)
     yield from _words(outcomes)
 
@@ -232,9 +232,7 @@ class _Number(NamedTuple):
         return bounds
 
 
-def _numbers(
-    outcomes: Sequence[Outcome],
-) -> Iterator[tuple[ConditionKind, str, tuple[Figures, Truth]]]:
+def _numbers(outcomes: Sequence[Outcome]) -> Iterator[_Number]:
     """Yield the values recorded by number."""
     columns: list[tuple[ConditionKind, str, list[Scalar]]] = [
         ("number", "entry_value", [o.result.entry_value for o in outcomes]),
@@ -246,7 +244,7 @@ def _numbers(
         numbers = np.array(figures)
         recorded = np.isfinite(numbers)
         if recorded.any():
-            yield kind, key, (np.where(recorded, numbers, 0.0), recorded)
+            yield _Number(kind, key, np.where(recorded, numbers, 0.0), recorded)
 
 
 def _cuts(number: _Number, parts: int, few: int = _FEW_VALUES) -> Iterator[Column]:
@@ -327,8 +325,8 @@ def _pairs(outcomes: Sequence[Outcome]) -> ConditionTable:
 def _pairable(outcomes: Sequence[Outcome]) -> list[Column]:
     """Return values and numbers cut in quarters, limited to those that divide outcomes best."""
     columns = [c for kind, key, names in _names(outcomes) for c in _values(kind, key, names)]
-    for kind, key, numbers in _numbers(outcomes):
-        for column in _cuts(_Number(kind, key, *numbers), _QUARTERS):
+    for number in _numbers(outcomes):
+        for column in _cuts(number, _QUARTERS):
             complement = column.recorded & ~column.holds
             columns += [column, column._replace(rule=column.opposite or (), holds=complement)]
     half = len(outcomes) / 2

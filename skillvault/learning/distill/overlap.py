@@ -34,9 +34,7 @@ class Overlap(NamedTuple):
 
 def statements_of(session: Session) -> tuple[str, ...]:
     """Return the statements of an excerpt, each with its subject."""
-    failures = (f"{failure.lemma}: {failure.reason}" for failure in session.failures)
-    successes = (f"{success.lemma}: {success.text}" for success in session.successes)
-    return tuple(dict.fromkeys((*failures, *successes)))
+    return tuple(dict.fromkeys(wordings[0] for wordings in _wordings(session)))
 
 
 class Overlaps:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,6 +10,7 @@ from skillvault.learning import sections
 from skillvault.learning.expire import key_edits
 from skillvault.learning.generate.warning_pattern import (
     ComposedText,
+    SkillState,
     expiry_time,
     reference_files,
 )
@@ -46,35 +46,28 @@ class ExistingSessionSkill(Struct, frozen=True, kw_only=True):
     is_over: bool = False
 
 
-class SessionState(Struct, frozen=True):
-    """The state of a session's skill, and the reason for it."""
-
-    state: Literal["due", "done", "repeats", "rejected", "over", "too little"]
-    reason: str
-
-
 def session_state(
     session: Session, existing: ExistingSessionSkill, rules: DistillPolicy
-) -> SessionState:
+) -> SkillState:
     """Return whether a skill of a session is due, or why not."""
     if existing.rejection:
-        return SessionState("rejected", existing.rejection.sentence)
+        return SkillState("rejected", existing.rejection.sentence)
     if existing.skill:
         successor = f", which {existing.merged} stands for" if existing.merged else ""
-        return SessionState("done", f"distilled {existing.skill}{successor}")
+        return SkillState("done", f"distilled {existing.skill}{successor}")
     failures, successes = len(unique_failures(session.failures)), len(session.successes)
     if failures < rules.min_failures and successes < rules.min_successes:
-        return SessionState(
+        return SkillState(
             "too little",
             f"a session needs {rules.min_failures} different failures or {rules.min_successes} "
             f"successes; it has {count_of(failures, len(session.failures))} failures that differ "
             f"and {successes} success{'es' * (successes != 1)}",
         )
     if existing.repeats:
-        return SessionState("repeats", f"{existing.repeats} says the same already")
+        return SkillState("repeats", f"{existing.repeats} says the same already")
     if existing.is_over:
-        return SessionState("over", "too old by the clock of its domain")
-    return SessionState("due", f"{failures} failures that differ; `skillvault run`")
+        return SkillState("over", "too old by the clock of its domain")
+    return SkillState("due", f"{failures} failures that differ; `skillvault run`")
 
 
 def unique_failures(failures: Iterable[SessionFailure]) -> list[SessionFailure]:

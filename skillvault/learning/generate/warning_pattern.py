@@ -36,7 +36,7 @@ _TAGS = 16
 
 State = Literal[
     "due", "waiting", "done", "counted", "unread", "older", "silent", "between", "not new",
-    "put away", "over", "rejected", "retracted",
+    "put away", "over", "rejected", "retracted", "repeats", "too little",
 ]  # fmt: skip
 
 

@@ -66,7 +66,12 @@ def deed_of(outcome: Outcome, answer: str = "") -> str:
     deeds = [part for part in _join_lists(parts) if not announces(part)]
     if outcome.result.claim and not any(rank_of(part) >= Rank.NAMED for part in deeds):
         sentences = [_PRAISE.sub("", part) for part in split_sentences(outcome.result.claim)]
-        claims = [part for part in sentences if not _is_empty(part)]
+        # A claim that names nothing but its own success is no deed.
+        claims = [
+            part
+            for part in sentences
+            if not (_EMPTY_CLAIM.match(part) or _SURE.search(part) or announces(part))
+        ]
         return _report_items(claims, outcome) or _note_deed(claims or deeds) or _log_text(outcome)
     return _note_deed(deeds) or _log_text(outcome)
 
@@ -136,11 +141,6 @@ def cut(text: str) -> str:
     return line if is_whole else shorten(text, _LIMIT)
 
 
-def _is_empty(part: str) -> bool:
-    """Return True for a claim that names nothing but its own success."""
-    return bool(_EMPTY_CLAIM.match(part) or _SURE.search(part)) or announces(part)
-
-
 def _log_text(outcome: Outcome) -> str:
     """Return the changes in the tool log of a transcript."""
     changes = outcome.result.extra.get("done")
@@ -158,21 +158,17 @@ def _closing(reasoning: str) -> str:
 def _report_items(parts: Sequence[str], outcome: Outcome) -> str:
     """Return the most informative deeds of a report beyond its task, in order."""
     sentences = (_SAVED.sub("", _LEADING.sub("", part)).strip().rstrip(".;,") for part in parts)
-    numbered = enumerate(dict.fromkeys(sentences))
-    items = [(n, part) for n, part in numbered if _is_reported(part) and is_new(part, outcome)]
+    items = [
+        (telling(part) + 2.0 * bool(_METHOD.search(part)), n, part)
+        for n, part in enumerate(dict.fromkeys(sentences))
+        if (_REPORTED.search(part) or _METHOD.search(part))
+        and not (_HOUSEKEEPING.search(part) or part.endswith(":"))
+        and is_new(part, outcome)
+    ]
     choices: list[tuple[int, str]] = []
-    for n, part in sorted(items, key=lambda item: (-_information(item[1]), item[0])):
+    for _, n, part in sorted(items, key=lambda item: (-item[0], item[1])):
         if sum(len(text) + 2 for _, text in choices) + len(part) <= _LIMIT:
             choices.append((n, part))
         if len(choices) == _ITEMS:
             break
     return "; ".join(text[0].upper() + text[1:] for _, text in sorted(choices))
-
-
-def _is_reported(part: str) -> bool:
-    is_deed = _REPORTED.search(part) or _METHOD.search(part)
-    return bool(is_deed) and not _HOUSEKEEPING.search(part) and not part.endswith(":")
-
-
-def _information(part: str) -> float:
-    return telling(part) + (2.0 if _METHOD.search(part) else 0.0)

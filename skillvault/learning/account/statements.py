@@ -13,24 +13,9 @@ from math import comb
 import msgspec
 from msgspec.structs import replace
 
+from skillvault.learning.account import sentences
 from skillvault.learning.account.reading import loss_or_gain
 from skillvault.learning.account.rules import group_by_action, has_result, outliers
-from skillvault.learning.account.sentences import (
-    answers_sentence,
-    balance_sentence,
-    claims_sentence,
-    deed_sentence,
-    entry_sentence,
-    extreme_sentence,
-    insight_sentence,
-    kinds_sentence,
-    labels_of,
-    lesson_sentence,
-    outlier_sentence,
-    rule_sentence,
-    tools_sentence,
-    tried_sentence,
-)
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.contrast.recorded_values import is_met
 from skillvault.learning.naming import OF_DOMAIN
@@ -157,7 +142,7 @@ def try_keys(attempt: Try, *, either: bool = False) -> frozenset[str]:
 
 def _guide_statements(account: Account, policy: Policy) -> Iterator[Statement]:
     tries = account.tries
-    labels = labels_of(tries, account.tasks)
+    labels = sentences.labels_of(tries, account.tasks)
     for separation in account.rules:
         yield _rule(separation, account.outcomes, policy)
     yield from _lessons(tries, labels)
@@ -185,7 +170,9 @@ def _tried_statements(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterat
     for group in groups[:_TRIED]:
         ids = tuple(attempt.id for attempt in group)
         yield Statement(
-            kind="tried", text=tried_sentence(group[-1], labels, group[:-1]), supporting=ids
+            kind="tried",
+            text=sentences.tried_sentence(group[-1], labels, group[:-1]),
+            supporting=ids,
         )
 
 
@@ -229,7 +216,7 @@ def _rule(rule: Separation, outcomes: Sequence[Outcome], policy: Policy) -> Stat
     )
     return Statement(
         kind="rule",
-        text=rule_sentence(counted_rule),
+        text=sentences.rule_sentence(counted_rule),
         supporting=met[0],
         against=met[1],
         others=unmet,
@@ -267,7 +254,9 @@ def _lessons(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statem
         ids = tuple(dict.fromkeys(attempt.id for attempt, _ in group))
         group_tries, latest = [attempt for attempt, _ in group], group[-1][1]
         brief = replace(latest, text=latest.text.partition(", because ")[0])
-        text, gist = (lesson_sentence(advice, group_tries, labels) for advice in (latest, brief))
+        text, gist = (
+            sentences.lesson_sentence(advice, group_tries, labels) for advice in (latest, brief)
+        )
         yield Statement(kind="lesson", text=text, supporting=ids, gist=gist)
 
 
@@ -286,7 +275,7 @@ def _insights(tries: Sequence[Try], *, remarks: bool = False) -> Iterator[Statem
     for attempt in tries:
         notes = attempt.strengths if attempt.status == "success" else attempt.weaknesses
         texts = (attempt.insight, *(notes if remarks else ()))
-        for text in dict.fromkeys(map(insight_sentence, filter(None, texts))):
+        for text in dict.fromkeys(map(sentences.insight_sentence, filter(None, texts))):
             if attempt.status != "neutral":
                 by_text[text].append(attempt)
     for text, group in by_text.items():
@@ -326,11 +315,11 @@ def _deed_statement(
     """Return the statement of a deed: `tries` had its usual result, `other_tries` the opposite."""
     return Statement(
         kind="failed" if tries[-1].status == "failure" else "worked",
-        text=deed_sentence(tries, other_tries, labels, remedy),
+        text=sentences.deed_sentence(tries, other_tries, labels, remedy),
         supporting=tuple(attempt.id for attempt in tries),
         against=tuple(attempt.id for attempt in other_tries),
         others=((), (remedy.id,) if remedy else ()),
-        gist=deed_sentence([replace(remedy, result="")], [], labels) if remedy else "",
+        gist=sentences.deed_sentence([replace(remedy, result="")], [], labels) if remedy else "",
     )
 
 
@@ -347,7 +336,7 @@ def _merge_kinds(deeds: Iterable[Statement], tries: Sequence[Try]) -> Iterator[S
         by_time = sorted(group, key=lambda deed: deed.supporting[-1], reverse=True)
         yield Statement(
             kind=group[0].kind,
-            text=kinds_sentence([deed.text for deed in by_time], group[0].kind),
+            text=sentences.kinds_sentence([deed.text for deed in by_time], group[0].kind),
             supporting=tuple(name for deed in group for name in deed.supporting),
             against=tuple(name for deed in group for name in deed.against),
             others=((), tuple(dict.fromkeys(n for deed in group for n in deed.others[1]))),
@@ -389,7 +378,7 @@ def _remedy(losses: Sequence[Try], tries: Sequence[Try], tasks: Mapping[str, str
 def _refused_answers(account: Account) -> Iterator[Statement]:
     has_tasks = len({" ".join(task.split()) for task in account.tasks.values()}) > 1
     for answers in refused_answers(account.outcomes, account.tasks):
-        text = answers_sentence(answers, names_task=has_tasks)
+        text = sentences.answers_sentence(answers, names_task=has_tasks)
         yield Statement(kind="answers", text=text, supporting=answers.shown_by)
 
 
@@ -420,7 +409,7 @@ def tools_statement(outcomes: Sequence[Outcome]) -> Statement | None:
     names = sorted(tools[best])[:_MOST_TOOLS]
     return Statement(
         kind="tools",
-        text=tools_sentence(names, (best[0], len(successes)), (best[1], len(failures))),
+        text=sentences.tools_sentence(names, (best[0], len(successes)), (best[1], len(failures))),
         supporting=tuple(name for name in users[names[0]] if name in successes),
         against=tuple(name for name in users[names[0]] if name in failures),
     )
@@ -447,7 +436,7 @@ def _claims(outcomes: Sequence[Outcome]) -> Iterator[Statement]:
     if len(refusals) > 1:
         counts = Counter(outcome.observer for outcome in refusals)
         observers = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-        text = claims_sentence(observers, len(failures))
+        text = sentences.claims_sentence(observers, len(failures))
         yield Statement(kind="claimed", text=text, supporting=tuple(o.id for o in refusals))
 
 
@@ -462,7 +451,9 @@ def _strategy_statements(account: Account, policy: Policy) -> Iterator[Statement
         yield replace(rule, text=f"{plain(separation.action)}: {rule.text}")
     for action, outcomes in actions.items():
         ids = tuple(outcome.id for outcome in outcomes)
-        yield Statement(kind="tried", text=balance_sentence(action, outcomes), supporting=ids)
+        yield Statement(
+            kind="tried", text=sentences.balance_sentence(action, outcomes), supporting=ids
+        )
 
 
 # ── a warning, a pattern ─────────────────────────────────────────────────────────────
@@ -487,7 +478,7 @@ def _graded_statements(
             groups.remove([attempt])  # the statement of the extreme has its deed
         else:
             attempt = replace(attempt, deed="")
-        text = extreme_sentence(extreme, attempt, len(ids))
+        text = sentences.extreme_sentence(extreme, attempt, len(ids))
         deed = whole(attempt.deed, _IN_TITLE).rstrip(".。")
         amount = text.partition(f" on {extreme.occurred_at:%Y-}")[0]
         score = percent(extreme.result.score or 0.0)
@@ -507,12 +498,12 @@ def _graded_statements(
         yield from _refused_answers(account)
         yield from _claims(account.outcomes)
     other_outcomes = [o for o in account.outcomes if o.result.status != extreme.result.status]
-    if entry := entry_sentence(extreme, other_outcomes):
+    if entry := sentences.entry_sentence(extreme, other_outcomes):
         yield Statement(kind="entry", text=entry, supporting=(extreme.id,))
     if scored_outcomes:
         peers = [peer for peer in account.outcomes if peer.subject == extreme.subject]
         for outlier in list(outliers(extreme, peers))[:_OUTLIERS]:
-            text = outlier_sentence(outlier)
+            text = sentences.outlier_sentence(outlier)
             yield Statement(kind="outlier", text=text, supporting=(extreme.id,))
 
 

@@ -14,18 +14,7 @@ from skillvault.learning import sections
 from skillvault.learning.account.statements import calls_for_skill, digest, evidence_ids
 from skillvault.learning.expire import key_edits, lifetime
 from skillvault.learning.gate import archive_change, home_of
-from skillvault.learning.generate.warning_pattern import (
-    ExistingSkill,
-    about_words,
-    creation_time,
-    expiry_of,
-    is_expired,
-    judges_of,
-    reference_files,
-    skill_shelf,
-    skill_subject,
-    skill_text,
-)
+from skillvault.learning.generate import warning_pattern as generate
 from skillvault.learning.length import References
 from skillvault.learning.naming import subject_key
 from skillvault.learning.refresh import STEP
@@ -44,13 +33,13 @@ class SkillRefresh(Struct, frozen=True, kw_only=True):
 
     what: Literal["refresh", "leave", "restore"]
     findings: Findings
-    present: ExistingSkill
+    present: generate.ExistingSkill
     fresh: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
 
 
 def find_refresh(
-    findings: Findings, existing: ExistingSkill, unlinked: Collection[str], policy: Policy
+    findings: Findings, existing: generate.ExistingSkill, unlinked: Collection[str], policy: Policy
 ) -> SkillRefresh | None:
     """Return the refresh that is refresh for a subject's skill; None for none.
 
@@ -65,7 +54,7 @@ def find_refresh(
         return SkillRefresh(what="leave", findings=findings, present=existing, merged=existing.more)
     life, clock = lifetime(skill, policy), existing.clock
     has_time = not archived and life is not None and clock is not None and clock <= life.ends
-    if is_expired(findings, existing, policy) and not has_time:
+    if generate.is_expired(findings, existing, policy) and not has_time:
         return None  # the step expire archives it
     if not archived and skill.account == digest(findings) and not existing.more:
         return None
@@ -112,11 +101,11 @@ def rewrite_change(
     """Update a skill to its account; an archived one comes back. `references` are its files."""
     skill, findings = refresh.present.skill, refresh.findings
     assert skill is not None
-    shelf, home = refresh.present.shelf, skill_shelf(findings.account.outcomes[0])
+    shelf, home = refresh.present.shelf, generate.skill_shelf(findings.account.outcomes[0])
     path = f"{shelf}/{skill.name}/SKILL.md"
-    text = skill_text(findings, draft, policy, references)
+    text = generate.skill_text(findings, draft, policy, references)
     body = sections.rewritten(skill.body, texts.bodies, text.body)
-    time, target = creation_time(findings), Ref("skill", skill.name)
+    time, target = generate.creation_time(findings), Ref("skill", skill.name)
     links = [link_of("reinforced", Ref("evaluation", i), target, time) for i in refresh.fresh]
     moves = [Move(place, f"archive/{place.partition('/')[2]}") for place in refresh.merged]
     if shelf != "archive":
@@ -127,10 +116,10 @@ def rewrite_change(
     updated_skill = replace(
         skill,
         description=shorten(draft.description, 1024),
-        subject=subject_key(skill_subject(findings)),
+        subject=subject_key(generate.skill_subject(findings)),
         account=digest(findings),
         created=stamp(time),
-        expires=expiry_of(findings, policy),
+        expires=generate.expiry_of(findings, policy),
     )
     return Change(
         step=STEP,
@@ -138,13 +127,13 @@ def rewrite_change(
         commit_with=skill_series(STEP, skill.domain),
         reason=_reason(refresh, skill.body, body),
         writes=tuple(links),
-        files=reference_files(skill.name, home, references.placed(text.files)),
+        files=generate.reference_files(skill.name, home, references.placed(text.files)),
         edits=tuple(key_edits(path, skill, updated_skill, texts, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=tuple(moves),
         sources=tuple(Ref("evaluation", outcome_id) for outcome_id in refresh.fresh),
         targets=(target, *(Ref("link", link.id) for link in links)),
-        judge=judges_of(findings),
+        judge=generate.judges_of(findings),
     )
 
 
@@ -157,7 +146,7 @@ def _reason(refresh: SkillRefresh, old_body: str, new_body: str) -> str:
     names = [place.partition("/")[2] for place in refresh.merged]
     return "\n".join(
         [
-            f"{about_words(refresh.findings)}, as of {of}, {day}: {summary}",
+            f"{generate.about_words(refresh.findings)}, as of {of}, {day}: {summary}",
             *(f"{name} said it before and goes to archive/." for name in names),
             *changes,
         ]

@@ -235,7 +235,9 @@ def entry_sentence(outcome: Outcome, other_outcomes: Sequence[Outcome]) -> str:
             opposites = [o.context.get(key) for o in other_outcomes if o.result.status == opposite]
             contrast = _describe_contrast(value, opposites)
             note = f" ({contrast} where it {_ENDED[opposite]})" if contrast else ""
-            notes.append((not contrast, f"{plain(key.replace('_', ' '))} {_value(value)}{note}"))
+            notes.append(
+                (not contrast, f"{plain(key.replace('_', ' '))} {_render_value(value)}{note}")
+            )
     values = [text for _, text in sorted(notes, key=lambda pair: pair[0])][:_MOST_CONTEXT]
     if outcome.result.entry_value is not None:
         values.append(f"entry value {amount_in(outcome.result.entry_value, outcome)}")
@@ -250,12 +252,14 @@ def _describe_contrast(value: Scalar, other_values: Sequence[Scalar]) -> str:
         is_near = any(isclose(value, bound, rel_tol=_NEAR) for bound in (low, high))
         if low <= value <= high or is_near:
             return ""
-        return _value(low) if low == high else f"{_value(low)} to {_value(high)}"
-    names = dict.fromkeys(_value(name) for name in other_values if name not in (None, ""))
-    return "" if _value(value) in names or len(names) > _FEW else listed(names, last="or")
+        return (
+            _render_value(low) if low == high else f"{_render_value(low)} to {_render_value(high)}"
+        )
+    names = dict.fromkeys(_render_value(name) for name in other_values if name not in (None, ""))
+    return "" if _render_value(value) in names or len(names) > _FEW else listed(names, last="or")
 
 
-def _value(value: Scalar) -> str:
+def _render_value(value: Scalar) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return figure(value) if isinstance(value, int | float) else plain(str(value))

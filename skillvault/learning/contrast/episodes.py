@@ -46,10 +46,10 @@ def group_episodes(occasions: Sequence[Occasion], minutes: int) -> list[int]:
     parents = list(range(len(occasions)))
     gap = minutes * 60_000_000
     for a, b in [*_close_pairs(occasions, gap), *_session_pairs(occasions)]:
-        parents[_root(parents, a)] = _root(parents, b)
+        parents[_find_root(parents, a)] = _find_root(parents, b)
     groups: dict[int, list[int]] = defaultdict(list)
     for i in _sort_by_time(occasions, range(len(occasions))):
-        groups[_root(parents, i)].append(i)
+        groups[_find_root(parents, i)].append(i)
     numbers = [0] * len(occasions)
     for number, members in enumerate(_split_long(occasions, groups.values())):
         for i in members:
@@ -117,7 +117,7 @@ def _split_long(occasions: Sequence[Occasion], groups: Iterable[list[int]]) -> I
         yield episode
 
 
-def _root(parents: list[int], i: int) -> int:
+def _find_root(parents: list[int], i: int) -> int:
     while parents[i] != i:
         parents[i] = i = parents[parents[i]]
     return i

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from skillvault.learning.contrast.condition_table import (
     ConditionTable,
+    Figures,
     Rule,
+    Truth,
     build_condition_table,
     generality,
 )
@@ -25,8 +27,6 @@ from skillvault.model.conditions import Condition, Separation
 from skillvault.model.policy import EvaluatePolicy
 from skillvault.model.records import Outcome, Scalar
 
-Truth = NDArray[np.bool_]
-Figures = NDArray[np.floating[Any]]
 Places = NDArray[np.intp]
 
 SHIFTS = 400

@@ -89,15 +89,15 @@ def groups_of(sessions: Collection[Session], share: float) -> Iterator[list[Sess
     for session in by_time:
         for other_id, overlap in overlaps.of(session).items():
             if overlap.is_above(share):
-                a, b = _root(roots, session.id), _root(roots, other_id)
+                a, b = _find_root(roots, session.id), _find_root(roots, other_id)
                 roots[max(a, b)] = min(a, b)
     groups: dict[str, list[Session]] = defaultdict(list)
     for session in by_time:
-        groups[_root(roots, session.id)].append(session)
+        groups[_find_root(roots, session.id)].append(session)
     yield from groups.values()
 
 
-def _root(roots: dict[str, str], name: str) -> str:
+def _find_root(roots: dict[str, str], name: str) -> str:
     while roots[name] != name:
         name = roots[name]
     return name

@@ -107,12 +107,12 @@ def _last_value(text: str, patterns: Iterable[re.Pattern[str]]) -> str | None:
         (match.end(), value)
         for pattern in patterns
         for match in pattern.finditer(text[-_TAIL:])
-        if (value := _value(match)) is not None
+        if (value := _read_value(match)) is not None
     ]
     return max(matches, default=(0, None), key=lambda pair: pair[0])[1]
 
 
-def _value(match: re.Match[str]) -> str | None:
+def _read_value(match: re.Match[str]) -> str | None:
     groups = match.groupdict()
     if number := groups.get("number"):
         return _strip_marks(number)

@@ -58,7 +58,7 @@ def lesson_sentence(advice: Advice, tries: Sequence[Try], labels: Mapping[str, s
     if len(tries) > 1:
         all_failed = failures == len(tries)
         note = f", {failures} of which failed" if failures and not all_failed else ""
-        notes.append(f"lesson of {len(tries)} {'failures ' * all_failed}runs{note}")
+        notes.append(f"lesson of {len(tries)} {'failed ' * all_failed}runs{note}")
     text = whole(advice.text, _TEXT).rstrip(".")
     if advice.by == "person" and len(tries) == 1:
         text = f"{_label(tries[0], labels)}{text}"
@@ -196,7 +196,7 @@ def tools_sentence(tools: Sequence[str], worked: tuple[int, int], failed: tuple[
 
 
 def answers_sentence(answers: RefusedAnswers, *, names_task: bool) -> str:
-    """Render refused answers: `Refused as the answer to “…”: 24 (5 runs); accepted_texts: 22`."""
+    """Render refused answers: `Refused as the answer to “…”: 24 (5 runs); accepted: 22`."""
     task_text = answers.task if len(answers.task) <= _TASK else _ASIDE.sub("", answers.task)
     task = f" to “{whole(task_text, _TEXT)}”" if answers.task else ""
     if names_task and not task:

@@ -19,10 +19,10 @@ from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.contrast.recorded_values import STRATA
 from skillvault.learning.contrast.separations import (
     RULES,
-    Candidate,
     Decisions,
     Figures,
     Places,
+    RuleCandidate,
     Truth,
     centred_within,
     effect_of,
@@ -103,7 +103,7 @@ def leads(outcomes: Sequence[Outcome], rules: EvaluatePolicy = RULES) -> tuple[S
         return ()
     cuts = _cuts_of(tries)
     rules_found: list[Separation] = []
-    separated: list[Candidate] = []
+    separated: list[RuleCandidate] = []
     for _ in range(_MOST_LEADS if cuts.columns else 0):
         best, p = _best_cut(cuts, tries)
         if p > _LEVEL / len(tries.decisions.outcomes):
@@ -170,14 +170,14 @@ def _distinct(holds: Truth, recorded: Truth, places: Places) -> list[int]:
     return list(unique.values())
 
 
-def _candidate_of(column: Column, p: float, decisions: Decisions) -> Candidate:
+def _candidate_of(column: Column, p: float, decisions: Decisions) -> RuleCandidate:
     """Return the side of a cut that has more failures."""
     is_failure, rule = decisions.results[_RESULT], column.rule
     holds, complement = column.holds, column.recorded & ~column.holds
     if is_failure[complement].mean() > is_failure[holds].mean():
         rule, holds = column.opposite or (), complement
     z = effect_of(holds, column.recorded, _RESULT, decisions).z
-    return Candidate(rule, holds, column.recorded, _RESULT, z, p, z)
+    return RuleCandidate(rule, holds, column.recorded, _RESULT, z, p, z)
 
 
 # ── the smallest p by key ────────────────────────────────────────────────────────────

@@ -125,7 +125,7 @@ class _Effect(NamedTuple):
 _NO_EFFECT = _Effect(0.0, math.inf, 0.0)
 
 
-class Candidate(NamedTuple):
+class RuleCandidate(NamedTuple):
     """A rule that chance does not explain; `p` is family-wise over all columns and results."""
 
     rule: Rule
@@ -192,7 +192,7 @@ def _decisions_of(
     return Decisions(latest, testable_results, strata, episodes, sessions)
 
 
-def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[Candidate]:
+def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[RuleCandidate]:
     """Return the columns that separate a result by more than chance, in no order.
 
     A max-T permutation test over the shifts of a ring: Westfall and Young 1993; Lancaster et al.
@@ -224,16 +224,18 @@ def _find_candidates(table: ConditionTable, decisions: Decisions) -> list[Candid
             if signed[column] < 0:
                 rule, holds = table.opposites[column] or (), recorded & ~holds
             z = effect_of(holds, recorded, name, decisions).z
-            candidates.append(Candidate(rule, holds, recorded, name, float(statistic), p, z))
+            candidates.append(RuleCandidate(rule, holds, recorded, name, float(statistic), p, z))
     return candidates
 
 
 # ── the rules that remain ────────────────────────────────────────────────────────────
 
 
-def _select_rules(candidates: Sequence[Candidate], decisions: Decisions) -> Iterator[Separation]:
+def _select_rules(
+    candidates: Sequence[RuleCandidate], decisions: Decisions
+) -> Iterator[Separation]:
     """Yield the candidates that still separate while the accepted ones are held fixed."""
-    accepted: list[Candidate] = []
+    accepted: list[RuleCandidate] = []
     single_sources = {_source(c.rule[0]) for c in candidates if len(c.rule) == 1}
     for candidate in sorted(candidates, key=lambda candidate: candidate.order):
         if any(_cuts_same_number(candidate.rule, rule.rule) for rule in accepted):
@@ -256,7 +258,9 @@ def _source(condition: Condition) -> tuple[str, str]:
     return condition.kind, condition.key
 
 
-def _adds(candidate: Candidate, accepted: Sequence[Candidate], decisions: Decisions) -> bool:
+def _adds(
+    candidate: RuleCandidate, accepted: Sequence[RuleCandidate], decisions: Decisions
+) -> bool:
     """Return True if a rule separates beside the accepted ones and beyond its sessions."""
     strata = decisions.agents
     for rule in accepted:
@@ -271,7 +275,7 @@ def _adds(candidate: Candidate, accepted: Sequence[Candidate], decisions: Decisi
     )
 
 
-def _session_threshold(candidate: Candidate, decisions: Decisions) -> float:
+def _session_threshold(candidate: RuleCandidate, decisions: Decisions) -> float:
     """Return the standard errors to reach if results of a session share their luck.
 
     A condition of whole sessions must reach more, the fewer there are.
@@ -288,7 +292,7 @@ def _session_threshold(candidate: Candidate, decisions: Decisions) -> float:
 
 
 def _holds_in_parts(
-    candidate: Candidate, single_sources: AbstractSet[tuple[str, str]], decisions: Decisions
+    candidate: RuleCandidate, single_sources: AbstractSet[tuple[str, str]], decisions: Decisions
 ) -> bool:
     """Return True if a rule still holds, and each part of a pair adds to the other.
 
@@ -329,7 +333,7 @@ def _late_half(decisions: Decisions) -> Truth:
 
 
 def separation_of(
-    candidate: Candidate, accepted: Sequence[Candidate], decisions: Decisions
+    candidate: RuleCandidate, accepted: Sequence[RuleCandidate], decisions: Decisions
 ) -> Separation:
     """Return a candidate as a rule with its counts."""
     result, late = decisions.results[candidate.result], _late_half(decisions)

@@ -14,16 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from skillvault.learning.contrast.condition_table import Column, lead_columns
+from skillvault.learning.contrast.condition_table import Column, Figures, Truth, lead_columns
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.contrast.recorded_values import STRATA
 from skillvault.learning.contrast.separations import (
     RULES,
     Decisions,
-    Figures,
     Places,
     RuleCandidate,
-    Truth,
     centred_within,
     effect_of,
     membership,

@@ -92,7 +92,7 @@ class FactsOnRecord:
         head = self._store.head()
         old = self.fact(supersedes)[0] if supersedes else None
         fact = promote.by_hand(
-            redact.cleaned(text),
+            redact.redact_value(text),
             domain,
             importance=importance,
             supersedes=old,

@@ -19,14 +19,14 @@ from stream import START, shifted, stream
 
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning import record
-from skillvault.learning.account.reading import counted, marks_of
-from skillvault.learning.account.statements import account_of, digest, findings_of, shown_by
+from skillvault.learning.account.reading import advance_position, marks_of
+from skillvault.learning.account.statements import account_of, digest, evidence_ids, findings_of
 from skillvault.learning.evaluate import evaluate
 from skillvault.learning.generate import warning_pattern as generate
-from skillvault.learning.generate.warning_pattern import Present
+from skillvault.learning.generate.warning_pattern import ExistingSkill
 from skillvault.learning.length import References
 from skillvault.learning.refresh import refreshing
-from skillvault.learning.refresh.refreshing import Refreshing
+from skillvault.learning.refresh.refreshing import SkillRefresh
 from skillvault.loop.evaluate import by_domain
 from skillvault.model.brief import Account, Draft, Findings
 from skillvault.model.change import Change
@@ -78,7 +78,7 @@ class Known:
         self.evaluations[outcome.id] = evaluation
         number = len(self.outcomes)
         latest = IndexedOutcome(number, outcome.id, True, marks_of(outcome, POLICY))
-        self.position, self.counts = counted(self.position, self.counts, [latest])
+        self.position, self.counts = advance_position(self.position, self.counts, [latest])
 
     @property
     def account(self) -> Account:
@@ -190,11 +190,11 @@ class Loop:
                 found = findings_of(known.account, kind, POLICY)
                 if not found.significant or skill.account == digest(found):
                     continue
-                fresh_links = set(shown_by(found)) - known.linked[kind]
-                due = Refreshing(
+                fresh_links = set(evidence_ids(found)) - known.linked[kind]
+                due = SkillRefresh(
                     what="refresh",
                     findings=found,
-                    present=Present(skill=skill, shelf="skills"),
+                    present=ExistingSkill(skill=skill, shelf="skills"),
                     fresh=tuple(sorted(fresh_links)),
                 )
                 change = refreshing.rewrite_change(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from skillvault.inspect import lookup
 from skillvault.learning import why_not as rules
-from skillvault.learning.generate.warning_pattern import Standing
+from skillvault.learning.generate.warning_pattern import SkillState
 from skillvault.loop import distill, evaluate, learned
 from skillvault.loop import promote as promoting
 from skillvault.loop.general import general_state
@@ -80,9 +80,9 @@ def _accounts(run: Run, history: Sequence[IndexedOutcome]) -> rules.AccountMater
     outcomes = run.view.outcomes.get_many(outcome.id for outcome in history)
     standings = run.rules.standings(run, history, outcomes)
     waiting = {
-        placed.id: Standing("retracted", "counts nowhere")
+        placed.id: SkillState("retracted", "counts nowhere")
         if placed.id in run.view.retractions
-        else Standing("waiting", "not evaluated")
+        else SkillState("waiting", "not evaluated")
         for placed in history
         if placed.id in outcomes and not placed.evaluated
     }

@@ -4,10 +4,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from skillvault.learning.account.statements import told_by
-from skillvault.learning.distill.excerpt import SessionState
+from skillvault.learning.account.statements import mentioned_ids
 from skillvault.learning.distill.skill import STEP as DISTILL
-from skillvault.learning.generate.warning_pattern import STEP, Present, Standing, standing
+from skillvault.learning.generate.warning_pattern import (
+    STEP,
+    ExistingSkill,
+    SkillState,
+    skill_state,
+)
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.rules import Rules
@@ -34,7 +38,7 @@ class AccountMaterial(Struct, frozen=True, kw_only=True):
 
     outcomes: Mapping[str, Outcome]
     evaluations: Mapping[str, Evaluation]
-    standings: Mapping[str, Standing]
+    standings: Mapping[str, SkillState]
 
 
 def answers(
@@ -77,8 +81,8 @@ def answers(
     )
     if fact is not None:
         steps.append(StepAnswer(promote.STEP, fact.state, fact.reason))
-    standing = material.standings[outcome.id]
-    return [*steps, StepAnswer(STEP, standing.state, standing.reason)]
+    skill_state = material.standings[outcome.id]
+    return [*steps, StepAnswer(STEP, skill_state.state, skill_state.reason)]
 
 
 def fact_answers(
@@ -108,7 +112,7 @@ def fact_answers(
     ]
 
 
-def session_answers(session: Session, state: SessionState) -> list[StepAnswer]:
+def session_answers(session: Session, state: SkillState) -> list[StepAnswer]:
     """Return the skill that a session made, or why it makes none."""
     return [
         StepAnswer("record", "done", f"trust {session.trust}"),
@@ -174,8 +178,8 @@ def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int =
 
 
 def outcome_state(
-    outcome: Outcome, accounts: Sequence[tuple[Findings, Present]], policy: Policy
-) -> Standing:
+    outcome: Outcome, accounts: Sequence[tuple[Findings, ExistingSkill]], policy: Policy
+) -> SkillState:
     """Return the state of an outcome at the skills of its action and of its subject.
 
     `accounts` are the findings of its action for each kind of skill, the guide's first, with the
@@ -188,31 +192,31 @@ def outcome_state(
     ]
     if not pairs:
         return _unread_state(outcome, [findings for findings, _ in accounts], policy)
-    states = [standing(findings, present, policy) for findings, present in pairs]
+    states = [skill_state(findings, present, policy) for findings, present in pairs]
     names = [
         present.skill.name
         for (findings, present), state in zip(pairs, states, strict=True)
-        if state.state == "done" and present.skill and outcome.id in told_by(findings)
+        if state.state == "done" and present.skill and outcome.id in mentioned_ids(findings)
     ]
     if names:
-        return Standing("done", f"told by {join_items(names)}")
+        return SkillState("done", f"told by {join_items(names)}")
     first_state = next((state for state in states if state.state == "due"), states[0])
     if first_state.state != "done":
         return first_state
     findings, present = pairs[0]
     name = present.skill.name if present.skill else ""
     if findings.kind == "guide":
-        return Standing("counted", f"listed in references/{TRIED} of {name}, not in its text")
-    return Standing("counted", f"counted in {name}; what it shows by itself is not told there")
+        return SkillState("counted", f"listed in references/{TRIED} of {name}, not in its text")
+    return SkillState("counted", f"counted in {name}; what it shows by itself is not told there")
 
 
-def _unread_state(outcome: Outcome, findings: Sequence[Findings], policy: Policy) -> Standing:
+def _unread_state(outcome: Outcome, findings: Sequence[Findings], policy: Policy) -> SkillState:
     """Return the state of an outcome that is not in its action's account."""
     outcomes = [o for guide in findings if guide.kind == "guide" for o in guide.account.outcomes]
     if any(o.order > outcome.order for o in outcomes if o.trust == outcome.trust):
         peers = policy.evaluate.peers
-        return Standing("older", f"its action's skills are of its latest {peers} outcomes")
-    return Standing("unread", "its action is read again when a few more outcomes are there")
+        return SkillState("older", f"its action's skills are of its latest {peers} outcomes")
+    return SkillState("unread", "its action is read again when a few more outcomes are there")
 
 
 def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:

@@ -18,16 +18,16 @@ from msgspec import Struct
 from skillvault.learning.account.rules import action_rules
 from skillvault.learning.account.statements import (
     ACTIONS,
+    account_keys,
     account_of,
     findings_of,
-    said_by,
-    said_keys,
+    try_keys,
 )
 from skillvault.learning.assess import STEP as ASSESS
 from skillvault.learning.distill.skill import STEP as DISTILL
 from skillvault.learning.expire import STEP as EXPIRE
 from skillvault.learning.generate.warning_pattern import STEP as GENERATE
-from skillvault.learning.generate.warning_pattern import Present, skill_subject
+from skillvault.learning.generate.warning_pattern import ExistingSkill, skill_subject
 from skillvault.learning.merge.sessions import STEP as MERGE
 from skillvault.learning.naming import subject_key, subject_names
 from skillvault.learning.promote.facts import STEP as PROMOTE
@@ -212,7 +212,7 @@ class Accounts:
                 if read := self.readings.read(key):
                     yield DueAccount(self.account(read), kinds, frozenset())
 
-    def of_kinds(self, account: DueAccount) -> Iterator[tuple[Findings, Present]]:
+    def of_kinds(self, account: DueAccount) -> Iterator[tuple[Findings, ExistingSkill]]:
         """Yield what an account says for each of its kinds, and what there is of that skill."""
         for kind in account.kinds:
             findings = self.findings(account.account, kind)
@@ -224,7 +224,7 @@ class Accounts:
         """Keep what an action says, so that others can be compared with it unread."""
         first = account.outcomes[0]
         counts = len(account.outcomes), len(account.rules)
-        row = ActionKeys(first.decision.action, first.id, said_keys(account), *counts)
+        row = ActionKeys(first.decision.action, first.id, account_keys(account), *counts)
         if self._in.writes:
             self._in.writes.keep_action_keys(first.domain, row)
         self._said.setdefault(first.domain, {})[row.action] = row
@@ -257,7 +257,7 @@ class Accounts:
     def _saying(self, read: Sequence[IndexedOutcome], shared: set[str]) -> list[IndexedOutcome]:
         """Return the outcomes that say what is shared, and those that speak against it."""
         account = self.account(read)
-        ids = {t.id for t in account.tries if not shared.isdisjoint(said_by(t, either=True))}
+        ids = {t.id for t in account.tries if not shared.isdisjoint(try_keys(t, either=True))}
         return [placed for placed in read if placed.id in ids]
 
     # ── which actions have a rule ────────────────────────────────────────────────────
@@ -277,7 +277,7 @@ class Accounts:
 
     # ── what skills there are ────────────────────────────────────────────────────────
 
-    def present(self, findings: Findings) -> Present:
+    def present(self, findings: Findings) -> ExistingSkill:
         """Return what there is of an account's skill of one kind."""
         view = self._in.view
         first = findings.account.outcomes[0]
@@ -289,7 +289,7 @@ class Accounts:
         shelf, skill = next(iter(living or skills), ("", None))
         ends = with_version(view, skill.name) if skill else []
         linked = (view.links.sources_among(sources, ref) for ref in ends)
-        return Present(
+        return ExistingSkill(
             skill=with_waiting_account(view, skill) if skill else None,
             shelf=shelf,
             more=tuple(f"{place}/{o.name}" for place, o in living[1:] if self.is_ours(o)),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from skillvault.learning.account import COUNTED
-from skillvault.learning.account.reading import counted, marks_of
+from skillvault.learning.account.reading import advance_position, marks_of
 from skillvault.model.policy import Policy
 from skillvault.model.records import IndexedOutcome, Position
 from skillvault.vault.index.snapshot import Topics
@@ -69,7 +69,7 @@ class Readings:
         outcomes = self._with_marks(subjects.evaluated_after(key, position.last))
         marks = {mark for outcome in outcomes for mark in outcome.marks or ()}
         counts = subjects.mark_counts(key, marks) if position.outcomes else {}
-        return counted(position, counts, outcomes)
+        return advance_position(position, counts, outcomes)
 
     def _with_marks(self, outcomes: Sequence[IndexedOutcome]) -> list[IndexedOutcome]:
         """Return these outcomes, each with its marks."""

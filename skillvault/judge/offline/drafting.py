@@ -418,7 +418,7 @@ def draft_period(brief: Period) -> Draft | None:
 
 def _period_use(period: Period) -> str:
     """Return the most frequent actions, as many as there is room for."""
-    names = [inline(a, 40) for a in account_rules.by_action(period.outcomes)][:_ACTIONS]
+    names = [inline(a, 40) for a in account_rules.group_by_action(period.outcomes)][:_ACTIONS]
     uses = (
         f"before {join_items(names[:count], last='or')} in {inline(period.domain, 64)}"
         for count in range(len(names), 0, -1)
@@ -440,7 +440,7 @@ def _distinct_rules(period: Period, *, avoid: bool) -> list[Separation]:
 
 def _rule_line(rule: Separation, period: Period) -> str:
     """Return a rule with its counts, and its action if there are several."""
-    actions = account_rules.by_action(period.outcomes)
+    actions = account_rules.group_by_action(period.outcomes)
     about = f"{inline(rule.action, 40)} " if len(actions) > 1 else ""
     if rule.lead:
         return f"{about.rstrip()}: {lead_line(rule)}" if about else lead_line(rule)
@@ -456,7 +456,7 @@ def _is_sizing(rule: Separation) -> bool:
 
 def _performance_notes(period: Period) -> Iterator[str]:
     """Yield the sum and average of each action, or without grades how many succeeded."""
-    actions = list(account_rules.by_action(period.outcomes).items())[:_ACTIONS]
+    actions = list(account_rules.group_by_action(period.outcomes).items())[:_ACTIONS]
     if period.graded:
         yield from (f"{inline(action, 40)}: {_results(of)}." for action, of in actions)
         return

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from skillvault.judge.offline import drafting, verdict
-from skillvault.learning.contrast.recorded import STRATA
+from skillvault.learning.contrast.recorded_values import STRATA
 from skillvault.model.brief import (
     Agreement,
     Brief,

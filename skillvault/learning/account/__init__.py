@@ -1,4 +1,4 @@
-"""account: what is known of an action or a subject, computed from its records when it is due."""
+"""account: the findings about an action or a subject, computed from its records when due."""
 
 from skillvault.model.due import (
     DomainRecords,
@@ -10,24 +10,24 @@ from skillvault.model.due import (
     Trigger,
 )
 
-# The outcomes of the skills that a thing stands behind, of whatever action.
-_BESIDE = (LinkedRecords("skill"), Referrers("evaluation"))
+# The outcomes of any skill that a record supports, whatever their action.
+_SKILL_OUTCOMES = (LinkedRecords("skill"), Referrers("evaluation"))
 
-# After these an account may say something else.
+# Changes after which the findings of an account may differ.
 CHANGES = (
     Trigger("outcome"),
     Trigger("evaluation"),
     Trigger("outcome", "gone", along=(RelatedOutcomes("action"),)),
-    Trigger("outcome", "gone", along=_BESIDE),
-    Trigger("evaluation", "gone", along=_BESIDE),
+    Trigger("outcome", "gone", along=_SKILL_OUTCOMES),
+    Trigger("evaluation", "gone", along=_SKILL_OUTCOMES),
     Trigger("outcome", "went", along=(RelatedOutcomes("clock"),)),  # what had expired may not have
     Trigger("recommendation", along=(RelatedOutcomes("decision"),)),
 )
-# The queue of outcomes by which it is counted how far their accounts are read.
+# Outcomes that the reading position of their accounts must count.
 COUNTED = Queue(name="account", every="outcome", when=CHANGES)
-# What was not made, as it says the same as a rejected skill.
+# A skill that was left out because it repeats a rejected one.
 READMITTED = Trigger("skill", "readmitted", along=(DomainRecords("outcome"),))
-# After these, too, a skill of an account may be another.
+# Changes after which an account may have another skill.
 SKILL_CHANGES = (
     *CHANGES,
     Trigger("skill", "moved", along=(LinkClosure("merged"), Referrers("evaluation", "generated"))),

@@ -3,7 +3,7 @@
 from skillvault.learning.account import CHANGES, READMITTED
 from skillvault.model.due import DomainRecords, LinkClosure, LinkSource, Queue, Referrers, Trigger
 
-SESSIONS = "sessions"  # the queue of domains whose sessions' skills may say the same by now
+SESSIONS = "sessions"  # the queue of domains whose session skills may say the same
 _ORIGINS = (LinkClosure("merged"), Referrers("evaluation"))
 DEPENDS_ON = (
     Queue(

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.learning.tries.causes import REASONED, own_values
-from skillvault.learning.tries.insight import insights_of
+from skillvault.learning.tries.insight import REASONED, insights_of, specific_values
 from skillvault.model.brief import Insight
 from skillvault.model.reasoning import read_statements
 from skillvault.model.records import Evaluation, Outcome, Status
@@ -142,7 +141,11 @@ def _claim(text: str, quoted: Insight | None, outcome: Outcome) -> Form:
     """Return a claim without the run's own values; figures of a deed or a lesson stay."""
     if quoted is not None:
         return normal_form(quoted.quote, _quotation_values(quoted, outcome))
-    values = (*own_values(outcome), *_reported_figures(outcome), *_words_with_target(text, outcome))
+    values = (
+        *specific_values(outcome),
+        *_reported_figures(outcome),
+        *_words_with_target(text, outcome),
+    )
     return normal_form(_strip_ending(text, outcome), values)
 
 
@@ -185,7 +188,7 @@ def _has_content(insight: str, outcome: Outcome) -> bool:
     """Return True if an insight adds anything to the decision and its ending."""
     decision, result = outcome.decision, outcome.result
     recorded = (*outcome.context, decision.action, result.summary, result.evidence)
-    values = (*own_values(outcome), *recorded, "ended at")
+    values = (*specific_values(outcome), *recorded, "ended at")
     form = normal_form(_strip_ending(insight, outcome), values)
     return bool(form.stems or form.numbers or form.names)
 

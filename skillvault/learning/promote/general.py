@@ -19,8 +19,7 @@ from skillvault.learning.naming import general_name
 from skillvault.learning.promote.facts import PromotionMaterial, PromotionState, statement_of
 from skillvault.learning.promote.skills import FINAL, link_rejection, linked_change, skill_body
 from skillvault.learning.rejection import GENERAL, Rejection
-from skillvault.learning.tries.causes import own_values
-from skillvault.learning.tries.insight import insights_of
+from skillvault.learning.tries.insight import insights_of, specific_values
 from skillvault.model.brief import Draft, Recurrence
 from skillvault.model.change import Change, Move, Rewrite
 from skillvault.model.policy import Policy, PromotePolicy
@@ -114,7 +113,7 @@ def form_of(fact: Fact, outcome: Outcome | None) -> Form:
     """Return the form of a fact without its run's own values, its domain and its action."""
     if outcome is None:
         return normal_form(statement_of(fact))
-    values = (*own_values(outcome), outcome.domain, outcome.decision.action)
+    values = (*specific_values(outcome), outcome.domain, outcome.decision.action)
     return normal_form(statement_of(fact), values)
 
 

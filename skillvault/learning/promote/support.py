@@ -32,7 +32,7 @@ from skillvault.learning.promote.facts import (
     strength,
 )
 from skillvault.learning.rejection import Rejection
-from skillvault.learning.tries.causes import own_values
+from skillvault.learning.tries.insight import specific_values
 from skillvault.model.change import Change, Edit, Rewrite
 from skillvault.model.policy import Policy
 from skillvault.model.records import (
@@ -216,7 +216,7 @@ class Support:
         stances: dict[str, Stance] = {}
         for fact in self._material.current_facts:
             if fact.kind == "human" and (fact.domain, fact.trust) == (run.domain, "local"):
-                form = normal_form(fact.text, own_values(run.outcome))
+                form = normal_form(fact.text, specific_values(run.outcome))
                 if is_same(form, run.claim):
                     stances[fact.id] = "for"
                 elif is_opposite(form, run.claim):

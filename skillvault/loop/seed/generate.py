@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from skillvault.learning.generate.warning_pattern import STEP, Standing
+from skillvault.learning.generate.warning_pattern import STEP, SkillState
 from skillvault.learning.merge.sessions import STEP as MERGE
 from skillvault.learning.naming import is_strategy
 from skillvault.learning.refresh import STEP as REFRESH
@@ -31,7 +31,7 @@ def step(run: Run) -> Iterator[Change]:
 
 def standings(
     run: Run, history: Sequence[IndexedOutcome], _outcomes: Mapping[str, Outcome]
-) -> dict[str, Standing]:
+) -> dict[str, SkillState]:
     """Return where each evaluated outcome stands with a skill of its own."""
     ids = [placed.id for placed in history if placed.evaluated]
     histories = run.accounts.histories(ids, "subject")
@@ -73,7 +73,7 @@ def _outcomes_due(run: Run) -> Iterator[Findings]:
 
 def _standings(
     run: Run, history: Sequence[IndexedOutcome], asked: Collection[str]
-) -> Iterator[tuple[str, Standing, Findings | None]]:
+) -> Iterator[tuple[str, SkillState, Findings | None]]:
     """Where those of a subject's outcomes stand that are asked for, by id, oldest first."""
     policy = run.policy
     for material in _materials(run, history, asked):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from skillvault.learning.generate.warning_pattern import Standing
+from skillvault.learning.generate.warning_pattern import SkillState
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sections import Version, WrittenTexts
 from skillvault.learning.seed import strategy
@@ -55,7 +55,7 @@ def _material(outcomes: Sequence[Outcome], **changes: Any) -> strategy.StrategyM
     return strategy.StrategyMaterial(**{**fields, **changes})
 
 
-def _standing(material: strategy.StrategyMaterial) -> Standing:
+def _standing(material: strategy.StrategyMaterial) -> SkillState:
     return strategy.strategy_state(material, NOW, Policy())
 
 
@@ -66,7 +66,7 @@ def _ids(outcomes: Sequence[Outcome]) -> frozenset[str]:
 # ── is one due, and of what ──────────────────────────────────────────────────────────
 
 
-def _counted(count: int, policy: Policy | None = None, **changes: Any) -> Standing:
+def _counted(count: int, policy: Policy | None = None, **changes: Any) -> SkillState:
     """Where a domain of so many outcomes stands."""
     material = _material(_outcomes(count), **changes)
     return strategy.strategy_state(material, NOW, policy or Policy())

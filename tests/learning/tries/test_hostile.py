@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from skillvault.learning.tries.answers import answer_of
-from skillvault.learning.tries.causes import signature
+from skillvault.learning.tries.insight import signature
 from skillvault.learning.tries.sentences import split_sentences
 from skillvault.learning.tries.tries import try_of
 from skillvault.model import reasoning

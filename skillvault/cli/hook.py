@@ -91,7 +91,9 @@ def hook(
     named = vault_path_of(vault_path)
     vault = Vault.open(named or layout.find_root(payload.cwd or Path()))
     now = datetime.now(UTC).replace(microsecond=0)
-    who = HookedClient(name=client, domain=domain, links=links, is_attended=agents.is_attended())
+    who = HookedClient(
+        name=client, domain=domain, links=links, is_attended=agents.attendance(os.environ)
+    )
     text = Hooks(vault_parts(vault), who, now).react(event, payload)
     is_edge = event in ("SessionStart", "SessionEnd") and (
         vault.inbox.names() or vault.store.taken.commits()

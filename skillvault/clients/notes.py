@@ -55,10 +55,21 @@ class SessionNote(Struct, frozen=True, kw_only=True, tag="opened"):
     briefed: list[str]
 
 
+class ShownSkill(Struct, frozen=True):
+    """A skill that came with a prompt; `blob` is "" if only its name did.
+
+    `lines` are digests of the lines of its text that came.
+    """
+
+    name: str
+    blob: str = ""
+    lines: frozenset[str] = frozenset()
+
+
 class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
     """A prompt; `position` is where its part of the transcript begins, in bytes.
 
-    `attended`: a person wrote it. `shown` and `held_out` are the skills that came with it, and that
+    `attended`: a person wrote it. `shown` and `facts` came with it; `held_out` are the skills that
     did not, to compare with.
     """
 
@@ -72,7 +83,8 @@ class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
     transcript: str | None = None
     position: Annotated[int, Meta(ge=0)] = 0
     attended: bool = True
-    shown: list[str] = []
+    shown: list[ShownSkill] = []
+    facts: list[str] = []
     held_out: list[str] = []
 
 
@@ -95,8 +107,8 @@ class WordNote(Struct, frozen=True, kw_only=True, tag="said"):
     at: Time
 
 
-class QuestionNote(Struct, frozen=True, kw_only=True, tag="questioned"):
-    """The agent was asked how a prompt ended and what it teaches."""
+class SentBackNote(Struct, frozen=True, kw_only=True, tag="sent-back"):
+    """The agent was sent back, as it claimed success although a check had failed."""
 
     prompt: str
 
@@ -108,7 +120,7 @@ class HandoverNote(Struct, frozen=True, kw_only=True, tag="handed-in"):
     digest: str
 
 
-Note = SessionNote | PromptNote | CallNote | WordNote | QuestionNote | HandoverNote
+Note = SessionNote | PromptNote | CallNote | WordNote | SentBackNote | HandoverNote
 _DECODER = msgspec.json.Decoder(Note)
 
 

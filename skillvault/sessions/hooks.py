@@ -13,8 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from skillvault.clients import notes as noted
 from skillvault.clients.notes import SessionNotes, domain_of
@@ -31,7 +31,7 @@ from skillvault.vault.files import attestation, redact
 from skillvault.vault.files.inbox import Inbox
 
 if TYPE_CHECKING:
-    from skillvault.learning.recommend.recommend import Selection
+    from skillvault.learning.recommend.recommend import Selection, Served
     from skillvault.model.policy import HookPolicy
     from skillvault.serving.shelf import Shelf
 
@@ -42,6 +42,7 @@ _OUTPUT = 16 * 1024  # characters of the end of an output
 _ARGUMENT = 2000  # characters of what a tool was given
 _TRANSCRIPT = 8 * 1024 * 1024  # bytes of a prompt's part of a transcript that are read
 _LINE = 60  # tokens of a skill in a briefing
+_HEX = 8  # digits that tell the lines of one skill apart
 _EDITS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"})
 _SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 _READS = frozenset({"Read", "Skill"})
@@ -51,11 +52,6 @@ _CUT_OFF = BadInputError(
     "notes of an agent's session: handing them in was cut off; read them, then drop them",
     code="cut-off",
 )
-_CONTRADICTED = {
-    "claim": "what was observed contradicts your last message",
-    "skill": "it failed although a skill was applied",
-    "": "",
-}
 
 
 class Prompted(Struct):
@@ -66,7 +62,7 @@ class Prompted(Struct):
     last_words: str = ""
     said_at: datetime | None = None
     next_words: str | None = None
-    is_questioned: bool = False
+    is_sent_back: bool = False
     handed_in: str = ""
 
 
@@ -86,13 +82,13 @@ class HookedClient(Struct, frozen=True, kw_only=True):
     """Who calls: `domain` is that of folders that no pattern names.
 
     `links`: the folder to which skills are exported instead of being recommended. `is_attended`: a
-    person writes the prompts, and no script.
+    person writes the prompts; False for a script, None where the client does not say.
     """
 
     name: str
     domain: str | None = None
     links: Path | None = None
-    is_attended: bool = True
+    is_attended: bool | None = None
 
 
 class Hooks:
@@ -130,7 +126,7 @@ class Hooks:
             return ""
         # Amid a session, as when it is made shorter, the decision that is open has its hold-outs.
         notes = SessionNotes(self._folder, payload.session)
-        earlier, _ = self._prompts(notes)
+        earlier = self._history(notes).prompts
         hidden = frozenset(name for one in earlier for name in one.asked.held_out)
         text, names = self._briefing(self._domain_of(payload), payload.session, hidden)
         notes.append(noted.SessionNote(session=payload.session, briefed=names))
@@ -179,13 +175,15 @@ class Hooks:
         if not text.strip():
             return ""
         notes = SessionNotes(self._folder, payload.session)
-        earlier, read = self._prompts(notes)
+        history = self._history(notes)
+        earlier, read, brought = history.prompts, history.read, history.brought
         # Else nothing is known that was not at the stop.
-        if earlier and self._is_attended and signs.words_say(text):
+        if earlier and self._is_attended is not False and signs.words_say(text):
             self._close_prompt(earlier[-1], text)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier) + 1}"
-        shown, names, held_out = "", list[str](), list[str]()
+        shown, held_out = "", list[str]()
+        names, facts = list[noted.ShownSkill](), list[str]()
         if self._links is None:
             if read is None:  # nothing is noted of how the session began: it may have read all
                 read = [one.name for one in shelves.live(self._vault.shelf())]
@@ -201,8 +199,10 @@ class Hooks:
             )
             if answer.near_domain:  # its outcome would be refused
                 return ""
-            shown = render.prompt(answer)
-            names = [skill.name for skill in answer.recommended]
+            answer = brought.without_repeats(answer)
+            shown = render.prompt(answer, again=brought.has_any)
+            names = [_shown_skill(skill) for skill in answer.recommended]
+            facts = [f"{fact.id} {fact.blob}" for fact in answer.facts]
             held_out = [one.name for one in answer.withheld if one.reason == "held-out"]
         notes.append(
             noted.PromptNote(
@@ -215,8 +215,9 @@ class Hooks:
                 cwd=str(payload.cwd) if payload.cwd else None,
                 transcript=str(payload.transcript) if payload.transcript else None,
                 position=_size_of(payload.transcript),
-                attended=self._is_attended,
+                attended=self._is_attended is not False,
                 shown=names,
+                facts=facts,
                 held_out=held_out,
             )
         )
@@ -253,47 +254,31 @@ class Hooks:
     # ── the agent stops ──────────────────────────────────────────────────────────────
 
     def _answer_stop(self, payload: Payload) -> str:
-        """Hand in how the prompt ended, if that was observed; or ask the agent, at most once."""
+        """Hand in how the prompt ended, if that was observed.
+
+        Prints nothing: whatever a Stop hook says replaces the agent's answer. Only where the policy
+        insists is an agent sent back, once a prompt.
+        """
         notes = SessionNotes(self._folder, payload.session)
-        before, _ = self._prompts(notes)
-        named = [one for one in before if payload.prompt_id in (None, one.asked.id)]
+        earlier = self._history(notes).prompts
+        named = [one for one in earlier if payload.prompt_id in (None, one.asked.id)]
         current = named[-1] if named else None
         if current is None or not current.calls:  # it only talked
             return ""
-        reply = _reply_in(payload.last_message) if current.is_questioned else {}
-        if not reply:
-            words = cut_between_words(payload.last_message, _TASK)
-            notes.append(noted.WordNote(text=words, at=self._now))
-            current.last_words, current.said_at = words, self._now
+        words = cut_between_words(payload.last_message, _TASK)
+        notes.append(noted.WordNote(text=words, at=self._now))
+        current.last_words, current.said_at = words, self._now
         outcome = self._outcome_so_far(current)
-        if outcome is None:
+        if outcome is None or "observed_by" not in outcome["result"]:
             return ""
-        if not payload.has_gone_on and (reason := self._question_at_stop(outcome, before, current)):
-            notes.append(noted.QuestionNote(prompt=current.asked.id))
+        insists = self._hook_rules.insist and self._is_attended and not payload.has_gone_on
+        if insists and not current.is_sent_back and _is_false_claim(outcome):
+            notes.append(noted.SentBackNote(prompt=current.asked.id))
+            summary = outcome["result"].get("summary") or "the last check failed"
+            reason = f"{summary.rstrip('.')}. Fix it, or say that it fails."
             return json.dumps({"decision": "block", "reason": reason})
-        outcome = _with_reply(outcome, reply)
-        if "observed_by" in outcome["result"] or reply:
-            self._hand_in(current, outcome)
+        self._hand_in(current, outcome)
         return ""
-
-    def _question_at_stop(
-        self, outcome: Mapping[str, Any], before: Iterable[Prompted], current: Prompted
-    ) -> str:
-        """What the agent is asked when it stops; "" for nothing."""
-        ask = self._hook_rules.ask
-        observed = "observed_by" in outcome["result"]
-        why = _contradiction(outcome) if observed else ""
-        surprises = ask == "surprises" and why and not any(one.is_questioned for one in before)
-        if not (surprises or (ask == "always" and not current.is_questioned)):
-            return ""
-        summary = outcome["result"].get("summary", "") if observed else "nothing was observed"
-        head = f"skillvault notes how this ended: {summary}. {_CONTRADICTED[why]}".rstrip(" .")
-        return (
-            f"{head}. Do no more work. Answer once, with this JSON object alone: "
-            '{"status": "success" | "failure" | "neutral", "lesson": {"when": "…", "do": "…", '
-            '"because": "…", "evidence": "words of the output, verbatim"}}. '
-            'Leave "lesson" out if there is nothing that the next one should know.'
-        )
 
     # ── a session ends ───────────────────────────────────────────────────────────────
 
@@ -327,8 +312,7 @@ class Hooks:
 
     def _hand_in_rest(self, notes: Iterable[noted.Note | None]) -> None:
         """Hand in how each prompt ended that was not; one that only talked is left."""
-        prompted, _ = _prompts_in(notes)
-        for one in prompted:
+        for one in _history_in(notes).prompts:
             outcome = None if one.handed_in else self._outcome_so_far(one)
             if outcome is not None:
                 self._drop_outcome(one, outcome)
@@ -381,12 +365,12 @@ class Hooks:
 
     # ── what is noted ────────────────────────────────────────────────────────────────
 
-    def _prompts(self, session: SessionNotes) -> tuple[list[Prompted], list[str] | None]:
-        """Read what is noted of a session; notes that cannot be read at all are set aside."""
+    def _history(self, session: SessionNotes) -> "SessionHistory":
+        """Read the notes of a session; notes that cannot be read at all are set aside."""
         notes, damage = noted.read_notes(session.path)
         if damage is not None and damage.line is None:
             self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
-        return _prompts_in(notes)
+        return _history_in(notes)
 
     def _domain_of(self, payload: Payload) -> str:
         folder = payload.cwd or Path.cwd()
@@ -401,36 +385,96 @@ class Hooks:
         return self._vault.store.head().policy.hook
 
 
-def _prompts_in(
-    notes: Iterable[noted.Note | None],
-) -> tuple[list[Prompted], list[str] | None]:
-    """(the prompts of a session in their order, the skills that its agent has read so far).
+class Brought(Struct):
+    """The texts and facts that a session has before it, since it began or was compacted."""
 
-    None for the latter: it is not noted how the session began.
+    skills: dict[str, noted.ShownSkill] = {}
+    facts: set[str] = set()
+
+    @property
+    def has_any(self) -> bool:
+        """True if the agent has read the instruction."""
+        return bool(self.skills or self.facts)
+
+    def add(self, note: noted.PromptNote) -> None:
+        """Add what came with a prompt."""
+        self.facts.update(note.facts)
+        for skill in note.shown:
+            earlier = self.skills.get(skill.name)
+            is_same = earlier is not None and skill.blob in ("", earlier.blob)
+            lines = earlier.lines if earlier and is_same else frozenset[str]()
+            blob = earlier.blob if earlier and is_same else skill.blob
+            self.skills[skill.name] = noted.ShownSkill(skill.name, blob, lines | skill.lines)
+
+    def without_repeats(self, answer: "Selection") -> "Selection":
+        """Return an answer that names a skill, and no fact, that the agent has read."""
+        skills = tuple(self._unread(skill) for skill in answer.recommended)
+        facts = tuple(fact for fact in answer.facts if f"{fact.id} {fact.blob}" not in self.facts)
+        return replace(answer, recommended=skills, facts=facts)
+
+    def _unread(self, skill: "Served") -> "Served":
+        """Return a skill with the lines of its text that the agent has not read."""
+        known = self.skills.get(skill.name)
+        if known is None or not known.blob or known.blob != skill.blob:
+            return skill
+        lines = [line for line in _lines_of(skill) if _line_digest(line) not in known.lines]
+        if not lines:
+            return replace(skill, how="named", body="", description="")
+        return replace(skill, how="part", body="\n".join(lines))
+
+
+class SessionHistory(Struct):
+    """The prompts of a session in their order, and what its agent has read so far.
+
+    `read` is None if it is not noted how the session began.
     """
-    found: list[Prompted] = []
-    current: Prompted | None = None
+
+    prompts: list[Prompted] = []
     read: list[str] | None = None
+    brought: Brought = field(default_factory=Brought)
+
+
+def _history_in(notes: Iterable[noted.Note | None]) -> SessionHistory:
+    history = SessionHistory()
+    current: Prompted | None = None
     for note in notes:
         match note:
             case None:  # nobody knows for which prompt was done what follows
                 current = None
             case noted.SessionNote(briefed=names):
-                read = [*(read or ()), *names]
+                history.read = [*(history.read or ()), *names]
+                history.brought = Brought()
             case noted.PromptNote():
                 if current and note.attended:
                     current.next_words = note.text
-                if read is not None:
-                    read += note.shown
+                if history.read is not None:
+                    history.read += [skill.name for skill in note.shown]
+                history.brought.add(note)
                 current = Prompted(asked=note, calls=[])
-                found.append(current)
+                history.prompts.append(current)
             case noted.CallNote() if current:
                 current.calls.append(note)
             case noted.WordNote() if current:
                 current.last_words, current.said_at = note.text, note.at
-            case noted.QuestionNote() | noted.HandoverNote():
-                _mark_prompt(found, note)
-    return found, read
+            case noted.SentBackNote() | noted.HandoverNote():
+                _mark_prompt(history.prompts, note)
+    return history
+
+
+def _shown_skill(skill: "Served") -> noted.ShownSkill:
+    if skill.how == "named":
+        return noted.ShownSkill(skill.name)
+    lines = frozenset(map(_line_digest, _lines_of(skill)))
+    return noted.ShownSkill(skill.name, skill.blob, lines)
+
+
+def _lines_of(skill: "Served") -> list[str]:
+    """The lines of a skill's text but for headings, which say nothing alone."""
+    return [line for line in skill.body.splitlines() if line.strip() and line[0] != "#"]
+
+
+def _line_digest(line: str) -> str:
+    return hashlib.sha256(line.encode()).hexdigest()[:_HEX]
 
 
 def _via_hook(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -443,13 +487,13 @@ def _via_hook(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _mark_prompt(
-    prompted: Iterable[Prompted], note: noted.QuestionNote | noted.HandoverNote
+    prompted: Iterable[Prompted], note: noted.SentBackNote | noted.HandoverNote
 ) -> None:
     for one in prompted:
         if one.asked.id != note.prompt:
             continue
-        if isinstance(note, noted.QuestionNote):
-            one.is_questioned = True
+        if isinstance(note, noted.SentBackNote):
+            one.is_sent_back = True
         else:
             one.handed_in = note.digest
 
@@ -500,36 +544,7 @@ def _size_of(place: Path | None) -> int:
         return 0
 
 
-def _contradiction(outcome: Mapping[str, Any]) -> str:
-    """What an observed end contradicts: `claim`, `skill`, or "" for nothing."""
+def _is_false_claim(outcome: Mapping[str, Any]) -> bool:
+    """Return True for a failed check whose agent says that it succeeded."""
     result = outcome["result"]
-    if result["status"] != "failure":
-        return ""
-    if reading.claims_success(result.get("claim", "")):
-        return "claim"
-    return "skill" if outcome.get("applied") else ""
-
-
-def _reply_in(text: str) -> dict[str, Any]:
-    """The JSON object that an agent answers with, without what stands around it."""
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        value = msgspec.json.decode(text[start : end + 1]) if 0 <= start < end else None
-    except (msgspec.DecodeError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _with_reply(outcome: dict[str, Any], reply: Mapping[str, Any]) -> dict[str, Any]:
-    """An outcome with what the agent said of it: its lesson, and its word on how it ended."""
-    status, lesson = reply.get("status"), reply.get("lesson")
-    result = dict(outcome["result"])
-    if status in ("success", "failure", "neutral"):
-        result["claimed"] = status
-        if "observed_by" not in result:
-            result["status"] = status
-    parts = ("when", "do", "because", "evidence")
-    texts = lesson if isinstance(lesson, dict) else {}
-    kept = {key: texts[key] for key in parts if isinstance(texts.get(key), str) and texts[key]}
-    whole = {**outcome, "result": result}
-    return {**whole, "lesson": kept} if "do" in kept or "when" in kept else whole
+    return result["status"] == "failure" and reading.claims_success(result.get("claim", ""))

@@ -92,7 +92,11 @@ def hook(
     vault = Vault.open(named or layout.find_root(payload.cwd or Path()))
     now = datetime.now(UTC).replace(microsecond=0)
     who = HookedClient(
-        name=client, domain=domain, links=links, is_attended=agents.attendance(os.environ)
+        name=client,
+        domain=domain,
+        links=links,
+        is_attended=agents.attendance(os.environ),
+        process=str(os.getpid()),
     )
     text = Hooks(vault_parts(vault), who, now).react(event, payload)
     is_edge = event in ("SessionStart", "SessionEnd") and (

@@ -4,6 +4,7 @@ Each line is appended in one write, as events of a session may come at once. The
 client holds in its own transcript, is its owner's alone and is removed when the session has ended.
 """
 
+import fcntl
 import hashlib
 import os
 import stat
@@ -42,6 +43,7 @@ def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) ->
 
 MOST = 4 * 1024 * 1024  # bytes of a session's notes
 FOLDER = "sessions"
+CLAIMS = ".events"  # which process answers an event, as hooks may be registered twice
 _HEX = 24
 _ABANDONED = 24 * 3600.0  # seconds after which nobody goes on with a session
 
@@ -107,12 +109,6 @@ class WordNote(Struct, frozen=True, kw_only=True, tag="said"):
     at: Time
 
 
-class SentBackNote(Struct, frozen=True, kw_only=True, tag="sent-back"):
-    """The agent was sent back, as it claimed success although a check had failed."""
-
-    prompt: str
-
-
 class HandoverNote(Struct, frozen=True, kw_only=True, tag="handed-in"):
     """The outcome of a prompt lies in the inbox; `digest` is that of what it says."""
 
@@ -120,7 +116,7 @@ class HandoverNote(Struct, frozen=True, kw_only=True, tag="handed-in"):
     digest: str
 
 
-Note = SessionNote | PromptNote | CallNote | WordNote | SentBackNote | HandoverNote
+Note = SessionNote | PromptNote | CallNote | WordNote | HandoverNote
 _DECODER = msgspec.json.Decoder(Note)
 
 
@@ -131,12 +127,29 @@ class SessionNotes:
         digest = hashlib.sha256(session.encode(errors="replace")).hexdigest()[:_HEX]
         self.path = folder / FOLDER / f"{digest}.jsonl"
 
+    def claim(self, event: str, process: str) -> bool:
+        """Return True if this process may answer an event, False if another one has it."""
+        line = f"{event}\t{process}"
+        descriptor = _open_to_append(self.path.with_suffix(CLAIMS))
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            lines = os.pread(descriptor, MOST, 0).decode(errors="replace").splitlines()
+            owners = {text for text in lines if text.startswith(f"{event}\t")}
+            if not owners:
+                os.write(descriptor, f"{line}\n".encode(errors="replace"))
+            return owners <= {line}
+        finally:
+            os.close(descriptor)
+
+    def remove(self) -> None:
+        """Remove the notes, and which process answered what."""
+        self.path.unlink(missing_ok=True)
+        self.path.with_suffix(CLAIMS).unlink(missing_ok=True)
+
     def append(self, *notes: Note) -> None:
         """Append notes in one write; a session that has too many gets no more."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         data = b"".join(msgspec.json.encode(note) + b"\n" for note in notes)
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(self.path, flags, 0o600)
+        descriptor = _open_to_append(self.path)
         try:
             state = os.fstat(descriptor)
             if not stat.S_ISREG(state.st_mode):
@@ -148,6 +161,12 @@ class SessionNotes:
                 os.write(descriptor, data)
         finally:
             os.close(descriptor)
+
+
+def _open_to_append(path: Path) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(path, flags, 0o600)
 
 
 def read_notes(path: Path) -> tuple[list[Note | None], BadInputError | None]:

@@ -54,6 +54,15 @@ _CUT_OFF = BadInputError(
 )
 
 
+def _key_of(event: str, payload: Payload) -> str:
+    """Return the key of an event that is answered once, "" if it has none."""
+    if event == "SessionStart":
+        size = _size_of(payload.transcript)
+        return f"{event} {payload.source} {size}" if size else ""
+    is_prompt = event == "UserPromptSubmit" and payload.prompt_id
+    return f"{event} {payload.prompt_id}" if is_prompt else ""
+
+
 class Prompted(Struct):
     """A prompt of a session with the notes that belong to it."""
 
@@ -62,7 +71,6 @@ class Prompted(Struct):
     last_words: str = ""
     said_at: datetime | None = None
     next_words: str | None = None
-    is_sent_back: bool = False
     handed_in: str = ""
 
 
@@ -82,13 +90,15 @@ class HookedClient(Struct, frozen=True, kw_only=True):
     """Who calls: `domain` is that of folders that no pattern names.
 
     `links`: the folder to which skills are exported instead of being recommended. `is_attended`: a
-    person writes the prompts; False for a script, None where the client does not say.
+    person writes the prompts; False for a script, None where the client does not say. `process`
+    is the one that the client started for the event.
     """
 
     name: str
     domain: str | None = None
     links: Path | None = None
     is_attended: bool | None = None
+    process: str = ""
 
 
 class Hooks:
@@ -100,6 +110,7 @@ class Hooks:
         self._domain = client.domain
         self._links = client.links
         self._is_attended = client.is_attended
+        self._process = client.process
         self._now = now
         self._folder = vault.store.git.dirs()[0] / "skillvault"
 
@@ -113,7 +124,12 @@ class Hooks:
             "Stop": self._answer_stop,
             "SessionEnd": self._end_session,
         }
-        return acts[event](payload)
+        key = _key_of(event, payload)
+        is_taken = key and not self._notes(payload).claim(key, self._process)
+        return "" if is_taken else acts[event](payload)
+
+    def _notes(self, payload: Payload) -> SessionNotes:
+        return SessionNotes(self._folder, payload.session)
 
     # ── a session begins ─────────────────────────────────────────────────────────────
 
@@ -125,7 +141,7 @@ class Hooks:
         if payload.source in _CONTINUED:
             return ""
         # Amid a session, as when it is made shorter, the decision that is open has its hold-outs.
-        notes = SessionNotes(self._folder, payload.session)
+        notes = self._notes(payload)
         earlier = self._history(notes).prompts
         hidden = frozenset(name for one in earlier for name in one.asked.held_out)
         text, names = self._briefing(self._domain_of(payload), payload.session, hidden)
@@ -174,7 +190,7 @@ class Hooks:
         text = cut_between_words(payload.prompt, _TASK).encode(errors="replace").decode()
         if not text.strip():
             return ""
-        notes = SessionNotes(self._folder, payload.session)
+        notes = self._notes(payload)
         history = self._history(notes)
         earlier, read, brought = history.prompts, history.read, history.brought
         # Else nothing is known that was not at the stop.
@@ -248,7 +264,7 @@ class Hooks:
             exit_code=payload.exit_code,
             at=self._now,
         )
-        SessionNotes(self._folder, payload.session).append(call)
+        self._notes(payload).append(call)
         return ""
 
     # ── the agent stops ──────────────────────────────────────────────────────────────
@@ -259,7 +275,7 @@ class Hooks:
         Prints nothing: whatever a Stop hook says replaces the agent's answer. Only where the policy
         insists is an agent sent back, once a prompt.
         """
-        notes = SessionNotes(self._folder, payload.session)
+        notes = self._notes(payload)
         earlier = self._history(notes).prompts
         named = [one for one in earlier if payload.prompt_id in (None, one.asked.id)]
         current = named[-1] if named else None
@@ -272,8 +288,8 @@ class Hooks:
         if outcome is None or "observed_by" not in outcome["result"]:
             return ""
         insists = self._hook_rules.insist and self._is_attended and not payload.has_gone_on
-        if insists and not current.is_sent_back and _is_false_claim(outcome):
-            notes.append(noted.SentBackNote(prompt=current.asked.id))
+        key = f"sent back {current.asked.id}"
+        if insists and _is_false_claim(outcome) and notes.claim(key, self._process):
             summary = outcome["result"].get("summary") or "the last check failed"
             reason = f"{summary.rstrip('.')}. Fix it, or say that it fails."
             return json.dumps({"decision": "block", "reason": reason})
@@ -283,13 +299,13 @@ class Hooks:
     # ── a session ends ───────────────────────────────────────────────────────────────
 
     def _end_session(self, payload: Payload) -> str:
-        place = SessionNotes(self._folder, payload.session).path
-        notes, damage = noted.read_notes(place)
+        session = self._notes(payload)
+        notes, damage = noted.read_notes(session.path)
         self._hand_in_rest(notes)
         if damage is None:
-            place.unlink(missing_ok=True)
+            session.remove()
         else:
-            self._vault.inbox.quarantine.take_notes(place, damage, self._now)
+            self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
         return ""
 
     def _hand_in_leftovers(self) -> None:
@@ -309,6 +325,7 @@ class Hooks:
                 raise
             if damage is None:
                 quarantine.remove(aside.name)
+            place.with_suffix(noted.CLAIMS).unlink(missing_ok=True)
 
     def _hand_in_rest(self, notes: Iterable[noted.Note | None]) -> None:
         """Hand in how each prompt ended that was not; one that only talked is left."""
@@ -433,6 +450,27 @@ class SessionHistory(Struct):
     read: list[str] | None = None
     brought: Brought = field(default_factory=Brought)
 
+    def begin(self, briefed: Iterable[str]) -> None:
+        """Note that the session begins, or goes on with nothing but what it is told now."""
+        self.read = [*(self.read or ()), *briefed]
+        self.brought = Brought()
+
+    def open_prompt(self, note: noted.PromptNote, current: Prompted | None) -> Prompted:
+        """Add a prompt, whose words say how the current one ended."""
+        if current and note.attended:
+            current.next_words = note.text
+        if self.read is not None:
+            self.read += [skill.name for skill in note.shown]
+        self.brought.add(note)
+        self.prompts.append(Prompted(asked=note, calls=[]))
+        return self.prompts[-1]
+
+    def mark_handed_in(self, note: noted.HandoverNote) -> None:
+        """Mark the prompt whose outcome lies in the inbox."""
+        for prompt in self.prompts:
+            if prompt.asked.id == note.prompt:
+                prompt.handed_in = note.digest
+
 
 def _history_in(notes: Iterable[noted.Note | None]) -> SessionHistory:
     history = SessionHistory()
@@ -442,22 +480,15 @@ def _history_in(notes: Iterable[noted.Note | None]) -> SessionHistory:
             case None:  # nobody knows for which prompt was done what follows
                 current = None
             case noted.SessionNote(briefed=names):
-                history.read = [*(history.read or ()), *names]
-                history.brought = Brought()
+                history.begin(names)
             case noted.PromptNote():
-                if current and note.attended:
-                    current.next_words = note.text
-                if history.read is not None:
-                    history.read += [skill.name for skill in note.shown]
-                history.brought.add(note)
-                current = Prompted(asked=note, calls=[])
-                history.prompts.append(current)
+                current = history.open_prompt(note, current)
             case noted.CallNote() if current:
                 current.calls.append(note)
             case noted.WordNote() if current:
                 current.last_words, current.said_at = note.text, note.at
-            case noted.SentBackNote() | noted.HandoverNote():
-                _mark_prompt(history.prompts, note)
+            case noted.HandoverNote():
+                history.mark_handed_in(note)
     return history
 
 
@@ -484,18 +515,6 @@ def _via_hook(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
     observer = outcome["result"]["observed_by"]
     seen = {"observed_by": "tests" if observer == "exit-code" else observer, "via": "hook"}
     return {**outcome, "result": {**outcome["result"], **seen}}
-
-
-def _mark_prompt(
-    prompted: Iterable[Prompted], note: noted.SentBackNote | noted.HandoverNote
-) -> None:
-    for one in prompted:
-        if one.asked.id != note.prompt:
-            continue
-        if isinstance(note, noted.SentBackNote):
-            one.is_sent_back = True
-        else:
-            one.handed_in = note.digest
 
 
 def _events_for(prompted: Prompted, header: "events.Header") -> "Iterator[events.Event]":

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from skillvault.api import Vault
 from skillvault.cli.hook import vault_parts
@@ -37,8 +38,8 @@ class Client:
         told = {"session_id": "s-1", "cwd": str(self.folder), **values}
         payload = payload_from(json.dumps(told).encode())
         assert payload is not None
-        hooks = Hooks(vault_parts(self.vault), self.who, self.at)
-        return hooks.react(event, payload)
+        who = replace(self.who, process=str(self.at))
+        return Hooks(vault_parts(self.vault), who, self.at).react(event, payload)
 
     def ask(self, text: str = TASK, prompt: str = "p-1") -> str:
         return self.tell("UserPromptSubmit", prompt_id=prompt, prompt=text)
@@ -223,6 +224,18 @@ def test_a_skill_comes_whole_again_when_its_text_changed(client: Client, person:
     again = client.ask(prompt="p-2")
     assert f'<skill name="{skill.name}"' in again
     assert "Ask the owner." in again
+
+
+def test_hooks_that_are_registered_twice_answer_once(client: Client) -> None:
+    transcript = client.folder / "s-1.jsonl"
+    transcript.write_text("{}\n")
+    place = str(transcript)
+    briefings = [
+        client.tell("SessionStart", source="startup", transcript_path=place) for _ in range(2)
+    ]
+    assert list(map(bool, briefings)) == [True, False]
+    assert list(map(bool, [client.ask(), client.ask()])) == [True, False]
+    assert client.ask(prompt="p-2")
 
 
 def test_a_pasted_log_is_asked_about_by_its_beginning(client: Client) -> None:

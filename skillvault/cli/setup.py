@@ -10,6 +10,7 @@ import click
 from skillvault.api import Vault
 from skillvault.cli import mcp_server
 from skillvault.cli.options import dry_option, echo, open_vault, say, vault_option
+from skillvault.clients.notes import calls_folder
 from skillvault.clients.setups import SetupWish
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem
@@ -119,6 +120,7 @@ def _wish(
         )
     return SetupWish(
         vault=vault.root,
+        calls=calls_folder(vault.store.git.dirs()[0] / "skillvault"),
         project=place,
         domain=domain,
         links=links,

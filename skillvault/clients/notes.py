@@ -9,7 +9,7 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -43,6 +43,7 @@ def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) ->
 
 MOST = 4 * 1024 * 1024  # bytes of a session's notes
 FOLDER = "sessions"
+_DONE = "done"
 CLAIMS = ".events"  # which process answers an event, as hooks may be registered twice
 _HEX = 24
 _ABANDONED = 24 * 3600.0  # seconds after which nobody goes on with a session
@@ -128,16 +129,27 @@ class SessionNotes:
         self.path = folder / FOLDER / f"{digest}.jsonl"
 
     def claim(self, event: str, process: str) -> bool:
-        """Return True if this process may answer an event, False if another one has it."""
-        line = f"{event}\t{process}"
+        """Return True if this process may answer an event, False if another one does or did.
+
+        A process that was killed at it leaves the event to the next.
+        """
         descriptor = _open_to_append(self.path.with_suffix(CLAIMS))
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             lines = os.pread(descriptor, MOST, 0).decode(errors="replace").splitlines()
-            owners = {text for text in lines if text.startswith(f"{event}\t")}
-            if not owners:
-                os.write(descriptor, f"{line}\n".encode(errors="replace"))
-            return owners <= {line}
+            owners = [line.rpartition("\t")[2] for line in lines if line.startswith(f"{event}\t")]
+            if owners and owners[-1] != process and (owners[-1] == _DONE or _is_alive(owners[-1])):
+                return False
+            os.write(descriptor, f"{event}\t{process}\n".encode(errors="replace"))
+            return True
+        finally:
+            os.close(descriptor)
+
+    def settle(self, event: str) -> None:
+        """Note that an event was answered."""
+        descriptor = _open_to_append(self.path.with_suffix(CLAIMS))
+        try:
+            os.write(descriptor, f"{event}\t{_DONE}\n".encode(errors="replace"))
         finally:
             os.close(descriptor)
 
@@ -161,6 +173,16 @@ class SessionNotes:
                 os.write(descriptor, data)
         finally:
             os.close(descriptor)
+
+
+def _is_alive(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError, OverflowError):
+        return False
+    except PermissionError:  # it is another user's
+        return True
+    return True
 
 
 def _open_to_append(path: Path) -> int:
@@ -200,6 +222,20 @@ def _note_in(line: bytes) -> Note:
 def _damage(what: str, line: int | None = None) -> BadInputError:
     message = f"notes of an agent's session: {what}; read what is left, then drop it"
     return BadInputError(message, code="bad-notes", line=line)
+
+
+def calls_folder(folder: Path) -> Path:
+    """Return the folder in which hooks put the calls of tools, a file each."""
+    return folder / FOLDER / "calls"
+
+
+def noted_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
+    """Yield the calls that hooks put down: file, payload, time; the oldest first."""
+    place = calls_folder(folder)
+    files = [path for path in place.iterdir() if path.is_file()] if place.is_dir() else []
+    for path in sorted(files, key=lambda path: (path.stat().st_mtime_ns, path.name)):
+        with path.open("rb") as file:
+            yield path, file.read(MOST), datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
 
 def abandoned_notes(folder: Path) -> list[Path]:

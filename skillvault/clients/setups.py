@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from skillvault.clients import hook_client
 from skillvault.clients.edits import FileEdit, JsonWish, hook_groups, json_edit, page_edit
 from skillvault.model.errors import BadInputError, UsageError
 
@@ -30,10 +31,11 @@ _BY_LINK = "Its skills are listed with your own."
 class SetupWish(Struct, frozen=True, kw_only=True):
     """What is to be set up: `project` is None for all of a person's; `is_shared` for a team's.
 
-    `mcp`: the server is registered too.
+    `mcp`: the server is registered too. `calls` is the folder in which calls of tools are noted.
     """
 
     vault: Path
+    calls: Path
     project: Path | None
     domain: str | None = None
     links: bool = False
@@ -117,10 +119,13 @@ def _hook_command(event: str, client: str, wish: SetupWish) -> str:
     options = [] if client == "claude-code" else ["--client", client]
     options += ["--domain", wish.domain] if wish.domain else []
     options += ["--link", str(wish.project or Path.home())] if wish.links else []
-    words = shlex.join([*_program_words(wish, "hook"), event, *options])
-    if not wish.is_shared:
-        return words
-    return f"if command -v skillvault >/dev/null 2>&1; then {words}; fi"
+    if wish.is_shared:
+        words = shlex.join([*_program_words(wish, "hook"), event, *options])
+        return f"if command -v skillvault >/dev/null 2>&1; then {words}; fi"
+    if event in _MATCHERS:  # the fastest: the next event of the session reads it
+        return f"{{ umask 077; cat >>{shlex.quote(str(wish.calls))}/$PPID.$$; }} 2>/dev/null || :"
+    place = ["--vault", str(wish.vault)]
+    return shlex.join([sys.executable, "-ISE", hook_client.__file__, event, *options, *place])
 
 
 def _program_words(wish: SetupWish, command: str) -> list[str]:

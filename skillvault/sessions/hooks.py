@@ -9,7 +9,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from skillvault.clients import notes as noted
 from skillvault.clients.notes import SessionNotes, domain_of
-from skillvault.clients.payload import Payload
+from skillvault.clients.payload import Payload, payload_from
 from skillvault.exchange.transcripts import events, prompts, reader, signs
 from skillvault.learning.recommend import disclosure, render
 from skillvault.model import reading
@@ -42,6 +42,7 @@ _OUTPUT = 16 * 1024  # characters of the end of an output
 _ARGUMENT = 2000  # characters of what a tool was given
 _TRANSCRIPT = 8 * 1024 * 1024  # bytes of a prompt's part of a transcript that are read
 _LINE = 60  # tokens of a skill in a briefing
+_BEING_WRITTEN = timedelta(minutes=1)  # what cannot be read for longer is no call
 _HEX = 8  # digits that tell the lines of one skill apart
 _EDITS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"})
 _SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
@@ -124,16 +125,34 @@ class Hooks:
             "Stop": self._answer_stop,
             "SessionEnd": self._end_session,
         }
+        self._collect_calls()
         key = _key_of(event, payload)
-        is_taken = key and not self._notes(payload).claim(key, self._process)
-        return "" if is_taken else acts[event](payload)
+        if not key:
+            return acts[event](payload)
+        notes = self._notes(payload)
+        if not notes.claim(key, self._process):
+            return ""
+        text = acts[event](payload)
+        notes.settle(key)
+        return text
 
     def _notes(self, payload: Payload) -> SessionNotes:
         return SessionNotes(self._folder, payload.session)
 
+    def _collect_calls(self) -> None:
+        """Note the calls of tools that hooks put down since."""
+        for place, data, at in noted.noted_calls(self._folder):
+            payload = payload_from(data)
+            if payload is not None:
+                self._note_call(payload, at)
+            elif self._now - at < _BEING_WRITTEN:
+                continue
+            place.unlink(missing_ok=True)
+
     # ── a session begins ─────────────────────────────────────────────────────────────
 
     def _open_session(self, payload: Payload) -> str:
+        noted.calls_folder(self._folder).mkdir(parents=True, exist_ok=True)
         self._hand_in_leftovers()
         if self._links is not None:
             self._vault.export(self._client, self._links, self._domain_of(payload))
@@ -241,7 +260,7 @@ class Hooks:
 
     # ── a tool was used ──────────────────────────────────────────────────────────────
 
-    def _note_call(self, payload: Payload) -> str:
+    def _note_call(self, payload: Payload, at: datetime | None = None) -> str:
         """Note what a tool did, if it can say how the prompt ends."""
         is_shell = payload.tool in _SHELLS
         if payload.goes_on or not (is_shell or payload.tool in _EDITS or payload.tool in _READS):
@@ -259,10 +278,10 @@ class Hooks:
             id=payload.tool_id,
             tool=payload.tool,
             arguments=arguments,
-            output=output.encode(errors="replace").decode(),
+            output=redact.redacted_text(output.encode(errors="replace").decode()),
             is_error=payload.is_error,
             exit_code=payload.exit_code,
-            at=self._now,
+            at=at or self._now,
         )
         self._notes(payload).append(call)
         return ""
@@ -290,6 +309,7 @@ class Hooks:
         insists = self._hook_rules.insist and self._is_attended and not payload.has_gone_on
         key = f"sent back {current.asked.id}"
         if insists and _is_false_claim(outcome) and notes.claim(key, self._process):
+            notes.settle(key)
             summary = outcome["result"].get("summary") or "the last check failed"
             reason = f"{summary.rstrip('.')}. Fix it, or say that it fails."
             return json.dumps({"decision": "block", "reason": reason})
@@ -483,7 +503,7 @@ def _history_in(notes: Iterable[noted.Note | None]) -> SessionHistory:
                 history.begin(names)
             case noted.PromptNote():
                 current = history.open_prompt(note, current)
-            case noted.CallNote() if current:
+            case noted.CallNote() if current and note.id not in {call.id for call in current.calls}:
                 current.calls.append(note)
             case noted.WordNote() if current:
                 current.last_words, current.said_at = note.text, note.at

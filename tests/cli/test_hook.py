@@ -166,4 +166,4 @@ def test_what_it_leaves_is_its_owner_s_alone(learned: Vault) -> None:
     call(learned.root)
     places = [learned.root / ".git/skillvault/hook.log", *(learned.root / "inbox").glob("*.json")]
     places += (learned.root / ".git/skillvault/sessions").iterdir()
-    assert [place.stat().st_mode & 0o777 for place in places] == [0o600] * 3
+    assert [place.stat().st_mode & 0o777 for place in places] == [0o600] * 4

@@ -38,7 +38,7 @@ class Client:
         told = {"session_id": "s-1", "cwd": str(self.folder), **values}
         payload = payload_from(json.dumps(told).encode())
         assert payload is not None
-        who = replace(self.who, process=str(self.at))
+        who = replace(self.who, process=f"at {self.at}")
         return Hooks(vault_parts(self.vault), who, self.at).react(event, payload)
 
     def ask(self, text: str = TASK, prompt: str = "p-1") -> str:

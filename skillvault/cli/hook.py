@@ -190,7 +190,6 @@ def vault_parts(vault: Vault) -> HookVault:
         store=vault.store,
         inbox=vault.inbox,
         shelf=lambda: vault.shelf,
-        recommend=vault.recommend,
         export=lambda to, folder, domain: vault.exporter.export(to, folder, domain=domain),
         questions=lambda session: _questions(vault, session),
     )

@@ -73,7 +73,7 @@ class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
     """A prompt; `position` is where its part of the transcript begins, in bytes.
 
     `attended`: a person wrote it. `shown` and `facts` came with it; `held_out` are the skills that
-    did not, to compare with.
+    did not, to compare with; `receipt` is the record of both.
     """
 
     id: str
@@ -88,6 +88,7 @@ class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
     attended: bool = True
     shown: list[ShownSkill] = []
     facts: list[str] = []
+    receipt: dict[str, Any] = {}
     held_out: list[str] = []
 
 

@@ -21,12 +21,14 @@ from skillvault.clients.notes import SessionNotes, domain_of
 from skillvault.clients.payload import Payload, payload_from
 from skillvault.exchange.transcripts import events, prompts, reader, signs
 from skillvault.learning.recommend import disclosure, render
+from skillvault.learning.recommend.recommend import Query
 from skillvault.model import reading
 from skillvault.model.errors import BadInputError, SkillvaultError
 from skillvault.model.text.text import cut_between_words, tokens, trimmed
 from skillvault.serving import shelf as shelves
 from skillvault.sessions import transcripts
 from skillvault.vault.commit.store import Store
+from skillvault.vault.disk import guarded
 from skillvault.vault.files import attestation, redact
 from skillvault.vault.files.inbox import Inbox
 
@@ -82,7 +84,6 @@ class HookVault(Struct, frozen=True, kw_only=True):
     store: Store
     inbox: Inbox
     shelf: "Callable[[], Shelf]"
-    recommend: "Callable[..., Selection]"
     export: Callable[[str, Path, str], object]
     questions: Callable[[str], int]
 
@@ -218,22 +219,24 @@ class Hooks:
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier) + 1}"
         shown, held_out = "", list[str]()
-        names, facts = list[noted.ShownSkill](), list[str]()
+        names, facts, receipt = list[noted.ShownSkill](), list[str](), dict[str, Any]()
         if self._links is None:
             if read is None:  # nothing is noted of how the session began: it may have read all
                 read = [one.name for one in shelves.live(self._vault.shelf())]
                 notes.append(noted.SessionNote(session=payload.session, briefed=read))
-            answer = self._vault.recommend(
-                domain,
-                text,
+            query = Query(
+                domain=domain,
+                budget=self._budget(),
+                seen=tuple(read),
+                strategy="hybrid",
                 decision=decision,
                 agent=self._client,
-                budget=self._budget(),
-                seen=read,
-                now=self._now,
             )
+            render.check_recordable(query, text)
+            answer = self._vault.shelf().recommend(query, text)
             if answer.near_domain:  # its outcome would be refused
                 return ""
+            receipt = render.record(answer, query, self._now, text)
             answer = brought.without_repeats(answer)
             shown = render.prompt(answer, again=brought.has_any)
             names = [_shown_skill(skill) for skill in answer.recommended]
@@ -253,6 +256,7 @@ class Hooks:
                 attended=self._is_attended is not False,
                 shown=names,
                 facts=facts,
+                receipt=receipt,
                 held_out=held_out,
             )
         )
@@ -350,9 +354,13 @@ class Hooks:
     def _hand_in_rest(self, notes: Iterable[noted.Note | None]) -> None:
         """Hand in how each prompt ended that was not; one that only talked is left."""
         for one in _history_in(notes).prompts:
-            outcome = None if one.handed_in else self._outcome_so_far(one)
+            if one.handed_in:
+                continue
+            outcome = self._outcome_so_far(one)
             if outcome is not None:
                 self._drop_outcome(one, outcome)
+            else:
+                self._drop([*_receipt_file(one)])
 
     # ── outcomes ─────────────────────────────────────────────────────────────────────
 
@@ -371,7 +379,10 @@ class Hooks:
             SessionNotes(self._folder, prompted.asked.session).append(note)
 
     def _drop_outcome(self, prompted: Prompted, outcome: Mapping[str, Any]) -> str:
-        """Put an outcome into the inbox unless it was there; the digest of what it says."""
+        """Put an outcome into the inbox unless it was there; return the digest of what it says.
+
+        What was shown for the prompt goes with it, so that both are one commit.
+        """
         data = json.dumps(outcome, ensure_ascii=False).encode(errors="replace")
         said = json.dumps({**outcome, "occurred_at": ""}, sort_keys=True)
         digest = hashlib.sha256(said.encode(errors="replace")).hexdigest()
@@ -379,8 +390,13 @@ class Hooks:
             name = f"{transcripts.file_stem(prompted.asked.session)}-{digest[:8]}.json"
             # What is observed of it the hook saw, whatever the agent says.
             git_dir = self._vault.store.git.dirs()[0]
-            list(self._vault.inbox.drop(attestation.attest_files(git_dir, [(name, data)])))
+            receipts = [] if prompted.handed_in else [*_receipt_file(prompted)]
+            self._drop([*receipts, *attestation.attest_files(git_dir, [(name, data)])])
         return digest
+
+    def _drop(self, files: Iterable[tuple[str, bytes]]) -> None:
+        with guarded():
+            list(self._vault.inbox.drop(files))
 
     def _outcome_so_far(self, prompted: Prompted) -> dict[str, Any] | None:
         """How a prompt ended as far as it is known; None if nothing was done for it."""
@@ -510,6 +526,13 @@ def _history_in(notes: Iterable[noted.Note | None]) -> SessionHistory:
             case noted.HandoverNote():
                 history.mark_handed_in(note)
     return history
+
+
+def _receipt_file(prompted: Prompted) -> Iterator[tuple[str, bytes]]:
+    """Yield the file that says what was shown for a prompt, if anything was asked for."""
+    if prompted.asked.receipt:
+        text = json.dumps(prompted.asked.receipt, ensure_ascii=False)
+        yield f"recommendation-{prompted.asked.id}.json", text.encode(errors="replace")
 
 
 def _shown_skill(skill: "Served") -> noted.ShownSkill:

@@ -186,10 +186,21 @@ def test_a_prompt_is_answered_and_what_was_shown_is_recorded(client: Client) -> 
     text = client.ask(prompt="p-1")
     (skill,) = client.vault.skills()
     assert skill.name in text
+    assert client.vault.inbox.names() == []
+    client.end()
     client.outcomes()
     (receipt,) = client.vault.store.head().recommendations.by_decision("p-1")
     assert (receipt.agent, receipt.task) == ("claude-code", TASK)
     assert client.ask("Translate a poem about the sea", "p-2") == ""
+
+
+def test_what_a_session_only_recommends_is_one_commit(client: Client) -> None:
+    for number in range(3):
+        client.ask("What does the flaky test of the checkout do?", f"p-{number}")
+        client.stop("It waits.", f"p-{number}")
+    client.end()
+    done = client.vault.run(["record"], now=client.at).done
+    assert [one.change.subject for one in done] == ["3 recommendations in coding"]
 
 
 def test_a_skill_comes_whole_once_and_is_named_from_then_on(client: Client) -> None:

@@ -27,6 +27,17 @@ def project_of(folder: Path) -> Path:
     return next((at for at in (folder, *folder.parents) if (at / ".git").exists()), folder)
 
 
+def exclude_file(folder: Path) -> Path | None:
+    """Return where git is told what to leave out of a folder, None outside a repository."""
+    git = project_of(folder) / ".git"
+    if git.is_file():  # a linked work tree
+        named = git.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("gitdir:")
+        git = git.parent / named.strip()
+        common = git / "commondir"
+        git = git / common.read_text().strip() if common.is_file() else git
+    return git / "info" / "exclude" if git.is_dir() else None
+
+
 def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) -> str:
     """The domain of the first pattern that a folder or one above it meets.
 

@@ -1,12 +1,13 @@
 """A client that is hooked up to a vault, or no more: its files are changed, and put back.
 
-What stood in a file before is kept below the git folder of the vault, so that it is put
-back byte for byte; of a file that was changed since, only what is ours is taken out.
+What stood in a file before is kept in the person's own state folder, so that it is put back byte
+for byte, with the vault or without. Of a file that was changed since, our part is taken out.
 """
 
 import base64
 import hashlib
 import os
+import sys
 from collections.abc import Sequence
 from difflib import unified_diff
 from itertools import takewhile
@@ -19,7 +20,6 @@ from msgspec.structs import replace
 from skillvault.clients.edits import FileEdit
 from skillvault.clients.setups import SKILLS, SetupWish, edits_of
 from skillvault.model.errors import BadInputError
-from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import private_mode
 
 _HEX = 20
@@ -37,6 +37,8 @@ class SetupRecord(Struct, frozen=True, kw_only=True):
 
     client: str
     project: str
+    vault: str = ""
+    python: str = ""
     links: bool = False
     domain: str | None = None
     files: dict[str, FileBefore] = field(default_factory=dict)
@@ -62,14 +64,15 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
 
 class ClientSetup:
-    """The setups of a vault's clients."""
+    """The setups of a person's clients."""
 
-    def __init__(self, store: Store) -> None:
-        self._folder = store.git.dirs()[1] / "skillvault" / "clients"
+    def __init__(self) -> None:
+        state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
+        self._folder = state / "skillvault" / "setups"
 
     def changes(self, client: str, wish: SetupWish, *, removes: bool) -> list[FileChange]:
         """What a setup changes, or its removal."""
-        record = self._record_of(client, wish.project)
+        record = self.record_of(client, wish.project)
         edits = edits_of(client, wish)
         places = {edit.place for edit in edits}
         # What was set up in another way before is put back.
@@ -82,14 +85,21 @@ class ClientSetup:
         self, client: str, wish: SetupWish, changes: Sequence[FileChange], *, removes: bool
     ) -> None:
         """Write what changes, after what stood there is kept."""
-        record = self._record_of(client, wish.project)
-        known = replace(record, links=wish.links, domain=wish.domain)
+        record = self.record_of(client, wish.project)
+        known = replace(
+            record,
+            links=wish.links,
+            domain=wish.domain,
+            vault=str(wish.vault),
+            python=sys.executable,
+        )
         writable = [change for change in changes if not change.trouble]
         if removes:
             for change in writable:
                 _write_file(change)
             _remove_folders(record.folders)
             self._place_of(client, wish.project).unlink(missing_ok=True)
+            _remove_empty(self._folder)
             return
         places = [change.place for change in writable]
         if wish.links:  # there an export puts the skills
@@ -106,20 +116,18 @@ class ClientSetup:
         for change in writable:
             _write_file(change)
 
-    def has_links(self, client: str, project: Path | None) -> bool:
-        """Whether skills were exported there."""
-        return self._record_of(client, project).links
-
-    def records(self) -> list[SetupRecord]:
-        """All that is set up here."""
-        files = sorted(self._folder.glob("*.json")) if self._folder.is_dir() else []
-        return [msgspec.json.decode(file.read_bytes(), type=SetupRecord) for file in files]
-
-    def _record_of(self, client: str, project: Path | None) -> SetupRecord:
+    def record_of(self, client: str, project: Path | None) -> SetupRecord:
+        """Return what was set up there; an empty record for nothing."""
         place = self._place_of(client, project)
         if place.exists():
             return msgspec.json.decode(place.read_bytes(), type=SetupRecord)
         return SetupRecord(client=client, project=str(project or ""))
+
+    def records(self, vault: Path | None = None) -> list[SetupRecord]:
+        """Return what is set up, or what of it uses a vault."""
+        files = sorted(self._folder.glob("*.json")) if self._folder.is_dir() else []
+        records = [msgspec.json.decode(file.read_bytes(), type=SetupRecord) for file in files]
+        return [one for one in records if vault is None or one.vault == str(vault)]
 
     def _place_of(self, client: str, project: Path | None) -> Path:
         digest = hashlib.sha256(f"{client}\n{project or ''}".encode()).hexdigest()[:_HEX]
@@ -215,6 +223,16 @@ def _write_file(change: FileChange) -> None:
     if place.exists():
         draft.chmod(place.stat().st_mode & 0o7777)
     draft.replace(place)
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder below the home, and those above it, as far as they are empty."""
+    while folder.is_relative_to(Path.home()) and folder != Path.home():
+        if folder.is_dir() and any(folder.iterdir()):
+            return
+        if folder.is_dir():
+            folder.rmdir()
+        folder = folder.parent
 
 
 def _remove_folders(folders: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ from skillvault.clients.notes import calls_folder, exclude_file
 from skillvault.clients.setups import SetupWish
 from skillvault.model.errors import NotAVaultError, UsageError
 from skillvault.model.records import Problem
-from skillvault.sessions.client_setup import ClientSetup, FileChange, SetupRecord
+from skillvault.sessions.client_setup import ClientSetup, FileChange, SetupRecord, state_of
 from skillvault.vault.setup import check_domains
 
 
@@ -69,6 +69,7 @@ _CLIENTS = ("claude-code", "codex")
 @click.option(
     "--link", "links", is_flag=True, help="List the skills with the client's own; no hold-outs."
 )
+@click.option("--check", "checks", is_flag=True, help="Say where it is set up, and if it works.")
 @click.option("--remove", "removes", is_flag=True, help="Take back all that setup wrote.")
 @vault_option
 @dry_option
@@ -77,6 +78,7 @@ def setup(
     domain: str | None,
     links: bool,
     removes: bool,
+    checks: bool,
     vault_path: Path | None,
     dry: bool,
     **where: Any,
@@ -87,6 +89,9 @@ def setup(
     said; exit code 1.
     """
     check_domains([domain] if domain is not None else [])
+    if checks:
+        _check(client)
+        return
     place = _project(**where)
     setups = ClientSetup()
     record = setups.record_of(client, place)
@@ -121,6 +126,17 @@ def setup(
             _export(vault, client, wish)
     _say_end(client, changes, dry=dry, removes=removes)
     if any(change.trouble for change in changes):
+        sys.exit(1)
+
+
+def _check(client: str) -> None:
+    """Print how each setup of a client stands; exit code 1 if one does not work."""
+    states = [state_of(one) for one in ClientSetup().records() if one.client == client]
+    for state in states:
+        echo("\n".join(state.lines))
+    if not states:
+        say(f"{client} is not set up; `skillvault setup {client}` in a project hooks it up")
+    if not states or any(state.troubles for state in states):
         sys.exit(1)
 
 

@@ -241,6 +241,36 @@ def calls_folder(folder: Path) -> Path:
     return folder / FOLDER / "calls"
 
 
+class Activity(Struct, frozen=True, kw_only=True):
+    """The last event of a client, and the last prompt that something came with."""
+
+    event: str = ""
+    at: Time | None = None
+    shown_at: Time | None = None
+
+
+def activity_of(folder: Path, client: str) -> Activity:
+    """Return what a client's hooks did last in a vault."""
+    try:
+        return msgspec.json.decode(_activity_file(folder, client).read_bytes(), type=Activity)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return Activity()
+
+
+def keep_activity(folder: Path, client: str, activity: Activity) -> None:
+    """Keep what a client's hooks did last."""
+    place = _activity_file(folder, client)
+    draft = place.with_name(f".{place.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.json.encode(activity))
+    draft.replace(place)
+
+
+def _activity_file(folder: Path, client: str) -> Path:
+    return folder / FOLDER / f"{client}.last"
+
+
 def noted_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
     """Yield the calls that hooks put down: file, payload, time; the oldest first."""
     place = calls_folder(folder)

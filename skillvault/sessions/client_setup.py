@@ -9,6 +9,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from difflib import unified_diff
 from itertools import takewhile
 from pathlib import Path
@@ -18,9 +19,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skillvault.clients.edits import FileEdit
+from skillvault.clients.notes import Activity, activity_of
 from skillvault.clients.setups import SKILLS, SetupWish, edits_of
 from skillvault.model.errors import BadInputError
 from skillvault.vault.disk import private_mode
+from skillvault.vault.files.layout import MARK
+from skillvault.vault.git.repository import Git
 
 _HEX = 20
 
@@ -140,6 +144,55 @@ class ClientSetup:
         draft.touch(mode=private_mode(place.parent) & 0o666)  # what is kept may be a secret
         draft.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
         draft.replace(place)
+
+
+class SetupState(Struct, frozen=True, kw_only=True):
+    """How a setup stands: where it is, and what keeps it from working."""
+
+    record: SetupRecord
+    activity: Activity
+    troubles: tuple[str, ...]
+
+    @property
+    def lines(self) -> list[str]:
+        """The state as a person reads it."""
+        record, activity = self.record, self.activity
+        event = f"{activity.event} at {_minute(activity.at)}" if activity.at else "none yet"
+        shown = _minute(activity.shown_at) if activity.shown_at else "none yet"
+        return [
+            f"{record.client} in {record.project or 'all projects'}",
+            *(f"  file: {place}" for place in record.files),
+            f"  python: {record.python}",
+            f"  vault: {record.vault}",
+            f"  last event: {event}; last prompt that got something: {shown}",
+            *(f"  problem: {trouble}" for trouble in self.troubles),
+        ]
+
+
+def state_of(record: SetupRecord) -> SetupState:
+    """Return how a setup stands; it needs no vault that works."""
+    again = f"run `skillvault setup {record.client}` again"
+    troubles = []
+    if not Path(record.python).exists():
+        troubles.append(f"{record.python} is gone; {again}")
+    root = Path(record.vault)
+    if not (root / MARK).is_file():
+        troubles.append(f"{record.vault} is no vault any more; {again} with --vault")
+        return SetupState(record=record, activity=Activity(), troubles=tuple(troubles))
+    settings = (Path(file) for file in record.files if file.endswith((".json", ".toml")))
+    troubles += [
+        f"{place} does not name skillvault any more; {again}"
+        for place in settings
+        if not place.exists() or "skillvault" not in place.read_text(errors="replace")
+    ]
+    activity = activity_of(Git(root).dirs()[0] / "skillvault", record.client)
+    if record.client == "codex" and activity.at is None:
+        troubles.append("codex fires no hook before you trust it: in codex, `/hooks`")
+    return SetupState(record=record, activity=activity, troubles=tuple(troubles))
+
+
+def _minute(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _changed(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileChange:

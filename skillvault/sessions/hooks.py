@@ -127,13 +127,26 @@ class Hooks:
             "SessionEnd": self._end_session,
         }
         self._collect_calls()
+        text = self._answer_once(event, payload, acts[event])
+        if event not in ("PostToolUse", "PostToolUseFailure"):
+            self._keep_activity(event, shows=bool(text) and event == "UserPromptSubmit")
+        return text
+
+    def _keep_activity(self, event: str, *, shows: bool) -> None:
+        earlier = noted.activity_of(self._folder, self._client)
+        shown_at = self._now if shows else earlier.shown_at
+        activity = noted.Activity(event=event, at=self._now, shown_at=shown_at)
+        noted.keep_activity(self._folder, self._client, activity)
+
+    def _answer_once(self, event: str, payload: Payload, act: Callable[[Payload], str]) -> str:
+        """Answer an event, unless another process does: hooks may be registered twice."""
         key = _key_of(event, payload)
         if not key:
-            return acts[event](payload)
+            return act(payload)
         notes = self._notes(payload)
         if not notes.claim(key, self._process):
             return ""
-        text = acts[event](payload)
+        text = act(payload)
         notes.settle(key)
         return text
 

@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -101,6 +102,34 @@ def test_a_personal_setup_changes_nothing_that_git_sees(
     before = status()
     assert run(vault, client, "--project", str(project)).exit_code == 0
     assert status() == before
+
+
+def test_check_says_where_it_is_set_up_and_what_came_last(vault: Vault, project: Path) -> None:
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    vault.run(now=NOW)
+    assert CliRunner().invoke(cli, ["setup", "claude-code", "--check"]).exit_code == 1
+    run(vault, "claude-code", "--project", str(project), "--domain", "coding")
+    told = {"session_id": "s", "prompt_id": "p", "prompt": "Fix the flaky test of the checkout"}
+    words = ["hook", "UserPromptSubmit", "--domain", "coding", "--vault", str(vault.root)]
+    CliRunner().invoke(cli, words, input=json.dumps(told))
+    done = CliRunner().invoke(cli, ["setup", "claude-code", "--check"])
+    assert done.exit_code == 0, done.output
+    assert f"claude-code in {project}" in done.stdout
+    assert f"python: {sys.executable}" in done.stdout
+    assert "last event: UserPromptSubmit at 20" in done.stdout
+    assert "last prompt that got something: 20" in done.stdout
+
+
+def test_check_says_what_keeps_it_from_working(vault: Vault, project: Path, tmp_path: Path) -> None:
+    run(vault, "claude-code", "--project", str(project))
+    run(vault, "codex", "--project", str(project))
+    assert "before you trust it" in CliRunner().invoke(cli, ["setup", "codex", "--check"]).stdout
+    (project / ".claude/settings.local.json").write_text("{}")
+    done = CliRunner().invoke(cli, ["setup", "claude-code", "--check"])
+    assert "does not name skillvault any more" in done.stdout
+    vault.root.rename(tmp_path / "elsewhere")
+    done = CliRunner().invoke(cli, ["setup", "claude-code", "--check"])
+    assert (done.exit_code, f"{vault.root} is no vault any more" in done.stdout) == (1, True)
 
 
 def test_a_session_says_that_the_vault_was_moved(

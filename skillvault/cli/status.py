@@ -78,7 +78,7 @@ def stats(
 
 def _say_links(vault: Vault) -> None:
     """That nothing is held out where skills stand among a client's own."""
-    for record in client_setup.ClientSetup(vault.store).records():
+    for record in client_setup.ClientSetup().records(vault.root):
         if record.links:
             where = record.project or "all projects"
             say(f"linked in {where} ({record.client}): nothing is held out there")

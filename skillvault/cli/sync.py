@@ -26,7 +26,7 @@ from skillvault.cli.run import print_done, print_run
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sync.table import rule_of
 from skillvault.learning.sync.three_way import Versions
-from skillvault.loop.run import Report, Waiting
+from skillvault.loop.run import Report, WaitingItem
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.text.text import how_many
 from skillvault.team.sync import Exchanged
@@ -178,7 +178,7 @@ def _synchronizer(vault: Vault) -> Callable[[], None]:
 
 def _teller() -> Callable[[Report], None]:
     """Prints what a run has to say, but for what the run before it said already."""
-    before: tuple[list[Waiting], list[Rejection]] | None = None
+    before: tuple[list[WaitingItem], list[Rejection]] | None = None
 
     def tell(report: Report) -> None:
         nonlocal before

@@ -145,7 +145,7 @@ class Curator:
 
     def forget(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Take the rejection of a skill back: it waits again, and what is like it is due."""
-        change = rules.forget(*refusing.rejected(self._store, name.replace("_", "-")))
+        change = rules.forget(*refusing.find_rejected(self._store, name.replace("_", "-")))
         return decide(self._store, change, now or self._clock(), dry=dry)
 
     def lint(self, name: str) -> list[str]:
@@ -231,9 +231,9 @@ def decide(
             check(staged)
         if dry:
             store.check_free(staged)
-            return run.Report(done=[run.Done(staged.change, None)])
+            return run.Report(done=[run.ChangeResult(staged.change, None)])
         with guarded():
             (commit,) = store.apply([staged], base, now=now, policy=policy)
     finally:
         store.roll_back()
-    return run.Report(done=[run.Done(staged.change, commit)])
+    return run.Report(done=[run.ChangeResult(staged.change, commit)])

@@ -115,7 +115,7 @@ def test_an_outcome_reads_the_account_of_no_other_action_and_no_other_subject_of
     assert is_settled(vault)
     known = set(ids(vault))
     read: list[tuple[str, ...]] = []
-    account = Accounts.account
+    account = Accounts.build_account
 
     def watched(self: Accounts, of: list[Placed]) -> Account:
         read.append(tuple(outcome.id for outcome in of))

@@ -62,7 +62,7 @@ class Readings:
         self._run = run
         self._store = _writable_subjects(run)
 
-    def read(self, key: AccountKey, changed: Sequence[Placed] = ()) -> list[Placed]:
+    def read_account(self, key: AccountKey, changed: Sequence[Placed] = ()) -> list[Placed]:
         """Return the evaluated outcomes that an account reads: the latest up to a position.
 
         An empty list if `changed` are given and the account reads none of them.
@@ -225,7 +225,7 @@ class Accounts:
         by_domain: dict[str, set[str]] = defaultdict(set)
         for scope, kinds in _SCOPES:
             for key, outcomes in self._view.subjects.accounts(changed, scope).items():
-                history = self.readings.read(key, outcomes)
+                history = self.readings.read_account(key, outcomes)
                 if not history:
                     continue
                 account, keys = self.build_account(history), frozenset(o.id for o in outcomes)
@@ -282,7 +282,7 @@ class Accounts:
         ids = sorted(outcomes)
         for scope, kinds in _SCOPES:
             for key in self._view.subjects.accounts(ids, scope):
-                if history := self.readings.read(key):
+                if history := self.readings.read_account(key):
                     yield DueAccount(self.build_account(history), kinds, frozenset())
 
     def find_skills(self, account: DueAccount) -> Iterator[tuple[Findings, Present]]:
@@ -318,7 +318,7 @@ class Accounts:
         firsts, shared = self.find_agreement(domain)
         history: list[Placed] = []
         for key in self._view.subjects.accounts(firsts, "action"):
-            outcomes = self.readings.read(key)
+            outcomes = self.readings.read_account(key)
             tries = self.build_account(outcomes).tries
             ids = {t.id for t in tries if not shared.isdisjoint(said_by(t, either=True))}
             history += (outcome for outcome in outcomes if outcome.id in ids)
@@ -337,7 +337,7 @@ class Accounts:
     def strategy_account(self, domain: str) -> DueAccount | None:
         """Return the account of the actions with a rule or lead, as their guides read them."""
         keys = self._view.subjects.accounts(self.find_ruled_actions(domain), "action")
-        history = sorted(outcome for key in keys for outcome in self.readings.read(key))
+        history = sorted(outcome for key in keys for outcome in self.readings.read_account(key))
         if not history:
             return None
         return DueAccount(self.build_account(history), ("strategy",), frozenset())

@@ -40,7 +40,7 @@ def step(run: Run) -> Iterator[Change]:
     that does not learn commits answers alone: the rest is the learner's.
     """
     new_answers = [answer for answer in run.options.answers if answer.id not in run.view.answers]
-    if run.report.learner:  # they stay due_keys, as this clone may become the learner
+    if run.report.learner:  # they stay due, as this clone may become the learner
         yield from (answers.bare_change([answer]) for answer in new_answers)
         return
     due_keys = set(run.view.due.keys(STEP))

@@ -159,13 +159,13 @@ def _capture(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
     scopes = {pattern.pattern: pattern.scope for pattern in tiers.expertise.patterns}
     scopes |= {rule.text: rule.scope for rule in rules}
 
-    def search(readable: Sequence[CodeBase]) -> tuple[dict[str, Borne], list[BrokenRule]]:
+    def search_code(readable: Sequence[CodeBase]) -> tuple[dict[str, Borne], list[BrokenRule]]:
         evidence = code_bases.evidence_of(readable, scopes, run.policy.capture)
         return code_bases.find_support(readable, evidence), code_bases.find_broken_rules(
             readable, evidence
         )
 
-    bases, (support, broken) = code_bases.ask_readable(code_bases.open_code_bases(run), search)
+    bases, (support, broken) = code_bases.ask_readable(code_bases.open_code_bases(run), search_code)
     run.report.problems += bases.problems
     if not bases.readable:
         return tiers

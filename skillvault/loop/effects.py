@@ -62,7 +62,7 @@ class Uses:
 
     # ── skills that a decision used ──────────────────────────────────────────────────
 
-    def names(self, head: Topics) -> dict[str, tuple[str, ...]]:
+    def skill_names(self, head: Topics) -> dict[str, tuple[str, ...]]:
         """Return every skill that a decision may name, by its first word."""
         shelves = (head.skills.names(shelf) for shelf in ("skills", "proposed", "archive"))
         names = [*(name for shelf in shelves for name in shelf), *head.layers.names()]
@@ -88,7 +88,7 @@ class Uses:
             mentioning = head.outcomes.mentioning(map(mentions.shortest_form, new_names))
         due = sorted({*head.due.keys(USE), *mentioning})
         head.due.mark_done(NAME, new_names)
-        names = self.names(head) if due else {}
+        names = self.skill_names(head) if due else {}
         read_text = self.text_reader(head)
         for start in range(0, len(due), _PAGE):
             page = due[start : start + _PAGE]

@@ -21,8 +21,8 @@ from skillvault.model.text.text import how_many
 def step(run: Run) -> Iterator[Change]:
     """Yield one change for each new skill."""
     is_changed = False
-    decide = partial(_decide, run)
-    for change in run.accounts.perform_due(STEP, decide, partial(_write, run)):
+    decide = partial(_select_due, run)
+    for change in run.accounts.perform_due(STEP, decide, partial(_write_findings, run)):
         is_changed = True
         yield change
     if is_changed:
@@ -30,12 +30,12 @@ def step(run: Run) -> Iterator[Change]:
         deque(run.accounts.find_due(STEP, decide), maxlen=0)
 
 
-def _write(run: Run, findings: Findings) -> Iterator[Change]:
+def _write_findings(run: Run, findings: Findings) -> Iterator[Change]:
     name = f"{findings.kind}-{findings.account.outcomes[0].domain}"
     return run.write_skill(name, findings, partial(_compose, run, findings))
 
 
-def _decide(run: Run, findings: Findings, present: Present) -> Findings | None:
+def _select_due(run: Run, findings: Findings, present: Present) -> Findings | None:
     if present.rejection and findings.significant:
         run.report.rejected.append(present.rejection)
         return None

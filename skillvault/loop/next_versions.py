@@ -87,7 +87,7 @@ def check_is_no_version(view: Topics, name: str) -> None:
         )
 
 
-def check_is_meant(view: Topics, name: str, verb: str) -> None:
+def check_no_waiting_version(view: Topics, name: str, verb: str) -> None:
     """Raise UsageError for a served skill if its next version waits for the decision."""
     waiting = waiting_version(view, name) if name in view.skills else None
     if waiting is not None:

@@ -21,7 +21,7 @@ from skillvault.model.records import Skill
 
 def step(run: Run) -> Iterator[Change]:
     """Yield one change for each skill."""
-    yield from run.accounts.perform_due(STEP, partial(_decide, run), partial(_refresh, run))
+    yield from run.accounts.perform_due(STEP, partial(_plan_refresh, run), partial(_refresh, run))
     yield from _archive_baseless(run)
 
 
@@ -57,7 +57,7 @@ def _has_outcomes(run: Run, skill: Skill) -> bool:
     return skill.subject in keys
 
 
-def _decide(run: Run, findings: Findings, present: Present) -> Refreshing | None:
+def _plan_refresh(run: Run, findings: Findings, present: Present) -> Refreshing | None:
     name = present.skill.name if present.skill else ""
     older = (place for place in present.more if not is_edited(run, place.partition("/")[2]))
     sources = find_sources(run, findings.account.outcomes, name)

@@ -52,13 +52,13 @@ def lazy(place: str) -> Callable[..., Any]:
     """Return the function at `<module>:<name>` of this package, imported at its first call."""
 
     @cache
-    def load() -> Callable[..., Any]:
+    def load_function() -> Callable[..., Any]:
         module, _, name = place.partition(":")
         function: Callable[..., Any] = attrgetter(name)(import_module(f"skillvault.{module}"))
         return function
 
     def call(*values: Any, **options: Any) -> Any:
-        return load()(*values, **options)
+        return load_function()(*values, **options)
 
     return call
 

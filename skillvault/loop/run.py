@@ -420,7 +420,7 @@ class Run:
         pending, self._pending = self._pending, []
         if self.options.dry:
             for staged in pending:
-                self._report(ChangeResult(staged.change, None))
+                self._add_result(ChangeResult(staged.change, None))
         elif pending:
             start = time.monotonic()
             self._publish(pending)
@@ -464,9 +464,9 @@ class Run:
         for staged, commit in zip(pending, commits, strict=True):
             sharing.setdefault(commit, []).append(staged.change)
         for staged, commit in zip(pending, commits, strict=True):
-            self._report(ChangeResult(staged.change, commit, sharing[commit]))
+            self._add_result(ChangeResult(staged.change, commit, sharing[commit]))
 
-    def _report(self, result: ChangeResult) -> None:
+    def _add_result(self, result: ChangeResult) -> None:
         self.report.done.append(result)
         if self.options.on_done:
             self.options.on_done(result)

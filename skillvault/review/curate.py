@@ -137,7 +137,7 @@ class Curator:
 
         def rejected(skill: Skill, shelf: str) -> "Change":
             head = self._store.head()
-            next_versions.check_is_meant(head, skill.name, "reject")
+            next_versions.check_no_waiting_version(head, skill.name, "reject")
             paths = refusing.paths_of(head, shelf, skill.name)
             return rules.reject(skill, shelf, reason, paths)
 
@@ -153,7 +153,7 @@ class Curator:
         return installing.lint_of_waiting(self._store, name.replace("_", "-"))
 
     def _approved(self, skill: Skill, shelf: str) -> "Change":
-        next_versions.check_is_meant(self._store.head(), skill.name, "approve")
+        next_versions.check_no_waiting_version(self._store.head(), skill.name, "approve")
         if shelf == "proposed" and skill.replaces:
             return next_versions.approval(self._store, skill)
         return rules.approve(skill, shelf)

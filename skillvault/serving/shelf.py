@@ -363,7 +363,7 @@ class Shelf:
                 "decision; an outcome names it as decision.id"
             )
         name = next(iter(parts)) if agent is None else agent
-        known, read = self.uses.names(head), self.uses.text_reader(head)
+        known, read = self.uses.skill_names(head), self.uses.text_reader(head)
         own = [o for o in outcomes if o.source.agent == name]
         uses = [u for o in own for u in detect.detected_uses(o, shown, known, read, ends=ends)]
         found = detect.decision_stats(decision, parts[name], own, uses)

@@ -68,7 +68,7 @@ def _numbers(stated: dict[str, str]) -> Iterator[tuple[str, str]]:
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "commands": ("cli.md", command_table),
     "policy": ("policy.md", policy_table),
-    "seed": ("seed.md", seed_table),
+    "seed": ("policy.md", seed_table),
 }
 
 

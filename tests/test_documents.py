@@ -295,8 +295,8 @@ def test_every_link_between_the_documents_leads_somewhere(document: Path) -> Non
 
 
 def test_a_link_without_its_heading_is_found() -> None:
-    assert not _broken(README, "docs/offline.md#where-it-is-poor")
-    assert _broken(README, "docs/offline.md#where-it-is-rich")
+    assert not _broken(README, "docs/judges.md#where-it-is-poor")
+    assert _broken(README, "docs/judges.md#where-it-is-rich")
     assert _broken(README, "docs/nothing.md")
 
 

@@ -670,7 +670,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = ()
     profile: Annotated[
         ProfileName,
-        Meta(description="seed: the designs' letter (docs/seed.md); wilson: 5 uses at 55 % prove."),
+        Meta(description="seed: the designs' letter; wilson: 5 uses at 55 % prove."),
     ] = "lift"
     commit: CommitPolicy = field(default_factory=CommitPolicy)
     record: RecordPolicy = field(default_factory=RecordPolicy)

@@ -1,4 +1,4 @@
-"""The rows of docs/seed.md: what holds under `profile: seed`, and not under the default."""
+"""The rows of docs/policy.md: what holds under `profile: seed`, and not under the default."""
 
 import re
 from datetime import timedelta
@@ -107,7 +107,8 @@ def from_memory(vault: Vault) -> list[str]:
 
 
 def test_every_row_has_a_test() -> None:
-    named = re.findall(r"test_profiles\.py::(\w+)", (DOCS / "seed.md").read_text(encoding="utf-8"))
+    page = (DOCS / "policy.md").read_text(encoding="utf-8")
+    named = re.findall(r"test_profiles\.py::(\w+)", page)
     assert len(named) == 18
     assert [name for name in named if name not in globals()] == []
 

@@ -1,1 +1,1 @@
-"""The rules that only the profile `seed` has: the designs to the letter (docs/seed.md)."""
+"""The rules that only the profile `seed` has: the designs to the letter (docs/policy.md)."""

@@ -10,7 +10,7 @@ from skillvault.learning import why_not as rules
 from skillvault.learning.generate.warning_pattern import Standing
 from skillvault.loop import distill, evaluate, learned
 from skillvault.loop import promote as promoting
-from skillvault.loop.general import general_state
+from skillvault.loop.general import general_state, material_of_facts
 from skillvault.loop.run import Run
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.records import Placed, Ref
@@ -44,7 +44,7 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
     """What each step says of an outcome, a fact or a session, with its numbers."""
     view = run.view
     if ref.kind == "fact" and (fact := view.facts.get(ref.id)):
-        memory = promoting.material_of_facts(run, view.facts.by_domain([fact.domain]))
+        memory = material_of_facts(run, view.facts.by_domain([fact.domain]))
         live = view.skills.live(set(memory.skills_of.values()))
         general = general_state(run, fact)
         return rules.fact_answers(fact, memory, live, run.policy, general=general)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -28,16 +28,12 @@ from skillvault.learning.generate.warning_pattern import Present, skill_subject
 from skillvault.learning.naming import subject_key, subject_names
 from skillvault.learning.rejection import Rejection
 from skillvault.loop.clock import clock
-from skillvault.loop.next_versions import with_version, with_waiting_account
+from skillvault.loop.next_versions import RunMaterial, with_version, with_waiting_account
 from skillvault.loop.registry import RECOMPUTING
 from skillvault.model.brief import Account, Findings
-from skillvault.model.change import Change
 from skillvault.model.conditions import Separation
 from skillvault.model.records import Placed, Position, Ref, Skill, SkillKind
 from skillvault.vault.index.subjects import SCOPES, AccountKey, SaidRow, Scope, Subjects
-
-if TYPE_CHECKING:
-    from skillvault.loop.run import Run
 
 _Task = TypeVar("_Task")
 _Rules = tuple[Separation, ...]
@@ -50,17 +46,12 @@ RESTORING_STEPS = ("expire", "refresh", "merge", *RECOMPUTING)
 _LOOP = frozenset({*RESTORING_STEPS, "generate", "distill", "assess", "promote"})
 
 
-def _writable_subjects(run: "Run") -> Subjects | None:
-    """Return where a run keeps what it computes; None if it is a question and may write nothing."""
-    return None if run.options.asks else run.store.staged.subjects
-
-
 class Readings:
     """The positions up to which a vault's accounts are read."""
 
-    def __init__(self, run: "Run") -> None:
+    def __init__(self, run: RunMaterial) -> None:
         self._run = run
-        self._store = _writable_subjects(run)
+        self._store = run.subjects
 
     def read_account(self, key: AccountKey, changed: Sequence[Placed] = ()) -> list[Placed]:
         """Return the evaluated outcomes that an account reads: the latest up to a position.
@@ -128,9 +119,9 @@ class Readings:
 class ActionRules:
     """The rules of a vault's actions in one run, each computed once."""
 
-    def __init__(self, run: "Run", readings: Readings) -> None:
+    def __init__(self, run: RunMaterial, readings: Readings) -> None:
         self._run = run
-        self._store = _writable_subjects(run)
+        self._store = run.subjects
         self._readings = readings
         self._ids: dict[AccountKey, list[str]] = {}  # the outcomes that rules are computed from
         self._rules: dict[str, _Rules] = {}  # by the digest of those
@@ -168,10 +159,10 @@ class DueAccount(NamedTuple):
 class Accounts:
     """The accounts of a vault in one run, each made once for all steps."""
 
-    def __init__(self, run: "Run") -> None:
+    def __init__(self, run: RunMaterial) -> None:
         self._run = run
         self._view = run.view
-        self._store = _writable_subjects(run)
+        self._store = run.subjects
         self._accounts: dict[tuple[tuple[str, ...], bytes], Account] = {}
         self._findings: dict[tuple[int, SkillKind], Findings] = {}
         self._said: dict[str, dict[str, SaidRow]] = {}
@@ -198,25 +189,6 @@ class Accounts:
                     due_keys |= account.keys
                     yield task, account.keys
         self._run.settle(step, keys - due_keys)
-
-    def perform_due(
-        self,
-        step: str,
-        decide: Callable[[Findings, Present], _Task | None],
-        compose: Callable[[_Task], Iterator[Change]],
-    ) -> Iterator[Change]:
-        """Yield the changes of what a step decides to do; settle what leads to none.
-
-        That says the same as something rejected, and is not written again at each run.
-        """
-        changed: set[str] = set()
-        quiet: set[str] = set()
-        for task, keys in list(self.find_due(step, decide)):
-            changes = list(compose(task))
-            (changed if changes else quiet).update(keys)
-            yield from changes
-        if not self._run.report.unavailable:
-            self._run.settle(step, quiet - changed)
 
     def _load_due(self, step: str) -> tuple[list[DueAccount], set[str]]:
         """Return the accounts that a step has to look at, and the keys that make none due."""
@@ -417,7 +389,7 @@ class Accounts:
         return next((path for path in paths if path), None)
 
     def _find_rejection(self, findings: Findings) -> Rejection | None:
-        rejections = self._run.rejections
+        rejections = self._run.rejections()
         if findings.kind == "strategy":
             names = islice(subject_names("strategy", skill_subject(findings), "local"), 2)
             matches = (rejections.of_target(Ref("skill", name)) for name in names)

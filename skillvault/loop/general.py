@@ -12,13 +12,13 @@ from skillvault.learning.promote.facts import STEP, PromotionMaterial, Promotion
 from skillvault.learning.promote.general import FactRuns, GeneralPattern, form_of
 from skillvault.learning.promote.skills import leave_change, skills_of_groups
 from skillvault.learning.rejection import Rejection
-from skillvault.loop import promote
+from skillvault.loop.clock import clock
 from skillvault.loop.managed_skills import derived_skills, may_archive, shelf_of
 from skillvault.loop.next_versions import approved_name, with_waiting_accounts
 from skillvault.loop.run import Run
 from skillvault.model.brief import Draft
 from skillvault.model.change import Change
-from skillvault.model.records import Fact, Outcome, Ref, Skill
+from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Skill
 from skillvault.model.sameness.form import Form
 from skillvault.model.sameness.forms import Forms, lookup_keys
 from skillvault.vault.index.facts import FactKeys
@@ -92,6 +92,43 @@ def _makers_of(view: Topics, facts: Collection[str]) -> Mapping[str, Outcome]:
     return {fact: outcomes[name] for fact, name in makers.items() if name in outcomes}
 
 
+def material_of_facts(run: Run, facts: Mapping[str, Fact]) -> PromotionMaterial:
+    """Return what decides whether these facts become skills."""
+    return promotion_material(run, {}, facts, [Ref("fact", name) for name in facts])
+
+
+def promotion_material(
+    run: Run, evaluations: Mapping[str, Evaluation], facts: Mapping[str, Fact], sources: list[Ref]
+) -> PromotionMaterial:
+    """Return what decides whether evaluations become facts, and facts become skills."""
+    view, rules = run.view, run.policy.promote
+    rejected = run.rejections.sources(STEP, "fact")
+    most = None if run.options.asks else max(rules.cluster_size, rules.min_sessions)
+    facts_only = (ref for ref in sources if ref.kind == "fact")
+    products = run.products_of(STEP, "skill", facts_only)
+    # A fact that leads to a next version is told by the approved skill.
+    links = {
+        link.id: link
+        for link in view.links.by_source(sources)
+        if link.target.kind != "skill" or approved_name(view, link.target.id) == link.target.id
+    }
+    return PromotionMaterial(
+        outcomes=view.outcomes.get_many(evaluations) if evaluations else view.outcomes,
+        evaluations=evaluations,
+        facts=facts,
+        links=links,
+        made_skills={fact: approved_name(view, name) for fact, name in products.items()},
+        rejections=run.rejections,
+        taken_away=view.evaluations.get_many(ref.partition(":")[2] for ref in rejected).values(),
+        support=view.evaluations.supporting,
+        outcomes_of=view.outcomes.get_many,
+        sessions_of=lambda names: view.facts.sessions(names, most),
+        counts=view.facts,
+        clock=lambda domain: clock(view, domain, run.now, run.rules),
+        rules=run.rules,
+    )
+
+
 class GeneralPlan(Struct, frozen=True):
     """The skills to be made or rewritten of facts of several domains, and those to be archived."""
 
@@ -128,7 +165,7 @@ def plan_general(run: Run) -> GeneralPlan:
     plan = GeneralPlan()
     # Facts of a single domain are left to `promote`.
     if products or len({fact.domain for fact in facts.values()}) > 1:
-        plan = _plan_groups(run, products, promote.material_of_facts(run, facts))
+        plan = _plan_groups(run, products, material_of_facts(run, facts))
     waiting = {fact.id for _, pattern in plan.due for fact in pattern.recurring.facts}
     waiting |= _facts_of(run, [skill.name for skill in plan.left])
     settled = set(keys) - waiting
@@ -143,7 +180,7 @@ def general_state(run: Run, fact: Fact) -> PromotionState | None:
     if not _has_several_domains(run):
         return None
     similar = SimilarFacts(run.view, run.view.due.keys(GENERAL))
-    material = promote.material_of_facts(run, similar.with_similar([fact.id]))
+    material = material_of_facts(run, similar.with_similar([fact.id]))
     groups = general.recurrences(material, _fact_runs(run))
     group = next((group for group in groups if fact in group.facts), None)
     product = _products_of(run, [fact.id]).get(fact.id)
@@ -215,7 +252,7 @@ def living_general_patterns(run: Run) -> Iterator[tuple[PromotionMaterial, Gener
     if not living:
         return
     similar = SimilarFacts(run.view, run.view.due.keys(GENERAL))
-    material = promote.material_of_facts(run, similar.with_similar(_facts_of(run, living)))
+    material = material_of_facts(run, similar.with_similar(_facts_of(run, living)))
     products = _products_of(run, list(material.facts))
     skills = with_waiting_accounts(run.view, run.view.skills.live(living))
     by_fact = {fact: skills[name] for fact, name in products.items() if name in skills}

@@ -22,7 +22,7 @@ def step(run: Run) -> Iterator[Change]:
     """Yield one change for each new skill."""
     is_changed = False
     decide = partial(_select_due, run)
-    for change in run.accounts.perform_due(STEP, decide, partial(_write_findings, run)):
+    for change in run.perform_due(STEP, decide, partial(_write_findings, run)):
         is_changed = True
         yield change
     if is_changed:

@@ -3,19 +3,23 @@
 Under `generate.gate: always` the program writes in no skill that is served.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import zip_longest
-from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import next_version as rules
 from skillvault.learning.naming import may_be_next, next_names, renamed
 from skillvault.learning.next_version import FILE, Approved, WaitingVersion
-from skillvault.learning.rejection import Rejection
+from skillvault.learning.rejection import Rejection, Rejections
+from skillvault.learning.rules import Rules
+from skillvault.learning.sections import Written
 from skillvault.loop.registry import WRITERS
 from skillvault.model.change import FORGET, Change
 from skillvault.model.errors import UsageError
+from skillvault.model.policy import Policy
 from skillvault.model.records import LEARNED, PROGRAMS_OWN, Commit, Ref, Skill, ref_of
 from skillvault.vault.commit.skill_versions import folder_files, skill_files
 from skillvault.vault.commit.store import Store
@@ -23,9 +27,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parsed
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Topics
-
-if TYPE_CHECKING:
-    from skillvault.loop.run import Run
+from skillvault.vault.index.subjects import Subjects
 
 
 def waiting_versions(view: Topics, names: Iterable[str]) -> dict[str, Skill]:
@@ -121,10 +123,30 @@ def program_commits(git: Git, view: Topics, name: str, commits: Iterable[Commit]
 # ── changes of the program ───────────────────────────────────────────────────────────
 
 
+class RunMaterial(Struct, frozen=True, kw_only=True):
+    """The parts of a run that its gate and its accounts use.
+
+    `subjects` stores what is computed, None for a question. `rejected` collects the rejections
+    that a step met.
+    """
+
+    view: Topics
+    git: Git
+    policy: Policy
+    rules: Rules
+    now: datetime
+    subjects: Subjects | None
+    versions: Callable[[str], Written]
+    commits_of: Callable[[Ref, Collection[str]], Sequence[Commit]]
+    settle: Callable[[str, Iterable[str]], None]
+    rejections: Callable[[], Rejections]
+    rejected: list[Rejection]
+
+
 class VersionGate:
     """The gate that turns changes to approved skills into proposals."""
 
-    def __init__(self, run: "Run") -> None:
+    def __init__(self, run: RunMaterial) -> None:
         self._run = run
         self._view = run.view
 
@@ -150,7 +172,7 @@ class VersionGate:
             return rules.withdrawal(change, waiting, paths) if waiting else None
         if waiting is not None:
             return self._later_version(change, approved, waiting)
-        files = folder_files(self._run.store.git, self._view, f"skills/{skill.name}")
+        files = folder_files(self._run.git, self._view, f"skills/{skill.name}")
         names = (n for n in next_names(skill.name) if Ref("skill", n) not in self._view.records)
         return rules.first_version(change, next(names), replace(approved, files=files))
 
@@ -175,7 +197,7 @@ class VersionGate:
         current = self._view.files.read([path for path, _ in files])
         commits = self._run.commits_of(Ref("skill", name), WRITERS)[-1:]
         places = {path: f"{commit.sha}:{path}" for path in current for commit in commits}
-        contents = self._run.store.git.objects.files_at(list(places.values()))
+        contents = self._run.git.objects.files_at(list(places.values()))
         unedited = {path for path, at in places.items() if contents.get(at) == current[path]}
         return tuple(
             (path, data)
@@ -186,10 +208,10 @@ class VersionGate:
     def _is_rejected(self, change: Change, skill: Skill) -> bool:
         """Return True if a person rejected a version that says this; report it."""
         body = next((rewrite.body for rewrite in change.rewrites), skill.body)
-        for refusal in self._run.rejections.said:
+        for refusal in self._run.rejections().said:
             is_version = refusal.replaces == skill.name
             if is_version and rules.says_no_more(body, refusal.body, skill.body):
-                self._run.report.rejected.append(
+                self._run.rejected.append(
                     Rejection(
                         f"skill:{refusal.skill}", refusal.commit, refusal.reason, refusal.skill
                     )

@@ -23,14 +23,18 @@ from skillvault.learning.promote.evaluated_runs import (
 from skillvault.learning.promote.evidence import is_contested
 from skillvault.learning.promote.support import Support, support_state
 from skillvault.learning.promote.weighing import SupportPlan, fact_changes, weighing_changes
-from skillvault.loop.clock import clock
-from skillvault.loop.general import general_changes, plan_general
+from skillvault.loop.general import (
+    general_changes,
+    material_of_facts,
+    plan_general,
+    promotion_material,
+)
 from skillvault.loop.managed_skills import derived_skills, may_archive, shelf_of
-from skillvault.loop.next_versions import approved_name, with_waiting_account, with_waiting_accounts
+from skillvault.loop.next_versions import with_waiting_account, with_waiting_accounts
 from skillvault.loop.run import Run
 from skillvault.model.brief import Draft
 from skillvault.model.change import Change
-from skillvault.model.records import Evaluation, Fact, Ref, Skill, moment_of
+from skillvault.model.records import Fact, Ref, Skill, moment_of
 from skillvault.model.sameness.forms import lookup_keys
 from skillvault.model.text.text import words
 from skillvault.vault.index.facts import AskedFacts, Facts, FactTally, Membership, Unit, UnitTally
@@ -117,42 +121,8 @@ def material_of_evaluations(
     overruled = view.outcomes.overruled(names)
     evaluations = view.evaluations.get_many(name for name in names if name not in overruled)
     domain_facts = facts(view.facts, {e.domain for e in evaluations.values()})
-    return _material(run, evaluations, domain_facts, [Ref("evaluation", n) for n in evaluations])
-
-
-def material_of_facts(run: Run, facts: Mapping[str, Fact]) -> promote.PromotionMaterial:
-    """Return what decides whether these facts become skills."""
-    return _material(run, {}, facts, [Ref("fact", name) for name in facts])
-
-
-def _material(
-    run: Run, evaluations: Mapping[str, Evaluation], facts: Mapping[str, Fact], sources: list[Ref]
-) -> promote.PromotionMaterial:
-    view, rules = run.view, run.policy.promote
-    rejected = run.rejections.sources(promote.STEP, "fact")
-    most = None if run.options.asks else max(rules.cluster_size, rules.min_sessions)
-    facts_only = (ref for ref in sources if ref.kind == "fact")
-    products = run.products_of(promote.STEP, "skill", facts_only)
-    # A fact that leads to a next version is told by the approved skill.
-    links = {
-        link.id: link
-        for link in view.links.by_source(sources)
-        if link.target.kind != "skill" or approved_name(view, link.target.id) == link.target.id
-    }
-    return promote.PromotionMaterial(
-        outcomes=view.outcomes.get_many(evaluations) if evaluations else view.outcomes,
-        evaluations=evaluations,
-        facts=facts,
-        links=links,
-        made_skills={fact: approved_name(view, name) for fact, name in products.items()},
-        rejections=run.rejections,
-        taken_away=view.evaluations.get_many(ref.partition(":")[2] for ref in rejected).values(),
-        support=view.evaluations.supporting,
-        outcomes_of=view.outcomes.get_many,
-        sessions_of=lambda names: view.facts.sessions(names, most),
-        counts=view.facts,
-        clock=lambda domain: clock(view, domain, run.now, run.rules),
-        rules=run.rules,
+    return promotion_material(
+        run, evaluations, domain_facts, [Ref("evaluation", n) for n in evaluations]
     )
 
 

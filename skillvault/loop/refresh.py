@@ -21,7 +21,7 @@ from skillvault.model.records import Skill
 
 def step(run: Run) -> Iterator[Change]:
     """Yield one change for each skill."""
-    yield from run.accounts.perform_due(STEP, partial(_plan_refresh, run), partial(_refresh, run))
+    yield from run.perform_due(STEP, partial(_plan_refresh, run), partial(_refresh, run))
     yield from _archive_baseless(run)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from skillvault.judge import Judge
 from skillvault.learning.answer import STEP as ANSWER
 from skillvault.learning.gate import gated
+from skillvault.learning.generate.warning_pattern import Present
 from skillvault.learning.naming import is_general, is_strategy
 from skillvault.learning.next_version import APPROVE
 from skillvault.learning.rejection import Rejection, Rejections
@@ -31,6 +32,7 @@ from skillvault.loop import accounts
 from skillvault.loop.judging.judge_replies import with_draft, write_draft
 from skillvault.loop.learner import ALL, learner_elsewhere
 from skillvault.loop.next_versions import (
+    RunMaterial,
     VersionGate,
     names_of_versions,
     program_commits,
@@ -39,7 +41,7 @@ from skillvault.loop.next_versions import (
 from skillvault.loop.profiles import rules_of
 from skillvault.loop.refusals import is_refused, refusals
 from skillvault.loop.registry import RECOMPUTING, STEPS, WRITERS, Step
-from skillvault.model.brief import Brief, Draft
+from skillvault.model.brief import Brief, Draft, Findings
 from skillvault.model.change import Change, by_neighbours, headline_of
 from skillvault.model.errors import (
     BadInputError,
@@ -84,6 +86,7 @@ _GROUP = 100  # changes that are published at once at most
 # slow (it reads and writes the whole index), a multiple of its last duration.
 _SECONDS, _TIMES, _LONGEST = 0.2, 5, 2.0
 
+_Task = TypeVar("_Task")
 Tracker = Callable[[Sequence[Any], str], Iterable[Any]]
 
 
@@ -226,7 +229,20 @@ class Run:
         self.policy: Policy = self.view.policy
         self.rules = rules_of(self.policy)
         self.report = Report()
-        self.gate = VersionGate(self)
+        self._material = RunMaterial(
+            view=self.view,
+            git=store.git,
+            policy=self.policy,
+            rules=self.rules,
+            now=now,
+            subjects=None if self.options.asks else store.staged.subjects,
+            versions=self.versions,
+            commits_of=self.commits_of,
+            settle=self.settle,
+            rejections=lambda: self.rejections,
+            rejected=self.report.rejected,
+        )
+        self.gate = VersionGate(self._material)
         self._own_commits: set[str] = set()
         # The skills that this run wrote, which git may not have yet.
         self._written: dict[str, list[tuple[Skill | None, Skill]]] = {}
@@ -239,7 +255,7 @@ class Run:
     @cached_property
     def accounts(self) -> "Accounts":
         """The accounts of the vault, read once for all steps."""
-        return accounts.Accounts(self)
+        return accounts.Accounts(self._material)
 
     @cached_property
     def rejections(self) -> Rejections:
@@ -408,6 +424,25 @@ class Run:
         change = compose(draft) if draft else None
         if draft and change:
             yield from self.admit(with_draft(change, draft, self.view))
+
+    def perform_due(
+        self,
+        step: str,
+        decide: Callable[[Findings, Present], _Task | None],
+        compose: Callable[[_Task], Iterator[Change]],
+    ) -> Iterator[Change]:
+        """Yield the changes of what a step decides to do; settle what leads to none.
+
+        That says the same as something rejected, and is not written again at each run.
+        """
+        changed: set[str] = set()
+        quiet: set[str] = set()
+        for task, keys in list(self.accounts.find_due(step, decide)):
+            changes = list(compose(task))
+            (changed if changes else quiet).update(keys)
+            yield from changes
+        if not self.report.unavailable:
+            self.settle(step, quiet - changed)
 
     def admit(self, change: Change) -> Iterator[Change]:
         """Yield a change as far as the gate and the rejections allow it."""

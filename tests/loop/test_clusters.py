@@ -13,7 +13,7 @@ from skillvault.api import Vault
 from skillvault.learning.promote import CONSOLIDATE, RECOUNT
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.facts import clusters
-from skillvault.loop import promote
+from skillvault.loop.general import material_of_facts
 from skillvault.loop.managed_skills import derived_skills, may_archive
 from skillvault.loop.promote import keep_clusters
 from skillvault.loop.run import Run
@@ -112,7 +112,7 @@ def record(vault: Vault, number: int, part: Sequence[Raw]) -> None:
 def left_of_all(run: Run) -> Iterator[object]:
     """What there is to do in whole domains, whatever changed."""
     for domain in run.view.facts.domains_with_facts():
-        found = promote.material_of_facts(run, run.view.facts.by_domain([domain]))
+        found = material_of_facts(run, run.view.facts.by_domain([domain]))
         skills = derived_skills(run, set(found.skills_of.values()))
         plan = recurrence.patterns(found, skills, run.policy)
         warnings = (pattern for pattern in plan.due if pattern.kind == "warning")

@@ -10,7 +10,7 @@ from skillvault.learning.generate.warning_pattern import STEP, Present, Standing
 from skillvault.loop.judging.judge_replies import write_draft
 from skillvault.loop.next_versions import waiting_version
 from skillvault.loop.refusals import is_refused
-from skillvault.loop.run import Run
+from skillvault.loop.run import Run, perform_due
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change
 from skillvault.model.conditions import Separation
@@ -22,7 +22,7 @@ def step(run: Run) -> Iterator[Change]:
     """Yield one change for each new skill."""
     is_changed = False
     decide = partial(_select_due, run)
-    for change in run.perform_due(STEP, decide, partial(_write_findings, run)):
+    for change in perform_due(run, STEP, decide, partial(_write_findings, run)):
         is_changed = True
         yield change
     if is_changed:

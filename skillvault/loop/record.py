@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, get_args
 
 from msgspec import Struct
 
@@ -137,7 +138,7 @@ def _read_files(run: Run) -> Iterator[tuple[str, _Arrived]]:
             if _needs_domain(file.values):
                 without_domain.append(file)
                 continue
-            record = _record_of(file, run)
+            record = _record_of(file, run, domains)
         except BadInputError as error:
             run.refuse(name, error)
         else:
@@ -147,7 +148,7 @@ def _read_files(run: Run) -> Iterator[tuple[str, _Arrived]]:
         try:
             if domain := domains.domain_of(file):
                 completed = file._replace(values={**file.values, "domain": domain})
-                yield file.name, _record_of(completed, run)
+                yield file.name, _record_of(completed, run, domains)
             else:
                 run.leave([file.name], _NO_DECISION)
         except BadInputError as error:
@@ -214,7 +215,7 @@ def _parse_file(item: Received | BadInputError, run: Run) -> _InboxFile:
     return _InboxFile(item.name, dict(values), item.trust)
 
 
-def _record_of(file: _InboxFile, run: Run) -> _Arrived:
+def _record_of(file: _InboxFile, run: Run, domains: "_DecisionDomains") -> _Arrived:
     record = intake.record_from(
         file.values,
         trust=file.trust,
@@ -224,7 +225,7 @@ def _record_of(file: _InboxFile, run: Run) -> _Arrived:
         clean=redact.cleaned(file.values),
     )
     if record.domain not in run.policy.domains:
-        rules.check_domain(record.domain, run.known_domains[record.trust], run.policy)
+        rules.check_domain(record.domain, domains.recorded[record.trust], run.policy)
     return record
 
 
@@ -237,6 +238,15 @@ class _DecisionDomains:
     def __init__(self, view: Topics) -> None:
         self._view = view
         self._arrived: dict[tuple[Trust, str], list[tuple[bool, str, str]]] = {}
+
+    @cached_property
+    def recorded(self) -> dict[Trust, frozenset[str]]:
+        """Trust -> the domains of the vault before these files."""
+        view = self._view
+        return {
+            trust: view.outcomes.domains(trust) | view.sessions.domains_of(trust)
+            for trust in get_args(Trust)
+        }
 
     def note(self, record: _Arrived) -> None:
         """Note the domain of a record that arrived."""

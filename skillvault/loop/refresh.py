@@ -13,7 +13,7 @@ from skillvault.learning.naming import OF_DOMAIN, subject_key
 from skillvault.learning.refresh import STEP, refreshing
 from skillvault.learning.refresh.refreshing import Refreshing
 from skillvault.loop.managed_skills import find_sources, is_edited, is_restored, references
-from skillvault.loop.run import Run
+from skillvault.loop.run import Run, perform_due
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change
 from skillvault.model.records import Skill
@@ -21,7 +21,7 @@ from skillvault.model.records import Skill
 
 def step(run: Run) -> Iterator[Change]:
     """Yield one change for each skill."""
-    yield from run.perform_due(STEP, partial(_plan_refresh, run), partial(_refresh, run))
+    yield from perform_due(run, STEP, partial(_plan_refresh, run), partial(_refresh, run))
     yield from _archive_baseless(run)
 
 

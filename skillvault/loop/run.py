@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -63,7 +63,6 @@ from skillvault.model.records import (
     Ref,
     Session,
     Skill,
-    Trust,
 )
 from skillvault.serving import shelf as shelves
 from skillvault.vault.commit.skill_versions import skill_texts
@@ -192,6 +191,16 @@ def _personal_parts(skill: Skill) -> tuple[str, str, str, str]:
     return skill.description, skill.body, skill.expires or "", labels_of(skill)
 
 
+def _begins_commit(pending: Sequence[Change], change: Change) -> bool:
+    """Return True if the pending changes share a commit that does not include this one.
+
+    Changes that share a commit are published together, whatever the time.
+    """
+    if not pending or not pending[-1].commit_with:
+        return False
+    return len(list(by_neighbours([*pending, change]))) > len(list(by_neighbours(pending)))
+
+
 def _is_late(count: int, start: float, last_duration: float) -> bool:
     patience = min(max(_SECONDS, _TIMES * last_duration), _LONGEST)
     return time.monotonic() - start >= patience or count >= _GROUP
@@ -314,15 +323,6 @@ class Run:
             return written_as_stated(skill, skill.written, ends, labels)
         return Written(bodies=bodies, descriptions=descriptions, ends=ends, labels=labels)
 
-    @cached_property
-    def known_domains(self) -> dict[Trust, frozenset[str]]:
-        """Trust -> the domains of the vault when the run began."""
-        view = self.view
-        return {
-            trust: view.outcomes.domains(trust) | view.sessions.domains_of(trust)
-            for trust in get_args(Trust)
-        }
-
     def leave(self, names: Iterable[str], reason: str) -> None:
         """Report why inbox entries are not taken in this run."""
         self.report.waiting += [WaitingItem(f"inbox/{name}", reason) for name in sorted(names)]
@@ -356,7 +356,10 @@ class Run:
 
         It waits if a person edits one of its paths, or if a change that it rests on waits.
         """
-        if self._begins_commit(change) and self._is_late():
+        changes = [staged.change for staged in self._pending]
+        if _begins_commit(changes, change) and _is_late(
+            len(changes), self._pending_since, self._last_duration
+        ):
             self.flush()
         if not self._is_complete(change):
             return
@@ -383,21 +386,9 @@ class Run:
         if not self._pending:
             self._pending_since = time.monotonic()
         self._pending.append(staged)
-        if self.options.dry or (self._is_late() and not staged.change.commit_with):
+        is_late = _is_late(len(self._pending), self._pending_since, self._last_duration)
+        if self.options.dry or (is_late and not staged.change.commit_with):
             self.flush()
-
-    def _begins_commit(self, change: Change) -> bool:
-        """Return True if the pending changes share a commit that does not include this one.
-
-        Changes that share a commit are published together, whatever the time.
-        """
-        changes = [staged.change for staged in self._pending]
-        if not changes or not changes[-1].commit_with:
-            return False
-        return len(list(by_neighbours([*changes, change]))) > len(list(by_neighbours(changes)))
-
-    def _is_late(self) -> bool:
-        return _is_late(len(self._pending), self._pending_since, self._last_duration)
 
     def wait(self, path: str, reason: str, *, tomorrow: bool = False) -> None:
         """Report that something could not be done now."""
@@ -424,25 +415,6 @@ class Run:
         change = compose(draft) if draft else None
         if draft and change:
             yield from self.admit(with_draft(change, draft, self.view))
-
-    def perform_due(
-        self,
-        step: str,
-        decide: Callable[[Findings, Present], _Task | None],
-        compose: Callable[[_Task], Iterator[Change]],
-    ) -> Iterator[Change]:
-        """Yield the changes of what a step decides to do; settle what leads to none.
-
-        That says the same as something rejected, and is not written again at each run.
-        """
-        changed: set[str] = set()
-        quiet: set[str] = set()
-        for task, keys in list(self.accounts.find_due(step, decide)):
-            changes = list(compose(task))
-            (changed if changes else quiet).update(keys)
-            yield from changes
-        if not self.report.unavailable:
-            self.settle(step, quiet - changed)
 
     def admit(self, change: Change) -> Iterator[Change]:
         """Yield a change as far as the gate and the rejections allow it."""
@@ -514,6 +486,26 @@ class Run:
         edits = self.store.local_edits(files)
         self.report.waiting += [WaitingItem(path, reason) for path, reason in sorted(edits.items())]
         return files.keys() - edits
+
+
+def perform_due(
+    run: Run,
+    step: str,
+    decide: Callable[[Findings, Present], _Task | None],
+    compose: Callable[[_Task], Iterator[Change]],
+) -> Iterator[Change]:
+    """Yield the changes of what a step decides to do; settle what leads to none.
+
+    That says the same as something rejected, and is not written again at each run.
+    """
+    changed: set[str] = set()
+    quiet: set[str] = set()
+    for task, keys in list(run.accounts.find_due(step, decide)):
+        changes = list(compose(task))
+        (changed if changes else quiet).update(keys)
+        yield from changes
+    if not run.report.unavailable:
+        run.settle(step, quiet - changed)
 
 
 def flush_for_judge(run: Run) -> None:

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from skillvault.learning.promote.evaluated_runs import KeptRuns, RunBook
+from skillvault.learning.promote.evaluated_runs import RunBook, RunHistory
 from skillvault.learning.promote.facts import FactCounts
 from skillvault.model.records import Link, Outcome, Status, Subject, moment_of
 
@@ -32,11 +32,11 @@ class FactRuns(FactCounts):
         self._subjects[fact].add(outcome.subject)
         self._sessions[fact].add(outcome.source.session or outcome.id)
 
-    def runs(self, facts: Collection[str]) -> Mapping[str, int]:
+    def supporter_counts(self, facts: Collection[str]) -> Mapping[str, int]:
         """Fact -> how many runs made or repeat it."""
         return {fact: len(self._supporters[fact]) for fact in facts if fact in self._supporters}
 
-    def against(self, facts: Collection[str]) -> Mapping[str, int]:
+    def opponent_counts(self, facts: Collection[str]) -> Mapping[str, int]:
         """Fact -> how many runs speak against it, of those against which any do."""
         return {fact: len(self._opponents[fact]) for fact in facts if fact in self._opponents}
 
@@ -84,4 +84,4 @@ def run_book(runs: FactRuns) -> RunBook:
         return ()
 
     questions = dict.fromkeys(("known", "claims", "sayings", "tallies", "makers"), nothing)
-    return RunBook(KeptRuns(load=lambda _: {}, tellers=tellers, **questions))
+    return RunBook(RunHistory(load=lambda _: {}, tellers=tellers, **questions))

@@ -33,7 +33,7 @@ from skillvault.review.importing import FORMATS
 from skillvault.review.installing import Installed, InstallReport, Offered
 from skillvault.serving.exporting import Exported
 from skillvault.sessions.transcripts import CLIENTS, transcript_files
-from skillvault.vault.files.arrival import shown
+from skillvault.vault.files.arrival import make_printable
 
 
 @click.command()
@@ -281,7 +281,7 @@ def import_transcripts(
         )
     for kind, count in sorted(read.unread.items()):
         lines = f"{count} line{'s were' if count > 1 else ' was'}"
-        say(shown(f"{lines} not understood: {kind}; the rest was read"))
+        say(make_printable(f"{lines} not understood: {kind}; the rest was read"))
     if is_table:
         report.done = []  # the table says it
     end_intake(vault, report, dry=dry, as_data=as_data)
@@ -299,7 +299,7 @@ def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
 def _row(*values: str) -> str:
     cells = (shorten(flat(value), width) for value, width in zip(values, _WIDTHS, strict=True))
     padded = (f"{cell:{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
-    return shown("  ".join(padded)).rstrip()
+    return make_printable("  ".join(padded)).rstrip()
 
 
 @contextmanager

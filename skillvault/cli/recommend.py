@@ -24,19 +24,19 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
-from skillvault.learning.capture.prompt import Told, framed
+from skillvault.learning.capture.prompt import LearnedText, frame_learned
 from skillvault.learning.recommend import render
 from skillvault.learning.recommend.recommend import Selection
 from skillvault.learning.recommend.relevance import value_of
 from skillvault.learning.recommend.render import plain
 from skillvault.learning.recommend.shelf import Strategy
-from skillvault.loop.learned import LearnedText
+from skillvault.loop.learned import LearnedPrompt
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem, Scalar
 from skillvault.model.text.text import shorten
 from skillvault.serving.background import is_taught
 from skillvault.serving.shelf import has_model
-from skillvault.vault.files.arrival import shown
+from skillvault.vault.files.arrival import make_printable
 
 
 @click.command()
@@ -96,7 +96,7 @@ def _note(vault: Vault, rule: str, scope: tuple[str, ...], *, dry: bool, as_data
         say("next: skillvault run (it looks for the rule in your code)")
 
 
-def learned_shape(told: Told) -> dict[str, object]:
+def learned_shape(told: LearnedText) -> dict[str, object]:
     """Patterns and rules as JSON."""
     keys = ("id", "pattern", "confidence", "occurrences", "evidence")
     return {
@@ -106,7 +106,7 @@ def learned_shape(told: Told) -> dict[str, object]:
     }
 
 
-def say_cut(found: LearnedText) -> None:
+def say_cut(found: LearnedPrompt) -> None:
     """What was left out over the budget, and why there are no patterns, on stderr."""
     told = found.told
     cut = {"pattern": told.cut_patterns, "rule": told.cut_rules}
@@ -168,7 +168,7 @@ def search(  # noqa: PLR0913 (click hands a command one argument an option)
         return
     for hit in hits:
         columns = (f"{hit.score:.2f}", f"{hit.kind:10}", f"{hit.trust:9}", hit.id)
-        echo(shown("  ".join([*columns, shorten(hit.text, _LINE)]).rstrip()))
+        echo(make_printable("  ".join([*columns, shorten(hit.text, _LINE)]).rstrip()))
     if not hits:
         echo("nothing found")
 
@@ -325,14 +325,14 @@ def _context(pairs: Iterable[str]) -> dict[str, Scalar]:
     return context
 
 
-def _print_answer(answer: Selection, form: str, found: LearnedText | None) -> None:
+def _print_answer(answer: Selection, form: str, found: LearnedPrompt | None) -> None:
     """The answer, and behind it what was learned in two tiers."""
     if form == "json":
         extra = {"learned": learned_shape(found.told)} if found else {}
         print_json({**plain(answer), **extra})
         return
     text = render.xml(answer) if form == "xml" else render.prompt(answer)
-    whole = framed(text, found.told) if found else text
+    whole = frame_learned(text, found.told) if found else text
     if whole:
         echo(whole)
 

@@ -21,7 +21,7 @@ from skillvault.cli.options import (
 )
 from skillvault.cli.run import print_committed, print_done, run_shape, say_sides
 from skillvault.inspect import lookup
-from skillvault.learning.recommend.shelf import is_hidden, stacked
+from skillvault.learning.recommend.shelf import is_hidden, stack_layers
 from skillvault.loop.run import Report
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Shelved, Skill, ref_of
@@ -96,7 +96,7 @@ def _list_layers(
     vault: Vault, matches: Callable[[Skill], bool], *, as_data: bool, every: bool
 ) -> None:
     """The skills of all layers; `every`: also the files that a later layer overrides."""
-    files = stacked(vault.shelf.layers())
+    files = stack_layers(vault.shelf.layers())
     hidden = vault.store.head().policy.shelf.hidden
     rows = [
         _layered(file, wins, hidden)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from skillvault.api import Vault, question
 from skillvault.daemon.inbox_events import InboxEvents, MakeObserver, native, opened
-from skillvault.learning.capture.adoption import STEP as CAPTURE
+from skillvault.learning.capture.rules import STEP as CAPTURE
 from skillvault.loop import capture
 from skillvault.loop.registry import STEPS
 from skillvault.loop.run import ChangeResult, Report, Tracker
@@ -176,7 +176,7 @@ class Watch:
         traces = _traces(self._vault.root / layout.QUARANTINE)
         if traces == self._quarantine:
             return False
-        if self._vault.inbox.quarantine.changed():
+        if self._vault.inbox.quarantine.changed_files():
             return True
         self._quarantine = traces
         return False

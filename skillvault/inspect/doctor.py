@@ -39,7 +39,7 @@ from skillvault.vault import check, disk, setup
 from skillvault.vault.commit import fence, git_activity, locks
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
-from skillvault.vault.files.arrival import shown
+from skillvault.vault.files.arrival import make_printable
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.git import unsafe_config
 from skillvault.vault.git.merge_file import driver_command
@@ -123,7 +123,12 @@ def examine(place: Path | None, now: datetime) -> list[Row]:
     visit = Visit(_found_root() if place is None else _named_root(place), now)
     for name, look in CHECKS.items():
         visit.rows += [
-            Row(row.check, row.state, shown(row.detail), shown(row.fix) if row.fix else None)
+            Row(
+                row.check,
+                row.state,
+                make_printable(row.detail),
+                make_printable(row.fix) if row.fix else None,
+            )
             for row in _guarded(name, look, visit)
         ]
     return visit.rows

@@ -17,7 +17,7 @@ from skillvault.model.records import Commit, Outcome, Ref, Status
 from skillvault.model.text.text import how_many, inert, listed
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
-from skillvault.vault.index.records import ref_from
+from skillvault.vault.index.records import parse_ref
 from skillvault.vault.index.snapshot import Topics
 
 _ENDED: dict[Status, str] = {"failure": "failed", "success": "succeeded", "neutral": "neutral"}
@@ -118,7 +118,7 @@ class LoggedCommit(Struct, frozen=True):
 
 def commits_wanted(head: Topics, asks: Wanted, limit: int | None) -> list[Commit]:
     """What each step did in the commits that are asked for, newest first."""
-    domain_of = cache(lambda ref: _domain_of_end(head, ref_from(ref)))
+    domain_of = cache(lambda ref: _domain_of_end(head, parse_ref(ref)))
 
     def is_wanted(commit: Commit) -> bool:
         ends = (*commit.targets, *commit.sources)
@@ -158,7 +158,7 @@ def logged(
         author, text = messages[sha]
         changed = list(files[sha])
         read = [path for path in changed if layout.shelf_of(path) in _READ]
-        links = [ref for ref in head.history.touched(sha) if ref.kind == "link"]
+        links = [ref for ref in head.history.touched_refs(sha) if ref.kind == "link"]
         types = Counter(link.type for link in head.links.get_many(ref.id for ref in links).values())
         yield LoggedCommit(
             sha=sha,
@@ -189,8 +189,8 @@ def _precedence(patch: str, skill: str | None) -> tuple[bool, bool, bool]:
 
 def _basis(head: Topics, steps: Iterable[Commit]) -> Basis:
     """What the commit says that it is made of; else what its target rests on."""
-    sources = {ref_from(ref) for step in steps for ref in step.sources}
-    targets = {ref_from(ref) for step in steps for ref in step.targets}
+    sources = {parse_ref(ref) for step in steps for ref in step.sources}
+    targets = {parse_ref(ref) for step in steps for ref in step.targets}
     outcomes = outcomes_under(head, sources) or outcomes_under(head, targets)
     return basis_of(outcomes, head.policy.evaluate.episode_minutes)
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from skillvault.learning import assess
 from skillvault.learning.assess import Assessed, NextTrial
 from skillvault.learning.effect import verdict as effect
-from skillvault.learning.effect.verdict import Evidence, capped
+from skillvault.learning.effect.verdict import Evidence, cap_counters
 from skillvault.learning.rules import Rules
 from skillvault.model.records import Elsewhere
 from skillvault.model.text.text import how_many
@@ -94,7 +94,7 @@ def skill_stats(skill: StatsSubject, rules: Rules) -> SkillStats:
         kind=skill.kind,
         domain=skill.domain,
         status=skill.assessed.status,
-        verdict=effect.verdict_on(evidence, rules.policy),
+        verdict=effect.verdict_of(evidence, rules.policy),
         decision=decision(skill.assessed, rules),
         selection="known" if evidence.is_selection_known else "unknown",
         trial=skill.trial,
@@ -102,7 +102,7 @@ def skill_stats(skill: StatsSubject, rules: Rules) -> SkillStats:
         next_trial=assess.next_trial(skill.assessed, rules),
         earlier=[VersionStats(**_numbers(version)) for version in evidence.earlier],
         merged=sorted(skill.merged),
-        elsewhere=capped(skill.elsewhere) if skill.elsewhere else None,
+        elsewhere=cap_counters(skill.elsewhere) if skill.elsewhere else None,
         qualified_at=skill.qualified_at,
     )
 

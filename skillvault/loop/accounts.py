@@ -33,7 +33,7 @@ from skillvault.loop.registry import RECOMPUTING
 from skillvault.model.brief import Account, Findings
 from skillvault.model.conditions import Separation
 from skillvault.model.records import Placed, Position, Ref, Skill, SkillKind
-from skillvault.vault.index.subjects import SCOPES, AccountKey, SaidRow, Scope, Subjects
+from skillvault.vault.index.subjects import SCOPES, AccountKey, ActionKeys, Scope, Subjects
 
 _Task = TypeVar("_Task")
 _Rules = tuple[Separation, ...]
@@ -93,7 +93,7 @@ class Readings:
                 if not all(outcome.evaluated and outcome.marks is not None for outcome in earlier):
                     position = Position()
                 end, counts = self._advance(key, position)
-                store.keep_position(key, end, counts, anew=not position.outcomes)
+                store.keep_position(key, end, counts, is_recount=not position.outcomes)
         self._run.view.due.mark_done(COUNTED.name, changed)
 
     def _advance(self, key: AccountKey, position: Position) -> tuple[Position, Mapping[str, int]]:
@@ -165,7 +165,7 @@ class Accounts:
         self._store = run.subjects
         self._accounts: dict[tuple[tuple[str, ...], bytes], Account] = {}
         self._findings: dict[tuple[int, SkillKind], Findings] = {}
-        self._said: dict[str, dict[str, SaidRow]] = {}
+        self._said: dict[str, dict[str, ActionKeys]] = {}
         self._clocks: dict[str, datetime | None] = {}
         self.readings = Readings(run)
         self.actions = ActionRules(run, self.readings)
@@ -269,9 +269,9 @@ class Accounts:
         """Store what an action says, so that others can be compared with it unread."""
         first = account.outcomes[0]
         counts = len(account.outcomes), len(account.rules)
-        row = SaidRow(first.decision.action, first.id, said_keys(account), *counts)
+        row = ActionKeys(first.decision.action, first.id, said_keys(account), *counts)
         if self._store:
-            self._store.keep_said(first.domain, row)
+            self._store.keep_action_keys(first.domain, row)
         self._said.setdefault(first.domain, {})[row.action] = row
 
     def find_agreement(self, domain: str) -> tuple[list[str], set[str]]:
@@ -281,8 +281,8 @@ class Accounts:
         shared = {key for key, count in counts.items() if count >= ACTIONS}
         return [row.first for row in rows if not shared.isdisjoint(row.keys)], shared
 
-    def _said_rows(self, domain: str) -> list[SaidRow]:
-        rows = {row.action: row for row in self._view.subjects.said(domain)}
+    def _said_rows(self, domain: str) -> list[ActionKeys]:
+        rows = {row.action: row for row in self._view.subjects.action_keys(domain)}
         return [*(rows | self._said.get(domain, {})).values()]
 
     def evolved_account(self, domain: str) -> DueAccount | None:

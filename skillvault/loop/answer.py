@@ -91,7 +91,7 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
         return list(run.view.outcomes.get_many([answer.subject]).values())
     names = [
         name
-        for name, action, target in run.view.outcomes.subjects_in(answer.domain)
+        for name, action, target in run.view.outcomes.domain_subjects(answer.domain)
         if prompts.about(answer.domain, Decision(action=action, target=target)) == answer.subject
     ]
     outcomes = run.view.outcomes.get_many(names).values()
@@ -144,8 +144,10 @@ def _find_later_facts(run: Run, evaluation: Evaluation, outcome: Outcome) -> lis
     if judged is None:
         return []
     book = run_book(run.view)
-    sayings = [words for words, claim in book.near(judged).items() if same(claim, judged.claim)]
-    makers = book.facts_on(judged.domain, sayings)
+    sayings = [
+        words for words, claim in book.find_similar(judged).items() if same(claim, judged.claim)
+    ]
+    makers = book.first_facts(judged.domain, sayings)
     sources = book.load(makers.values())
     return [
         fact

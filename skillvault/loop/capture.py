@@ -9,18 +9,24 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from skillvault.learning.capture import patterns
-from skillvault.learning.capture.adoption import STEP, Appended, adopt
-from skillvault.learning.capture.patterns import Borne, Looked, Tiers
-from skillvault.learning.capture.rules import WrittenRule, read_learnings, whole_blocks
+from skillvault.learning.capture.patterns import CodeScan, CodeSupport, Tiers
+from skillvault.learning.capture.rules import (
+    STEP,
+    AppendedText,
+    WrittenRule,
+    adopt,
+    read_learnings,
+    whole_blocks,
+)
 from skillvault.loop import code_bases, learned
 from skillvault.loop.run import BrokenRule, Run
 from skillvault.model.change import Change
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import LearnedPattern, Problem
-from skillvault.vault.evidence.code_base import CodeBase
+from skillvault.vault.code_base import CodeBase
 from skillvault.vault.files import layout, learnings, redact
 from skillvault.vault.files.work_tree import blob_id
-from skillvault.vault.index.captures import LookedFor
+from skillvault.vault.index.snapshot import EvidenceScan
 
 _PAUSE = 0.05
 _HOUR = 3600
@@ -42,7 +48,7 @@ def step(run: Run) -> Iterator[Change]:
     run.report.problems += _find_mistakes(run, waits=tail == _WRITING)
     if len(run.report.waiting) == waiting and not run.options.asks:
         tail = scan.tail if tail is None else tail
-        run.store.staged.captures.note(replace(scan, blobs=_blobs(run), tail=tail))
+        run.store.staged.captures.note_scan(replace(scan, blobs=_blobs(run), tail=tail))
 
 
 def waiting(run: Run) -> int:
@@ -54,17 +60,17 @@ def is_due(run: Run) -> bool:
     """Return True if anything changed since the last search for evidence, or that is long ago."""
     if STEP in run.options.steps:
         return True
-    last, scan = run.view.captures.last, _scan(run)
+    last, scan = run.view.captures.last_scan, _scan(run)
     if last is None:  # an empty vault needs no search
         return bool(scan.tail or any(learned.counts(run.store, run.view)))
     is_old = bool(scan.code) and scan.at - last.at >= run.policy.capture.hours * _HOUR
     return is_old or replace(last, at=scan.at) != scan
 
 
-def _scan(run: Run) -> LookedFor:
+def _scan(run: Run) -> EvidenceScan:
     """Return the current state of everything that a search depends on."""
     code, settings = code_bases.versions(run), repr(run.policy.capture)
-    return LookedFor(run.now.timestamp(), _blobs(run), _tail_blob(run), code, settings)
+    return EvidenceScan(run.now.timestamp(), _blobs(run), _tail_blob(run), code, settings)
 
 
 def _blobs(run: Run) -> dict[str, str | None]:
@@ -113,14 +119,14 @@ def _adopt(run: Run) -> Generator[Change, None, str | None]:
         return None
     if appended is None:
         return None
-    adopted = adopt(appended, redact.cleaned)
+    adopted = adopt(appended, redact.redact_value)
     run.report.problems += adopted.problems
     if adopted.change:
         yield adopted.change
     return _WRITING if adopted.waits else _blob_of(adopted.rest)
 
 
-def _find_appended(run: Run) -> Appended | None:
+def _find_appended(run: Run) -> AppendedText | None:
     """Return the text in the work tree after the committed one; None if nothing is new."""
     blob = run.view.files.get(layout.LEARNINGS)
     committed = learned.committed_rules(run.store, run.view)
@@ -137,7 +143,7 @@ def _find_appended(run: Run) -> Appended | None:
         is_whole = file.content.rstrip().endswith(b"\n---")  # no rule is half written
         if is_stable or is_whole or time.monotonic() >= end:
             text = file.content[len(committed) :].decode(errors="surrogateescape")
-            return Appended(committed, blob, text, is_stable)
+            return AppendedText(committed, blob, text, is_stable)
         time.sleep(_PAUSE)
 
 
@@ -159,7 +165,9 @@ def _capture(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
     scopes = {pattern.pattern: pattern.scope for pattern in tiers.expertise.patterns}
     scopes |= {rule.text: rule.scope for rule in rules}
 
-    def search_code(readable: Sequence[CodeBase]) -> tuple[dict[str, Borne], list[BrokenRule]]:
+    def search_code(
+        readable: Sequence[CodeBase],
+    ) -> tuple[dict[str, CodeSupport], list[BrokenRule]]:
         evidence = code_bases.evidence_of(readable, scopes, run.policy.capture)
         return code_bases.find_support(readable, evidence), code_bases.find_broken_rules(
             readable, evidence
@@ -171,19 +179,19 @@ def _capture(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
         return tiers
     run.report.broken += broken
     promotable = _promotable_rules(run, tiers, rules, support)
-    promoted = patterns.promoted(tiers, promotable, support, run.now)
+    promoted = patterns.promote(tiers, promotable, support, run.now)
     yield from learned.captured_change(run, promoted, tiers, "promote")
     asked_versions = patterns.asked_patterns(promoted.tiers.expertise.patterns, bases.versions)
-    search_results = Looked(support, asked_versions, run.now)
-    demoted = patterns.demoted(promoted.tiers, search_results, run.policy.capture)
+    search_results = CodeScan(support, asked_versions, run.now)
+    demoted = patterns.demote(promoted.tiers, search_results, run.policy.capture)
     yield from learned.captured_change(run, demoted, promoted.tiers, "put back")
-    updated = patterns.looked_at(demoted.tiers, search_results)
+    updated = patterns.update_patterns(demoted.tiers, search_results)
     yield from learned.captured_change(run, updated, demoted.tiers, "look at")
     return updated.tiers
 
 
 def _promotable_rules(
-    run: Run, tiers: Tiers, rules: Iterable[WrittenRule], support: Mapping[str, Borne]
+    run: Run, tiers: Tiers, rules: Iterable[WrittenRule], support: Mapping[str, CodeSupport]
 ) -> list[WrittenRule]:
     ready = [rule for rule in rules if rule.key in support]
     ready = [rule for rule in ready if support[rule.key].evidence.worth.promote]

@@ -7,15 +7,15 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from skillvault.learning.capture.evidence import CodeEvidence, Terms, evidence_for, search_terms
-from skillvault.learning.capture.patterns import Borne
+from skillvault.learning.capture.evidence import CodeEvidence, Terms, rule_evidence, search_terms
+from skillvault.learning.capture.patterns import CodeSupport
 from skillvault.loop.run import BrokenRule, Run
 from skillvault.model.errors import GitError
 from skillvault.model.policy import CapturePolicy
 from skillvault.model.records import Problem
 from skillvault.model.text.text import rule_key
-from skillvault.vault.evidence import code_base
-from skillvault.vault.evidence.code_base import CodeBase, UnreadableError
+from skillvault.vault import code_base
+from skillvault.vault.code_base import CodeBase, UnreadableCodeError
 from skillvault.vault.files import layout
 
 _PLACES = 5  # that are listed of a broken rule
@@ -44,20 +44,20 @@ def evidence_of(
         all_terms = (term for terms in rules.values() for term in terms.all)
         occurrences = code_base.search_code(bases, all_terms, scope)
         for rule, terms in rules.items():
-            support = evidence_for(terms, occurrences.files, occurrences.searched, policy)
+            support = rule_evidence(terms, occurrences.files, occurrences.searched, policy)
             evidence[rule_key(rule)] = RuleEvidence(rule, terms, support)
     return evidence
 
 
 def find_support(
     bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]
-) -> dict[str, Borne]:
+) -> dict[str, CodeSupport]:
     """Return key -> the support of each rule that forbids nothing."""
     positive = [rule for rule in evidence.values() if rule.terms.polarity == "positive"]
     lines = _lines(bases, [rule for rule in positive if rule.evidence.worth.promote])
     sums = {key: sum(map(len, by_file.values())) for key, by_file in lines.items()}
     return {
-        rule.key: Borne(rule.evidence, sums.get(rule.key, 0), _stamps(bases, rule))
+        rule.key: CodeSupport(rule.evidence, sums.get(rule.key, 0), _stamps(bases, rule))
         for rule in positive
     }
 
@@ -118,7 +118,7 @@ def open_code_bases(run: Run) -> CodeBases:
     for place, name in _unique_names(reversed(names)).items():
         try:
             readable.append(code_base.open_code_base(place, run.store.root, name))
-        except UnreadableError as error:
+        except UnreadableCodeError as error:
             problems.append(_not_asked(names[place], str(error)))
     return CodeBases(readable, problems)
 
@@ -130,7 +130,7 @@ def ask_readable(
     while True:
         try:
             return bases, question(bases.readable)
-        except UnreadableError as error:
+        except UnreadableCodeError as error:
             readable = [base for base in bases.readable if base.name != error.name]
             bases = CodeBases(readable, [*bases.problems, _not_asked(error.name, str(error))])
 

@@ -26,7 +26,7 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.index.rows import micros, moment
 from skillvault.vault.index.skills import SkillStatusRow
 from skillvault.vault.index.snapshot import Staged, Topics
-from skillvault.vault.index.uses import DecidedRow, SumsEnd, Used
+from skillvault.vault.index.uses import DecisionRow, SkillUse, SumsEnd
 
 _PAGE = 500  # outcomes that are read at once
 _APPLIED = frozenset({"tool", "explicit", "implicit"})
@@ -77,7 +77,7 @@ class Uses:
             layered = head.layers.of_name(name)
             if layered is not None and layered.blob == blob:
                 return layered.skill.body
-            return head.skills.body_at(name, blob)
+            return head.skills.read_body(name, blob)
 
         return read_text
 
@@ -172,13 +172,13 @@ def _find_uses(
     outcome: Outcome,
     names: Mapping[str, Iterable[str]],
     read_text: "detect.ReadText",
-) -> Iterator[Used]:
+) -> Iterator[SkillUse]:
     decision = outcome.decision.id
     receipts = head.recommendations.by_decision(decision) if decision else []
     ends = head.outcomes.ends(decision) if decision and receipts else []
     for use in detect.detected_uses(outcome, receipts, names, read_text, ends=ends):
         match = (use.match, use.confidence, use.quote, use.offer)
-        yield Used(outcome.id, use.skill, micros(use.made), *match)
+        yield SkillUse(outcome.id, use.skill, micros(use.made), *match)
 
 
 def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
@@ -223,9 +223,9 @@ def _sums(head: Topics, domain: str, end: SumsEnd) -> object | None:
         return None
     totals, exposures = head.uses.totals(domain, end), head.uses.exposures(domain, end)
     skills = {row.skill for row in exposures}
-    merged = head.uses.merged()
+    merged = head.uses.merges()
     starts = head.uses.version_starts(skills | {_merged_into(skill, merged) for skill in skills})
-    rows = head.uses.decided(domain, end) if exposures else ()
+    rows = head.uses.decisions(domain, end) if exposures else ()
     episode_of = _episodes(rows, head.policy.evaluate.episode_minutes)
     observations = (
         Observation(
@@ -249,7 +249,7 @@ def _prior(policy: Policy) -> "Prior":
     return Prior(scale=rules.scale, carry=rules.carry, latest=rules.latest)
 
 
-def _episodes(rows: Sequence[DecidedRow], minutes: int) -> dict[str, str]:
+def _episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
     occasions = [
         episodes.Occasion(
             id=row.outcome,
@@ -278,7 +278,7 @@ def _merged_into(skill: str, merged: Mapping[str, str]) -> str:
 
 def _count_uses(head: Topics, skills: set[str]) -> dict[str, UseCounts]:
     """Return skill -> its counts, with those of the skills merged into it."""
-    merged = head.uses.merged_with(skills)
+    merged = head.uses.merges_of(skills)
     names = {_merged_into(name, merged) for name in skills} | skills
     counts: dict[str, UseCounts] = {}
     for name in names:
@@ -307,7 +307,7 @@ def _decisions(
 ) -> list["effect.ClosedDecision"]:
     rows = head.uses.by_skill(skills, last)
     # A bulk counts as one look when it is complete, not each of its full commits.
-    bulk = head.uses.crowded({row.commit for row in rows if row.commit}, BATCH)
+    bulk = head.uses.large_commits({row.commit for row in rows if row.commit}, BATCH)
     return [
         effect.ClosedDecision(
             outcome=row.outcome,

@@ -87,7 +87,7 @@ def find_unevaluated(run: Run) -> list[Outcome]:
     are set aside, or whose evaluation's path is edited locally.
     """
     unjudged = run.view.outcomes.get_many(run.view.due.keys(STEP))
-    overruled = run.view.outcomes.overruled(unjudged)
+    overruled = run.view.outcomes.overruled_ids(unjudged)
     candidates = [o for o in unjudged.values() if o.is_described and o.id not in overruled]
     edits = local_edits(run, candidates)
     run.report.waiting += [WaitingItem(path, reason) for path, reason in sorted(edits.items())]

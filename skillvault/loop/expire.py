@@ -12,7 +12,7 @@ from skillvault.loop.run import Run
 from skillvault.model.change import Change
 from skillvault.model.records import SKILL_KINDS, Ref, Skill, stamp
 from skillvault.vault.files import layout
-from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.files.work_tree import parse_record
 
 _CLOSE = timedelta(days=2)  # times are compared as texts, whatever a person's time zone
 
@@ -59,5 +59,5 @@ def _find_due(run: Run) -> Iterator[expire.Expiry]:
 def _find_archived(run: Run, name: str) -> Skill | None:
     """Return a skill as this step archived it, if its last commit did."""
     content = find_archived_file(run, name, {expire.STEP})
-    skill = parsed(layout.skill_path(name), content) if content is not None else None
+    skill = parse_record(layout.skill_path(name), content) if content is not None else None
     return skill if isinstance(skill, Skill) else None

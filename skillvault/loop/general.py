@@ -10,7 +10,7 @@ from skillvault.learning.naming import is_general
 from skillvault.learning.promote import GENERAL, general
 from skillvault.learning.promote.facts import STEP, PromotionMaterial, PromotionState
 from skillvault.learning.promote.general import FactRuns, GeneralPattern, form_of
-from skillvault.learning.promote.skills import leave_change, skills_of_groups
+from skillvault.learning.promote.skills import assign_skills, leave_change
 from skillvault.learning.rejection import Rejection
 from skillvault.loop.clock import clock
 from skillvault.loop.managed_skills import derived_skills, may_archive, shelf_of
@@ -73,7 +73,7 @@ class SimilarFacts:
     def _load(self, names: Iterable[str]) -> dict[str, Fact]:
         facts = self._view.facts.get_many(names)
         facts = {name: fact for name, fact in facts.items() if fact.trust == _TRUST}
-        superseded = self._view.facts.superseded(facts)
+        superseded = self._view.facts.superseded_ids(facts)
         current = {name: fact for name, fact in facts.items() if name not in superseded}
         makers = _makers_of(self._view, [name for name in current if name not in self._forms])
         for name, fact in current.items():
@@ -184,7 +184,7 @@ def general_state(run: Run, fact: Fact) -> PromotionState | None:
     groups = general.recurrences(material, _fact_runs(run))
     group = next((group for group in groups if fact in group.facts), None)
     product = _products_of(run, [fact.id]).get(fact.id)
-    return general.general_state(fact, group, product, run.policy)
+    return general.state_across_domains(fact, group, product, run.policy)
 
 
 def _fact_runs(run: Run) -> FactRuns:
@@ -229,11 +229,11 @@ def _plan_groups(run: Run, products: Mapping[str, str], material: PromotionMater
     supported: set[str] = set()
     groups = list(general.recurrences(material, _fact_runs(run)))
     names = {fact: skill.name for fact, skill in by_fact.items()}
-    owners = skills_of_groups([group.facts for group in groups], names)
+    owners = assign_skills([group.facts for group in groups], names)
     for group, (_, is_owner) in zip(groups, owners, strict=True):
         if any(fact.id in products and fact.id not in by_fact for fact in group.facts):
             continue  # it expired, or somebody archived it
-        if general.is_shown(group, material, run.policy.promote):
+        if general.is_supported(group, material, run.policy.promote):
             supported.update(by_fact[fact.id].name for fact in group.facts if fact.id in by_fact)
         if not is_owner:
             continue  # the skill belongs to another group with some of these facts
@@ -257,7 +257,7 @@ def living_general_patterns(run: Run) -> Iterator[tuple[PromotionMaterial, Gener
     skills = with_waiting_accounts(run.view, run.view.skills.live(living))
     by_fact = {fact: skills[name] for fact, name in products.items() if name in skills}
     for group in general.recurrences(material, _fact_runs(run)):
-        pattern = general.told_pattern(group, material, by_fact)
+        pattern = general.current_pattern(group, material, by_fact)
         if pattern is not None:
             yield material, pattern
 
@@ -282,6 +282,6 @@ def compose_general(run: Run, pattern: GeneralPattern, draft: Draft) -> Change |
     skill = pattern.skill
     if skill is None:
         is_taken = run.view.skills.is_name_taken
-        return general.general_change(pattern, draft, taken=is_taken, policy=run.policy)
+        return general.general_change(pattern, draft, is_taken=is_taken, policy=run.policy)
     versions, shelf = run.versions(skill.name), shelf_of(run, skill)
-    return general.retold_change(pattern, draft, skill, versions, shelf=shelf, policy=run.policy)
+    return general.rewrite_change(pattern, draft, skill, versions, shelf=shelf, policy=run.policy)

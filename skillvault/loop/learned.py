@@ -8,9 +8,8 @@ from msgspec import Struct
 
 from skillvault.learning import why_not
 from skillvault.learning.capture import rules
-from skillvault.learning.capture.adoption import STEP
-from skillvault.learning.capture.patterns import Captured, Tiers, learned_body, learned_skill
-from skillvault.learning.capture.prompt import Told, told
+from skillvault.learning.capture.patterns import TierChange, Tiers, learned_body, learned_skill
+from skillvault.learning.capture.prompt import LearnedText, select_learned
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sections import untouched
 from skillvault.loop import code_bases
@@ -20,7 +19,7 @@ from skillvault.model.records import LEARNED, Expertise, LearnedPattern, Problem
 from skillvault.model.text.text import rule_key, shorten
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
-from skillvault.vault.files import expertise, layout, learnings, redact
+from skillvault.vault.files import layout, learnings, redact
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.index.snapshot import Topics
 
@@ -34,10 +33,10 @@ _MIN_PREFIX = 6  # characters of an id
 _LISTED_RULES = 3  # in an error
 
 
-class LearnedText(Struct, frozen=True):
+class LearnedPrompt(Struct, frozen=True):
     """The text of both tiers for a prompt; `problem`: why it has no patterns."""
 
-    told: Told
+    told: LearnedText
     problem: Problem | None = None
 
 
@@ -71,7 +70,9 @@ def read_expertise(view: Topics) -> Expertise:
     """Return the committed expertise.yaml; BadInputError if it cannot be read."""
     if layout.EXPERTISE not in view.files:
         return Expertise()
-    return expertise.decode(view.files.read([layout.EXPERTISE]).get(layout.EXPERTISE, b""))
+    return learnings.decode_expertise(
+        view.files.read([layout.EXPERTISE]).get(layout.EXPERTISE, b"")
+    )
 
 
 def read_tiers(store: Store, view: Topics) -> Tiers:
@@ -89,7 +90,7 @@ def rejected_patterns(run: "Run", refs: Iterable[Ref]) -> dict[Ref, Rejection]:
 
     The program names a pattern that it ends itself as a source.
     """
-    commits = run.view.history.last_named(refs).items()
+    commits = run.view.history.last_mentions(refs).items()
     return {ref: Rejection(str(ref), sha) for ref, (sha, role) in commits if role == "target"}
 
 
@@ -97,12 +98,12 @@ def note_rule(store: Store, rule: str, scope: Sequence[str] = (), *, dry: bool =
     """Append a rule to LEARNINGS.md, without secrets; see `Notebook.learn`."""
     if flaw := rules.flaw_of(rules.Block(rule, "", 1)):
         raise UsageError(f"{flaw.message.partition(': ')[2]}, and note it again")
-    text = " ".join(redact.cleaned(rule).split())
-    if rules.rule_in(rules.Block(text, "", 1)) is None:
+    text = " ".join(redact.redact_value(rule).split())
+    if rules.rule_of(rules.Block(text, "", 1)) is None:
         raise UsageError(f"{text!r} is too short for a rule; say what to do, and when")
-    scope = redact.cleaned(scope)
+    scope = redact.redact_value(scope)
     for pattern in scope:
-        if rules.scope_in(rules.with_scope("", [pattern])) != (pattern.strip(),):
+        if rules.scope_of(rules.with_scope("", [pattern])) != (pattern.strip(),):
             raise UsageError(f"--scope {pattern}: is no pattern of files; write one such as *.yaml")
     text = rules.with_scope(text, scope)
     try:
@@ -110,7 +111,7 @@ def note_rule(store: Store, rule: str, scope: Sequence[str] = (), *, dry: bool =
             learnings.read_file(store.root)
         else:
             with guarded():
-                learnings.append(store.root, lambda content: rules.addition(content, [text]))
+                learnings.append(store.root, lambda content: rules.render_addition(content, [text]))
     except BadInputError as error:
         raise UsageError(f"{rules.LEARNINGS}: {error.message}") from None
     return text
@@ -126,7 +127,7 @@ def uncommitted_rules(store: Store, view: Topics) -> list[str]:
     return []
 
 
-def learned_text(store: Store) -> LearnedText:
+def learned_text(store: Store) -> LearnedPrompt:
     """Return the text of both tiers; only the rules if expertise.yaml cannot be read."""
     view = store.head()
     budget = view.policy.capture.budget
@@ -135,8 +136,8 @@ def learned_text(store: Store) -> LearnedText:
     except BadInputError as error:
         tiers = Tiers(rules_text(store, view), Expertise())
         problem = Problem(layout.EXPERTISE, error.key, error.code, error.message)
-    return LearnedText(
-        told(tiers.expertise.patterns, rules.rule_texts(tiers.text), budget), problem
+    return LearnedPrompt(
+        select_learned(tiers.expertise.patterns, rules.rule_texts(tiers.text), budget), problem
     )
 
 
@@ -157,7 +158,9 @@ def counts(store: Store, view: Topics) -> tuple[int, int]:
 # ── changes ──────────────────────────────────────────────────────────────────────────
 
 
-def captured_change(run: "Run", captured: Captured, previous: Tiers, verb: str) -> Iterator[Change]:
+def captured_change(
+    run: "Run", captured: TierChange, previous: Tiers, verb: str
+) -> Iterator[Change]:
     """Yield the commit of a change of the tiers; nothing if they are the same.
 
     `verb` says what happens to the patterns: `promote`, `put back` or `look at`.
@@ -174,7 +177,7 @@ def captured_change(run: "Run", captured: Captured, previous: Tiers, verb: str) 
     if len(captured.patterns) > _LISTED_PATTERNS:
         lines.append(f"  and {len(captured.patterns) - _LISTED_PATTERNS} more")
     yield Change(
-        step=STEP,
+        step=rules.STEP,
         subject=f"{verb} {_count_phrase(len(refs))}",
         reason="\n".join(lines),
         replaces=tuple(_replacements(run.view, captured.tiers)),
@@ -193,7 +196,7 @@ def edited_patterns_change(run: "Run", tiers: Tiers) -> Iterator[Change]:
     skill, body = _skill_update(run, tiers)
     if skill or body:
         yield Change(
-            step=STEP,
+            step=rules.STEP,
             subject=f"tell {_count_phrase(len(patterns))}",
             reason=f"{layout.LEARNED} told others than {layout.EXPERTISE} states.",
             writes=skill,
@@ -206,7 +209,7 @@ def _replacements(view: Topics, tiers: Tiers) -> Iterator[Replacement]:
     contents = view.files.read([layout.EXPERTISE, layout.LEARNINGS])
     old_expertise = contents.get(layout.EXPERTISE, b"")
     files = {
-        layout.EXPERTISE: expertise.rewritten(old_expertise, tiers.expertise),
+        layout.EXPERTISE: learnings.rewrite_expertise(old_expertise, tiers.expertise),
         layout.LEARNINGS: tiers.text.encode(errors="surrogateescape"),
     }
     for path, content in files.items():
@@ -322,7 +325,7 @@ def why_no_pattern(run: "Run", rule: str) -> "why_not.StepAnswer":
 def _find_standing(rule: "code_bases.RuleEvidence", needed: int) -> tuple[str, str]:
     evidence, count = rule.evidence, len(rule.evidence.files)
     if rule.terms.polarity == "negative":
-        breach = f"; broken in {evidence.told}" if count else "; no file breaks it"
+        breach = f"; broken in {evidence.file_list}" if count else "; no file breaks it"
         return "avoid", f"it forbids something, so that no file bears it out{breach}"
     if not rule.terms.all:
         return "silent", "it names nothing that could be looked for; put a term in backticks"
@@ -330,7 +333,7 @@ def _find_standing(rule: "code_bases.RuleEvidence", needed: int) -> tuple[str, s
         return "common", "what it names stands in more than half of the files"
     terms = ", ".join(f"`{term}`" for term in evidence.terms)
     places = f"{count} file{'s' * (count != 1)} with {terms}"
-    places += f": {evidence.told}" if count else ""
+    places += f": {evidence.file_list}" if count else ""
     if evidence.worth.promote:
         return "due", f"{places}; `skillvault run capture` makes a pattern of it"
     return "weak", f"{places}; it takes {needed}"

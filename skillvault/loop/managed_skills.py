@@ -18,7 +18,7 @@ def derived_skills(run: Run, names: Collection[str]) -> dict[str, Skill]:
     """Return those of these skills that live, and those that `promote` archived, by name."""
     view = run.view
     skills = view.skills.live(names)
-    for name in sorted(view.skills.on_shelf("archive", set(names).difference(skills))):
+    for name in sorted(view.skills.names_on_shelf("archive", set(names).difference(skills))):
         skill = view.skills.find(name)
         commits = view.history.commits_touching([Ref("skill", name)])
         if skill and commits and commits[0].step == "promote" and skill.status != "retired":

@@ -16,13 +16,18 @@ from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.evaluated_runs import (
     CROWDED,
     EvaluatedRun,
-    KeptRuns,
     RunBook,
+    RunHistory,
     evaluated_run,
 )
-from skillvault.learning.promote.evidence import is_contested
-from skillvault.learning.promote.support import Support, support_state
-from skillvault.learning.promote.weighing import SupportPlan, fact_changes, weighing_changes
+from skillvault.learning.promote.facts import is_contested
+from skillvault.learning.promote.support import (
+    Support,
+    SupportPlan,
+    fact_changes,
+    support_state,
+    weighing_changes,
+)
 from skillvault.loop.general import (
     general_changes,
     material_of_facts,
@@ -37,7 +42,7 @@ from skillvault.model.change import Change
 from skillvault.model.records import Fact, Ref, Skill, moment_of
 from skillvault.model.sameness.forms import lookup_keys
 from skillvault.model.text.text import words
-from skillvault.vault.index.facts import AskedFacts, Facts, FactTally, Membership, Unit, UnitTally
+from skillvault.vault.index.facts import Facts, FactTally, LazyFacts, Membership, Unit, UnitTally
 from skillvault.vault.index.snapshot import Topics
 
 
@@ -56,14 +61,14 @@ def run_book(view: Topics) -> RunBook:
         return {name: run for name in evaluations if (run := loaded[name])}
 
     return RunBook(
-        KeptRuns(
+        RunHistory(
             load=load_runs,
-            known=insights.known,
+            known=insights.indexed_evaluations,
             claims=insights.claims,
             sayings=insights.sayings,
             tallies=insights.tallies,
             makers=lambda domain, words: insights.makers(domain, words, CROWDED),
-            tellers=lambda fact, at: view.facts.supporters_at(fact, moment_of(at)),
+            tellers=lambda fact, at: view.facts.supporters_of_moment(fact, moment_of(at)),
         )
     )
 
@@ -118,7 +123,7 @@ def material_of_evaluations(
     """Return what decides whether evaluations become facts; `facts` reads those of domains."""
     view = run.view
     names = list(ids)
-    overruled = view.outcomes.overruled(names)
+    overruled = view.outcomes.overruled_ids(names)
     evaluations = view.evaluations.get_many(name for name in names if name not in overruled)
     domain_facts = facts(view.facts, {e.domain for e in evaluations.values()})
     return promotion_material(
@@ -137,10 +142,10 @@ def _find_due(
         material = material_of_facts(run, run.view.facts.get_many(names))
         skills_of = material.skills_of
         skills = derived_skills(run, set(skills_of.values()))
-        superseded = run.view.facts.superseded(names)
+        superseded = run.view.facts.superseded_ids(names)
         current = {name: fact for name, fact in material.facts.items() if name not in superseded}
         material = msgspec.structs.replace(material, facts=current)
-        plan = recurrence.patterns(material, skills, run.policy)
+        plan = recurrence.plan_patterns(material, skills, run.policy)
         plan = msgspec.structs.replace(
             plan,
             due=tuple(pattern for pattern in plan.due if not _is_told_by_guide(run, pattern)),
@@ -172,7 +177,7 @@ def _connected_facts(
         names -= _quiet_facts(run, names.difference(changed))
     material = material_of_facts(run, view.facts.get_many(names))
     old_rows = view.clusters.of_facts(names)
-    new_rows = _memberships(material, view.facts.superseded(names))
+    new_rows = _memberships(material, view.facts.superseded_ids(names))
     facts: dict[str, set[str]] = defaultdict(set)
     if run.options.asks:
         domains = {row.domain for row in (*old_rows.values(), *new_rows.values())}
@@ -183,12 +188,12 @@ def _connected_facts(
     last_link, counts = view.clusters.last_link(), view.clusters.fact_tallies(new_rows)
     for name in new_rows:
         tally = FactTally(last_link, *counts.get(name, ("", 0, 0)))
-        view.clusters.keep_counted(name, tally)
+        view.clusters.keep_fact_tally(name, tally)
     rows += [*old_rows.values(), *view.clusters.of_facts(new_rows).values()]
     seeds = {row.seed for row in rows if row.seed}
     skills = {row.skill for row in rows if row.skill}
     skills.update(link.target.id for link in material.links.values())
-    for row in (*rows, *view.clusters.connected(seeds, skills).values()):
+    for row in (*rows, *view.clusters.connected_facts(seeds, skills).values()):
         facts[row.domain].add(row.fact)
     return facts
 
@@ -217,8 +222,8 @@ def _quiet_facts(run: Run, names: Collection[str]) -> set[str]:
                 continue
             if last_point(unit_tally.runs) != last_point(new_unit_tally.runs):
                 continue
-            clusters.keep_told([unit.fact], new_unit_tally)
-        clusters.keep_counted(name, new_tally)
+            clusters.keep_unit_tally([unit.fact], new_unit_tally)
+        clusters.keep_fact_tally(name, new_tally)
         quiet.add(name)
     return quiet
 
@@ -235,7 +240,7 @@ def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) ->
     """Store which runs were counted for these facts; those that wait are counted again."""
     clusters = run.view.clusters
     rows = clusters.of_facts(names).values()
-    clusters.keep_told([row.fact for row in rows if row.told], None)
+    clusters.keep_unit_tally([row.fact for row in rows if row.told], None)
     by_seed: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         if row.seed:
@@ -244,7 +249,7 @@ def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) ->
         is_large = len(facts) >= run.policy.promote.cluster_size
         units = [Unit("seed", seed)] if is_large else [Unit("fact", fact) for fact in facts]
         for unit in units if set(facts).isdisjoint(waiting) else ():
-            clusters.keep_told([unit.name], clusters.tally(unit, _most_runs(run)))
+            clusters.keep_unit_tally([unit.name], clusters.tally(unit, _most_runs(run)))
 
 
 def _memberships(
@@ -335,7 +340,7 @@ def living_patterns(
     material = material_of_facts(run, run.view.facts.by_domain([domain]))
     names = set(material.skills_of.values())
     skills = with_waiting_accounts(run.view, run.view.skills.live(names))
-    for pattern in recurrence.told_patterns(material, skills, run.policy):
+    for pattern in recurrence.current_patterns(material, skills, run.policy):
         yield material, pattern, skills[pattern.skill or ""]
 
 
@@ -367,7 +372,7 @@ def _fact_changes(run: Run) -> Iterator[Change]:
 
 def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
     """Return what these evaluations support and contradict; store what their runs say."""
-    material = material_of_evaluations(run, keys, AskedFacts)
+    material = material_of_evaluations(run, keys, LazyFacts)
     evaluated = (
         evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
         for evaluation in material.evaluations.values()
@@ -405,7 +410,9 @@ def compose_pattern(run: Run, pattern: recurrence.Pattern, draft: Draft) -> Chan
     """Return the change that makes the skill of a pattern, or lets it grow."""
     if pattern.skill is None:
         is_taken = run.view.skills.is_name_taken
-        return recurrence.skill_change(pattern, draft, taken=is_taken, now=run.now, rules=run.rules)
+        return recurrence.skill_change(
+            pattern, draft, is_taken=is_taken, now=run.now, rules=run.rules
+        )
     skill = run.view.skills.find(pattern.skill)
     if skill is None:
         return None

@@ -68,5 +68,5 @@ def why_outcomes(view: Topics, count: int, now: datetime) -> str:
 
 def _untrusted_today(view: Topics, step: str, now: datetime) -> list[Ref]:
     refs = view.history.targets_of_day(step, now.astimezone(UTC).date())
-    untrusted = view.outcomes.untrusted(ref.id for ref in refs)
+    untrusted = view.outcomes.untrusted_ids(ref.id for ref in refs)
     return sorted(ref for ref in refs if ref.id in untrusted)

@@ -16,8 +16,8 @@ from skillvault.model.change import BATCH, Change
 from skillvault.model.errors import BadInputError
 from skillvault.model.observed import as_agents_word
 from skillvault.model.records import Outcome, Recommendation, Ref, Session, Trust, ref_of
-from skillvault.vault.files import attestation, layout, redact
-from skillvault.vault.files.arrival import Received
+from skillvault.vault.files import arrival, layout, redact
+from skillvault.vault.files.arrival import ReceivedFile
 from skillvault.vault.files.inbox import WRITING, Inbox
 from skillvault.vault.index.snapshot import Topics
 
@@ -35,7 +35,7 @@ class Intake(Struct, frozen=True):
     """
 
     names: Sequence[str] = ()
-    arrived: Sequence[Received] = ()
+    arrived: Sequence[ReceivedFile] = ()
     left: Mapping[str, Sequence[str]] = {}
     held: str = ""
 
@@ -44,7 +44,7 @@ def intake_of(
     inbox: Inbox, head: Topics, patience: float | None, now: datetime, *, dry: bool
 ) -> Intake:
     """Return the files in the inbox, once nobody writes them or patience is over."""
-    arrived = inbox.quarantine.changed() if dry else ()
+    arrived = inbox.quarantine.changed_files() if dry else ()
     if not dry:
         inbox.sweep_drafts()
         inbox.quarantine.requeue_changed()
@@ -190,7 +190,7 @@ def _admit_outcomes(
         yield name, outcome
 
 
-def _load_files(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:
+def _load_files(run: Run) -> Iterator[tuple[str, ReceivedFile | BadInputError]]:
     yield from ((item.name, item) for item in run.options.arrived)
     for name in run.options.names:
         try:
@@ -202,12 +202,12 @@ def _load_files(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:
                 yield name, item
 
 
-def _parse_file(item: Received | BadInputError, run: Run) -> _InboxFile:
+def _parse_file(item: ReceivedFile | BadInputError, run: Run) -> _InboxFile:
     """Parse a file; an agent's cannot claim that somebody else observed the result."""
     if isinstance(item, BadInputError):
         raise item
     values: Mapping[str, Any] = codec.incoming(item.name, item.data)
-    is_attested = item.is_attested or attestation.is_attested(
+    is_attested = item.is_attested or arrival.is_attested(
         run.store.git.dirs()[0], item.name, item.data
     )
     if not is_attested:
@@ -222,7 +222,7 @@ def _record_of(file: _InboxFile, run: Run, domains: "_DecisionDomains") -> _Arri
         now=run.now,
         unbounded=run.policy.record.scores == "unbounded",
         ahead=run.policy.ahead,
-        clean=redact.cleaned(file.values),
+        clean=redact.redact_value(file.values),
     )
     if record.domain not in run.policy.domains:
         rules.check_domain(record.domain, domains.recorded[record.trust], run.policy)

@@ -51,7 +51,7 @@ def _has_outcomes(run: Run, skill: Skill) -> bool:
         if skill.kind == "strategy":
             return bool(run.accounts.find_ruled_actions(domain))
         return bool(run.accounts.find_agreement(domain)[0])
-    subjects = run.view.subjects.evaluated(domain, skill.trust)
+    subjects = run.view.subjects.evaluated_subjects(domain, skill.trust)
     keys = {subject_key(subject) for subject in subjects}
     keys |= {subject_key((domain, action, None)) for domain, action, _ in subjects}
     return skill.subject in keys

@@ -375,7 +375,7 @@ def _texts(run: Run, name: str, skill: Skill) -> Iterator[frozenset[str]]:
     """Yield the words of a skill, and of the latest sources of an evolved one."""
     yield statement_words(skill.body)
     if skill.kind == "evolved":
-        created = run.view.skills.created(_sources(run, name))
+        created = run.view.skills.creation_times(_sources(run, name))
         for source in sorted(created, key=lambda name: (created[name], name))[-_LATEST:]:
             if (source_skill := run.view.skills.find(source)) is not None:
                 yield statement_words(source_skill.body)

@@ -403,7 +403,7 @@ class _Installation:
 
     def _base(self, head: Topics, origin: Origin, name: str) -> Files:
         """The files of an origin as they were installed, under a skill's present name."""
-        for commit in head.history.commits_from(origin.ref):
+        for commit in head.history.commits_using(origin.ref):
             for target in commit.targets:
                 place = f"proposed/{target.removeprefix('skill:')}"
                 files = self._files_at(commit.sha, place)
@@ -477,7 +477,7 @@ def _known(head: Topics, origin: Origin) -> str | None:
 def _was_taken_away(head: Topics, origin: Origin, name: str) -> bool:
     """Whether this very version came in under this name before, and is gone."""
     target = Ref("skill", name)
-    commits = head.history.commits_from(origin.ref)
+    commits = head.history.commits_using(origin.ref)
     return target not in head.records and any(str(target) in c.targets for c in commits)
 
 

@@ -91,8 +91,8 @@ class FactsOnRecord:
         setup.check_domains([domain])
         head = self._store.head()
         old = self.fact(supersedes)[0] if supersedes else None
-        fact = promote.by_hand(
-            redact.cleaned(text),
+        fact = promote.human_fact(
+            redact.redact_value(text),
             domain,
             importance=importance,
             supersedes=old,
@@ -101,4 +101,4 @@ class FactsOnRecord:
         )
         if Ref("fact", fact.id) in head.records:
             raise UsageError(f"{fact.id}: this fact is in the vault already")
-        return curate.decide(self._store, promote.added(fact, now), now, dry=dry)
+        return curate.decide(self._store, promote.addition_change(fact, now), now, dry=dry)

@@ -20,7 +20,7 @@ from skillvault.model.errors import UsageError
 from skillvault.model.records import PROGRAMS_OWN, Ref, Skill
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
-from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.git.committer import CommitDraft
 from skillvault.vault.git.trees import Entry, mode_of
 
@@ -195,7 +195,7 @@ def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
     if place is None:
         return TextPair("/dev/null", path, "", skill.body.strip())
     older = place.partition(":")[2]
-    before = parsed(older, contents[place])
+    before = parse_record(older, contents[place])
     text = before.body.strip() if isinstance(before, Skill) else ""
     return TextPair(f"{older} at {commit[:10]}", path, text, skill.body.strip())
 

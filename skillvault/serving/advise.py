@@ -19,12 +19,12 @@ from skillvault.model.records import Skill
 from skillvault.serving.shelf import Shelf
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.files.redact import cleaned
+from skillvault.vault.files.redact import redact_value
 
 
 def advise_on(store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime) -> advise.Advice:
     """What is said of the decision in a file (name, bytes); a no goes through the inbox."""
-    raw = cleaned(codec.incoming(*file))
+    raw = redact_value(codec.incoming(*file))
     proposal, rules = advise.proposal_from(raw, now), store.head().policy.judge
     head = store.head()
     own = Receipts(head, Inbox(store.root), now).own_receipts

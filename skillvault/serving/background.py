@@ -10,19 +10,18 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from skillvault.learning.naming import subject_key
-from skillvault.learning.promote.evidence import is_contested, told_text
-from skillvault.learning.recommend.disclosure import About
-from skillvault.learning.recommend.facts import Action, FactHit
+from skillvault.learning.promote.facts import is_contested, text_with_rate
+from skillvault.learning.recommend.disclosure import Action, FactHit, Summary
 from skillvault.learning.recommend.lines import (
     ANSWERS,
     RELATED,
     LineMatch,
-    excerpt_for,
+    cut_excerpt,
     match_lines,
 )
 from skillvault.learning.recommend.lines import NO_MATCH as NO_LINE
 from skillvault.learning.recommend.recommend import Background, Query
-from skillvault.learning.recommend.relevance import Match, folded, words_of
+from skillvault.learning.recommend.relevance import Match, fold_name, words_of
 from skillvault.learning.record import near_domain
 from skillvault.model.english import FUNCTION_WORDS
 from skillvault.model.policy import Policy
@@ -61,13 +60,13 @@ def unknown_domain(head: Topics, domain: str) -> str | None:
     return None if domain in domains else near_domain(domain, domains) or ""
 
 
-def _about(head: Topics) -> Callable[[str], About]:
-    def about(name: str) -> About:
+def _about(head: Topics) -> Callable[[str], Summary]:
+    def about(name: str) -> Summary:
         own = head.skills.get(name)
         if own is not None:
-            return About(own.description, f"skills/{name}/SKILL.md")
+            return Summary(own.description, f"skills/{name}/SKILL.md")
         other = head.layers.of_name(name)
-        return About(other.skill.description, other.path) if other else About()
+        return Summary(other.skill.description, other.path) if other else Summary()
 
     return about
 
@@ -119,7 +118,7 @@ def _about_actions(head: Topics, domain: str, actions: Collection[str]) -> set[s
 
 def _called(head: Topics, domain: str, action: str) -> list[str]:
     """The actions of a domain's outcomes of this name, whatever its letter case."""
-    return [one for one in head.outcomes.actions(domain) if folded(one) == folded(action)]
+    return [one for one in head.outcomes.actions(domain) if fold_name(one) == fold_name(action)]
 
 
 def _actions(head: Topics, query: Query, task: str) -> list[str]:
@@ -181,9 +180,9 @@ class Guide(NamedTuple):
         matches = match_lines(task, [*lines, *self.tried], self.action)
         return max(matches.values(), key=lambda match: match.strength, default=NO_LINE)
 
-    def excerpt_for(self, task: str) -> str:
+    def cut_excerpt(self, task: str) -> str:
         """Return the text cut to the lines that fit a task."""
-        return excerpt_for(task, self.body, self.tried, self.action)
+        return cut_excerpt(task, self.body, self.tried, self.action)
 
 
 def guide_lines(head: Topics, found: Iterable[str], query: Query) -> dict[str, Guide]:
@@ -196,7 +195,7 @@ def guide_lines(head: Topics, found: Iterable[str], query: Query) -> dict[str, G
             _, _, target = skill.description.partition(". ")[0].partition(" on ")
             is_one = "," not in target and " and " not in target
             words = [*words_of(action), target.rstrip(".") if is_one else ""]
-            guides[name] = Guide(" ".join(words).strip(), skill.body, head.records.tried(name))
+            guides[name] = Guide(" ".join(words).strip(), skill.body, head.records.read_tries(name))
     return guides
 
 
@@ -256,11 +255,11 @@ def holding_abroad(head: Topics, ids: Iterable[str], domain: str) -> set[str]:
 def _in_force(head: Topics, ids: Iterable[str]) -> dict[str, Fact]:
     """The trusted ones of these facts that nothing supersedes or contests, with their counts."""
     facts = head.facts.get_many(ids)
-    gone = head.facts.superseded(facts)
-    against, runs = head.facts.against(facts), head.facts.runs(facts)
+    gone = head.facts.superseded_ids(facts)
+    against, runs = head.facts.opponent_counts(facts), head.facts.supporter_counts(facts)
     made = head.facts.makers(facts)
     return {
-        name: replace(fact, text=told_text(fact, runs.get(name, 0), against.get(name, 0)))
+        name: replace(fact, text=text_with_rate(fact, runs.get(name, 0), against.get(name, 0)))
         for name, fact in facts.items()
         if fact.trust == "local"
         and name not in gone
@@ -293,14 +292,16 @@ def unknown_context(
     Known is what a boost of the policy asks for, or what the text of a skill says.
     """
     boosts = policy.recommend.boosts
-    keys = {folded(key) for boost in boosts for key in (*boost.when, *boost.above, *boost.unless)}
+    keys = {
+        fold_name(key) for boost in boosts for key in (*boost.when, *boost.above, *boost.unless)
+    }
     asked = (pair for boost in boosts for pair in boost.when.items())
-    values = {(folded(key), folded(value)) for key, value in asked if isinstance(value, str)}
-    unknown_keys = {key for key in context if folded(key) not in keys}
+    values = {(fold_name(key), fold_name(value)) for key, value in asked if isinstance(value, str)}
+    unknown_keys = {key for key in context if fold_name(key) not in keys}
     texts = {
         key: value
         for key, value in context.items()
-        if isinstance(value, str) and (folded(key), folded(value)) not in values
+        if isinstance(value, str) and (fold_name(key), fold_name(value)) not in values
     }
     for body in bodies:
         if not (unknown_keys or texts):

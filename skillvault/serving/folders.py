@@ -14,7 +14,7 @@ from skillvault.model.records import Problem, Shelved
 from skillvault.serving import background
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers, layout
-from skillvault.vault.files.listing import EMPTY, listed
+from skillvault.vault.files.listing import EMPTY, list_folder
 from skillvault.vault.index.snapshot import Staged, Topics
 
 
@@ -50,7 +50,8 @@ class Folders:
         self._places, self._missing = self._found(rules, readable)
         before = head.layers.listings()
         listings = {
-            folder: listed(Path(folder), before.get(folder, EMPTY)) for _, folder in self._places
+            folder: list_folder(Path(folder), before.get(folder, EMPTY))
+            for _, folder in self._places
         }
         changed = head.layers.keep_files(self._places, listings)
         arrangement = repr((self._places, sorted(rules.hidden))).encode("utf-8", "surrogateescape")
@@ -72,9 +73,9 @@ class Folders:
     def _readable(self, rules: ShelfPolicy) -> tuple[Path, ...]:
         """The folders outside that this machine lets a vault read, if it names any."""
         root = self._store.root
-        if not layers.outside(root, rules.dirs):
+        if not layers.outside_folders(root, rules.dirs):
             return ()
-        return layers.allowed(root, self._store.git.settings().dirs)
+        return layers.allowed_folders(root, self._store.git.settings().dirs)
 
     def _found(
         self, rules: ShelfPolicy, readable: tuple[Path, ...]

@@ -40,9 +40,9 @@ class Notebook:
 
         As it is if nothing was learned; they have at most `capture.budget` tokens.
         """
-        return prompt.behind(base, self.told().told)
+        return prompt.append_learned(base, self.told().told)
 
-    def told(self) -> "tiers.LearnedText":
+    def told(self) -> "tiers.LearnedPrompt":
         """The same patterns and rules, how many were cut, and why there are no patterns."""
         return tiers.learned_text(self._store)
 

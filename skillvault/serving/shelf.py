@@ -44,10 +44,10 @@ from skillvault.serving.folders import Folders
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers as shelves
 from skillvault.vault.files import layout
-from skillvault.vault.index.records import ref_from
+from skillvault.vault.index.records import parse_ref
 from skillvault.vault.index.skills import SkillRow, SkillStatusRow
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
-from skillvault.vault.index.uses import Used
+from skillvault.vault.index.uses import SkillUse
 from skillvault.vault.search import vectors
 from skillvault.vault.search.ranking import Hit, Near
 
@@ -101,7 +101,7 @@ class Shelf:
 
         UsageError for a folder of the vault that is never served.
         """
-        if shelves.is_shut(self._store.root, Path(folder)):
+        if shelves.is_never_served(self._store.root, Path(folder)):
             raise UsageError(f"{folder}: {shelves.SHUT}; add another folder")
         place = layout.real_path(Path(folder))
         self._folders.add_folder(place)
@@ -179,7 +179,7 @@ class Shelf:
             raise UsageError(f"strategy {strategy!r}: there are {', '.join(shelf.STRATEGIES)}")
         head = self.ready()
         elsewhere = head.skills.counted_elsewhere().items()
-        usage = Counter({name: effect.capped(one).times_applied for name, one in elsewhere})
+        usage = Counter({name: effect.cap_counters(one).times_applied for name, one in elsewhere})
         usage.update({name: n.times_applied for name, n in self.uses.evidence(head).items()})
         asked = strategy == "semantic" and task
         matches = _scores(head, task, None, _near()) if asked else {}
@@ -195,7 +195,7 @@ class Shelf:
             scores=scores,
         )
         skills = _in_force(head, [*chosen, *places])
-        for pin in shelf.pinned(skills, pins)[1]:
+        for pin in shelf.split_pins(skills, pins)[1]:
             warnings.warn(f"{pin}: no skill in force has this name", stacklevel=2)
         return shelf.top_k(
             skills,
@@ -231,7 +231,7 @@ class Shelf:
         candidates = self._candidates(head, query)
         read = _read_text(head)
         background = ground.background_of(head, query, None if scores is None else (task, scores))
-        cuts = {name: one.excerpt_for(task) for name, one in guides.items()}
+        cuts = {name: one.cut_excerpt(task) for name, one in guides.items()}
         excerpts = {name: text for name, text in cuts.items() if text != guides[name].body}
         background = msgspec.structs.replace(background, excerpts=excerpts)
         answer = recommend.recommend(
@@ -308,7 +308,7 @@ class Shelf:
         known = self.uses.evidence(head)
         wanted = [skill.replace("_", "-")] if skill else sorted(known)
         merged: dict[str, list[str]] = {}
-        for source, whole in head.uses.merged().items():
+        for source, whole in head.uses.merges().items():
             merged.setdefault(whole, []).append(source)
         found = [
             stats.skill_stats(
@@ -370,7 +370,7 @@ class Shelf:
         others = [detect.end_of(o, outcomes) for o in parts if o != name]
         return {**found, "agent": name, "others": others}
 
-    def uses_recorded(self, records: Iterable[Record]) -> list[Used]:
+    def uses_recorded(self, records: Iterable[Record]) -> list[SkillUse]:
         """The uses of skills by the decisions whose ends, or receipts, are among these."""
         head = self.ready()
         outcomes: set[str] = set()
@@ -456,7 +456,7 @@ def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:
     """
     head = shelf.ready()
     known = shelf.uses.evidence(head)
-    return recommend.by_effect(_candidates_of(head, known, domain), rules_of(head.policy))
+    return recommend.rank_by_effect(_candidates_of(head, known, domain), rules_of(head.policy))
 
 
 def _search(
@@ -473,13 +473,13 @@ def _search(
     near = _near() if semantic else None
     kinds = None if kind is None else (kind,)
     domains = None if domain is None else (domain, None)  # a skill may be of none
-    hits = head.search(text, k + len(seeds), kinds=kinds, domains=domains, near=near)
+    hits = head.search(text, k + len(seeds), kinds=kinds, domains=domains, nearness=near)
     if domain is not None and kind in (None, "fact"):
-        facts = head.search(text, k, kinds=("fact",), near=near)
-        ids = ground.holding_abroad(head, (ref_from(hit.id).id for hit in facts), domain)
-        hits += [hit for hit in facts if ref_from(hit.id).id in ids]
+        facts = head.search(text, k, kinds=("fact",), nearness=near)
+        ids = ground.holding_abroad(head, (parse_ref(hit.id).id for hit in facts), domain)
+        hits += [hit for hit in facts if parse_ref(hit.id).id in ids]
     hearsay = (
-        head.search(text, k, kinds=kinds, domains=domains, near=near, untrusted=True)
+        head.search(text, k, kinds=kinds, domains=domains, nearness=near, untrusted=True)
         if untrusted
         else []
     )
@@ -499,7 +499,7 @@ def _near() -> Near | None:
     """How near texts are in meaning; None where the extra `semantic` is not installed."""
     if not has_model():
         return None
-    return vectors.near
+    return vectors.compute_nearness
 
 
 def _unasked(head: Topics, domain: str | None) -> set[str]:
@@ -519,7 +519,7 @@ def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> l
     asked = [(column, value) for column, value in labels if value is not None]
     if not asked:
         return head.skills.serving()
-    by_label = (head.skills.labelled(column, value) for column, value in asked)
+    by_label = (head.skills.with_label(column, value) for column, value in asked)
     return sorted({name for names in by_label for name in names})
 
 
@@ -570,7 +570,7 @@ def _rows(
 def _assessed(head: Topics, skill: Skill, known: Mapping[str, Evidence], now: datetime) -> Assessed:
     """A skill as `assess` sees it; one of another layer has earned its status already."""
     evidence = known.get(skill.name, effect.NO_EVIDENCE)
-    other = SkillStatusRow(skill.name, "skills", skill.status, skill.domain)
+    other = SkillStatusRow(skill.name, "skills", skill.status, skill.domain, skill.kind)
     (*_, row) = [other, *head.skills.statuses([skill.name])]
     at = clock(head, skill.domain, now, rules_of(head.policy)) or now
     return load_assessed(head, row, evidence, at)
@@ -584,7 +584,7 @@ def _qualified_at(head: Topics, skill: Skill) -> datetime | None:
 
 
 def _listed(column: str) -> tuple[str, ...]:
-    """The names in a column; see `joined`."""
+    """The names in a column; see `join_names`."""
     return tuple(column.split("\n")) if column else ()
 
 
@@ -616,10 +616,10 @@ def _by_score(hit: Hit) -> tuple[float, str]:
 def _found(head: Topics, hits: Iterable[Hit], untrusted: Collection[str]) -> Iterator[Found]:
     """What was found, in its order; `untrusted` are the addresses of what has no trust."""
     for hit in hits:
-        ref = ref_from(hit.id)
+        ref = parse_ref(hit.id)
         # A proposed or archived skill may have the name of one of another layer.
         path = _place(ref.id) if ref.kind == "skill" else head.records.path_of(ref) or ""
-        record = head.records.at([path]).get(path)
+        record = head.records.by_path([path]).get(path)
         if record is None or isinstance(record, Problem):
             other = head.layers.of_name(ref.id)
             if other is None:
@@ -650,5 +650,5 @@ def _scores(
     domains: tuple[str | None, ...] | None,
     near: Near | None,
 ) -> dict[str, Match]:
-    found = head.search(task, _TASKS, kinds=("skill",), domains=domains, near=near)
+    found = head.search(task, _TASKS, kinds=("skill",), domains=domains, nearness=near)
     return {hit.id.partition(":")[2]: relevance.Match(hit.score, hit.share) for hit in found}

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from skillvault.api import Vault, retract, undo
-from skillvault.learning.promote.evidence import is_contested
+from skillvault.learning.promote.facts import is_contested
 from skillvault.model.errors import EditedError, UsageError
 from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, raw, trade
@@ -88,7 +88,10 @@ class World:
             for shelf, those in shelves.items()
             for name, skill in those.items()
         }
-        runs, against = head.facts.runs(head.facts), head.facts.against(head.facts)
+        runs, against = (
+            head.facts.supporter_counts(head.facts),
+            head.facts.opponent_counts(head.facts),
+        )
         facts = {
             name: fact.text
             for name, fact in head.facts.items()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault, retract
-from skillvault.learning.promote.evidence import is_contested
+from skillvault.learning.promote.facts import is_contested
 from skillvault.model.errors import EditedError, UsageError
 from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, raw, trade
@@ -26,7 +26,7 @@ def served(vault: Vault) -> dict[str, str]:
     """What the vault says: its living skills, and its facts that nothing contests, by name."""
     head = vault.store.head()
     skills = {name: skill.body.strip() for name, skill in head.skills.items()}
-    runs, against = head.facts.runs(head.facts), head.facts.against(head.facts)
+    runs, against = head.facts.supporter_counts(head.facts), head.facts.opponent_counts(head.facts)
     told = {
         name: fact.text
         for name, fact in head.facts.items()

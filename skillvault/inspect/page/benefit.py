@@ -75,7 +75,7 @@ def benefit_of(vault: Contents) -> Benefit:
             used[outcome].append(skill)
     closed = [
         (moment(at), status, outcome in used)
-        for outcome, at, status in vault.view.uses.closed(vault.domain)
+        for outcome, at, status in vault.view.uses.closed_decisions(vault.domain)
     ]
     skills = vault.effects
     return Benefit(

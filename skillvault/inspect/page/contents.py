@@ -9,7 +9,7 @@ from msgspec import Struct
 from skillvault.learning.stats import SkillStats
 from skillvault.loop.run import Run
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Skill
-from skillvault.vault.index.links import LinkEnds
+from skillvault.vault.index.records import LinkEnds
 from skillvault.vault.index.snapshot import Topics
 
 SHELVES = ("skills", "proposed", "archive")
@@ -88,6 +88,6 @@ def contents_of(
         },
         links=links,
         by_id=by_id,
-        overruled=frozenset(view.outcomes.overruled(outcomes)),
+        overruled=frozenset(view.outcomes.overruled_ids(outcomes)),
         effects=effects,
     )

@@ -74,7 +74,7 @@ class Stop(Struct, frozen=True, kw_only=True):
 def skill_pages(vault: Contents) -> list[SkillPage]:
     """The skills of a vault, those that are served first, then by name."""
     history: dict[str, list[Touch]] = defaultdict(list)
-    for name, sha, date, step, subject in vault.view.history.of_kind("skill"):
+    for name, sha, date, step, subject in vault.view.history.touches_of_kind("skill"):
         touches = history[name]
         if not touches or touches[-1].commit != sha[:10]:
             touches.append(Touch(sha[:10], date, step, subject))

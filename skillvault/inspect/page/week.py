@@ -121,7 +121,7 @@ def _named(commits: Iterable[Commit], step: str) -> list[str]:
 def _happened(vault: Contents, commits: Sequence[Commit]) -> Iterator[Happened]:
     learning = [commit for commit in commits if commit.step not in _INTAKE]
     ends = [(commit, ref) for commit in learning for ref in _targets(commit)]
-    first = vault.view.history.first_named({ref for _, ref in ends})
+    first = vault.view.history.makers({ref for _, ref in ends})
     last = {ref: commit.sha for commit, ref in reversed(ends)}
     history, head = vault.run.store.git.history, vault.view.commit
     messages = history.messages(head, vault.since) if learning and head else {}

@@ -12,9 +12,9 @@ from skillvault.learning.promote.facts import (
     STEP,
     DomainTexts,
     PromotionMaterial,
+    find_unmet,
+    rejection_of,
     strength,
-    taken_away,
-    unmet,
 )
 from skillvault.learning.rejection import Rejection
 from skillvault.model.change import Change
@@ -59,7 +59,7 @@ def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
         if domain not in domains:
             domains[domain] = DomainTexts(domain, material, rules)
         facts = domains[domain]
-        refused, repeated = facts.repeated(evaluation)
+        refused, repeated = facts.find_repeated(evaluation)
         if refused:
             rejected.append(refused)
         elif repeated is not None:
@@ -91,7 +91,7 @@ def may_be_due(evaluation: Evaluation, material: PromotionMaterial, policy: Poli
     """Whether its text alone can keep an evaluation from becoming a fact, or a person did."""
     if evaluation.id in material.fact_links:
         return False
-    return bool(taken_away(evaluation, material)) or not unmet(evaluation, material, policy)
+    return bool(rejection_of(evaluation, material)) or not find_unmet(evaluation, material, policy)
 
 
 def _candidates(
@@ -104,7 +104,7 @@ def _candidates(
     for evaluation in order:
         if not may_be_due(evaluation, material, policy):
             continue
-        if refused := taken_away(evaluation, material):
+        if refused := rejection_of(evaluation, material):
             rejected.append(refused)
         else:
             yield evaluation

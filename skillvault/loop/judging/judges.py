@@ -47,14 +47,14 @@ def policy_judge(
 
         return OfflineJudge()
     from skillvault.judge.claude import judge, prompts, questions
-    from skillvault.vault.files.redact import cleaned
+    from skillvault.vault.files.redact import redact_value
 
     paths = {f"{PROMPTS}/{name}.md": name for name in prompts.NAMES}
     texts = head.files.read(paths)
     vault_prompts = {
         paths[path]: content.decode(errors="replace") for path, content in texts.items()
     }
-    prompted = questions.Questions(rules, prompts.Prompts(vault_prompts, cleaned), distilling)
+    prompted = questions.Questions(rules, prompts.Prompts(vault_prompts, redact_value), distilling)
     if rules.provider == "agent":
         return agent.AgentJudge(prompted, partial(_load_answer, store))
     caller = paid_calls.Caller(store.ledger, rules, unasked=unasked)

@@ -57,7 +57,7 @@ def due(
     pairs, links = supported(facts, sessions, status)
     links += [link_of("derived", Ref("fact", one.id), Ref("skill", SKILL), NOW) for one in derived]
     found = material(pairs, facts=facts, links=links, commits=commits, policy=policy)
-    return recurrence.patterns(found, {one.name: one for one in skills}, policy).due
+    return recurrence.plan_patterns(found, {one.name: one for one in skills}, policy).due
 
 
 def test_three_like_facts_are_a_pattern() -> None:
@@ -133,7 +133,7 @@ def test_a_skill_that_waited_for_a_second_session_is_let_in() -> None:
 
 
 def _made(pattern: Pattern) -> Skill:
-    change = recurrence.skill_change(pattern, DRAFT, taken=lambda _: False, now=NOW, rules=RULES)
+    change = recurrence.skill_change(pattern, DRAFT, is_taken=lambda _: False, now=NOW, rules=RULES)
     return next(record for record in change.writes if isinstance(record, Skill))
 
 
@@ -154,7 +154,7 @@ def test_the_skill_is_named_after_its_theme_and_linked_to_each_fact() -> None:
     change = recurrence.skill_change(
         Pattern(facts=facts, fresh=facts, independent=True),
         DRAFT,
-        taken=lambda _: False,
+        is_taken=lambda _: False,
         now=NOW,
         rules=RULES,
     )

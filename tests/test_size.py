@@ -13,22 +13,22 @@ LINES = {
     "clients": 455,
     "daemon": 364,
     "exchange": 3215,
-    "inspect": 1809,
-    "judge": 2126,
-    "learning": 11474,
-    "loop": 4803,
+    "inspect": 1811,
+    "judge": 2117,
+    "learning": 11435,
+    "loop": 4812,
     "model": 5159,
     "page": 524,
-    "review": 1275,
-    "serving": 998,
+    "review": 1274,
+    "serving": 1000,
     "sessions": 1064,
-    "team": 452,
-    "vault": 10221,
+    "team": 419,
+    "vault": 10120,
 }
-ALL_LINES = 67628
-MODULES = 362
-WITH_ONE_IMPORTER = 43
-REPEATED_FUNCTIONS = 15
+ALL_LINES = 67088
+MODULES = 348
+WITH_ONE_IMPORTER = 38
+REPEATED_FUNCTIONS = 19
 LONGEST = 700
 
 

@@ -43,17 +43,19 @@ def check_vault(store: Store, shelf: "Shelf", index: str | None = None, *, stage
         journal.Journal(store.root, handed.git).undo_before_commit()
     view = handed.git_index() if staged else store.work_tree()
     remover = lookup.remover(store, head, view)
-    committed = checks.checked_out(store.git, head)
+    committed = checks.head_blobs(store.git, head)
     mistakes, hints = learned.mistakes(view.read_bytes(layout.LEARNINGS))
     changed = {p for p, key in view.contents.items() if committed.get(p) != key}
-    problems, notes = checks.findings(view, remover, changed if staged else view.contents.keys())
+    problems, notes = checks.find_problems(
+        view, remover, changed if staged else view.contents.keys()
+    )
     problems, notes = [*problems, *mistakes], [*notes, *hints]
     if staged:
         # A folder without its file stands at no path of the index.
         ours = [p for p in problems if p.path in changed or p.path not in view.contents]
         return Checked(_in_order(ours), _in_order(notes))
     problems += _recount(head)
-    notes += [*checks.uncommitted(committed, view), *checks.lost_notes(store.git, head)]
+    notes += [*checks.find_uncommitted(committed, view), *checks.note_losses(store.git, head)]
     with suppress(BadInputError):  # a policy that cannot be read is a problem already
         named = head.policy.shelf
         if named.hidden or named.pinned or named.seeds:  # else no layer needs to be read

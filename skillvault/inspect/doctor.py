@@ -36,13 +36,13 @@ from skillvault.model.errors import (
 from skillvault.model.policy import Policy
 from skillvault.model.text.text import shorten
 from skillvault.vault import check, disk, setup
-from skillvault.vault.commit import fence, git_activity, locks
+from skillvault.vault.commit import git_activity, locks
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import make_printable
 from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.git import unsafe_config
-from skillvault.vault.git.merge_file import driver_command
+from skillvault.vault.git import config
+from skillvault.vault.git.config import driver_command
 from skillvault.vault.git.process import COMPLETION, OWNER_REMEDY
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Snapshot
@@ -83,7 +83,7 @@ class Visit:
     def dirs(self) -> tuple[Path, Path]:
         """(git dir, git common dir), where they must be even if git refuses to say so."""
         try:
-            return self.git.asked_dirs()
+            return self.git.ask_dirs()
         except NotAVaultError:
             folder = self.root / ".git"
             if not folder.is_dir():
@@ -95,7 +95,7 @@ class Visit:
 
         A bare repository is none, and gets no index.
         """
-        self.git.asked_dirs()
+        self.git.ask_dirs()
         if advice := layout.bare_advice(self.root):
             raise NotAVaultError(advice)
         try:
@@ -235,7 +235,7 @@ def _policy(visit: Visit) -> Iterator[Row]:
 
 def _repository(visit: Visit) -> Iterator[Row]:
     try:
-        own, common = visit.git.asked_dirs()
+        own, common = visit.git.ask_dirs()
     except NotAVaultError as error:
         yield Row("repository", "problem", *_unusable(visit.root, str(error)))
         return
@@ -273,7 +273,7 @@ def _unusable(root: Path, message: str) -> tuple[str, str]:
 
 
 def _head(visit: Visit) -> Iterator[Row]:
-    visit.git.asked_dirs()
+    visit.git.ask_dirs()
     named = visit.named()
     branch = visit.git.branch()
     where = f"on branch {branch}" if branch else "detached"
@@ -294,7 +294,7 @@ def _head(visit: Visit) -> Iterator[Row]:
 
 
 def _index(visit: Visit) -> Iterator[Row]:
-    visit.git.asked_dirs()
+    visit.git.ask_dirs()
     out = visit.git.run("ls-files", "--unmerged", "-z").split(b"\0")
     paths = sorted({os.fsdecode(line.partition(b"\t")[2]) for line in out if line})
     if paths:
@@ -306,8 +306,8 @@ def _index(visit: Visit) -> Iterator[Row]:
 
 
 def _driver(visit: Visit) -> Iterator[Row]:
-    visit.git.asked_dirs()
-    command = setup.named_driver(visit.root, visit.git)
+    visit.git.ask_dirs()
+    command = setup.configured_driver(visit.root, visit.git)
     if command == "":
         detail = ".gitattributes names the merge driver skillvault, and this clone has none"
         yield Row("merge driver", "note", f"{detail}: `git merge` is on its own", "skillvault init")
@@ -356,7 +356,7 @@ def _paused(visit: Visit) -> Iterator[Row]:
     except BadInputError:
         # Which branch learns cannot be read, so the one that stands there is no reason.
         policy = Policy(branch=visit.git.branch() or Policy().branch)
-    reason = visit.store.paused(policy)
+    reason = visit.store.pause_reason(policy)
     if reason is None:
         yield Row("paused", "ok", "no: branch, HEAD and index are ready for a commit")
     else:
@@ -392,7 +392,7 @@ def _lost(visit: Visit) -> Iterator[Row]:
 
 def _identity(visit: Visit) -> Iterator[Row]:
     visit.git.run("config", "--list")  # where this fails, git's own words say why
-    if visit.git.committer.nameless(visit.git.settings()):
+    if visit.git.committer.identity_problem(visit.git.settings()):
         yield Row("identity", "problem", "git does not know who commits", _IDENTITY)
         return
     identity = visit.git.text("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
@@ -426,20 +426,20 @@ def _signer(visit: Visit, form: str) -> tuple[str | None, bool]:
     """(the program that signs, whether the vault's own config names one, in vain)."""
     keys = {f"gpg.{form}.program", *(["gpg.program"] if form == "openpgp" else [])}
     named = [line for line in visit.git.settings().lines if line.key in keys]
-    trusted = [line.value for line in named if not line.own and line.value]
+    trusted = [line.value for line in named if not line.is_local and line.value]
     program = trusted[-1] if trusted else _SIGNERS.get(form)
-    return program, any(line.own for line in named)
+    return program, any(line.is_local for line in named)
 
 
 # ── code that git would run ──────────────────────────────────────────────────────────
 
 
 def _config(visit: Visit) -> Iterator[Row]:
-    own, common = visit.git.asked_dirs()
-    settings = unsafe_config.settings(visit.git.settings(), visit.root)
+    own, common = visit.git.ask_dirs()
+    settings = config.find_program_settings(visit.git.settings(), visit.root)
     for setting in settings:
         values = shorten(", ".join(setting.values), _SHOWN)
-        fix = unsafe_config.removal(setting, own, common)
+        fix = config.removal_command(setting, own, common)
         if setting.key.startswith("include"):
             what = "git takes more settings from there"
         else:
@@ -450,7 +450,7 @@ def _config(visit: Visit) -> Iterator[Row]:
 
 
 def _hooks(visit: Visit) -> Iterator[Row]:
-    hooks = list(unsafe_config.hooks(visit.dirs[1] / "hooks"))
+    hooks = list(config.find_foreign_hooks(visit.dirs[1] / "hooks"))
     for path in hooks:
         fix = f"chmod -x {shlex.quote(str(path))}"
         yield Row(
@@ -467,7 +467,7 @@ def _own_hooks(visit: Visit) -> Iterator[Row]:
     if not (visit.git.hooks_dir() / setup.HOOKS[0]).exists():
         detail = f"there is no {setup.HOOKS[0]} hook: a broken skill is committed unnoticed"
         yield Row("hooks", "note", detail, "skillvault init")
-    for path, python in setup.installed_hooks(visit.git).items():
+    for path, python in setup.find_hooks(visit.git).items():
         idle = f"{path.name} does nothing"
         if not os.access(path, os.X_OK):
             fix = f"chmod +x {shlex.quote(str(path))}"
@@ -502,8 +502,8 @@ def _locks(visit: Visit) -> Iterator[Row]:
         who = locks.holder(common / "skillvault" / f"{name}.lock")
         yield Row(f"{name} lock", "ok", f"locked by {who}" if who else "free")
     for lock in git_activity.git_locks(visit.root, own, common, visit.now.timestamp()):
-        yield _git_lock(lock, git_activity.what_holds(lock.path, visit.root, own, common))
-    if holder := fence.gc_holder(common / "gc.pid"):
+        yield _git_lock(lock, git_activity.describe_holder(lock.path, visit.root, own, common))
+    if holder := locks.gc_holder(common / "gc.pid"):
         fix = f"wait for it, or rm {shlex.quote(str(common / 'gc.pid'))} if no such process runs"
         yield Row("git lock", "note", holder, fix)
 

@@ -9,7 +9,7 @@ from itertools import chain
 from skillvault.judge.agent import AgentJudge
 from skillvault.judge.claude import prompts
 from skillvault.learning import answer as answers
-from skillvault.learning.answer import STEP, Reworded
+from skillvault.learning.answer import STEP, Rewording
 from skillvault.learning.promote.evaluated_runs import evaluated_run
 from skillvault.loop.evaluate import Judgment, case_of, judge_case
 from skillvault.loop.judging.judge_replies import check_reply
@@ -27,7 +27,7 @@ from skillvault.model.change import Change
 from skillvault.model.errors import UnansweredError
 from skillvault.model.records import Answer, Decision, Evaluation, Link, Outcome, Ref, ref_of
 from skillvault.model.sameness.comparison import same
-from skillvault.vault.commit.store import link_files
+from skillvault.vault.commit.store import edit_link_lists
 from skillvault.vault.files import layout
 
 _OF_OUTCOMES = ("insight", "contrast")
@@ -66,7 +66,7 @@ def step(run: Run) -> Iterator[Change]:
 def _find_edits(run: Run, change: Change) -> dict[str, str]:
     """Return path -> why a change cannot be made now."""
     paths = [layout.path_of(record) for record in change.writes if not isinstance(record, Link)]
-    paths += [*change.removes, *link_files(change, run.view)]
+    paths += [*change.removes, *edit_link_lists(change, run.view)]
     paths += [rewrite.path for rewrite in change.rewrites] + [edit.path for edit in change.edits]
     return run.store.local_edits(dict.fromkeys(paths, b""))
 
@@ -82,7 +82,7 @@ def _find_effect(run: Run, answer: Answer, *, is_new: bool) -> Change | None:
         return _find_rewrite(run, judge, answer, is_new=is_new)
     outcomes = _judged_outcomes(run, judge, answer)
     rewordings = [r for outcome in outcomes if (r := _reword(run, judge, outcome))]
-    return answers.evaluation_change(answer, rewordings, new=is_new) if rewordings else None
+    return answers.evaluation_change(answer, rewordings, is_new=is_new) if rewordings else None
 
 
 def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcome]:
@@ -98,7 +98,7 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
     return [o for o in outcomes if verdict_question(judge, o).matter.question == answer.id]
 
 
-def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Reworded | None:
+def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
     """Return an evaluation with the words of the answers; None if a person wrote it."""
     ref = Ref("evaluation", outcome.id)
     evaluation = run.view.evaluations.get_many([outcome.id]).get(outcome.id)
@@ -119,7 +119,7 @@ def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Reworded | None:
     fact_links = [*run.view.links.by_source(refs), *run.view.links.by_target(refs)]
     paths = {ref: path for ref in refs if (path := run.view.records.path_of(ref))}
     paths |= {ref_of(link): str(ref_of(link)) for link in (*links, *fact_links)}
-    return Reworded(
+    return Rewording(
         before=evaluation,
         after=judgment.evaluation,
         links=links,
@@ -173,6 +173,6 @@ def _find_rewrite(run: Run, judge: AgentJudge, answer: Answer, *, is_new: bool) 
         change = text.compose(draft)
         change = run.gate.convert(change) if change else None
         if change and (change.rewrites or change.edits or change.files or change.moves):
-            return answers.text_change(answer, change, new=is_new)
+            return answers.text_change(answer, change, is_new=is_new)
         return None
     return None

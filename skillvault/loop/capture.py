@@ -48,7 +48,7 @@ def step(run: Run) -> Iterator[Change]:
     run.report.problems += _find_mistakes(run, waits=tail == _WRITING)
     if len(run.report.waiting) == waiting and not run.options.asks:
         tail = scan.tail if tail is None else tail
-        run.store.staged.captures.note_scan(replace(scan, blobs=_blobs(run), tail=tail))
+        run.store.staging.captures.note_scan(replace(scan, blobs=_blobs(run), tail=tail))
 
 
 def waiting(run: Run) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 from msgspec.structs import replace
 
 from skillvault.learning.assess import STEP as ASSESS
-from skillvault.learning.assess import Assessed
+from skillvault.learning.assess import AssessedSkill
 from skillvault.learning.contrast import episodes
 from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION, detect, estimate, mentions
 from skillvault.learning.effect import verdict as effect
@@ -325,11 +325,11 @@ def _decisions(
 
 def load_assessed(
     view: Topics, row: SkillStatusRow, evidence: Evidence, clock: datetime
-) -> Assessed:
+) -> AssessedSkill:
     """Return a skill at its domain's time; no file is read if it was never retired."""
     ref = Ref("skill", row.name)
     is_retired = row.shelf == "archive" and view.history.last_step(ref, MOVERS) == ASSESS
-    assessed = Assessed(
+    assessed = AssessedSkill(
         name=row.name,
         shelf=row.shelf,
         status=row.status,

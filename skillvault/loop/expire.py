@@ -5,7 +5,7 @@ from datetime import timedelta
 from functools import cache, partial
 
 from skillvault.learning import expire
-from skillvault.learning.naming import renamed
+from skillvault.learning.naming import with_folder_name
 from skillvault.loop.clock import clock
 from skillvault.loop.managed_skills import find_archived_file
 from skillvault.loop.run import Run
@@ -19,7 +19,7 @@ _CLOSE = timedelta(days=2)  # times are compared as texts, whatever a person's t
 
 def step(run: Run) -> Iterator[Change]:
     """Yield one change for each skill."""
-    run.shelf.follow(run.store.staged)
+    run.shelf.follow(run.store.staging)
     for expiry in list(_find_due(run)):
         if Ref("skill", expiry.name) in run.view.records:  # a version goes with what it replaces
             yield expire.expiry_change(expiry)
@@ -44,8 +44,8 @@ def _find_due(run: Run) -> Iterator[expire.Expiry]:
         skills = (view.skills if shelf == "skills" else view.skills.proposed).get_many(names)
         for name, skill in skills.items():
             time, evidence = clock_of(skill.domain), load_evidence().get(name)
-            expiry = time and expire.expiry(
-                renamed(name, skill),
+            expiry = time and expire.find_expiry(
+                with_folder_name(name, skill),
                 shelf,
                 archived=partial(_find_archived, run, name),
                 applied=evidence.latest if evidence else None,

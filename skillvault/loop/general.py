@@ -170,7 +170,7 @@ def plan_general(run: Run) -> GeneralPlan:
     waiting |= _facts_of(run, [skill.name for skill in plan.left])
     settled = set(keys) - waiting
     if not run.options.asks:
-        similar.keep_settled(settled, run.store.staged.fact_keys)
+        similar.keep_settled(settled, run.store.staging.fact_keys)
     run.settle(GENERAL, settled)
     return plan
 

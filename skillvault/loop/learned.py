@@ -11,14 +11,14 @@ from skillvault.learning.capture import rules
 from skillvault.learning.capture.patterns import TierChange, Tiers, learned_body, learned_skill
 from skillvault.learning.capture.prompt import LearnedText, select_learned
 from skillvault.learning.rejection import Rejection
-from skillvault.learning.sections import untouched
+from skillvault.learning.sections import is_untouched
 from skillvault.loop import code_bases
 from skillvault.model.change import Change, Replacement, Rewrite
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import LEARNED, Expertise, LearnedPattern, Problem, Ref, Skill
 from skillvault.model.text.text import rule_key, shorten
 from skillvault.vault.commit.store import Store
-from skillvault.vault.disk import guarded
+from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import layout, learnings, redact
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.index.snapshot import Topics
@@ -110,7 +110,7 @@ def note_rule(store: Store, rule: str, scope: Sequence[str] = (), *, dry: bool =
         if dry:
             learnings.read_file(store.root)
         else:
-            with guarded():
+            with pause_on_disk_errors():
                 learnings.append(store.root, lambda content: rules.render_addition(content, [text]))
     except BadInputError as error:
         raise UsageError(f"{rules.LEARNINGS}: {error.message}") from None
@@ -225,7 +225,7 @@ def _skill_update(run: "Run", tiers: Tiers) -> tuple[tuple[Skill, ...], tuple[Re
         is_gone = run.rejections.of_target(_SKILL) or layout.LEARNED in run.view.files
         return (() if is_gone else (learned_skill(patterns, run.now),)), ()
     body = learned_body(patterns)
-    if skill.body == body or not untouched(run.versions(LEARNED).bodies, skill.body):
+    if skill.body == body or not is_untouched(run.versions(LEARNED).bodies, skill.body):
         return (), ()
     return (), (Rewrite(layout.LEARNED, body),)
 
@@ -266,9 +266,9 @@ def why_pattern(store: Store, view: Topics, pattern: LearnedPattern) -> dict[str
 def _find_origin(store: Store, key: str, commit: str | None) -> RuleOrigin | None:
     """Return the commit since which LEARNINGS.md has a rule without a break, up to a commit."""
     origin = None
-    for sha, author, date, subject in store.git.history.touching(commit, layout.LEARNINGS):
+    for sha, author, date, subject in store.git.history.file_log(commit, layout.LEARNINGS):
         place = f"{sha}:{layout.LEARNINGS}"
-        content = store.git.objects.files_at([place]).get(place, b"")
+        content = store.git.objects.read_files([place]).get(place, b"")
         texts = rules.rule_texts(content.decode(errors="surrogateescape"))
         if key in map(rule_key, texts):
             origin = RuleOrigin(sha, author, date, subject)

@@ -11,11 +11,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import next_version as rules
-from skillvault.learning.naming import may_be_next, next_names, renamed
-from skillvault.learning.next_version import FILE, Approved, WaitingVersion
+from skillvault.learning.naming import may_be_next, next_names, with_folder_name
+from skillvault.learning.next_version import FILE, ApprovedSkill, WaitingVersion
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.rules import Rules
-from skillvault.learning.sections import Written
+from skillvault.learning.sections import WrittenTexts
 from skillvault.loop.registry import WRITERS
 from skillvault.model.change import FORGET, Change
 from skillvault.model.errors import UsageError
@@ -35,7 +35,7 @@ def waiting_versions(view: Topics, names: Iterable[str]) -> dict[str, Skill]:
     skills = set(names)
     candidates = {candidate for name in skills for candidate in next_names(name)}
     return {
-        version.replaces: renamed(name, version)
+        version.replaces: with_folder_name(name, version)
         for name, version in view.skills.proposed.get_many(candidates).items()
         if version.replaces in skills and version.origin in PROGRAMS_OWN  # long names share one
     }
@@ -136,7 +136,7 @@ class RunMaterial(Struct, frozen=True, kw_only=True):
     rules: Rules
     now: datetime
     subjects: Subjects | None
-    versions: Callable[[str], Written]
+    versions: Callable[[str], WrittenTexts]
     commits_of: Callable[[Ref, Collection[str]], Sequence[Commit]]
     settle: Callable[[str, Iterable[str]], None]
     rejections: Callable[[], Rejections]
@@ -164,8 +164,8 @@ class VersionGate:
         skill = self._view.skills.get_many([name]).get(name) if name else None
         if skill is None or name in (None, LEARNED) or skill.origin not in PROGRAMS_OWN:
             return change
-        skill = renamed(name or "", skill)
-        approved = Approved(skill, written=self._run.versions(skill.name))
+        skill = with_folder_name(name or "", skill)
+        approved = ApprovedSkill(skill, written=self._run.versions(skill.name))
         waiting = waiting_version(self._view, skill.name)
         if self._is_rejected(change, skill):
             paths = list(paths_of_version(self._view, skill.name))
@@ -176,7 +176,9 @@ class VersionGate:
         names = (n for n in next_names(skill.name) if Ref("skill", n) not in self._view.records)
         return rules.first_version(change, next(names), replace(approved, files=files))
 
-    def _later_version(self, change: Change, approved: Approved, waiting: Skill) -> Change | None:
+    def _later_version(
+        self, change: Change, approved: ApprovedSkill, waiting: Skill
+    ) -> Change | None:
         """Return the change that writes a waiting version anew; None if it says all of it."""
         links = self._view.links.by_target([Ref("skill", waiting.name)])
         later = rules.later_version(
@@ -197,7 +199,7 @@ class VersionGate:
         current = self._view.files.read([path for path, _ in files])
         commits = self._run.commits_of(Ref("skill", name), WRITERS)[-1:]
         places = {path: f"{commit.sha}:{path}" for path in current for commit in commits}
-        contents = self._run.git.objects.files_at(list(places.values()))
+        contents = self._run.git.objects.read_files(list(places.values()))
         unedited = {path for path, at in places.items() if contents.get(at) == current[path]}
         return tuple(
             (path, data)
@@ -208,7 +210,7 @@ class VersionGate:
     def _is_rejected(self, change: Change, skill: Skill) -> bool:
         """Return True if a person rejected a version that says this; report it."""
         body = next((rewrite.body for rewrite in change.rewrites), skill.body)
-        for refusal in self._run.rejections().said:
+        for refusal in self._run.rejections().proposals:
             is_version = refusal.replaces == skill.name
             if is_version and rules.says_no_more(body, refusal.body, skill.body):
                 self._run.rejected.append(
@@ -279,13 +281,13 @@ def approval(store: Store, waiting: Skill) -> Change:
         )
     links = head.links.by_target([Ref("skill", waiting.name)])
     if waiting.origin in PROGRAMS_OWN:
-        approved = renamed(name, approved)
+        approved = with_folder_name(name, approved)
         return rules.approve_learned(
             waiting,
             approved,
             as_approved(store.git, head, waiting, approved),
             files=_brought_files(store.git, head, waiting, name),
-            standing=head.files.below(f"proposed/{waiting.name}"),
+            paths=head.files.below(f"proposed/{waiting.name}"),
             links=links,
         )
     files = folder_files(store.git, head, f"proposed/{waiting.name}")
@@ -305,7 +307,7 @@ def _brought_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[st
     files = folder_files(git, view, f"proposed/{waiting.name}")
     places = {path: f"skills/{name}/{path}" for path in files if path != FILE}
     current = view.files.read(list(places.values()))
-    copied = git.objects.files_at([f"{base}:{at}" for at in places.values()]) if base else {}
+    copied = git.objects.read_files([f"{base}:{at}" for at in places.values()]) if base else {}
     return {
         path: files[path]
         for path, at in places.items()
@@ -319,7 +321,7 @@ def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
     path = layout.skill_path(approved.name)
     for _, content in skill_files(git, [(base, path)] if base else []).values():
         skill = parse_record(path, content)
-        return renamed(approved.name, skill) if isinstance(skill, Skill) else approved
+        return with_folder_name(approved.name, skill) if isinstance(skill, Skill) else approved
     return approved
 
 
@@ -348,7 +350,7 @@ def _arrivals(git: Git, view: Topics, name: str) -> Iterator[tuple[Commit, Commi
     """
     commits = view.history.commits_touching([Ref("skill", name)])
     path = layout.skill_path(name, "proposed")
-    texts = git.objects.files_at([f"{commit.sha}^:{path}" for commit in commits])
+    texts = git.objects.read_files([f"{commit.sha}^:{path}" for commit in commits])
     for commit, previous in zip_longest(commits, commits[1:]):
         if f"{commit.sha}^:{path}" not in texts:
             yield commit, previous

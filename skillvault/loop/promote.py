@@ -380,7 +380,7 @@ def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
     book = run_book(run.view)
     plan = Support(book, material, run.policy).plan(filter(None, evaluated))
     if not run.options.asks:
-        insights = run.store.staged.insights
+        insights = run.store.staging.insights
         for new_run in book.new.values():
             insights.keep_run(new_run.domain, new_run.saying, [new_run.words, *new_run.states])
             insights.keep_claim(new_run.domain, new_run.words, lookup_keys(new_run.claim))

@@ -70,7 +70,9 @@ def _refresh(run: Run, task: Refreshing) -> Iterator[Change]:
     assert skill is not None
     versions = run.versions(skill.name)
     if task.what == "leave":
-        if not sections.theirs(versions.bodies, skill.body) and not is_restored(run, skill.name):
+        if not sections.edited_sections(versions.bodies, skill.body) and not is_restored(
+            run, skill.name
+        ):
             yield from run.admit(refreshing.leave_change(task))
         return
     if task.what == "restore" and is_cut_short(skill, versions.ends, run.policy):

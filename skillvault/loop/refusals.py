@@ -68,8 +68,8 @@ def _skills_of(view: Topics, *steps: str) -> list[tuple[str, str]]:
 def is_refused(change: Change, rejections: Rejections, report: list[Rejection]) -> bool:
     """Return True if a person rejected a skill that says the same in its domain; report it."""
     skills = [record for record in change.writes if isinstance(record, Skill)]
-    for skill in skills if rejections.said else ():
-        for refusal in rejections.said:
+    for skill in skills if rejections.proposals else ():
+        for refusal in rejections.proposals:
             is_near = refusal.domain == skill.domain and not refusal.replaces
             if is_near and says_same(refusal.body, skill.body):
                 report.append(
@@ -92,11 +92,11 @@ def find_rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, 
     if refusal is None:
         raise UsageError(f"{name}: is not rejected; `skillvault log --step reject` lists what is")
     parent = f"{refusal.commit}^"
-    changed = store.git.history.changed(parent, refusal.commit)
+    changed = store.git.history.diff_trees(parent, refusal.commit)
     lists = [path for path in changed if layout.links_owner(path)]
     removed = [path for path, entry in changed.items() if entry is None and path not in lists]
     places = [f"{commit}:{path}" for commit in (parent, refusal.commit) for path in lists]
-    contents = store.git.objects.files_at([*(f"{parent}:{path}" for path in removed), *places])
+    contents = store.git.objects.read_files([*(f"{parent}:{path}" for path in removed), *places])
     links: list[Link] = []
     for path in lists:
         old_data, new_data = (contents.get(f"{c}:{path}", b"") for c in (parent, refusal.commit))

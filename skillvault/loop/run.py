@@ -16,17 +16,17 @@ from msgspec.structs import replace
 
 from skillvault.judge import Judge
 from skillvault.learning.answer import STEP as ANSWER
-from skillvault.learning.gate import gated
+from skillvault.learning.gate import apply_gate
 from skillvault.learning.generate.warning_pattern import Present
 from skillvault.learning.naming import is_general, is_strategy
 from skillvault.learning.next_version import APPROVE
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.sections import (
     Version,
-    Written,
+    WrittenTexts,
+    is_former_text,
     labels_of,
-    taken_back,
-    written_as_stated,
+    parse_written,
 )
 from skillvault.loop import accounts
 from skillvault.loop.judging.judge_replies import with_draft, write_draft
@@ -228,10 +228,10 @@ class Run:
         self.inbox = Inbox(store.root)
         store.follow()
         # The vault with the changes of this run; a question sees what is committed.
-        self.view: Topics = store.head() if self.options.asks else store.staged
+        self.view: Topics = store.head() if self.options.asks else store.staging
         self.track: Tracker = self.options.track or (lambda items, _label: items)
         self._shelf = shelf
-        self._base = store.staged.commit
+        self._base = store.staging.commit
         self._pending: list[StagedChange] = []
         self._pending_since = 0.0
         self._last_duration = 0.0  # seconds that publishing took
@@ -244,7 +244,7 @@ class Run:
             policy=self.policy,
             rules=self.rules,
             now=now,
-            subjects=None if self.options.asks else store.staged.subjects,
+            subjects=None if self.options.asks else store.staging.subjects,
             versions=self.versions,
             commits_of=self.commits_of,
             settle=self.settle,
@@ -300,7 +300,7 @@ class Run:
         commits = reversed(self.view.history.commits_changing(ref))
         return [c for c in commits if c.step in steps and c.sha not in self._own_commits]
 
-    def versions(self, name: str) -> Written:
+    def versions(self, name: str) -> WrittenTexts:
         """Return the texts of a skill that the program itself wrote."""
         commits = self.commits_of(Ref("skill", name), {*WRITERS, APPROVE})
         shas = [c.sha for c in program_commits(self.store.git, self.view, name, commits)]
@@ -318,10 +318,10 @@ class Run:
         )
         skill = self.view.skills.find(name)
         # If several clones write, the latest commit need not be the one that a merge kept.
-        is_back = self.policy.learner != ALL and taken_back(bodies, skill.body if skill else "")
+        is_back = self.policy.learner != ALL and is_former_text(bodies, skill.body if skill else "")
         if skill and skill.written and not is_back:
-            return written_as_stated(skill, skill.written, ends, labels)
-        return Written(bodies=bodies, descriptions=descriptions, ends=ends, labels=labels)
+            return parse_written(skill, skill.written, ends, labels)
+        return WrittenTexts(bodies=bodies, descriptions=descriptions, ends=ends, labels=labels)
 
     def leave(self, names: Iterable[str], reason: str) -> None:
         """Report why inbox entries are not taken in this run."""
@@ -344,12 +344,12 @@ class Run:
         """Read the vault again, as another run may have changed it."""
         self.flush()
         self.store.follow()
-        self._base = self.store.staged.commit
+        self._base = self.store.staging.commit
 
     def settle(self, step: str, keys: Iterable[str]) -> None:
         """Let a step skip these until they change again."""
         if not self.options.asks:
-            self.store.staged.due.mark_done(step, keys)
+            self.store.staging.due.mark_done(step, keys)
 
     def perform(self, change: Change) -> None:
         """Commit one change, with others if they come quickly; only stage it in a dry run.
@@ -365,7 +365,7 @@ class Run:
             return
         names: list[str] = []
         if change.step in WRITERS:
-            change = gated(change, self.policy)
+            change = apply_gate(change, self.policy)
             names = [ref.id for ref in change.targets if ref.kind == "skill"]
         if change.moves or change.step in WRITERS:
             change = with_versions_removed(self.view, change)
@@ -482,7 +482,9 @@ class Run:
         self, records: Iterable[Outcome | Evaluation | Recommendation | Session]
     ) -> set[str]:
         """Return the paths of records that may be written; the others are reported waiting."""
-        files: dict[str, bytes | None] = {layout.path_of(r): self.store.encoded(r) for r in records}
+        files: dict[str, bytes | None] = {
+            layout.path_of(r): self.store.encode_record(r) for r in records
+        }
         edits = self.store.local_edits(files)
         self.report.waiting += [WaitingItem(path, reason) for path, reason in sorted(edits.items())]
         return files.keys() - edits
@@ -519,7 +521,7 @@ def run_steps(run: Run, names: Sequence[str] = ()) -> Report:
     for name in names:
         if name not in STEPS:
             raise UsageError(f"{name}: no such step; there are {', '.join(STEPS)}")
-    paused = run.store.paused(run.policy)
+    paused = run.store.pause_reason(run.policy)
     if paused and not run.options.dry:
         raise PausedError(f"paused: {paused}")
     run.report.learner = learner_elsewhere(run.store.git, run.policy)

@@ -18,15 +18,16 @@ from skillvault.learning.merge.sessions import rejected
 from skillvault.learning.naming import is_strategy, strategy_name
 from skillvault.learning.promote.facts import STEP as PROMOTE
 from skillvault.learning.rejection import Rejection
-from skillvault.learning.seed import each_outcome, facts, merged, strategy
-from skillvault.learning.seed.each_outcome import (
-    Gathering,
+from skillvault.learning.seed import facts, strategy
+from skillvault.learning.seed import skills as seed_skills
+from skillvault.learning.seed.skills import (
+    MergeGroup,
     OutcomeMaterial,
+    SkillMerge,
     Wording,
-    gatherings,
+    find_merge_groups,
     statement_words,
 )
-from skillvault.learning.seed.merged import Merging
 from skillvault.loop.clock import clock
 from skillvault.loop.evaluate import domain_facts
 from skillvault.loop.judging.questions import RewritableText
@@ -125,7 +126,7 @@ def _find_standings(
     run: Run, history: Sequence[Placed], ids: Collection[str]
 ) -> Iterator[tuple[str, Standing, Findings | None]]:
     for material in _materials(run, history, ids):
-        standing, findings = each_outcome.standing_alone(material, run.policy)
+        standing, findings = seed_skills.outcome_state(material, run.policy)
         if material.rejection and standing.state == "rejected":
             run.report.rejected.append(material.rejection)
         yield material.outcome.id, standing, findings
@@ -135,7 +136,7 @@ def _repeat_changes(run: Run, history: Sequence[Placed], ids: Collection[str]) -
     """Link failures that repeat the first one of their subject to its skill."""
     repeats: dict[str, list[str]] = {}
     for material in _materials(run, history, ids):
-        standing, _ = each_outcome.standing_alone(material, run.policy)
+        standing, _ = seed_skills.outcome_state(material, run.policy)
         skill = _living(run, material.warning) if standing.state == "counted" else None
         if skill is None:
             continue
@@ -146,7 +147,7 @@ def _repeat_changes(run: Run, history: Sequence[Placed], ids: Collection[str]) -
             repeats.setdefault(skill, []).append(material.outcome.id)
     for name, repeated_ids in repeats.items():
         if living_skill := run.view.skills.find(name):
-            yield each_outcome.repeats_change(living_skill, repeated_ids, run.now)
+            yield seed_skills.repeats_change(living_skill, repeated_ids, run.now)
 
 
 def _living(run: Run, name: str | None) -> str | None:
@@ -188,7 +189,7 @@ def _materials(
         material = OutcomeMaterial(
             outcome=outcome,
             evaluation=evaluations[name],
-            before=outcomes.get(earlier.get(name, "")),
+            previous=outcomes.get(earlier.get(name, "")),
             task=tasks.get(name, ""),
             skill=skills.get(name),
             warning=warning,
@@ -196,7 +197,7 @@ def _materials(
             or (warning_rejection if outcome.ungraded_failure else None),
         )
         yield material
-        findings = each_outcome.standing_alone(replace(material, rejection=None), run.policy)[1]
+        findings = seed_skills.outcome_state(replace(material, rejection=None), run.policy)[1]
         if findings and outcome.ungraded_failure:
             warning = warning or "a skill that is about to be made"
 
@@ -224,8 +225,8 @@ def _compose_skill(run: Run, findings: Findings, draft: Draft) -> Change | None:
     if not draft.sections:
         return None
     is_taken = run.view.skills.is_name_taken
-    return each_outcome.outcome_skill_change(
-        findings, draft, taken=is_taken, now=run.now, policy=run.policy
+    return seed_skills.outcome_skill_change(
+        findings, draft, is_taken=is_taken, now=run.now, policy=run.policy
     )
 
 
@@ -336,9 +337,9 @@ def merge_step(run: Run) -> Iterator[Change]:
     for domain, domain_keys in by_domain.items():
         tried: set[tuple[str, ...]] = set()
         while merge := next(_find_merges(run, domain, domain_keys, tried), None):
-            tried.add(merge.own)
+            tried.add(merge.sources)
             yield from run.write_skill(
-                merge.own[-1], merge.brief, partial(_compose_merge, run, merge)
+                merge.sources[-1], merge.brief, partial(_compose_merge, run, merge)
             )
         if not run.report.unavailable:
             run.settle(MERGE, domain_keys)
@@ -347,7 +348,7 @@ def merge_step(run: Run) -> Iterator[Change]:
 
 def _find_merges(
     run: Run, domain: str, keys: Collection[str], tried: Collection[tuple[str, ...]]
-) -> Iterator[Merging]:
+) -> Iterator[SkillMerge]:
     """Yield the untried merges of the skills that these outcomes of a domain made."""
     links = run.view.links.by_source(Ref("evaluation", key) for key in sorted(keys))
     names = {link.target.id for link in links if link.type == "generated"}
@@ -364,10 +365,10 @@ def _find_merges(
             for name, skill in skills.items()
         ]
         mergeable = partial(is_mergeable, run)
-        for gathering in gatherings(wordings, new_skills, mergeable, run.policy.merge):
-            if not _is_rejected(run, gathering):
-                merge = _joint_merge(run, kind, gathering, skills)
-                if merge.own not in tried:
+        for group in find_merge_groups(wordings, new_skills, mergeable, run.policy.merge):
+            if not _is_rejected(run, group):
+                merge = _joint_merge(run, kind, group, skills)
+                if merge.sources not in tried:
                     yield merge
 
 
@@ -405,11 +406,11 @@ def _base_kind(run: Run, name: str, skill: Skill) -> str | None:
     return next((kind for kind in kinds if kind in _KINDS), None)
 
 
-def _is_rejected(run: Run, gathering: Gathering) -> bool:
+def _is_rejected(run: Run, group: MergeGroup) -> bool:
     """Return True if a person rejected such a merge; report it."""
-    names = set(gathering.names)
-    if gathering.into:
-        names.update(_sources(run, gathering.into))
+    names = set(group.names)
+    if group.into:
+        names.update(_sources(run, group.into))
     rejection = rejected(names, run.rejections.sets(MERGE))
     if rejection:
         run.report.rejected.append(rejection)
@@ -417,10 +418,10 @@ def _is_rejected(run: Run, gathering: Gathering) -> bool:
 
 
 def _joint_merge(
-    run: Run, kind: SkillKind, gathering: Gathering, skills: Mapping[str, Skill]
-) -> Merging:
-    into = gathering.into
-    names = [*gathering.names, *([into] if into else [])]
+    run: Run, kind: SkillKind, group: MergeGroup, skills: Mapping[str, Skill]
+) -> SkillMerge:
+    into = group.into
+    names = [*group.names, *([into] if into else [])]
     by_skill = run.view.skills.outcomes_behind(names)
     outcomes = {o.id: o for skill_outcomes in by_skill.values() for o in skill_outcomes}
     history = sorted(outcomes.values(), key=lambda outcome: outcome.order)
@@ -428,11 +429,11 @@ def _joint_merge(
     for outcome in history:
         subjects.setdefault(outcome.subject, []).append(outcome)
     by_subject = (_findings_of(run, subjects[key], kind) for key in sorted(subjects, key=str))
-    return Merging(
+    return SkillMerge(
         domain=history[0].domain,
         kind=kind,
         brief=Agreement(together=_findings_of(run, history, kind), apart=tuple(by_subject)),
-        own=tuple(f"skills/{name}" for name in gathering.names),
+        sources=tuple(f"skills/{name}" for name in group.names),
         at=run.now,
         skill=skills[into] if into else None,
     )
@@ -444,10 +445,10 @@ def _findings_of(run: Run, outcomes: Sequence[Outcome], kind: SkillKind) -> Find
     return findings_about(account_of(outcomes, evaluations, tasks), kind, outcomes)
 
 
-def _compose_merge(run: Run, merge: Merging, draft: Draft) -> Change | None:
+def _compose_merge(run: Run, merge: SkillMerge, draft: Draft) -> Change | None:
     if merge.skill is None:
         is_taken = run.view.skills.is_name_taken
-        return merged.merge_change(merge, draft, taken=is_taken, policy=run.policy)
+        return seed_skills.merge_change(merge, draft, is_taken=is_taken, policy=run.policy)
     files = references(run, "skills", merge.skill)
     versions = run.versions(merge.skill.name)
-    return merged.growth_change(merge, draft, versions, references=files, policy=run.policy)
+    return seed_skills.growth_change(merge, draft, versions, references=files, policy=run.policy)

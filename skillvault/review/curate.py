@@ -21,7 +21,7 @@ from skillvault.model.records import Ref, Shelved, Skill
 from skillvault.review import installing
 from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
-from skillvault.vault.disk import guarded
+from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import layout, redact
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Curator:
         change = rules.put(skill, old, shelf)
         if change is None:
             return run.Report()
-        check = partial(check_read_back, skill=rules.over(skill, old))
+        check = partial(check_read_back, skill=rules.apply_put(skill, old))
         return decide(self._store, change, now or self._clock(), dry=dry, check=check)
 
     def _standing(self, name: str) -> tuple[Skill | None, str]:
@@ -224,7 +224,7 @@ def decide(
     if dry:
         store = Store(store.root, AGENDA, apart=True)
     store.follow()
-    policy, base = store.staged.policy, store.staged.commit
+    policy, base = store.staging.policy, store.staging.commit
     try:
         staged = store.stage(change)
         if check:
@@ -232,7 +232,7 @@ def decide(
         if dry:
             store.check_free(staged)
             return run.Report(done=[run.ChangeResult(staged.change, None)])
-        with guarded():
+        with pause_on_disk_errors():
             (commit,) = store.apply([staged], base, now=now, policy=policy)
     finally:
         store.roll_back()

@@ -28,12 +28,11 @@ from skillvault.review.skill_sources import opened
 from skillvault.vault.commit import marks
 from skillvault.vault.commit.skill_versions import folder_files
 from skillvault.vault.commit.store import Store
-from skillvault.vault.disk import guarded
+from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import layers
 from skillvault.vault.files.redact import secret_kinds
-from skillvault.vault.git.merge_file import merged_text
+from skillvault.vault.git.objects import with_mode
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import with_mode
 from skillvault.vault.index.snapshot import Topics
 
 _PLACES = 5  # secrets of a skill that a refusal names
@@ -50,7 +49,7 @@ def origins(head: Topics) -> dict[str, Origin]:
 
 def lint_of(files: Files) -> list[str]:
     """What a person should look at in a skill's files, a line each."""
-    return lint.lint_lines(lint.findings(files, secret_kinds))
+    return lint.lint_lines(lint.lint_files(files, secret_kinds))
 
 
 def lint_of_incoming(files: Files) -> list[str]:
@@ -118,7 +117,7 @@ def _merged(
         return None, "removed here, and changed by its author"
     if theirs is None:
         return ours, "removed by its author, and changed here"
-    merge = merged_text(git, ours, base or b"", theirs)
+    merge = git.merge_texts(ours, base or b"", theirs)
     if merge is None:
         return ours, "no text, and changed by both"
     content, conflicts = merge
@@ -358,7 +357,7 @@ class _Installation:
 
     def _is_secret(self, skill: Incoming) -> bool:
         """Return True, and say where, for a skill that may not come in as it holds secrets."""
-        found = lint.findings(skill.folder.files, secret_kinds)
+        found = lint.lint_files(skill.folder.files, secret_kinds)
         secrets = [finding for finding in found if finding.code == lint.KEEPS_OUT]
         if self._with_secrets or not secrets:
             return False
@@ -446,14 +445,14 @@ def _committed(
     if dry:
         store = Store(store.root, AGENDA, apart=True)
     store.follow()
-    policy, base = store.staged.policy, store.staged.commit
+    policy, base = store.staging.policy, store.staging.commit
     try:
         staged = [store.stage(change) for change in changes]
         if dry:
             for one in staged:
                 store.check_free(one)
             return [ChangeResult(one.change, None) for one in staged]
-        with guarded():
+        with pause_on_disk_errors():
             commits = store.apply(staged, base, now=now, policy=policy)
     finally:
         store.roll_back()

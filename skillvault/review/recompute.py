@@ -13,7 +13,7 @@ from skillvault.loop.run import ChangeResult, Report, Run, run_steps
 from skillvault.model.change import WHOLE, Change
 from skillvault.model.errors import EditedError
 from skillvault.vault.commit.store import Store
-from skillvault.vault.disk import guarded
+from skillvault.vault.disk import pause_on_disk_errors
 
 LEARNING = ("promote", "generate", "distill", "refresh", "merge", "assess")
 
@@ -36,10 +36,10 @@ def published(store: Store, changes: Sequence[Change], now: datetime, *, dry: bo
     if dry:
         return Report(done=[ChangeResult(change, None) for change in changes])
     store.follow()
-    base, policy = store.staged.commit, store.staged.policy
+    base, policy = store.staging.commit, store.staging.policy
     try:
         staged = [store.stage(change) for change in changes]
-        with guarded():
+        with pause_on_disk_errors():
             commits = store.apply(staged, base, now=now, policy=policy)
     finally:
         store.roll_back()

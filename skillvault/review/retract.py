@@ -5,7 +5,7 @@ from datetime import datetime
 
 from skillvault.inspect import lookup
 from skillvault.judge import Judge
-from skillvault.learning import retract as rules
+from skillvault.learning import curate as rules
 from skillvault.learning.naming import strategy_name
 from skillvault.loop.learner import learner_elsewhere
 from skillvault.loop.managed_skills import may_archive, shelf_of
@@ -23,7 +23,7 @@ from skillvault.vault.index.snapshot import Topics
 def retracted(store: Store, judge: Judge, text: str, reason: str, *, now: datetime) -> list[Change]:
     """What retracting an outcome does; UsageError if there is none, or it is retracted."""
     store.follow()
-    outcome = _outcome_named(store, store.staged, text)
+    outcome = _outcome_named(store, store.staging, text)
     by = store.git.committer.identity()
     retraction = Retraction(
         outcome=outcome.id, domain=outcome.domain, reason=reason.strip(), at=now, by=by

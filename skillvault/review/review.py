@@ -22,7 +22,7 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.git.committer import CommitDraft
-from skillvault.vault.git.trees import Entry, mode_of
+from skillvault.vault.git.objects import Entry, mode_of
 
 _NEAR = 0.25  # the share of its statements that another text must say to be named as near
 
@@ -152,7 +152,7 @@ def _nearest(run: Run, skill: Skill) -> Like | None:
 def _near_rejected(run: Run, skill: Skill) -> Like | None:
     likes = [
         Like(one.skill, round(likeness(skill.body, one.body), 2), one.reason)
-        for one in run.rejections.said
+        for one in run.rejections.proposals
         if one.domain == skill.domain
     ]
     best = max(likes, key=lambda like: (like.share, like.skill), default=None)
@@ -161,7 +161,7 @@ def _near_rejected(run: Run, skill: Skill) -> Like | None:
 
 def _rejected_before(run: Run, skill: Skill) -> Like | None:
     """The version of the same skill that a person rejected last."""
-    for refusal in run.rejections.said:
+    for refusal in run.rejections.proposals:
         if skill.replaces and refusal.replaces == skill.replaces:
             share = round(likeness(skill.body, refusal.body), 2)
             return Like(refusal.skill, share, refusal.reason)
@@ -190,7 +190,7 @@ def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
             return TextPair("/dev/null", path, "", skill.body.strip())
         raise UsageError(f"{revision}: no such commit; `skillvault log --skill {name}` lists some")
     file = path.partition("/")[2]  # whatever name a person gave its folder
-    contents = git.objects.files_at([f"{commit}:{shelf}/{file}" for shelf in layout.SHELVES])
+    contents = git.objects.read_files([f"{commit}:{shelf}/{file}" for shelf in layout.SHELVES])
     place = next(iter(contents), None)
     if place is None:
         return TextPair("/dev/null", path, "", skill.body.strip())
@@ -233,7 +233,7 @@ def proposal_branch(
         return ProposalBranch(name, branch, tip, made=False)
     store.follow()
     try:
-        staged, parent = store.stage(change), store.staged.commit
+        staged, parent = store.stage(change), store.staging.commit
     finally:
         store.roll_back()
     root = git.objects.root(parent) if parent else None
@@ -244,7 +244,7 @@ def proposal_branch(
             mode = mode_of(content, before.get(path))
             entries[path] = Entry(mode, git.objects.write_blob(content))
     tree = git.objects.write_tree(root, entries)
-    (commit,) = git.committer.commits(
+    (commit,) = git.committer.make_commits(
         [CommitDraft(tree, staged.change.message)], parent, now, git.settings()
     )
     git.run("update-ref", f"refs/heads/{branch}", commit, "0" * len(commit))

@@ -51,7 +51,7 @@ def opened(source: SkillSource) -> Iterator[Opened]:
     BadInputError, GitError or UsageError if there is none, or none that may be asked.
     """
     if source.kind == "git":
-        with remote.fetched(source.url, source.ref, source.folder) as files:
+        with remote.fetch_files(source.url, source.ref, source.folder) as files:
             tree = SourceTree(files.sizes, files.read, files.unfit)
             tree = without_secrets(tree) if source.is_private else tree
             yield _in_tree(tree, source, version=files.commit)

@@ -154,8 +154,8 @@ def _refuse_personal(run: Run, ref: Ref) -> None:
     path = run.view.records.path_of(ref)
     if skill is not None:
         written = run.versions(ref.id)
-        personal = sections.theirs(written.bodies, skill.body)
-        personal_description = not sections.untouched(written.descriptions, skill.description)
+        personal = sections.edited_sections(written.bodies, skill.body)
+        personal_description = not sections.is_untouched(written.descriptions, skill.description)
         is_theirs = bool(personal) or personal_description
     else:
         is_theirs = is_personal(run.view, ref)
@@ -185,5 +185,5 @@ def _is_later_like(run: Run, skill: Skill, other: Skill, ref: Ref) -> bool:
     first = history.commits_changing(Ref("skill", skill.name))[-1:]
     later = history.commits_changing(ref)[-1:]
     git = run.store.git.history
-    edited = sections.theirs(run.versions(ref.id).bodies, other.body)
+    edited = sections.edited_sections(run.versions(ref.id).bodies, other.body)
     return bool(first and later and not edited and git.is_ancestor(first[0].sha, later[0].sha))

@@ -25,25 +25,25 @@ from skillvault.vault.files.redact import redact_value
 def advise_on(store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime) -> advise.Advice:
     """What is said of the decision in a file (name, bytes); a no goes through the inbox."""
     raw = redact_value(codec.incoming(*file))
-    proposal, rules = advise.proposal_from(raw, now), store.head().policy.judge
+    proposal, rules = advise.parse_proposal(raw, now), store.head().policy.judge
     head = store.head()
     own = Receipts(head, Inbox(store.root), now).own_receipts
     outcome = with_names(proposal.outcome, own, shelf.uses.text_reader(head))
     proposal = msgspec.structs.replace(proposal, outcome=outcome)
-    if advise.skips(proposal, rules):
+    if advise.is_skipped(proposal, rules):
         return advise.Advice(proceed=True, reason="nothing is to be carried out")
     judge = policy_judge(store, rules.inline_seconds)
     skills, record = _fitting(shelf, proposal), accuracy_of(judge, store.head())
     if record and record.is_chance:
-        return advise.withheld(skills)
-    thorough = advise.thorough(proposal, rules)
+        return advise.chance_advice(skills)
+    thorough = advise.has_high_stakes(proposal, rules)
     try:
         opinion, judged_by = judge.advise(proposal.outcome, skills, thorough=thorough)
     except (UnavailableError, UnansweredError) as error:
-        return advise.unjudged(str(error))
+        return advise.unjudged_advice(str(error))
     advice = advise.advice(proposal, opinion, judged_by, rules)
     if not advice.proceed:
-        text = json.dumps(advise.held(raw, advice, now), ensure_ascii=False)
+        text = json.dumps(advise.held_back_outcome(raw, advice, now), ensure_ascii=False)
         list(Inbox(store.root).drop([(f"held-{proposal.outcome.id}.json", text.encode())]))
     return advice
 

@@ -52,7 +52,7 @@ from skillvault.vault.search import vectors
 from skillvault.vault.search.ranking import Hit, Near
 
 if TYPE_CHECKING:
-    from skillvault.learning.assess import Assessed
+    from skillvault.learning.assess import AssessedSkill
     from skillvault.learning.effect.verdict import Evidence
     from skillvault.learning.recommend.recommend import Candidate, Query, Selection
     from skillvault.learning.recommend.relevance import Match
@@ -398,7 +398,7 @@ class Shelf:
 
     def _kept(self, follow: Callable[[Staged], None]) -> Snapshot:
         self._store.follow()
-        follow(self._store.staged)
+        follow(self._store.staging)
         self._store.save_index()
         return self._store.head()
 
@@ -567,7 +567,9 @@ def _rows(
         yield recommend.Candidate(name, kind, size, of, now, *whom, blob, evidence, seed)
 
 
-def _assessed(head: Topics, skill: Skill, known: Mapping[str, Evidence], now: datetime) -> Assessed:
+def _assessed(
+    head: Topics, skill: Skill, known: Mapping[str, Evidence], now: datetime
+) -> AssessedSkill:
     """A skill as `assess` sees it; one of another layer has earned its status already."""
     evidence = known.get(skill.name, effect.NO_EVIDENCE)
     other = SkillStatusRow(skill.name, "skills", skill.status, skill.domain, skill.kind)

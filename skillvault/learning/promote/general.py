@@ -251,7 +251,7 @@ def rewrite_change(
     pattern: GeneralPattern,
     draft: Draft,
     skill: Skill,
-    versions: sections.Written,
+    versions: sections.WrittenTexts,
     *,
     shelf: str,
     policy: Policy,
@@ -263,7 +263,7 @@ def rewrite_change(
     path = f"{shelf}/{skill.name}/SKILL.md"
     draft_skill = _skill_of(pattern, draft, skill.name, policy)
     new_skill = replace(draft_skill, status=skill.status, subject=skill.subject)
-    body = sections.rewritten(skill.body, versions.bodies, new_skill.body)
+    body = sections.rewrite_body(skill.body, versions.bodies, new_skill.body)
     move = Move(f"archive/{skill.name}", f"{home_of(skill)}/{skill.name}")
     return linked_change(
         pattern.fresh,

@@ -381,7 +381,7 @@ def growth_change(
     pattern: Pattern,
     draft: Draft,
     skill: Skill,
-    versions: sections.Written,
+    versions: sections.WrittenTexts,
     *,
     shelf: str,
     now: datetime,
@@ -403,7 +403,7 @@ def growth_change(
     edits += key_edits(path, skill, new_skill, versions, policy=policy)
     moves_shelf = pattern.is_admitted or shelf == "archive"
     home = "skills" if pattern.is_admitted else home_of(skill)
-    body = sections.rewritten(skill.body, versions.bodies, _pattern_body(pattern, draft))
+    body = sections.rewrite_body(skill.body, versions.bodies, _pattern_body(pattern, draft))
     return linked_change(
         pattern.fresh,
         now,

@@ -29,8 +29,8 @@ from skillvault.inspect import why_not as reasons
 from skillvault.inspect.page import page as pages
 from skillvault.learning.recommend import recommend as selection
 from skillvault.learning.recommend import render
-from skillvault.loop import loop, registry
 from skillvault.loop import record as recording
+from skillvault.loop import registry
 from skillvault.loop import run as runs
 from skillvault.loop.judging import judges
 from skillvault.loop.judging.question_queue import QuestionQueue
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from skillvault.learning import why_not as account
     from skillvault.learning.advise import Advice
     from skillvault.learning.recommend.shelf import Strategy
-    from skillvault.loop.run import Done, Report, Run, RunOptions, Tracker
+    from skillvault.loop.run import ChangeResult, Report, Run, RunOptions, Tracker
     from skillvault.serving.shelf import Shelf
     from skillvault.sessions.closing import Closing
     from skillvault.sessions.decision import OpenDecision
@@ -176,7 +176,7 @@ class Vault:
         *,
         now: datetime | None = None,
         dry: bool = False,
-        on_done: Callable[[Done], None] | None = None,
+        on_done: Callable[[ChangeResult], None] | None = None,
         track: Tracker | None = None,
         patience: float | None = None,
         consolidate: bool = True,
@@ -184,7 +184,7 @@ class Vault:
         between: Callable[[], None] | None = None,
         code: Sequence[Path] = (),
     ) -> Report:
-        """Do what is due in these steps (all by default); see `loop.loop`.
+        """Do what is due in these steps (all by default); see `loop.run`.
 
         `patience`: seconds to wait at most for a file that is being written. `consolidate`:
         whether facts that recur become skills. `batch`: what a model is to be asked is sent as
@@ -570,11 +570,11 @@ def _taken_in(
 
 def _run_steps(vault: Vault, options: RunOptions, now: datetime, steps: Sequence[str]) -> Report:
     with _recovered(vault, dry=options.dry) as store:
-        return loop.run(_new_run(vault, store, options, now=now), steps)
+        return runs.run_steps(_new_run(vault, store, options, now=now), steps)
 
 
 def _done(state: Run, wanted: Sequence[str]) -> Report:
-    report = loop.run(state, wanted)
+    report = runs.run_steps(state, wanted)
     if report.waiting:
         state.renew()  # what waits may have met another run
     report.reasons = partial(reasons.reasons, state)
@@ -610,7 +610,7 @@ def distill(
     domain: str | None = None,
     now: datetime | None = None,
     dry: bool = False,
-    on_done: Callable[[Done], None] | None = None,
+    on_done: Callable[[ChangeResult], None] | None = None,
 ) -> tuple[str, Mapping[str, int], Report]:
     """Make a skill of a session: of its file, its transcript, or the id of one that ended.
 

@@ -22,7 +22,7 @@ from skillvault import daemon
 from skillvault.api import Vault
 from skillvault.cli.sync import _teller
 from skillvault.daemon import Pace, Watch, inbox_events
-from skillvault.loop.run import Done, Report, Waiting
+from skillvault.loop.run import ChangeResult, Report, WaitingItem
 from skillvault.model.intake import parse_outcome
 from skillvault.vault.files import layout
 from tests.conftest import Person
@@ -99,14 +99,14 @@ def watching(
     *,
     pace: Pace = SLOW,
     make: inbox_events.MakeObserver = inbox_events.native,
-    on_done: Callable[[Done], None] | None = None,
+    on_done: Callable[[ChangeResult], None] | None = None,
     on_report: Callable[[Report], None] | None = None,
     synchronize: Callable[[], None] | None = None,
 ) -> Iterator[Daemon]:
     """A daemon that has looked once; it must end when it is asked to."""
     told = Daemon()
 
-    def committed(done: Done) -> None:
+    def committed(done: ChangeResult) -> None:
         told.commits.append(done.change.headline)
         if on_done:
             on_done(done)
@@ -304,7 +304,7 @@ def test_a_commit_of_a_person_is_looked_at_once(vault: Vault, person: Person) ->
 def test_a_commit_of_a_person_in_the_middle_of_a_run_is_not_missed(
     vault: Vault, person: Person
 ) -> None:
-    def on_done(done: Done) -> None:
+    def on_done(done: ChangeResult) -> None:
         if done.change.step == "record":
             person.git("commit", "-q", "--allow-empty", "-m", "Mine, in between")
 
@@ -515,7 +515,7 @@ def test_asked_to_stop_while_it_sleeps_it_ends(process: Process, wish: signal.Si
 def test_what_waits_is_said_when_it_begins_to_wait(capsys: pytest.CaptureFixture[str]) -> None:
     tell = _teller()
     for paths in (["a"], ["a"], ["a", "b"], ["b"], ["a", "b"]):
-        tell(Report(waiting=[Waiting(path, "edited") for path in paths]))
+        tell(Report(waiting=[WaitingItem(path, "edited") for path in paths]))
     lines = capsys.readouterr().err.splitlines()
     assert lines == [f"waiting: {path}: edited" for path in ("a", "b", "a")]
 

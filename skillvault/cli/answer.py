@@ -19,7 +19,7 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.learning.advise import Advice
-from skillvault.loop.judging.question_queue import MOST, AgentReply, AskedQuestion, replies_in
+from skillvault.loop.judging.question_queue import MOST, AgentReply, AskedQuestion, parse_replies
 from skillvault.model.errors import UsageError
 
 NO = 10  # the exit code of a no
@@ -135,7 +135,7 @@ def answer(
     if (every is None) != (key is not None and file is not None):
         raise UsageError("pass KEY and FILE (or - for stdin), or --all FILE.jsonl")
     if every is not None:
-        answers = replies_in(input_file(every)[1])
+        answers = parse_replies(input_file(every)[1])
     else:
         assert key is not None
         assert file is not None

@@ -30,7 +30,7 @@ from skillvault.learning.recommend.recommend import Selection
 from skillvault.learning.recommend.relevance import value_of
 from skillvault.learning.recommend.render import plain
 from skillvault.learning.recommend.shelf import Strategy
-from skillvault.loop.learned import Learned
+from skillvault.loop.learned import LearnedPrompt
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem, Scalar
 from skillvault.model.text.text import shorten
@@ -106,7 +106,7 @@ def learned_shape(told: LearnedText) -> dict[str, object]:
     }
 
 
-def say_cut(found: Learned) -> None:
+def say_cut(found: LearnedPrompt) -> None:
     """What was left out over the budget, and why there are no patterns, on stderr."""
     told = found.told
     cut = {"pattern": told.cut_patterns, "rule": told.cut_rules}
@@ -325,7 +325,7 @@ def _context(pairs: Iterable[str]) -> dict[str, Scalar]:
     return context
 
 
-def _print_answer(answer: Selection, form: str, found: Learned | None) -> None:
+def _print_answer(answer: Selection, form: str, found: LearnedPrompt | None) -> None:
     """The answer, and behind it what was learned in two tiers."""
     if form == "json":
         extra = {"learned": learned_shape(found.told)} if found else {}

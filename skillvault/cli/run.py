@@ -14,9 +14,8 @@ from skillvault import api
 from skillvault.api import Vault, question
 from skillvault.cli.options import echo, open_vault, print_json, say, track, write_options
 from skillvault.inspect import lookup
-from skillvault.loop.loop import counts
 from skillvault.loop.registry import STEPS
-from skillvault.loop.run import Done, Report, Waiting
+from skillvault.loop.run import ChangeResult, Report, WaitingItem, count_results
 from skillvault.model.change import Change
 from skillvault.model.errors import GitError, UnavailableError, UsageError
 from skillvault.model.records import Link, Record, Ref, Skill
@@ -32,14 +31,14 @@ def run_shape(report: Report) -> dict[str, Any]:
         "changes": [_change_shape(done) for done in report.done],
         "waiting": report.waiting,
         "rejected": report.rejected,
-        "counts": counts(report),
+        "counts": count_results(report),
         "problems": report.problems,
         "broken": report.broken,
         "learner": report.learner,
     }
 
 
-def _change_shape(done: Done) -> dict[str, Any]:
+def _change_shape(done: ChangeResult) -> dict[str, Any]:
     change = done.change
     return {
         "step": change.step,
@@ -59,7 +58,7 @@ def say_sides(vault: Vault, ref: Ref) -> None:
             say(f"{word} it: {len(ids)} run{'s' * (len(ids) > 1)}: {', '.join(ids[:_SHOWN])}{more}")
 
 
-def print_done(done: Done) -> None:
+def print_done(done: ChangeResult) -> None:
     """One line a commit; in a dry run the change as it would be."""
     if not done.commit:
         echo(_preview(done.change))
@@ -135,7 +134,7 @@ def _explain_fruitless(report: Report, *, in_full: bool) -> None:
     say("  (`skillvault why-not ID` for one outcome)")
 
 
-def print_waiting(entries: Sequence[Waiting]) -> None:
+def print_waiting(entries: Sequence[WaitingItem]) -> None:
     """A line for each thing that could not be done now."""
     for entry in entries:
         say(f"waiting: {entry.path}: {entry.reason}")

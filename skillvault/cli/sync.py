@@ -29,7 +29,7 @@ from skillvault.clients import hook_server
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sync.table import rule_of
 from skillvault.learning.sync.three_way import Versions
-from skillvault.loop.run import Report, Waiting
+from skillvault.loop.run import Report, WaitingItem
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.text.text import pluralize
 from skillvault.team.sync import SyncReport
@@ -199,7 +199,7 @@ def _synchronizer(vault: Vault) -> Callable[[], None]:
 
 def _teller() -> Callable[[Report], None]:
     """Prints what a run has to say, but for what the run before it said already."""
-    before: tuple[list[Waiting], list[Rejection]] | None = None
+    before: tuple[list[WaitingItem], list[Rejection]] | None = None
 
     def tell(report: Report) -> None:
         nonlocal before

@@ -15,7 +15,7 @@ from skillvault.model.text.text import flatten
 from skillvault.review import retract
 
 if TYPE_CHECKING:
-    from skillvault.loop.learned import Writing
+    from skillvault.loop.learned import RuleOrigin
     from skillvault.review.review import WaitingSkill
 
 _ROWS = 10  # outcomes that a table shows, the latest ones
@@ -180,7 +180,7 @@ def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
             echo(f"  evaluation {evaluation}")
 
 
-def _print_pattern(pattern: Mapping[str, Any], written: "Writing | None") -> None:
+def _print_pattern(pattern: Mapping[str, Any], written: "RuleOrigin | None") -> None:
     echo(f"rule: {pattern['pattern']}")
     if written:
         day = written.date[:10]

@@ -18,7 +18,7 @@ from skillvault.daemon.inbox_events import InboxEvents, MakeObserver, native, op
 from skillvault.learning.capture.rules import STEP as CAPTURE
 from skillvault.loop import capture
 from skillvault.loop.registry import STEPS
-from skillvault.loop.run import Done, Report, Tracker
+from skillvault.loop.run import ChangeResult, Report, Tracker
 from skillvault.model.errors import NotAVaultError, SkillvaultError
 from skillvault.vault.commit.pack import pack
 from skillvault.vault.commit.store import clear_taken
@@ -62,7 +62,7 @@ class Watch:
         *,
         stopping: Callable[[], bool],
         say: Callable[[str], None],
-        on_done: Callable[[Done], None],
+        on_done: Callable[[ChangeResult], None],
         on_report: Callable[[Report], None],
         track: Tracker | None = None,
         make: MakeObserver = native,

@@ -127,7 +127,7 @@ def why(run: Run, text: str) -> dict[str, Any]:
     head, store = run.view, run.store
     if (other := run.shelf.beside(text)) is not None:
         return {**beside(head, other), "sources": [], "against": [], "rules": []}
-    if (pattern := learned.pattern_named(head, text)) is not None:
+    if (pattern := learned.find_pattern(head, text)) is not None:
         tree = learned.why_pattern(store, head, pattern)
         return {**tree, "sources": [], "against": [], "rules": []}
     ref = resolve(store, head, text)

@@ -10,7 +10,7 @@ from skillvault.learning.accuracy import Accuracy
 from skillvault.learning.sync import table
 from skillvault.loop import evaluate, learned, record
 from skillvault.loop.judging.judges import accuracy_of
-from skillvault.loop.learner import learner_elsewhere, silence
+from skillvault.loop.learner import describe_silence, learner_elsewhere
 from skillvault.loop.run import Run
 from skillvault.model.change import FORMAT
 from skillvault.model.conditions import Separation, clause, risk
@@ -131,7 +131,10 @@ def status(run: Run) -> Status:
         quarantine=len(run.inbox.quarantine.names()),
         links={"total": sum(links.values()), **links},
         waiting=counts,
-        tomorrow={"record": record.held(run), "evaluate": evaluate.held(run)},
+        tomorrow={
+            "record": record.count_over_quota(run),
+            "evaluate": evaluate.count_over_quota(run),
+        },
         edited=find_edits(run.store.git) if any(counts.values()) and not paused else [],
         judge=_judge(run),
         git=locks.describe_busy_git(run.store.root, *run.store.git.dirs(), waiting=bool(inbox)),
@@ -140,7 +143,7 @@ def status(run: Run) -> Status:
         rules=rules,
         learner=run.policy.learner,
         unpushed=upstream.count_unpushed(run.view.commit) if upstream else 0,
-        silent=silence(
+        silent=describe_silence(
             head, learner_elsewhere(run.store.git, run.policy), _judgeable(counts), run.now
         ),
         undecided=table.read_undecided(settings) if "# undecided: " in settings else {},

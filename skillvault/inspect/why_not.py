@@ -10,7 +10,7 @@ from skillvault.learning import why_not as rules
 from skillvault.learning.generate.warning_pattern import SkillState
 from skillvault.loop import distill, evaluate, learned
 from skillvault.loop import promote as promoting
-from skillvault.loop.general import general_state
+from skillvault.loop.general import general_state, material_of_facts
 from skillvault.loop.run import Run
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.records import IndexedOutcome, Ref
@@ -20,7 +20,7 @@ def answers_about(run: Run, text: str) -> tuple[tuple[str, str], list[rules.Step
     """(what a text means as (kind, id), what each step says of it); see `Vault.why_not`."""
     if text in run.view.domains:
         return ("domain", text), why_no_strategy(run, text)
-    if (rule := learned.rule_named(run.store, run.view, text)) is not None:
+    if (rule := learned.find_rule(run.store, run.view, text)) is not None:
         return ("rule", rule), [learned.why_no_pattern(run, rule)]
     try:
         ref = lookup.resolve(run.store, run.view, text, forward=True)
@@ -44,16 +44,16 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
     """What each step says of an outcome, a fact or a session, with its numbers."""
     view = run.view
     if ref.kind == "fact" and (fact := view.facts.get(ref.id)):
-        memory = promoting.of_facts(run, [fact.domain])
+        memory = material_of_facts(run, view.facts.by_domain([fact.domain]))
         live = view.skills.live(set(memory.skills_of.values()))
-        general = general_state(run, fact, promoting.of_some)
+        general = general_state(run, fact)
         return rules.fact_answers(fact, memory, live, run.policy, general=general)
     if ref.kind == "outcome" and (retraction := view.retractions.get(ref.id)):
         why = f"{retraction.reason} ({retraction.by}, {retraction.at:%Y-%m-%d})"
         return [rules.StepAnswer("retract", "retracted", f"counts nowhere: {why}")]
     if ref.kind == "outcome" and (outcome := view.outcomes.get(ref.id)):
         material = _accounts(run, view.subjects.history(ref.id, "action"))
-        memory = promoting.of_evaluations(run, [ref.id])
+        memory = promoting.material_of_evaluations(run, [ref.id])
         letter = evaluate.set_aside(run).get(ref.id)
         aside = letter.reason if letter else None
         unevaluated = [] if ref.id in view.evaluations else [outcome]
@@ -67,7 +67,7 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
             edited=next(iter(edited), None),
         )
     if ref.kind == "session" and (session := view.sessions.get(ref.id)):
-        return rules.session_answers(session, distill.standing(run, session)[0])
+        return rules.session_answers(session, distill.find_standing(run, session)[0])
     if ref.kind in ("outcome", "fact", "session"):
         raise SkillvaultError(f"{ref.id}: cannot be read; `skillvault check` says why")
     raise UsageError(

@@ -5,7 +5,7 @@ from functools import cache, partial
 
 from skillvault.learning import assess, sections
 from skillvault.loop.clock import clock
-from skillvault.loop.effects import assessed
+from skillvault.loop.effects import load_assessed
 from skillvault.loop.run import Run
 from skillvault.model.brief import RULES
 from skillvault.model.change import Change
@@ -13,27 +13,27 @@ from skillvault.model.section_marks import sections_of
 
 
 def step(run: Run) -> Iterator[Change]:
-    """One commit a skill."""
-    run.flush()  # a look at a skill is a commit that brought its decisions
+    """Yield one change for each skill whose status changes."""
+    run.flush()  # each commit that brings decisions is a look at their skills
     run.shelf.follow(run.store.staging)
-    yield from list(due(run))
+    yield from list(_find_due(run))
 
 
-def due(run: Run) -> Iterator[Change]:
-    """The changes of status that follow from what is known of the skills' use."""
+def _find_due(run: Run) -> Iterator[Change]:
     view = run.view
-    known = run.shelf.uses.evidence(view)
+    evidence = run.shelf.uses.evidence(view)
     clock_of = cache(partial(clock, view, now=run.now, rules=run.rules))
-    for row in view.skills.statuses(known):
-        at = clock_of(row.domain) or run.now
-        skill = assessed(view, row, known[row.name], at)
-        found = assess.status_change(skill, run.rules)
-        if found and not (found.moves and row.shelf == "skills" and _keeps_guide(run, row.name)):
-            yield found
+    for row in view.skills.statuses(evidence):
+        time = clock_of(row.domain) or run.now
+        skill = load_assessed(view, row, evidence[row.name], time)
+        change = assess.status_change(skill, run.rules)
+        if not change or (change.moves and row.shelf == "skills" and _keeps_guide(run, row.name)):
+            continue
+        yield change
 
 
 def _keeps_guide(run: Run, name: str) -> bool:
-    """Return True for a guide that holds a rule or a person's words: it is not retired whole."""
+    """Return True for a guide with a rule or a person's words: it is not retired as a whole."""
     skill = run.view.skills.find(name)
     if skill is None or skill.kind != "guide":
         return False

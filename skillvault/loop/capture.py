@@ -1,6 +1,6 @@
-"""capture: rules of LEARNINGS.md that code bears out become patterns, and rules again without it.
+"""capture: rules of LEARNINGS.md that code supports become patterns, and rules again without it.
 
-Any clone may capture: the code bases are where the developers are.
+Any clone may capture, as the code bases are where the developers are.
 """
 
 import time
@@ -18,24 +18,8 @@ from skillvault.learning.capture.rules import (
     read_learnings,
     whole_blocks,
 )
-from skillvault.loop import learned
-from skillvault.loop.code_bases import (
-    asked,
-    borne_out,
-    broken_rules,
-    evidence_of,
-    open_code_bases,
-    versions,
-)
-from skillvault.loop.run import Broken, Run
-from skillvault.loop.tiers import (
-    captured_change,
-    committed_rules,
-    pattern_ref,
-    read_tiers,
-    rejected_patterns,
-    told_change,
-)
+from skillvault.loop import code_bases, learned
+from skillvault.loop.run import BrokenRule, Run
 from skillvault.model.change import Change
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import LearnedPattern, Problem
@@ -46,90 +30,90 @@ from skillvault.vault.index.snapshot import EvidenceScan
 
 _PAUSE = 0.05
 _HOUR = 3600
-_WRITING = "?"  # a text that somebody is writing on: it is due, whatever becomes of it
+_WRITING = "?"  # in place of the blob of a text that somebody is writing: it stays due
 
 
 def step(run: Run) -> Iterator[Change]:
-    """What agents appended is committed, then what follows of the evidence: a commit each."""
+    """Commit what agents appended, then what follows from the evidence, in a commit each."""
     if not is_due(run):
         return
-    seen = _seen(run)
-    rest = yield from _adoption(run)
+    scan = _scan(run)
+    tail = yield from _adopt(run)
     run.flush()
     waiting = len(run.report.waiting)
-    if tiers := _tiers(run):
-        after = yield from _captured(run, tiers)
-        yield from told_change(run, after)
+    if tiers := _load_tiers(run):
+        new_tiers = yield from _capture(run, tiers)
+        yield from learned.edited_patterns_change(run, new_tiers)
     run.flush()
-    run.report.problems += _mistakes(run, waits=rest == _WRITING)
+    run.report.problems += _find_mistakes(run, waits=tail == _WRITING)
     if len(run.report.waiting) == waiting and not run.options.asks:
-        tail = seen.tail if rest is None else rest
-        run.store.staging.captures.note_scan(replace(seen, blobs=_blobs(run), tail=tail))
+        tail = scan.tail if tail is None else tail
+        run.store.staging.captures.note_scan(replace(scan, blobs=_blobs(run), tail=tail))
 
 
 def waiting(run: Run) -> int:
-    """Whether evidence is to be looked for."""
+    """Return 1 if evidence is to be searched, else 0."""
     return int(is_due(run))
 
 
 def is_due(run: Run) -> bool:
-    """Whether anything changed since evidence was last looked for, or that is long ago."""
+    """Return True if anything changed since the last search for evidence, or that is long ago."""
     if STEP in run.options.steps:
         return True
-    last, now = run.view.captures.last_scan, _seen(run)
-    if last is None:  # of a new vault there is nothing to look for
-        return bool(now.tail or any(learned.counts(run.store, run.view)))
-    is_old = bool(now.code) and now.at - last.at >= run.policy.capture.hours * _HOUR
-    return is_old or replace(last, at=now.at) != now
+    last, scan = run.view.captures.last_scan, _scan(run)
+    if last is None:  # an empty vault needs no search
+        return bool(scan.tail or any(learned.counts(run.store, run.view)))
+    is_old = bool(scan.code) and scan.at - last.at >= run.policy.capture.hours * _HOUR
+    return is_old or replace(last, at=scan.at) != scan
 
 
-def _seen(run: Run) -> EvidenceScan:
-    """What stands where now."""
-    code, settings = versions(run), repr(run.policy.capture)
-    return EvidenceScan(run.now.timestamp(), _blobs(run), _tail(run), code, settings)
+def _scan(run: Run) -> EvidenceScan:
+    """Return the current state of everything that a search depends on."""
+    code, settings = code_bases.versions(run), repr(run.policy.capture)
+    return EvidenceScan(run.now.timestamp(), _blobs(run), _tail_blob(run), code, settings)
 
 
 def _blobs(run: Run) -> dict[str, str | None]:
     return {path: run.view.files.get(path) for path in (layout.LEARNINGS, layout.EXPERTISE)}
 
 
-def _tail(run: Run) -> str:
-    """What betrays the text that stands behind the committed one; "" for none."""
+def _tail_blob(run: Run) -> str:
+    """Return the blob of the text after the committed one; "" if there is none."""
     try:
-        written = learnings.read_file(run.store.root)
+        file = learnings.read_file(run.store.root)
     except BadInputError as error:
         return error.code
-    content, committed = written.content if written else b"", committed_rules(run.store, run.view)
-    return _trace_of(content.removeprefix(committed)) if content != committed else ""
+    content, committed = file.content if file else b"", learned.committed_rules(run.store, run.view)
+    return _blob_of(content.removeprefix(committed)) if content != committed else ""
 
 
-def _trace_of(text: bytes) -> str:
+def _blob_of(text: bytes) -> str:
     return blob_id(text) if text else ""
 
 
-def _mistakes(run: Run, *, waits: bool) -> Sequence[Problem]:
-    """What of the file in the work tree can be no rule, by the lines on which it stands by now.
+def _find_mistakes(run: Run, *, waits: bool) -> Sequence[Problem]:
+    """Return what can be no rule in the file of the work tree, by its current lines.
 
     `waits`: somebody is writing at its end.
     """
     try:
-        written = learnings.read_file(run.store.root)
-    except BadInputError:  # told as what kept it from being adopted
+        file = learnings.read_file(run.store.root)
+    except BadInputError:  # reported when it was not adopted
         return ()
-    text = written.content.decode(errors="surrogateescape") if written else ""
+    text = file.content.decode(errors="surrogateescape") if file else ""
     return read_learnings(whole_blocks(text) if waits else text).problems
 
 
-# ── adopting ─────────────────────────────────────────────────────────────────────────
+# ── adoption ─────────────────────────────────────────────────────────────────────────
 
 
-def _adoption(run: Run) -> Generator[Change, None, str | None]:
-    """Commit what was appended; what betrays the text that then stands behind that.
+def _adopt(run: Run) -> Generator[Change, None, str | None]:
+    """Commit what was appended; return the blob of the text that is then left after that.
 
-    None if nobody looked at it, as it is no addition.
+    None if nothing was adopted, as the file is edited and not only appended to.
     """
     try:
-        appended = _appended(run)
+        appended = _find_appended(run)
     except BadInputError as error:
         run.report.problems.append(Problem(layout.LEARNINGS, None, error.code, error.message))
         return None
@@ -139,86 +123,81 @@ def _adoption(run: Run) -> Generator[Change, None, str | None]:
     run.report.problems += adopted.problems
     if adopted.change:
         yield adopted.change
-    return _WRITING if adopted.waits else _trace_of(adopted.rest)
+    return _WRITING if adopted.waits else _blob_of(adopted.rest)
 
 
-def _appended(run: Run) -> AppendedText | None:
-    """What stands in the work tree's file behind the committed one; None if nothing is new."""
+def _find_appended(run: Run) -> AppendedText | None:
+    """Return the text in the work tree after the committed one; None if nothing is new."""
     blob = run.view.files.get(layout.LEARNINGS)
-    committed = committed_rules(run.store, run.view)
+    committed = learned.committed_rules(run.store, run.view)
     settle = run.policy.record.settle_seconds
     end = time.monotonic() + (0 if run.options.dry else settle)
     while True:
-        written = learnings.read_file(run.store.root)
-        if written is None or written.content == committed:
+        file = learnings.read_file(run.store.root)
+        if file is None or file.content == committed:
             return None
-        if not written.content.startswith(committed):
+        if not file.content.startswith(committed):
             run.wait(layout.LEARNINGS, "edited and not committed; commit or undo it, and run again")
             return None
-        still = not 0 <= written.age < settle
-        if still or _is_whole(written.content) or time.monotonic() >= end:
-            text = written.content[len(committed) :].decode(errors="surrogateescape")
-            return AppendedText(committed, blob, text, still)
+        is_stable = not 0 <= file.age < settle
+        is_whole = file.content.rstrip().endswith(b"\n---")  # no rule is half written
+        if is_stable or is_whole or time.monotonic() >= end:
+            text = file.content[len(committed) :].decode(errors="surrogateescape")
+            return AppendedText(committed, blob, text, is_stable)
         time.sleep(_PAUSE)
 
 
-def _is_whole(content: bytes) -> bool:
-    """Whether a text ends with a separator, so that nobody is in the middle of a rule."""
-    return content.rstrip().endswith(b"\n---")
+# ── capture ──────────────────────────────────────────────────────────────────────────
 
 
-# ── capturing ────────────────────────────────────────────────────────────────────────
-
-
-def _tiers(run: Run) -> Tiers | None:
-    """Both tiers as they are committed; None, and a problem, if one cannot be read."""
+def _load_tiers(run: Run) -> Tiers | None:
     try:
-        return read_tiers(run.store, run.view)
+        return learned.read_tiers(run.store, run.view)
     except BadInputError as error:
-        run.report.problems.append(
-            Problem(
-                layout.EXPERTISE, error.key, error.code, f"{error.message}; nothing is captured"
-            )
-        )
+        message = f"{error.message}; nothing is captured"
+        run.report.problems.append(Problem(layout.EXPERTISE, error.key, error.code, message))
         return None
 
 
-def _captured(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
-    """What follows of the evidence, in up to three commits; the tiers after it."""
-    written = read_learnings(tiers.text)
+def _capture(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
+    """Yield up to three commits that follow from the evidence; return the tiers after them."""
+    rules = read_learnings(tiers.text).rules
     scopes = {pattern.pattern: pattern.scope for pattern in tiers.expertise.patterns}
-    scopes |= {rule.text: rule.scope for rule in written.rules}
+    scopes |= {rule.text: rule.scope for rule in rules}
 
-    def look(readable: Sequence[CodeBase]) -> tuple[dict[str, CodeSupport], list[Broken]]:
-        evidence = evidence_of(readable, scopes, run.policy.capture)
-        return borne_out(readable, evidence), broken_rules(readable, evidence)
+    def search_code(
+        readable: Sequence[CodeBase],
+    ) -> tuple[dict[str, CodeSupport], list[BrokenRule]]:
+        evidence = code_bases.evidence_of(readable, scopes, run.policy.capture)
+        return code_bases.find_support(readable, evidence), code_bases.find_broken_rules(
+            readable, evidence
+        )
 
-    bases, (borne, broken) = asked(open_code_bases(run), look)
+    bases, (support, broken) = code_bases.ask_readable(code_bases.open_code_bases(run), search_code)
     run.report.problems += bases.problems
     if not bases.readable:
         return tiers
     run.report.broken += broken
-    promoted = patterns.promote(
-        tiers, _promotable(run, tiers, written.rules, borne), borne, run.now
-    )
-    yield from captured_change(run, promoted, tiers, "promote")
-    versions_asked = patterns.asked_patterns(promoted.tiers.expertise.patterns, bases.versions)
-    looked = CodeScan(borne, versions_asked, run.now)
-    ended = patterns.demote(promoted.tiers, looked, run.policy.capture)
-    yield from captured_change(run, ended, promoted.tiers, "put back")
-    noted = patterns.update_patterns(ended.tiers, looked)
-    yield from captured_change(run, noted, ended.tiers, "look at")
-    return noted.tiers
+    promotable = _promotable_rules(run, tiers, rules, support)
+    promoted = patterns.promote(tiers, promotable, support, run.now)
+    yield from learned.captured_change(run, promoted, tiers, "promote")
+    asked_versions = patterns.asked_patterns(promoted.tiers.expertise.patterns, bases.versions)
+    search_results = CodeScan(support, asked_versions, run.now)
+    demoted = patterns.demote(promoted.tiers, search_results, run.policy.capture)
+    yield from learned.captured_change(run, demoted, promoted.tiers, "put back")
+    updated = patterns.update_patterns(demoted.tiers, search_results)
+    yield from learned.captured_change(run, updated, demoted.tiers, "look at")
+    return updated.tiers
 
 
-def _promotable(
-    run: Run, tiers: Tiers, rules: Iterable[WrittenRule], borne: Mapping[str, CodeSupport]
+def _promotable_rules(
+    run: Run, tiers: Tiers, rules: Iterable[WrittenRule], support: Mapping[str, CodeSupport]
 ) -> list[WrittenRule]:
-    """The rules that enough code bears out, without those that a person took away as patterns."""
-    ready = [rule for rule in rules if rule.key in borne and borne[rule.key].evidence.worth.promote]
-    present = {pattern.key for pattern in tiers.expertise.patterns}
-    refs = {r.key: pattern_ref(LearnedPattern(pattern=r.text)) for r in ready}
-    absent = (ref for key, ref in refs.items() if key not in present)
-    rejected = rejected_patterns(run, absent)
+    ready = [rule for rule in rules if rule.key in support]
+    ready = [rule for rule in ready if support[rule.key].evidence.worth.promote]
+    pattern_keys = {pattern.key for pattern in tiers.expertise.patterns}
+    refs = {r.key: learned.pattern_ref(LearnedPattern(pattern=r.text)) for r in ready}
+    absent = (ref for key, ref in refs.items() if key not in pattern_keys)
+    rejected = learned.rejected_patterns(run, absent)
     run.report.rejected += rejected.values()
     return [rule for rule in ready if refs[rule.key] not in rejected]

@@ -1,7 +1,6 @@
-"""What is known of each skill's use: outcomes joined with what was shown, added up, estimated.
+"""The evidence of each skill's use: outcomes joined with the skills that were shown, and lifts.
 
-Computed from HEAD and kept in the index, which can be deleted at
-any time; only what changed is looked at again.
+Computed from HEAD and kept in the index, which can be deleted at any time; only changes are read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,174 +33,174 @@ _APPLIED = frozenset({"tool", "explicit", "implicit"})
 
 
 class UseCounts(NamedTuple):
-    """A skill's counts, and the last outcome among them; "" if they are always counted anew."""
+    """A skill's counts, and the last outcome among them; "" if all are counted anew each time."""
 
     evidence: Evidence
     last: str
 
 
 class Uses:
-    """The uses of a vault's skills, and of those of the layers before the vault's."""
+    """The uses of a vault's skills, and of those of the layers below the vault."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: tuple[object, dict[str, Evidence]] | None = None
+        self._evidence: tuple[object, dict[str, Evidence]] | None = None
         self._names: tuple[list[str], dict[str, tuple[str, ...]]] = [], {}
 
     def follow(self, head: Staged) -> None:
-        """Compute what changed since it was computed last."""
+        """Compute what changed since the last call."""
         self._follow_uses(head)
         self._follow_versions(head)
         self._follow_lifts(head)
 
     def evidence(self, head: Topics) -> dict[str, Evidence]:
-        """Skill -> what is known of its use, as it was computed last."""
+        """Return skill -> the evidence of its use, as it was computed last."""
         state = head.uses.state
-        evidence = self._known
-        if evidence is None or evidence[0] != state:
-            evidence = self._known = state, head.uses.evidence(Evidence)
-        return evidence[1]
+        if self._evidence is None or self._evidence[0] != state:
+            self._evidence = state, head.uses.evidence(Evidence)
+        return self._evidence[1]
 
-    # ── which skills a decision used ─────────────────────────────────────────────────
+    # ── skills that a decision used ──────────────────────────────────────────────────
 
-    def names(self, head: Topics) -> dict[str, tuple[str, ...]]:
-        """Every skill that a decision may name, by its first word."""
-        stored = [
-            name for place in ("skills", "proposed", "archive") for name in head.skills.names(place)
-        ]
-        names = [*stored, *head.layers.names()]
-        by_first_word = self._names
-        if names != by_first_word[0]:
-            by_first_word = self._names = names, mentions.by_first_word(names)
-        return by_first_word[1]
+    def skill_names(self, head: Topics) -> dict[str, tuple[str, ...]]:
+        """Return every skill that a decision may name, by its first word."""
+        shelves = (head.skills.names(shelf) for shelf in ("skills", "proposed", "archive"))
+        names = [*(name for shelf in shelves for name in shelf), *head.layers.names()]
+        if names != self._names[0]:
+            self._names = names, mentions.by_first_word(names)
+        return self._names[1]
 
-    def read(self, head: Topics) -> "detect.ReadText":
-        """Reads a skill's text at a version: what git has, or another layer as it is now."""
+    def text_reader(self, head: Topics) -> "detect.ReadText":
+        """Return a reader of a skill's text at a version: from git, or the layer as it is now."""
 
-        def read(name: str, blob: str) -> str:
-            other = head.layers.of_name(name)
-            if other is not None and other.blob == blob:
-                return other.skill.body
+        def read_text(name: str, blob: str) -> str:
+            layered = head.layers.of_name(name)
+            if layered is not None and layered.blob == blob:
+                return layered.skill.body
             return head.skills.read_body(name, blob)
 
-        return read
+        return read_text
 
     def _follow_uses(self, head: Staged) -> None:
-        renamed = head.due.keys(NAME)
-        forms = map(mentions.shortest_form, renamed) if renamed else ()
-        due = sorted({*head.due.keys(USE), *(head.outcomes.mentioning(forms) if renamed else ())})
-        head.due.mark_done(NAME, renamed)
-        known = self.names(head) if due else {}
-        read = self.read(head)
+        new_names = head.due.keys(NAME)
+        mentioning: Iterable[str] = ()
+        if new_names:
+            mentioning = head.outcomes.mentioning(map(mentions.shortest_form, new_names))
+        due = sorted({*head.due.keys(USE), *mentioning})
+        head.due.mark_done(NAME, new_names)
+        names = self.skill_names(head) if due else {}
+        read_text = self.text_reader(head)
         for start in range(0, len(due), _PAGE):
             page = due[start : start + _PAGE]
             outcomes = head.outcomes.get_many(page).values()
-            rows = [row for outcome in outcomes for row in _used(head, outcome, known, read)]
+            rows = [
+                row for outcome in outcomes for row in _find_uses(head, outcome, names, read_text)
+            ]
             head.uses.keep(page, rows)
             head.due.mark_done(USE, page)
 
-    # ── which text it had ────────────────────────────────────────────────────────────
+    # ── versions of a text ───────────────────────────────────────────────────────────
 
     def _follow_versions(self, head: Staged) -> None:
-        """Note when a person rewrote a skill's text, or brought the skill back."""
+        """Store when a person rewrote a skill's text, or brought the skill back."""
         due = head.due.keys(VERSION)
         if not due:
             return
-        commits = {
-            name: self._by_persons(head, name) for name in head.history.skills_touched_twice(due)
-        }
+        commits: dict[str, list[tuple[str, int]]] = {}
+        for name in head.history.skills_touched_twice(due):
+            # The first commit that touches a skill rewrites nothing.
+            later = head.history.commits_touching([Ref("skill", name)])[::-1][1:]
+            commits[name] = [
+                (commit.sha, micros(datetime.fromisoformat(commit.date)))
+                for commit in later
+                if commit.step not in STEPS
+            ]
         places = [
             (commit, name)
-            for name, found in commits.items()
-            for sha, _ in found
+            for name, edits in commits.items()
+            for sha, _ in edits
             for commit in (f"{sha}^", sha)
         ]
         texts = skill_texts(self._store.git, places)
-        begun = {
-            name: {at for sha, at in commits.get(name, ()) if _begins(texts, name, sha)}
-            | _trial_start(head, name)
-            for name in due
-        }
-        head.uses.keep_version_starts({name: sorted(starts) for name, starts in begun.items()})
+        starts: dict[str, list[int]] = {}
+        for name in due:
+            times = {at for sha, at in commits.get(name, ()) if _is_new_text(texts, name, sha)}
+            starts[name] = sorted(times | _trial_start(head, name))
+        head.uses.keep_version_starts(starts)
         head.due.mark_done(VERSION, due)
 
-    @staticmethod
-    def _by_persons(head: Topics, name: str) -> list[tuple[str, int]]:
-        """(sha, when) of a person's commits on a skill; the first that touches it rewrites none."""
-        found = head.history.commits_touching([Ref("skill", name)])[::-1]
-        theirs = (commit for commit in found[1:] if commit.step not in STEPS)
-        return [(one.sha, micros(datetime.fromisoformat(one.date))) for one in theirs]
-
-    # ── what it changed ──────────────────────────────────────────────────────────────
+    # ── lifts ────────────────────────────────────────────────────────────────────────
 
     def _follow_lifts(self, head: Staged) -> None:
         changes, touched = head.due.keys(LIFT), head.due.keys(COUNT)
         is_summed = _add_up(head, changes)
         if is_summed or touched:
-            self._keep_evidence(head, _counted(head, set(touched)), are_lifts_new=is_summed)
+            self._keep_evidence(head, _count_uses(head, set(touched)), are_lifts_new=is_summed)
         head.due.mark_done(LIFT, changes)
         head.due.mark_done(COUNT, touched)
 
     def _keep_evidence(
-        self, head: Staged, counted: Mapping[str, UseCounts], *, are_lifts_new: bool
+        self, head: Staged, counts: Mapping[str, UseCounts], *, are_lifts_new: bool
     ) -> None:
-        """Keep what was counted anew; where sums changed, the lift of every skill is another."""
+        """Store what was counted; if sums changed, the lift of every skill changes."""
         if are_lifts_new:
-            before = head.uses.evidence(Evidence)
+            stored = head.uses.evidence(Evidence)
             sums = head.uses.sums(Sums).values()
-            lifted = estimate.estimate_lifts(sums, _prior(head.policy))
+            lifts = estimate.estimate_lifts(sums, _prior(head.policy))
         else:
-            found = ((name, head.uses.evidence_of(name, Evidence)) for name in counted)
-            before = {name: one for name, one in found if one}
-            lifted = {
+            pairs = ((name, head.uses.evidence_of(name, Evidence)) for name in counts)
+            stored = {name: evidence for name, evidence in pairs if evidence}
+            lifts = {
                 (name, place): version.lift
-                for name, one in before.items()
-                for place, version in enumerate((*one.earlier, one))
+                for name, evidence in stored.items()
+                for place, version in enumerate((*evidence.earlier, evidence))
                 if version.lift
             }
-        kept = {
-            skill: effect.with_lifts(
-                one, [lifted.get((skill, i)) for i in range(len(one.earlier) + 1)]
-            )
-            if one.of_any
-            else None
-            for skill, one in {**before, **{n: one.evidence for n, one in counted.items()}}.items()
-        }
-        changed = [(s, one) for s, one in kept.items() if s in counted or before.get(s) != one]
-        head.uses.keep_evidence(changed, {name: one.last for name, one in counted.items()})
+        changed: list[tuple[str, Evidence | None]] = []
+        for name, evidence in {**stored, **{n: c.evidence for n, c in counts.items()}}.items():
+            new_evidence = None
+            if evidence.of_any:
+                own_lifts = [lifts.get((name, i)) for i in range(len(evidence.earlier) + 1)]
+                new_evidence = effect.with_lifts(evidence, own_lifts)
+            if name in counts or stored.get(name) != new_evidence:
+                changed.append((name, new_evidence))
+        head.uses.keep_evidence(changed, {name: c.last for name, c in counts.items()})
 
 
-def _used(
-    head: Topics, outcome: Outcome, known: Mapping[str, Iterable[str]], read: "detect.ReadText"
+def _find_uses(
+    head: Topics,
+    outcome: Outcome,
+    names: Mapping[str, Iterable[str]],
+    read_text: "detect.ReadText",
 ) -> Iterator[SkillUse]:
     decision = outcome.decision.id
-    shown = head.recommendations.by_decision(decision) if decision else []
-    ends = head.outcomes.ends(decision) if decision and shown else []
-    for one in detect.detected_uses(outcome, shown, known, read, ends=ends):
-        told = (one.match, one.confidence, one.quote, one.offer)
-        yield SkillUse(outcome.id, one.skill, micros(one.made), *told)
+    receipts = head.recommendations.by_decision(decision) if decision else []
+    ends = head.outcomes.ends(decision) if decision and receipts else []
+    for use in detect.detected_uses(outcome, receipts, names, read_text, ends=ends):
+        match = (use.match, use.confidence, use.quote, use.offer)
+        yield SkillUse(outcome.id, use.skill, micros(use.made), *match)
 
 
-def _begins(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
-    """Whether a commit gave a skill another text, or took it out of archive/."""
-    old, new = texts.get((f"{sha}^", name)), texts.get((sha, name))
-    if old is None or new is None:
+def _is_new_text(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
+    """Return True if a commit gave a skill another text, or took it out of archive/."""
+    previous, current = texts.get((f"{sha}^", name)), texts.get((sha, name))
+    if previous is None or current is None:
         return False
-    back = old.shelf == "archive" and new.shelf != "archive"
-    return bool(back or old.body.strip() != new.body.strip())
+    is_back = previous.shelf == "archive" and current.shelf != "archive"
+    return bool(is_back or previous.body.strip() != current.body.strip())
 
 
 def _trial_start(head: Topics, name: str) -> set[int]:
-    """From when on a skill is tried again: after all that was known when it was decided."""
+    """Return the time from which a skill is tried again, just after the decision to do so."""
     skill = head.skills.find(name)
-    at = time_of(skill.trial) if skill else None
-    return set() if at is None else {micros(at) + 1}
+    trial = time_of(skill.trial) if skill else None
+    return set() if trial is None else {micros(trial) + 1}
 
 
 def _add_up(head: Staged, changes: Iterable[str]) -> bool:
-    """Add up the domains of which more decisions are to be counted, or others than before.
+    """Add up the domains with new or changed decisions; return True if there were any.
 
-    `changes` say in which domain something changed, and when it ended. True if any was added up.
+    `changes` say in which domain something changed, and when it ended.
     """
     earliest: dict[str, int] = {}
     for domain, _, time in (key.rpartition(" ") for key in changes):
@@ -209,34 +208,29 @@ def _add_up(head: Staged, changes: Iterable[str]) -> bool:
     is_summed = False
     for domain, at in earliest.items():
         last = head.uses.sums_end(domain)
-        end = _reach(head, domain, last if at > last.at else SumsEnd())
+        end = last if at > last.at else SumsEnd()
+        while later_end := head.uses.later_end(domain, end, estimate.more_to_add(end.decisions)):
+            end = later_end
         if end != last or at <= last.at:
             head.uses.keep_sums(domain, _sums(head, domain, end), end)
             is_summed = True
     return is_summed
 
 
-def _reach(head: Topics, domain: str, end: SumsEnd) -> SumsEnd:
-    """The last decision of a domain up to which its sums go, from one on of which it is known."""
-    while later_end := head.uses.later_end(domain, end, estimate.more_to_add(end.decisions)):
-        end = later_end
-    return end
-
-
 def _sums(head: Topics, domain: str, end: SumsEnd) -> object | None:
-    """What a domain's closed decisions up to one come to; None if there are none."""
+    """Return the sums of a domain's closed decisions up to one; None if there are none."""
     if not end.decisions:
         return None
     totals, exposures = head.uses.totals(domain, end), head.uses.exposures(domain, end)
-    used = {row.skill for row in exposures}
+    skills = {row.skill for row in exposures}
     merged = head.uses.merges()
-    begun = head.uses.version_starts(used | {_whole(skill, merged) for skill in used})
+    starts = head.uses.version_starts(skills | {_merged_into(skill, merged) for skill in skills})
     rows = head.uses.decisions(domain, end) if exposures else ()
     episode_of = _episodes(rows, head.policy.evaluate.episode_minutes)
-    found = (
+    observations = (
         Observation(
             decision=row.outcome,
-            skill=_whole(row.skill, merged),
+            skill=_merged_into(row.skill, merged),
             group=row.group,
             success=row.status == "success",
             made=row.made,
@@ -247,7 +241,7 @@ def _sums(head: Topics, domain: str, end: SumsEnd) -> object | None:
         )
         for row in exposures
     )
-    return estimate.add_up(found, totals, begun, _prior(head.policy))
+    return estimate.add_up(observations, totals, starts, _prior(head.policy))
 
 
 def _prior(policy: Policy) -> "Prior":
@@ -256,7 +250,6 @@ def _prior(policy: Policy) -> "Prior":
 
 
 def _episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
-    """Decision -> the episode that it is of."""
     occasions = [
         episodes.Occasion(
             id=row.outcome,
@@ -272,61 +265,48 @@ def _episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
     return {row.outcome: str(number) for row, number in zip(rows, numbers, strict=True)}
 
 
-def _whole(skill: str, merged: Mapping[str, str]) -> str:
-    """The skill that stands for one that was merged, and again."""
-    if skill not in merged:  # as nearly all of a million uses
+def _merged_into(skill: str, merged: Mapping[str, str]) -> str:
+    """Return the skill that a skill was merged into, through any number of merges."""
+    if skill not in merged:  # nearly all of a million uses
         return skill
-    seen: set[str] = set()
-    while skill in merged and skill not in seen:
-        seen.add(skill)
+    visited: set[str] = set()
+    while skill in merged and skill not in visited:
+        visited.add(skill)
         skill = merged[skill]
     return skill
 
 
-def _counted(head: Topics, skills: set[str]) -> dict[str, UseCounts]:
-    """Skill -> its counts; those of what was merged into it among them."""
+def _count_uses(head: Topics, skills: set[str]) -> dict[str, UseCounts]:
+    """Return skill -> its counts, with those of the skills merged into it."""
     merged = head.uses.merges_of(skills)
-    wanted = {_whole(name, merged) for name in skills} | skills
-    sources = {name: [one for one in merged if _whole(one, merged) == name] for name in wanted}
-    return {
-        name: (None if others else _counted_on(head, name)) or _counted_anew(head, name, others)
-        for name, others in sources.items()
-    }
+    names = {_merged_into(name, merged) for name in skills} | skills
+    counts: dict[str, UseCounts] = {}
+    for name in names:
+        sources = [source for source in merged if _merged_into(source, merged) == name]
+        counts[name] = _count_skill(head, name, sources)
+    return counts
 
 
-def _counted_on(head: Topics, name: str) -> UseCounts | None:
-    """A skill's counts with the decisions after the last counted; None if they cannot be added."""
-    last = head.uses.last_counted(name)
-    before = head.uses.evidence_of(name, Evidence) if last else None
-    if before is None:
-        return None
+def _count_skill(head: Topics, name: str, merged: Sequence[str]) -> UseCounts:
+    """Return a skill's counts; only later decisions are read if they can be added."""
     starts = head.uses.version_starts([name]).get(name, [])
-    decisions = _decisions(head, [name], last)
-    trial = _is_tried(head, name, starts)
-    found = effect.evidence_with_later(before, decisions, starts, trial=trial)
-    return UseCounts(found, max([last, *(one.outcome for one in decisions)])) if found else None
-
-
-def _counted_anew(head: Topics, name: str, merged: Sequence[str]) -> UseCounts:
-    """A skill's counts of all its decisions, and of those of what was merged into it."""
-    starts = head.uses.version_starts([name]).get(name, [])
+    trial = bool(starts) and starts[-1] in _trial_start(head, name)
+    last = "" if merged else head.uses.last_counted(name)
+    if stored := head.uses.evidence_of(name, Evidence) if last else None:
+        decisions = _decisions(head, [name], last)
+        if evidence := effect.evidence_with_later(stored, decisions, starts, trial=trial):
+            return UseCounts(evidence, max([last, *(decision.outcome for decision in decisions)]))
     decisions = _decisions(head, [name, *merged])
-    trial = _is_tried(head, name, starts)
-    found = effect.evidence_by_version(decisions, starts, trial=trial)
-    last = "" if merged else max((one.outcome for one in decisions), default="")
-    return UseCounts(found, last)
-
-
-def _is_tried(head: Topics, name: str, starts: Sequence[int]) -> bool:
-    return bool(starts) and starts[-1] in _trial_start(head, name)
+    evidence = effect.evidence_by_version(decisions, starts, trial=trial)
+    last = "" if merged else max((decision.outcome for decision in decisions), default="")
+    return UseCounts(evidence, last)
 
 
 def _decisions(
-    head: Topics, skills: Iterable[str], after: str = ""
+    head: Topics, skills: Iterable[str], last: str = ""
 ) -> list["effect.ClosedDecision"]:
-    """The closed decisions that had to do with these skills, by outcomes after one."""
-    rows = head.uses.by_skill(skills, after)
-    # A bulk is looked at when all of it is there, not after each of its full commits.
+    rows = head.uses.by_skill(skills, last)
+    # A bulk counts as one look when it is complete, not each of its full commits.
     bulk = head.uses.large_commits({row.commit for row in rows if row.commit}, BATCH)
     return [
         effect.ClosedDecision(
@@ -343,30 +323,31 @@ def _decisions(
     ]
 
 
-def assessed(
+def load_assessed(
     view: Topics, row: SkillStatusRow, evidence: Evidence, clock: datetime
 ) -> AssessedSkill:
-    """A skill as it stands at its domain's time; of one that was never retired no file is read."""
+    """Return a skill at its domain's time; no file is read if it was never retired."""
     ref = Ref("skill", row.name)
-    ours = row.shelf == "archive" and view.history.last_step(ref, MOVERS) == ASSESS
-    shown = AssessedSkill(
+    is_retired = row.shelf == "archive" and view.history.last_step(ref, MOVERS) == ASSESS
+    assessed = AssessedSkill(
         name=row.name,
         shelf=row.shelf,
         status=row.status,
         evidence=evidence,
         clock=clock,
-        ours=ours,
+        ours=is_retired,
     )
-    skill = view.skills.find(row.name) if ours or evidence.trial else None
+    skill = view.skills.find(row.name) if is_retired or evidence.trial else None
     if skill is None:
-        return shown
+        return assessed
     retired, life = time_of(skill.retired), lifetime(skill, view.policy)
-    last = view.history.commits_touching([ref])[:1]
+    last_commits = view.history.commits_touching([ref])[:1]
+    closed = view.uses.closed_since(row.domain, micros(retired)) if is_retired and retired else 0
     return replace(
-        shown,
+        assessed,
         retired=retired,
         trial=time_of(skill.trial),
-        since=view.uses.closed_since(row.domain, micros(retired)) if ours and retired else 0,
-        is_rejected=any(commit.step not in STEPS for commit in last)
+        since=closed,
+        is_rejected=any(commit.step not in STEPS for commit in last_commits)
         or (life is not None and life.ends < clock),
     )

@@ -1,4 +1,4 @@
-"""What a vault tells of both tiers: to a prompt, to a person, and of one rule or pattern."""
+"""Both tiers of a vault, rules and patterns: their text, their changes, and answers about them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -7,51 +7,41 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from skillvault.learning import why_not
-from skillvault.learning.capture.patterns import Tiers
+from skillvault.learning.capture import rules
+from skillvault.learning.capture.patterns import TierChange, Tiers, learned_body, learned_skill
 from skillvault.learning.capture.prompt import LearnedText, select_learned
-from skillvault.learning.capture.rules import (
-    LEARNINGS,
-    Block,
-    flaw_of,
-    read_learnings,
-    render_addition,
-    rule_of,
-    rule_texts,
-    scope_of,
-    with_scope,
-)
+from skillvault.learning.rejection import Rejection
+from skillvault.learning.sections import is_untouched
 from skillvault.loop import code_bases
-from skillvault.loop.tiers import (
-    pattern_ref,
-    read_expertise,
-    read_tiers,
-    rejected_patterns,
-    rules_text,
-)
+from skillvault.model.change import Change, Replacement, Rewrite
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.records import Expertise, LearnedPattern, Problem
-from skillvault.model.text.text import rule_key
+from skillvault.model.records import LEARNED, Expertise, LearnedPattern, Problem, Ref, Skill
+from skillvault.model.text.text import rule_key, shorten
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import layout, learnings, redact
+from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
     from skillvault.loop.run import Run
 
+_SKILL = Ref("skill", LEARNED)
+_PATTERN_LENGTH = 60  # characters of a pattern in a commit's message
+_LISTED_PATTERNS = 20  # in a commit's message
 _MIN_PREFIX = 6  # characters of an id
-_TOLD = 3  # rules that a message names
+_LISTED_RULES = 3  # in an error
 
 
-class Learned(Struct, frozen=True):
-    """What a prompt gets of both tiers; `problem`: why there are no patterns in it."""
+class LearnedPrompt(Struct, frozen=True):
+    """The text of both tiers for a prompt; `problem`: why it has no patterns."""
 
     told: LearnedText
     problem: Problem | None = None
 
 
-class Writing(Struct, frozen=True):
-    """The commit since which a rule stands in LEARNINGS.md, and whose it is."""
+class RuleOrigin(Struct, frozen=True):
+    """The commit that brought a rule into LEARNINGS.md, and its author."""
 
     sha: str
     author: str
@@ -59,41 +49,86 @@ class Writing(Struct, frozen=True):
     subject: str
 
 
+def committed_rules(store: Store, view: Topics) -> bytes:
+    """Return LEARNINGS.md as it is committed; from the work tree if that has the same version."""
+    blob = view.files.get(layout.LEARNINGS)
+    if blob is None:
+        return b""
+    with suppress(BadInputError):
+        file = learnings.read_file(store.root)
+        if file and blob_id(file.content) == blob:
+            return file.content
+    return view.files.read([layout.LEARNINGS]).get(layout.LEARNINGS, b"")
+
+
+def rules_text(store: Store, view: Topics) -> str:
+    """Return the same as text; bytes that are no UTF-8 survive."""
+    return committed_rules(store, view).decode(errors="surrogateescape")
+
+
+def read_expertise(view: Topics) -> Expertise:
+    """Return the committed expertise.yaml; BadInputError if it cannot be read."""
+    if layout.EXPERTISE not in view.files:
+        return Expertise()
+    return learnings.decode_expertise(
+        view.files.read([layout.EXPERTISE]).get(layout.EXPERTISE, b"")
+    )
+
+
+def read_tiers(store: Store, view: Topics) -> Tiers:
+    """Return both tiers; BadInputError if expertise.yaml cannot be read."""
+    return Tiers(rules_text(store, view), read_expertise(view))
+
+
+def pattern_ref(pattern: LearnedPattern) -> Ref:
+    """Return the address of a pattern."""
+    return Ref("pattern", pattern.id)
+
+
+def rejected_patterns(run: "Run", refs: Iterable[Ref]) -> dict[Ref, Rejection]:
+    """Return those of these absent patterns that a person removed.
+
+    The program names a pattern that it ends itself as a source.
+    """
+    commits = run.view.history.last_mentions(refs).items()
+    return {ref: Rejection(str(ref), sha) for ref, (sha, role) in commits if role == "target"}
+
+
 def note_rule(store: Store, rule: str, scope: Sequence[str] = (), *, dry: bool = False) -> str:
     """Append a rule to LEARNINGS.md, without secrets; see `Notebook.learn`."""
-    if flaw := flaw_of(Block(rule, "", 1)):
+    if flaw := rules.flaw_of(rules.Block(rule, "", 1)):
         raise UsageError(f"{flaw.message.partition(': ')[2]}, and note it again")
     text = " ".join(redact.redact_value(rule).split())
-    if rule_of(Block(text, "", 1)) is None:
+    if rules.rule_of(rules.Block(text, "", 1)) is None:
         raise UsageError(f"{text!r} is too short for a rule; say what to do, and when")
     scope = redact.redact_value(scope)
     for pattern in scope:
-        if scope_of(with_scope("", [pattern])) != (pattern.strip(),):
+        if rules.scope_of(rules.with_scope("", [pattern])) != (pattern.strip(),):
             raise UsageError(f"--scope {pattern}: is no pattern of files; write one such as *.yaml")
-    text = with_scope(text, scope)
+    text = rules.with_scope(text, scope)
     try:
         if dry:
             learnings.read_file(store.root)
         else:
             with pause_on_disk_errors():
-                learnings.append(store.root, lambda before: render_addition(before, [text]))
+                learnings.append(store.root, lambda content: rules.render_addition(content, [text]))
     except BadInputError as error:
-        raise UsageError(f"{LEARNINGS}: {error.message}") from None
+        raise UsageError(f"{rules.LEARNINGS}: {error.message}") from None
     return text
 
 
 def uncommitted_rules(store: Store, view: Topics) -> list[str]:
-    """The rules in the work tree that the committed file does not have."""
-    with suppress(BadInputError):  # a run tells of it
-        if written := learnings.read_file(store.root):
-            present = set(map(rule_key, rule_texts(rules_text(store, view))))
-            texts = rule_texts(written.content.decode(errors="surrogateescape"))
-            return [text for text in texts if rule_key(text) not in present]
+    """Return the rules in the work tree that the committed file does not have."""
+    with suppress(BadInputError):  # a run reports it
+        if file := learnings.read_file(store.root):
+            committed = set(map(rule_key, rules.rule_texts(rules_text(store, view))))
+            texts = rules.rule_texts(file.content.decode(errors="surrogateescape"))
+            return [text for text in texts if rule_key(text) not in committed]
     return []
 
 
-def learned(store: Store) -> Learned:
-    """What a prompt gets; of an expertise.yaml that cannot be read the rules alone."""
+def learned_text(store: Store) -> LearnedPrompt:
+    """Return the text of both tiers; only the rules if expertise.yaml cannot be read."""
     view = store.head()
     budget = view.policy.capture.budget
     try:
@@ -101,133 +136,204 @@ def learned(store: Store) -> Learned:
     except BadInputError as error:
         tiers = Tiers(rules_text(store, view), Expertise())
         problem = Problem(layout.EXPERTISE, error.key, error.code, error.message)
-    return Learned(
-        select_learned(tiers.expertise.patterns, rule_texts(tiers.text), budget), problem
+    return LearnedPrompt(
+        select_learned(tiers.expertise.patterns, rules.rule_texts(tiers.text), budget), problem
     )
 
 
 def mistakes(content: bytes | None) -> tuple[list[Problem], list[Problem]]:
-    """(problems, notes) of the bytes of LEARNINGS.md; none of a vault without it."""
-    written = read_learnings((content or b"").decode(errors="surrogateescape"))
-    return list(written.problems), list(written.notes)
+    """Return (problems, notes) of the content of LEARNINGS.md; none of a vault without it."""
+    file = rules.read_learnings((content or b"").decode(errors="surrogateescape"))
+    return list(file.problems), list(file.notes)
 
 
 def counts(store: Store, view: Topics) -> tuple[int, int]:
-    """(patterns, rules) that are committed; no patterns if they cannot be read."""
+    """Return the numbers of committed patterns and rules; no patterns if they cannot be read."""
     patterns = 0
-    with suppress(BadInputError):  # `check` tells of it
+    with suppress(BadInputError):  # `check` reports it
         patterns = len(read_expertise(view).patterns)
-    return patterns, len(rule_texts(rules_text(store, view)))
+    return patterns, len(rules.rule_texts(rules_text(store, view)))
+
+
+# ── changes ──────────────────────────────────────────────────────────────────────────
+
+
+def captured_change(
+    run: "Run", captured: TierChange, previous: Tiers, verb: str
+) -> Iterator[Change]:
+    """Yield the commit of a change of the tiers; nothing if they are the same.
+
+    `verb` says what happens to the patterns: `promote`, `put back` or `look at`.
+    """
+    if captured.tiers == previous:
+        return
+    refs = tuple(map(pattern_ref, captured.patterns))
+    skill, body = _skill_update(run, captured.tiers)
+    lines: list[str] = []
+    for pattern in captured.patterns[:_LISTED_PATTERNS]:
+        state = "missed" if pattern.missed else pattern.confidence
+        text = shorten(pattern.pattern, _PATTERN_LENGTH)
+        lines.append(f"  {state:<6} {pattern.occurrences:>3} files  {text}")
+    if len(captured.patterns) > _LISTED_PATTERNS:
+        lines.append(f"  and {len(captured.patterns) - _LISTED_PATTERNS} more")
+    yield Change(
+        step=rules.STEP,
+        subject=f"{verb} {_count_phrase(len(refs))}",
+        reason="\n".join(lines),
+        replaces=tuple(_replacements(run.view, captured.tiers)),
+        writes=skill,
+        rewrites=body,
+        sources=refs if verb == "put back" else (),
+        targets=(*(refs if verb == "promote" else ()), *((_SKILL,) if skill or body else ())),
+    )
+
+
+def edited_patterns_change(run: "Run", tiers: Tiers) -> Iterator[Change]:
+    """Yield the commit that brings a person's edits of patterns into the skill, if any."""
+    patterns = tiers.expertise.patterns
+    if not patterns and LEARNED not in run.view.skills:
+        return
+    skill, body = _skill_update(run, tiers)
+    if skill or body:
+        yield Change(
+            step=rules.STEP,
+            subject=f"tell {_count_phrase(len(patterns))}",
+            reason=f"{layout.LEARNED} told others than {layout.EXPERTISE} states.",
+            writes=skill,
+            rewrites=body,
+            targets=(_SKILL,),
+        )
+
+
+def _replacements(view: Topics, tiers: Tiers) -> Iterator[Replacement]:
+    contents = view.files.read([layout.EXPERTISE, layout.LEARNINGS])
+    old_expertise = contents.get(layout.EXPERTISE, b"")
+    files = {
+        layout.EXPERTISE: learnings.rewrite_expertise(old_expertise, tiers.expertise),
+        layout.LEARNINGS: tiers.text.encode(errors="surrogateescape"),
+    }
+    for path, content in files.items():
+        if contents.get(path) != content:
+            grows = path == layout.LEARNINGS
+            yield Replacement(path, content, view.files.get(path), grows=grows)
+
+
+def _skill_update(run: "Run", tiers: Tiers) -> tuple[tuple[Skill, ...], tuple[Rewrite, ...]]:
+    patterns = tiers.expertise.patterns
+    skill = run.view.skills.get(LEARNED)
+    if skill is None:
+        is_gone = run.rejections.of_target(_SKILL) or layout.LEARNED in run.view.files
+        return (() if is_gone else (learned_skill(patterns, run.now),)), ()
+    body = learned_body(patterns)
+    if skill.body == body or not is_untouched(run.versions(LEARNED).bodies, skill.body):
+        return (), ()
+    return (), (Rewrite(layout.LEARNED, body),)
+
+
+def _count_phrase(count: int) -> str:
+    return "1 pattern" if count == 1 else f"{count} patterns"
 
 
 # ── one pattern, one rule ────────────────────────────────────────────────────────────
 
 
-def pattern_named(view: Topics, text: str) -> LearnedPattern | None:
-    """The pattern that an id, the beginning of one, or the rule's words mean."""
+def find_pattern(view: Topics, text: str) -> LearnedPattern | None:
+    """Return the pattern with this id, beginning of an id, or text."""
     try:
         patterns = read_expertise(view).patterns
     except BadInputError:
         return None
     key, name = rule_key(text), text.removeprefix("pattern:")
     exact = [p for p in patterns if name == p.id or key == p.key]
-    near = [p for p in patterns if len(name) >= _MIN_PREFIX and p.id.startswith(name)]
-    return next(iter(exact or (near if len(near) == 1 else [])), None)
+    matches = [p for p in patterns if len(name) >= _MIN_PREFIX and p.id.startswith(name)]
+    return next(iter(exact or (matches if len(matches) == 1 else [])), None)
 
 
 def why_pattern(store: Store, view: Topics, pattern: LearnedPattern) -> dict[str, Any]:
-    """A pattern with its commits, who wrote the rule, and the evidence."""
+    """Return a pattern with its commits, the origin of its rule, and the evidence."""
     ref = pattern_ref(pattern)
     commits = view.history.commits_changing(ref)
-    written = _writing_of(store, pattern.key, commits[-1].sha if commits else view.commit)
+    origin = _find_origin(store, pattern.key, commits[-1].sha if commits else view.commit)
     shape = [{key: getattr(c, key) for key in ("sha", "step", "subject", "date")} for c in commits]
     entry = {
         key: getattr(pattern, key)
         for key in ("pattern", "confidence", "occurrences", "evidence", "lines", "code", "missed")
     }
     node = {"kind": ref.kind, "id": ref.id, "path": layout.EXPERTISE}
-    return {"ref": node, "commits": shape, "pattern": entry, "written": written}
+    return {"ref": node, "commits": shape, "pattern": entry, "written": origin}
 
 
-def _writing_of(store: Store, key: str, commit: str | None) -> Writing | None:
-    """Since which commit before this one a rule stood in LEARNINGS.md, without a break."""
-    first = None
-    for writing, text in _versions(store, commit):
-        if key not in map(rule_key, rule_texts(text)):
-            if first:
-                break
-            continue
-        first = writing
-    return first
-
-
-def _versions(store: Store, commit: str | None) -> Iterator[tuple[Writing, str]]:
-    """The versions of LEARNINGS.md up to a commit, the newest first."""
+def _find_origin(store: Store, key: str, commit: str | None) -> RuleOrigin | None:
+    """Return the commit since which LEARNINGS.md has a rule without a break, up to a commit."""
+    origin = None
     for sha, author, date, subject in store.git.history.file_log(commit, layout.LEARNINGS):
         place = f"{sha}:{layout.LEARNINGS}"
         content = store.git.objects.read_files([place]).get(place, b"")
-        yield Writing(sha, author, date, subject), content.decode(errors="surrogateescape")
+        texts = rules.rule_texts(content.decode(errors="surrogateescape"))
+        if key in map(rule_key, texts):
+            origin = RuleOrigin(sha, author, date, subject)
+        elif origin:
+            break
+    return origin
 
 
-def rule_named(store: Store, view: Topics, text: str) -> str | None:
-    """The rule of LEARNINGS.md that its words, or some of them that no other has, mean."""
-    rules = rule_texts(rules_text(store, view))
-    key = rule_key(text)
-    exact = [rule for rule in rules if rule_key(rule) == key]
-    near = _rules_with(rules, text)
-    return next(iter(exact or (near if len(near) == 1 else [])), None)
+def find_rule(store: Store, view: Topics, text: str) -> str | None:
+    """Return the rule of LEARNINGS.md with this text, or the only one that contains it."""
+    texts = rules.rule_texts(rules_text(store, view))
+    exact = [rule for rule in texts if rule_key(rule) == rule_key(text)]
+    matches = _matching_rules(texts, text)
+    return next(iter(exact or (matches if len(matches) == 1 else [])), None)
 
 
 def refuse_rule(store: Store, view: Topics, text: str) -> None:
-    """UsageError if a text means rules or a pattern that cannot be answered about, and why."""
-    if pattern := pattern_named(view, text):
+    """Raise UsageError if a text means rules or a pattern that cannot be asked about."""
+    if pattern := find_pattern(view, text):
         raise UsageError(f"{pattern.id}: is a pattern already; `skillvault why` says by what")
-    if several := _rules_with(rule_texts(rules_text(store, view)), text):
-        some = "; ".join(several[:_TOLD]) + ("; …" if len(several) > _TOLD else "")
-        raise UsageError(f"{text}: stands in {len(several)} rules ({some}); write more of one")
-    if waiting := _rules_with(uncommitted_rules(store, view), text):
+    if matches := _matching_rules(rules.rule_texts(rules_text(store, view)), text):
+        listing = "; ".join(matches[:_LISTED_RULES])
+        listing += "; …" if len(matches) > _LISTED_RULES else ""
+        raise UsageError(f"{text}: stands in {len(matches)} rules ({listing}); write more of one")
+    if waiting := _matching_rules(uncommitted_rules(store, view), text):
         raise UsageError(f"{waiting[0]}: is not committed yet; `skillvault run` does it")
 
 
-def _rules_with(rules: Iterable[str], text: str) -> list[str]:
+def _matching_rules(texts: Iterable[str], text: str) -> list[str]:
     key = rule_key(text)
-    return [rule for rule in rules if key and key in rule_key(rule)]
+    return [rule for rule in texts if key and key in rule_key(rule)]
 
 
 def why_no_pattern(run: "Run", rule: str) -> "why_not.StepAnswer":
-    """Where a rule stands with becoming a pattern, with its numbers."""
+    """Return where a rule stands with becoming a pattern, with its numbers."""
     policy = run.policy.capture
-    pattern = LearnedPattern(pattern=rule)
-    if rejection := rejected_patterns(run, [pattern_ref(pattern)]).get(pattern_ref(pattern)):
+    ref = pattern_ref(LearnedPattern(pattern=rule))
+    if rejection := rejected_patterns(run, [ref]).get(ref):
         origin = f"made in {rejection.commit[:10]}, and taken away by a person since"
         return why_not.StepAnswer("capture", "rejected", origin)
-    written = read_learnings(rules_text(run.store, run.view)).rules
-    scopes = {one.text: one.scope for one in written if one.text == rule} or {rule: ()}
-    bases, evidence = code_bases.asked(
+    noted_rules = rules.read_learnings(rules_text(run.store, run.view)).rules
+    scopes = {r.text: r.scope for r in noted_rules if r.text == rule} or {rule: ()}
+    bases, evidence = code_bases.ask_readable(
         code_bases.open_code_bases(run), lambda bases: code_bases.evidence_of(bases, scopes, policy)
     )
     if not bases.readable:
-        why = "; ".join(f"{p.path}: {p.message}" for p in bases.problems)
-        none = "no code base; name one: `capture: {code: [PATH]}` in vault.yaml, or run --code"
-        return why_not.StepAnswer("capture", "not asked", why or none)
-    (of_rule,) = evidence.values()
-    return why_not.StepAnswer("capture", *_standing(of_rule, policy.files))
+        problems = "; ".join(f"{p.path}: {p.message}" for p in bases.problems)
+        advice = "no code base; name one: `capture: {code: [PATH]}` in vault.yaml, or run --code"
+        return why_not.StepAnswer("capture", "not asked", problems or advice)
+    (rule_evidence,) = evidence.values()
+    return why_not.StepAnswer("capture", *_find_standing(rule_evidence, policy.files))
 
 
-def _standing(of_rule: "code_bases.RuleEvidence", needed: int) -> tuple[str, str]:
-    count, terms = (
-        len(of_rule.evidence.files),
-        ", ".join(f"`{term}`" for term in of_rule.evidence.terms),
-    )
-    if of_rule.terms.polarity == "negative":
-        broken = f"; broken in {of_rule.evidence.file_list}" if count else "; no file breaks it"
-        return "avoid", f"it forbids something, so that no file bears it out{broken}"
-    if not of_rule.terms.all:
+def _find_standing(rule: "code_bases.RuleEvidence", needed: int) -> tuple[str, str]:
+    evidence, count = rule.evidence, len(rule.evidence.files)
+    if rule.terms.polarity == "negative":
+        breach = f"; broken in {evidence.file_list}" if count else "; no file breaks it"
+        return "avoid", f"it forbids something, so that no file bears it out{breach}"
+    if not rule.terms.all:
         return "silent", "it names nothing that could be looked for; put a term in backticks"
-    if not of_rule.evidence.terms:
+    if not evidence.terms:
         return "common", "what it names stands in more than half of the files"
-    where = f"{count} file{'s' * (count != 1)} with {terms}"
-    where += f": {of_rule.evidence.file_list}" if count else ""
-    if of_rule.evidence.worth.promote:
-        return "due", f"{where}; `skillvault run capture` makes a pattern of it"
-    return "weak", f"{where}; it takes {needed}"
+    terms = ", ".join(f"`{term}`" for term in evidence.terms)
+    places = f"{count} file{'s' * (count != 1)} with {terms}"
+    places += f": {evidence.file_list}" if count else ""
+    if evidence.worth.promote:
+        return "due", f"{places}; `skillvault run capture` makes a pattern of it"
+    return "weak", f"{places}; it takes {needed}"

@@ -1,6 +1,6 @@
-"""Which clone of a team learns: the one that `learner` in vault.yaml names, or all of them.
+"""The clone of a team that learns: the one that `learner` in vault.yaml names, or all of them.
 
-The others record, capture and let people decide; what they would derive is the learner's.
+The others record, capture and let people decide, but derive nothing.
 """
 
 from datetime import datetime, timedelta
@@ -16,14 +16,14 @@ _DERIVING = frozenset(name for name, step in STEPS.items() if not step.everywher
 
 
 def learner_elsewhere(git: Git, policy: Policy) -> str | None:
-    """The clone that learns, if it is not this one; None if this one may."""
+    """Return the clone that learns; None if this one may."""
     if policy.learner in (None, ALL) or policy.learner == git.settings().clone:
         return None
     return policy.learner
 
 
-def silence(head: Topics, learner: str | None, waiting: int, now: datetime) -> str | None:
-    """That the learner has done nothing for a day though outcomes wait; None if it has."""
+def describe_silence(head: Topics, learner: str | None, waiting: int, now: datetime) -> str | None:
+    """Return that the learner did nothing for a day though outcomes wait; None if it did."""
     if learner is None or not waiting:
         return None
     dates = [commit.date for commit in head.history.log() if commit.step in _DERIVING]

@@ -1,95 +1,96 @@
-"""merge: skills of sessions that say the same become one."""
+"""merge: the skills of a domain whose sessions say the same become one."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
-from skillvault.learning import sections
-from skillvault.learning.generate.warning_pattern import STEP as GENERATE
-from skillvault.learning.length import References
-from skillvault.learning.merge.sessions import STEP
-from skillvault.learning.next_version import APPROVE
-from skillvault.learning.refresh import STEP as REFRESH
-from skillvault.loop.accounts import BACK
-from skillvault.loop.next_versions import programs_words
-from skillvault.loop.registry import WRITERS
+from skillvault.learning.distill.overlap import groups_of
+from skillvault.learning.distill.skill import excerpt_of
+from skillvault.learning.merge import SESSIONS
+from skillvault.learning.merge import sessions as merging
+from skillvault.learning.merge.sessions import STEP, SessionMerge, find_rejection, sessions_digest
+from skillvault.loop.distill import DomainSessions
+from skillvault.loop.managed_skills import is_mergeable, references
+from skillvault.loop.next_versions import with_waiting_accounts
 from skillvault.loop.run import Run
-from skillvault.loop.session_merges import session_changes
+from skillvault.model.brief import Draft
 from skillvault.model.change import Change
-from skillvault.model.records import Outcome, Ref, Skill
-from skillvault.vault.commit.skill_versions import skill_files
-from skillvault.vault.files import layout
+from skillvault.model.records import Ref, Session, Skill
+
+_SERVED = ("testing", "proven")
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield one change a skill that comes of it or grows."""
-    run.settle(STEP, run.view.due.keys(STEP))  # skills of outcomes are merged by `seed` alone
-    yield from session_changes(run, partial(is_mergeable, run), references)
+    """Yield one change for each merged skill."""
+    run.settle(STEP, run.view.due.keys(STEP))  # only the profile `seed` merges skills of outcomes
+    yield from session_changes(run)
 
 
-def is_mergeable(run: Run, name: str) -> bool:
-    """Whether a skill is the program's to put away: nobody decided on it or wrote in it."""
-    skill = run.view.skills.find(name)
-    is_new = not run.view.history.commits_touching([Ref("skill", name)])  # in a dry run
-    ours = skill is not None and (is_new or run.accounts.is_ours(skill))
-    if run.policy.generate.gate == "always":  # then a served one was let in
-        return False
-    if skill is not None and skill.replaces:
-        return False
-    return ours and not is_edited(run, f"skills/{name}") and not is_brought_back(run, name)
+def session_changes(run: Run) -> Iterator[Change]:
+    """Yield one change for each skill that merges skills of sessions."""
+    for domain in run.view.due.keys(SESSIONS):
+        is_done = True
+        for merge in list(_find_merges(run, domain)):
+            name = merge.into.name if merge.into else merge.own[0]
+            brief = excerpt_of(merge.sessions)
+            changes = list(run.write_skill(name, brief, partial(_compose, run, merge)))
+            is_done = is_done and not changes and run.report.unavailable is None
+            yield from changes
+        if is_done:
+            run.settle(SESSIONS, [domain])
 
 
-def is_edited(run: Run, place: str) -> bool:
-    """Whether a person wrote in the text of the skill at `<shelf>/<name>`."""
-    name = place.partition("/")[2]
-    skill = run.view.skills.find(name)
-    return skill is not None and bool(
-        sections.edited_sections(run.versions(name).bodies, skill.body)
-    )
+def _find_merges(run: Run, domain: str) -> Iterator[SessionMerge]:
+    skills = _served_skills(run, domain)
+    domain_sessions = DomainSessions(run.view, domain, run.policy)
+    by_skill = {name: domain_sessions.excerpts_of(name) for name in skills}
+    sessions = {session.id: session for excerpts in by_skill.values() for session in excerpts}
+    for group in groups_of(sessions.values(), run.policy.merge.similarity):
+        ids = {session.id for session in group}
+        names = [name for name in skills if any(session.id in ids for session in by_skill[name])]
+        if merge := _find_merge(run, group, {name: skills[name] for name in names}):
+            yield merge
 
 
-def is_brought_back(run: Run, name: str) -> bool:
-    """Whether a living skill was put away by the program last, so that a person brought it back."""
-    commits = run.commits_on(Ref("skill", name), BACK)
-    places = [(commit.sha, layout.skill_path(name)) for commit in commits[-1:]]
-    return any(shelf == "archive" for shelf, _ in skill_files(run.store.git, places).values())
-
-
-def unlinked(run: Run, outcomes: Iterable[Outcome], name: str) -> set[str]:
-    """The outcomes that a skill was made of, linked still or by a person's word no more."""
-    sources = [Ref("evaluation", outcome.id) for outcome in outcomes]
-    made = (
-        pair
-        for step_name in (GENERATE, REFRESH, STEP)
-        for pair in run.view.history.targets_of(step_name, "skill", sources)
-    )
-    return {source for source, target in made if target == name}
-
-
-def references(run: Run, shelf: str, skill: Skill) -> References:
-    """A skill's files in references/: those that are as the program left them, and the others."""
-    folder = f"{shelf}/{skill.name}/references"
-    now = run.view.files.read(run.view.files.below(folder))
-    written = _written_of(run, skill.name, list(now))
-    names = {path: path.rpartition("/")[2] for path in now}
-    # Of two clones' versions a merge takes either.
-    ours = {
-        names[path]
-        for path, data in now.items()
-        if data in {after for before, after in written[path] if before != after}
+def _served_skills(run: Run, domain: str) -> dict[str, Skill]:
+    skills = run.view.skills.get_many(run.view.skills.names("skills", domain))
+    distilled = {
+        name: skill
+        for name, skill in skills.items()
+        if (skill.origin, skill.trust) == ("distilled", "local") and skill.status in _SERVED
     }
-    return References(ours, set(names.values()) - ours)
+    distilled = with_waiting_accounts(run.view, distilled)
+    return dict(sorted(distilled.items(), key=lambda pair: (pair[1].created or "", pair[0])))
 
 
-def _written_of(
-    run: Run, name: str, paths: Sequence[str]
-) -> dict[str, list[tuple[bytes | None, bytes | None]]]:
-    """path -> (before, after) of each commit of the program on a skill, oldest first."""
-    every = run.commits_on(Ref("skill", name), {*WRITERS, APPROVE})
-    words = programs_words(run.store.git, run.view, name, every)
-    commits = [commit.sha for commit in words]
-    places = [(at, path) for sha in commits for at in (f"{sha}^", sha) for path in paths]
-    there = {place: data for place, (_, data) in skill_files(run.store.git, places).items()}
-    return {
-        path: [(there.get((f"{sha}^", path)), there.get((sha, path))) for sha in commits]
-        for path in paths
-    }
+def _find_merge(
+    run: Run, group: Sequence[Session], skills: dict[str, Skill]
+) -> SessionMerge | None:
+    into = next((skill for skill in skills.values() if skill.kind == "evolved"), None)
+    target = into.name if into else None
+    names = tuple(sorted(n for n in skills if n != target and is_mergeable(run, n)))
+    if into is None and len(names) <= run.policy.distill.min_similar:
+        return None
+    if into is not None and not names and into.account == sessions_digest(group):
+        return None
+    merged = run.view.links.source_ids(Ref("skill", target), "merged") if target else []
+    if rejection := find_rejection({*names, *merged}, run.rejections.sets(STEP)):
+        run.report.rejected.append(rejection)
+        return None
+    at = run.rules.time(group[-1].ended_at, run.now)
+    return SessionMerge(sessions=tuple(group), own=names, into=into, at=at)
+
+
+def _compose(run: Run, merge: SessionMerge, draft: Draft) -> Change | None:
+    if not draft.sections:
+        return None
+    if merge.into is None:
+        is_taken = run.view.skills.is_name_taken
+        return merging.merge_change(merge, draft, taken=is_taken, policy=run.policy)
+    return merging.growth_change(
+        merge,
+        merge.into,
+        draft,
+        run.versions(merge.into.name),
+        references=references(run, "skills", merge.into),
+        policy=run.policy,
+    )

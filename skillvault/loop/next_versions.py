@@ -1,9 +1,10 @@
-"""The next versions of approved skills as they wait in the vault: which there are, what they say.
+"""The next versions of approved skills as they wait in the vault.
 
 Under `generate.gate: always` the program writes in no skill that is served.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import zip_longest
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from skillvault.learning import next_version as rules
 from skillvault.learning.naming import may_be_next, next_names, with_folder_name
 from skillvault.learning.next_version import FILE, ApprovedSkill, WaitingVersion
 from skillvault.learning.rejection import Rejection, Rejections
+from skillvault.learning.rules import Rules
 from skillvault.learning.sections import WrittenTexts
 from skillvault.loop.registry import WRITERS
 from skillvault.model.change import FORGET, Change
@@ -25,32 +27,33 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Topics
+from skillvault.vault.index.subjects import Subjects
 
 
 def waiting_versions(view: Topics, names: Iterable[str]) -> dict[str, Skill]:
-    """Skill -> what the program learned that would take its place, if it waits."""
-    replaced = set(names)
-    candidates = {new for name in replaced for new in next_names(name)}  # long names may share one
+    """Return skill -> the program's proposal that would replace it, for those with one."""
+    skills = set(names)
+    candidates = {candidate for name in skills for candidate in next_names(name)}
     return {
-        skill.replaces: with_folder_name(new, skill)
-        for new, skill in view.skills.proposed.get_many(candidates).items()
-        if skill.replaces in replaced and skill.origin in PROGRAM_ORIGINS
+        version.replaces: with_folder_name(name, version)
+        for name, version in view.skills.proposed.get_many(candidates).items()
+        if version.replaces in skills and version.origin in PROGRAM_ORIGINS  # long names share one
     }
 
 
 def waiting_version(view: Topics, name: str) -> Skill | None:
-    """The proposal that would take the place of a skill."""
+    """Return the proposal that would replace a skill."""
     return waiting_versions(view, [name]).get(name)
 
 
 def with_waiting_accounts(view: Topics, skills: Mapping[str, Skill]) -> dict[str, Skill]:
-    """Skills by name, each with the account and subject that its next version has if one waits.
+    """Return the skills, each with the account and subject of its next version if one waits.
 
-    By another gate the skill itself is written, and that version goes; so it does if the skill
-    waits again, because its approval was reverted.
+    Under another gate the program writes the skill itself and drops that version. The same holds
+    for a skill that waits again because its approval was reverted.
     """
-    waits = view.policy.generate.gate == "always"
-    served = view.skills.get_many(skills) if waits else {}
+    is_gated = view.policy.generate.gate == "always"
+    served = view.skills.get_many(skills) if is_gated else {}
     versions = waiting_versions(view, served)
     return {
         name: rules.with_account_of(versions[name], skill) if name in versions else skill
@@ -59,27 +62,26 @@ def with_waiting_accounts(view: Topics, skills: Mapping[str, Skill]) -> dict[str
 
 
 def with_waiting_account(view: Topics, skill: Skill) -> Skill:
-    """The same of one skill."""
+    """Return a skill with the account and subject of its next version if one waits."""
     return with_waiting_accounts(view, {skill.name: skill})[skill.name]
 
 
 def with_version(view: Topics, name: str) -> list[Ref]:
-    """A skill, and the proposal that would take its place if there is one."""
+    """Return a skill, and the proposal that would replace it if there is one."""
     waiting = waiting_version(view, name)
     return [Ref("skill", name), *([Ref("skill", waiting.name)] if waiting else [])]
 
 
 def approved_name(view: Topics, name: str) -> str:
-    """The skill whose next version the program proposes so; of any other skill its own name."""
+    """Return the skill of which this name is the next version, or the name itself."""
     if not may_be_next(name):
         return name
     skill = view.skills.proposed.get_many([name]).get(name)
-    is_version = skill is not None and skill.origin in PROGRAM_ORIGINS
-    return skill.replaces or name if skill and is_version else name
+    return skill.replaces or name if skill and skill.origin in PROGRAM_ORIGINS else name
 
 
 def check_is_no_version(view: Topics, name: str) -> None:
-    """UsageError if this is the next version of another skill, about which a person decides."""
+    """Raise UsageError if this is the next version of another skill."""
     if (approved := approved_name(view, name)) != name:
         raise UsageError(
             f"{name}: waits to replace {approved}; `skillvault skill reject {name} --reason TEXT` "
@@ -87,8 +89,8 @@ def check_is_no_version(view: Topics, name: str) -> None:
         )
 
 
-def check_is_meant(view: Topics, name: str, verb: str) -> None:
-    """UsageError for a served skill if what a person may decide about is its next version."""
+def check_no_waiting_version(view: Topics, name: str, verb: str) -> None:
+    """Raise UsageError for a served skill if its next version waits for the decision."""
     waiting = waiting_version(view, name) if name in view.skills else None
     if waiting is not None:
         raise UsageError(
@@ -98,16 +100,16 @@ def check_is_meant(view: Topics, name: str, verb: str) -> None:
 
 
 def names_of_versions(view: Topics) -> set[str]:
-    """The names that the next versions of the vault's skills may have."""
+    """Return the names that the next versions of the vault's skills may have."""
     shelves = (view.skills.names(shelf) for shelf in layout.SHELVES)
     return {name for names in shelves for skill in names for name in next_names(skill)}
 
 
-def programs_words(git: Git, view: Topics, name: str, commits: Iterable[Commit]) -> list[Commit]:
-    """Those of these commits on a skill that brought the program's words into it.
+def program_commits(git: Git, view: Topics, name: str, commits: Iterable[Commit]) -> list[Commit]:
+    """Return those of these commits that brought text of the program into a skill.
 
-    The steps that write, and the approvals of next versions, which name both skills, but for one
-    that a person reverted: the version waits again.
+    These are the steps that write, and the approvals of next versions, which name both skills. An
+    approval that a person reverted does not count: the version waits again.
     """
     reverted = _reverted_approval(git, view, name)
     return [
@@ -118,108 +120,119 @@ def programs_words(git: Git, view: Topics, name: str, commits: Iterable[Commit])
     ]
 
 
-# ── what the program would do ────────────────────────────────────────────────────────
+# ── changes of the program ───────────────────────────────────────────────────────────
 
 
-class GateMaterial(Struct, frozen=True, kw_only=True):
-    """What a gate needs of a run; `written` says what the program wrote of a skill.
+class RunMaterial(Struct, frozen=True, kw_only=True):
+    """The parts of a run that its gate and its accounts use.
 
-    `commits` are those by which some steps changed a record, oldest first. `rejections` is asked
-    for when it is needed, and what a person rejected goes into `rejected`.
+    `subjects` stores what is computed, None for a question. `rejected` collects the rejections
+    that a step met.
     """
 
     view: Topics
     git: Git
     policy: Policy
-    written: Callable[[str], WrittenTexts]
-    commits: Callable[[Ref, Collection[str]], Sequence[Commit]]
+    rules: Rules
+    now: datetime
+    subjects: Subjects | None
+    versions: Callable[[str], WrittenTexts]
+    commits_of: Callable[[Ref, Collection[str]], Sequence[Commit]]
+    settle: Callable[[str, Iterable[str]], None]
     rejections: Callable[[], Rejections]
     rejected: list[Rejection]
 
 
 class VersionGate:
-    """Lets the program's changes pass, but for those to approved skills: these wait."""
+    """The gate that turns changes to approved skills into proposals."""
 
-    def __init__(self, material: GateMaterial) -> None:
-        self._in = material
+    def __init__(self, run: RunMaterial) -> None:
+        self._run = run
+        self._view = run.view
 
-    def passed(self, change: Change) -> Change | None:
-        """A change that rewrites an approved skill, as the proposal of its next version.
+    def convert(self, change: Change) -> Change | None:
+        """Return a change that rewrites an approved skill as the proposal of its next version.
 
-        None if a person rejected what that would say, or it says so already; one that waits goes
-        if it would say that. Any other change stays as it is.
+        None if a person rejected that text, or the waiting version says it already. If a person
+        rejected what the waiting version says, it is withdrawn. Other changes stay as they are.
         """
-        view = self._in.view
-        if self._in.policy.generate.gate != "always" or change.step not in WRITERS:
+        if self._run.policy.generate.gate != "always" or change.step not in WRITERS:
             return change
         if name := rules.rewritten_skill(change, "archive"):
             return rules.restored_as_proposal(change, name)
         name = rules.rewritten_skill(change, "skills")
-        skill = view.skills.get_many([name]).get(name) if name else None
+        skill = self._view.skills.get_many([name]).get(name) if name else None
         if skill is None or name in (None, LEARNED) or skill.origin not in PROGRAM_ORIGINS:
             return change
         skill = with_folder_name(name or "", skill)
-        approved = ApprovedSkill(skill, written=self._in.written(skill.name))
-        waiting = waiting_version(view, skill.name)
-        if self._is_refused(change, skill):
-            paths = list(paths_of_version(view, skill.name))
+        approved = ApprovedSkill(skill, written=self._run.versions(skill.name))
+        waiting = waiting_version(self._view, skill.name)
+        if self._is_rejected(change, skill):
+            paths = list(paths_of_version(self._view, skill.name))
             return rules.withdrawal(change, waiting, paths) if waiting else None
         if waiting is not None:
             return self._later_version(change, approved, waiting)
-        files = folder_files(self._in.git, view, f"skills/{skill.name}")
-        free = (new for new in next_names(skill.name) if Ref("skill", new) not in view.records)
-        return rules.first_version(change, next(free), replace(approved, files=files))
+        files = folder_files(self._run.git, self._view, f"skills/{skill.name}")
+        names = (n for n in next_names(skill.name) if Ref("skill", n) not in self._view.records)
+        return rules.first_version(change, next(names), replace(approved, files=files))
 
     def _later_version(
         self, change: Change, approved: ApprovedSkill, waiting: Skill
     ) -> Change | None:
-        """The change that writes a waiting version anew; None if it says all of it already."""
-        view = self._in.view
+        """Return the change that writes a waiting version anew; None if it says all of it."""
+        links = self._view.links.by_target([Ref("skill", waiting.name)])
         later = rules.later_version(
             change,
             approved,
-            WaitingVersion(waiting, self._in.written(waiting.name)),
-            linked={ref_of(link) for link in view.links.by_target([Ref("skill", waiting.name)])},
-            policy=self._in.policy,
+            WaitingVersion(waiting, self._run.versions(waiting.name)),
+            linked={ref_of(link) for link in links},
+            policy=self._run.policy,
         )
-        files = self._free(waiting.name, later.files)
+        files = self._changed_files(waiting.name, later.files)
         is_news = files or later.edits or later.rewrites or later.writes or later.moves
         return replace(later, files=files) if is_news else None
 
-    def _free(self, name: str, files: Sequence[tuple[str, bytes]]) -> tuple[tuple[str, bytes], ...]:
-        """Those of these files of a version that differ, and that no person wrote in."""
-        standing = self._in.view.files.read([path for path, _ in files])
-        commits = self._in.commits(Ref("skill", name), WRITERS)[-1:]
-        places = {path: f"{commit.sha}:{path}" for path in standing for commit in commits}
-        last = self._in.git.objects.read_files(list(places.values()))
-        ours = {path for path, place in places.items() if last.get(place) == standing[path]}
+    def _changed_files(
+        self, name: str, files: Sequence[tuple[str, bytes]]
+    ) -> tuple[tuple[str, bytes], ...]:
+        """Return those of a version's files that differ, and that no person edited."""
+        current = self._view.files.read([path for path, _ in files])
+        commits = self._run.commits_of(Ref("skill", name), WRITERS)[-1:]
+        places = {path: f"{commit.sha}:{path}" for path in current for commit in commits}
+        contents = self._run.git.objects.read_files(list(places.values()))
+        unedited = {path for path, at in places.items() if contents.get(at) == current[path]}
         return tuple(
             (path, data)
             for path, data in files
-            if standing.get(path) != data and (path not in standing or path in ours)
+            if current.get(path) != data and (path not in current or path in unedited)
         )
 
-    def _is_refused(self, change: Change, skill: Skill) -> bool:
-        """Whether a person rejected a version that says what this one would; reports it."""
+    def _is_rejected(self, change: Change, skill: Skill) -> bool:
+        """Return True if a person rejected a version that says this; report it."""
         body = next((rewrite.body for rewrite in change.rewrites), skill.body)
-        for refusal in self._in.rejections().proposals:
-            is_same = refusal.replaces == skill.name
-            if is_same and rules.says_no_more(body, refusal.body, skill.body):
-                target = f"skill:{refusal.skill}"
-                self._in.rejected.append(
-                    Rejection(target, refusal.commit, refusal.reason, refusal.skill)
+        for refusal in self._run.rejections().proposals:
+            is_version = refusal.replaces == skill.name
+            if is_version and rules.says_no_more(body, refusal.body, skill.body):
+                self._run.rejected.append(
+                    Rejection(
+                        f"skill:{refusal.skill}", refusal.commit, refusal.reason, refusal.skill
+                    )
                 )
                 return True
         return False
 
 
 def with_versions_removed(view: Topics, change: Change) -> Change:
-    """A change after which skills need no other version, without those that wait for them.
+    """Return the change, extended by the removal of versions that no longer have to wait.
 
-    They go to archive/, or the program finds that they say what it would say. A version that would
-    be archived itself is removed, too: it was never in service.
+    Their skills go to archive/, or say by this change what the versions would say. A version that
+    would be archived itself is removed, too, as it was never in service.
     """
-    removed = set(_paths_of_outdated(view, change)) if change.step in WRITERS else set()
+    removed: set[str] = set()
+    for edit in change.edits if change.step in WRITERS else ():
+        shelf, _, inner = edit.path.partition("/")
+        if shelf in ("skills", "proposed") and edit.key[-1] == "account":
+            removed.update(paths_of_version(view, inner.partition("/")[0]))
     moves = list(change.moves)
     for move in change.moves:
         shelf, _, name = move.source.partition("/")
@@ -227,10 +240,9 @@ def with_versions_removed(view: Topics, change: Change) -> Change:
             continue
         if shelf == "proposed" and approved_name(view, name) != name:
             moves.remove(move)
-            removed.update(_paths_of(view, name))
-        waiting = waiting_version(view, name) if shelf == "skills" else None
-        if waiting is not None:
-            removed.update(_paths_of(view, waiting.name))
+            removed.update(_proposal_paths(view, name))
+        if shelf == "skills":
+            removed.update(paths_of_version(view, name))
     if not removed:
         return change
     return replace(
@@ -241,31 +253,25 @@ def with_versions_removed(view: Topics, change: Change) -> Change:
     )
 
 
-def _paths_of_outdated(view: Topics, change: Change) -> Iterator[str]:
-    """The files of the versions of skills that say by this change what is known by now."""
-    for edit in change.edits:
-        shelf, _, inner = edit.path.partition("/")
-        if shelf in ("skills", "proposed") and edit.key[-1] == "account":
-            yield from paths_of_version(view, inner.partition("/")[0])
+def paths_of_version(view: Topics, name: str) -> list[str]:
+    """Return the files and links of the version that would replace a skill."""
+    waiting = waiting_version(view, name)
+    return _proposal_paths(view, waiting.name) if waiting else []
 
 
-def paths_of_version(view: Topics, name: str) -> Iterator[str]:
-    """What goes with the version that would replace a skill: its files and links."""
-    if waiting := waiting_version(view, name):
-        yield from _paths_of(view, waiting.name)
-
-
-def _paths_of(view: Topics, name: str) -> Iterator[str]:
+def _proposal_paths(view: Topics, name: str) -> list[str]:
     links = view.links.by_target([Ref("skill", name)])
-    yield from view.files.below(f"proposed/{name}")
-    yield from (str(ref_of(link)) for link in links)
+    return [*view.files.below(f"proposed/{name}"), *(str(ref_of(link)) for link in links)]
 
 
-# ── what a person decides about ──────────────────────────────────────────────────────
+# ── decisions of a person ────────────────────────────────────────────────────────────
 
 
 def approval(store: Store, waiting: Skill) -> Change:
-    """The next version of an approved skill takes its place; UsageError if that is not there."""
+    """Return the change that replaces an approved skill by its next version.
+
+    UsageError if there is no approved skill.
+    """
     head, name = store.head(), waiting.replaces or ""
     approved = head.skills.get_many([name]).get(name)
     if approved is None:
@@ -285,68 +291,66 @@ def approval(store: Store, waiting: Skill) -> Change:
             links=links,
         )
     files = folder_files(store.git, head, f"proposed/{waiting.name}")
-    standing = head.files.below(f"skills/{name}")
-    inner = [path.removeprefix(f"skills/{name}/") for path in standing]
+    paths = head.files.below(f"skills/{name}")
+    inner = [path.removeprefix(f"skills/{name}/") for path in paths]
     return rules.approve_installed(waiting, files, inner, links)
 
 
 def as_approved(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
-    """What an approved skill says once its next version takes its place."""
+    """Return an approved skill as it is once its next version replaces it."""
     return rules.as_approved(waiting, approved, _base(git, view, waiting, approved))
 
 
 def _brought_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[str, bytes]:
-    """The files beside its text that a version brings, but for those that a person wrote in."""
-    before = _commit_before(git, view, waiting.name)
+    """Return the files beside its text that a version brings, without those a person edited."""
+    base = _base_commit(git, view, waiting.name)
     files = folder_files(git, view, f"proposed/{waiting.name}")
     places = {path: f"skills/{name}/{path}" for path in files if path != FILE}
-    standing = view.files.read(list(places.values()))
-    copied = git.objects.read_files([f"{before}:{at}" for at in places.values()]) if before else {}
+    current = view.files.read(list(places.values()))
+    copied = git.objects.read_files([f"{base}:{at}" for at in places.values()]) if base else {}
     return {
         path: files[path]
         for path, at in places.items()
-        if standing.get(at) == copied.get(f"{before}:{at}")
+        if current.get(at) == copied.get(f"{base}:{at}")
     }
 
 
 def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
-    """What was approved when a version of it was first written, as far as git can tell."""
-    before = _commit_before(git, view, waiting.name)
-    if before is None:
-        return approved
+    """Return the approved skill as of the first text of its version, as far as git can tell."""
+    base = _base_commit(git, view, waiting.name)
     path = layout.skill_path(approved.name)
-    for _, content in skill_files(git, [(before, path)]).values():
+    for _, content in skill_files(git, [(base, path)] if base else []).values():
         skill = parse_record(path, content)
         return with_folder_name(approved.name, skill) if isinstance(skill, Skill) else approved
     return approved
 
 
-def _commit_before(git: Git, view: Topics, name: str) -> str | None:
-    """The commit on which a version that waits was first written; None if git does not tell.
+def _base_commit(git: Git, view: Topics, name: str) -> str | None:
+    """Return the commit on which a waiting version was first written; None if git cannot tell.
 
-    Not the one on which it was brought back: what is approved may have been another text there.
+    Not the one on which it was brought back, where the approved text may have been another.
     """
     commits = (commit for commit, _ in _arrivals(git, view, name))
     return next((f"{c.sha}^" for c in commits if c.step and c.step != FORGET), None)
 
 
 def _reverted_approval(git: Git, view: Topics, name: str) -> str | None:
-    """The approval that a person reverted, so that a skill's next version waits again."""
+    """Return the approval that a person reverted, so that a skill's next version waits again."""
     if waiting := waiting_version(view, name):
-        commit, before = next(_arrivals(git, view, waiting.name), (None, None))
-        if commit and not commit.step and before and before.step == rules.APPROVE:
-            return before.sha
+        commit, previous = next(_arrivals(git, view, waiting.name), (None, None))
+        if commit and not commit.step and previous and previous.step == rules.APPROVE:
+            return previous.sha
     return None
 
 
 def _arrivals(git: Git, view: Topics, name: str) -> Iterator[tuple[Commit, Commit | None]]:
-    """The commits by which a version came into proposed/, each with the one on it before that.
+    """Yield the commits that brought a version into proposed/, each with the previous one on it.
 
     Newest first.
     """
     commits = view.history.commits_touching([Ref("skill", name)])
-    own = layout.skill_path(name, "proposed")
-    texts = git.objects.read_files([f"{commit.sha}^:{own}" for commit in commits])
-    for commit, before in zip_longest(commits, commits[1:]):
-        if f"{commit.sha}^:{own}" not in texts:
-            yield commit, before
+    path = layout.skill_path(name, "proposed")
+    texts = git.objects.read_files([f"{commit.sha}^:{path}" for commit in commits])
+    for commit, previous in zip_longest(commits, commits[1:]):
+        if f"{commit.sha}^:{path}" not in texts:
+            yield commit, previous

@@ -1,6 +1,6 @@
 """The rules of each profile: one value, chosen when a run or a question starts.
 
-What is asked for by its name is imported when it is first used.
+Functions are imported when they are first called.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _LIFT = Rules(
     proves=lazy("learning.effect.verdict:proves"),
     retires=lazy("learning.effect.verdict:retires"),
     tries_again=True,
-    is_proven=lambda status, *_: status == "proven",  # which its lift gave it
+    is_proven=lambda status, *_: status == "proven",  # as its lift decided
     qualifies=lazy("learning.effect.verdict:qualifies"),
     gains=lazy("learning.effect.verdict:gains"),
     explored_share=lambda policy: policy.effect.explore,
@@ -33,7 +33,7 @@ _LIFT = Rules(
     pattern_name=lazy("learning.naming:free_name"),
     time=lambda at, _now: at,
     steps=STEPS,
-    account_texts=lazy("loop.judging.texts:account_texts"),
+    account_texts=lazy("loop.judging.questions:account_texts"),
     standings=lazy("loop.generate:standings"),
     strategy_standing=lazy("loop.generate:strategy_standing"),
     strategy_rules=lazy("loop.generate:strategy_rules"),
@@ -59,14 +59,14 @@ _SEED = replace(
     time=lambda _at, now: now,
     steps={
         **STEPS,
-        **{
-            name: replace(STEPS[name], run=lazy(f"loop.seed.{name}:step"))
-            for name in ("promote", "generate", "refresh", "merge")
-        },
+        "promote": replace(STEPS["promote"], run=lazy("loop.seed:promote_step")),
+        "generate": replace(STEPS["generate"], run=lazy("loop.seed:generate_step")),
+        "merge": replace(STEPS["merge"], run=lazy("loop.seed:merge_step")),
+        "refresh": replace(STEPS["refresh"], run=lazy("loop.refresh:skip_step")),
     },
-    account_texts=lazy("loop.seed.strategy:texts"),
-    standings=lazy("loop.seed.generate:standings"),
-    strategy_standing=lazy("loop.seed.strategy:standing_of"),
-    strategy_rules=lazy("loop.seed.strategy:rules"),
+    account_texts=lazy("loop.seed:strategy_texts"),
+    standings=lazy("loop.seed:standings"),
+    strategy_standing=lazy("loop.seed:strategy_standing"),
+    strategy_rules=lazy("loop.seed:strategy_rules"),
 )
 _RULES: Mapping[ProfileName, Rules] = {"lift": _LIFT, "seed": _SEED, "wilson": _WILSON}

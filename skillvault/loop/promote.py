@@ -28,30 +28,26 @@ from skillvault.learning.promote.support import (
     support_state,
     weighing_changes,
 )
-from skillvault.loop.clock import clock
-from skillvault.loop.derived_skills import derived_skills, may_leave, shelf_of
-from skillvault.loop.general import general_changes, general_plan
-from skillvault.loop.judging.judge_replies import draft_by, told_by
-from skillvault.loop.next_versions import approved_name, with_waiting_account, with_waiting_accounts
+from skillvault.loop.general import (
+    general_changes,
+    material_of_facts,
+    plan_general,
+    promotion_material,
+)
+from skillvault.loop.managed_skills import derived_skills, may_archive, shelf_of
+from skillvault.loop.next_versions import with_waiting_account, with_waiting_accounts
 from skillvault.loop.run import Run
+from skillvault.model.brief import Draft
 from skillvault.model.change import Change
-from skillvault.model.records import Evaluation, Fact, Link, Ref, Skill, moment_of
+from skillvault.model.records import Fact, Ref, Skill, moment_of
 from skillvault.model.sameness.comparison import lookup_keys
 from skillvault.model.text.text import words
-from skillvault.vault.index.facts import (
-    Facts,
-    FactTally,
-    Insights,
-    LazyFacts,
-    Membership,
-    Unit,
-    UnitTally,
-)
+from skillvault.vault.index.facts import Facts, FactTally, LazyFacts, Membership, Unit, UnitTally
 from skillvault.vault.index.snapshot import Topics
 
 
 def run_book(view: Topics) -> RunBook:
-    """The runs that the vault knows, to which more can be added."""
+    """Return the runs that the vault knows, to which more can be added."""
     insights = view.insights
     loaded: dict[str, EvaluatedRun | None] = {}
 
@@ -77,56 +73,33 @@ def run_book(view: Topics) -> RunBook:
     )
 
 
-def _keep_runs(insights: Insights, book: RunBook) -> None:
-    """Keep what the runs say that were not known yet, and who of them made a fact."""
-    for run in book.new.values():
-        insights.keep_run(run.domain, run.saying, [run.words, *run.states])
-        insights.keep_claim(run.domain, run.words, lookup_keys(run.claim))
-    for run in book.load(book.makers).values():
-        insights.keep_maker(run.domain, run.id, [run.words, *run.grounds])
-
-
 _FACT, _UNIT = msgspec.msgpack.Decoder(FactTally), msgspec.msgpack.Decoder(UnitTally)
-_PAGE = 1000  # evaluations that are looked at together
+_PAGE = 1000  # evaluations that are read together
 
 
 def step(run: Run) -> Iterator[Change]:
-    """One change a fact, a fact that is weighed, a skill, a skill that grows."""
-    yield from _facts(run)
+    """Yield one change for each fact, weighing, skill, and skill that grows."""
+    yield from _fact_changes(run)
     yield from skill_changes(run)
 
 
 def skill_changes(run: Run) -> Iterator[Change]:
-    """One change a skill that facts make, or that grows or leaves with them."""
+    """Yield one change for each skill that facts make, or that grows or leaves with them."""
     if not run.options.consolidates:
         return
     is_changed = False
-    for change in chain(_skills(run), general_changes(run, of_some)):
+    for change in chain(_pattern_changes(run), general_changes(run)):
         is_changed = True
         yield change
     if is_changed and not run.report.unavailable:
-        # Both settle the facts of what was made.
-        deque(_plans(run), maxlen=0)
-        general_plan(run, of_some)
-
-
-def support_plan(run: Run, due: Iterable[str]) -> SupportPlan:
-    """What these evaluations support and speak against."""
-    material = of_evaluations(run, due, LazyFacts)
-    evaluated = (
-        evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
-        for evaluation in material.evaluations.values()
-    )
-    book = run_book(run.view)
-    plan = Support(book, material, run.policy).plan(filter(None, evaluated))
-    if not run.options.asks:
-        _keep_runs(run.store.staging.insights, book)
-    return plan
+        # Both settle the facts of the new skills.
+        deque(_find_due(run), maxlen=0)
+        plan_general(run)
 
 
 def state(run: Run, evaluation_id: str) -> promote.PromotionState | None:
-    """Where an evaluation stands with memory; None if there is none."""
-    material = of_evaluations(run, [evaluation_id])
+    """Return where an evaluation stands with memory; None if there is no such evaluation."""
+    material = material_of_evaluations(run, [evaluation_id])
     evaluation = material.evaluations.get(evaluation_id)
     if evaluation is None:
         return None
@@ -136,173 +109,135 @@ def state(run: Run, evaluation_id: str) -> promote.PromotionState | None:
 
 
 def pages(run: Run, ids: Iterable[str]) -> Iterator[promote.PromotionMaterial]:
-    """What the first arrow reads for many evaluations, a page at a time."""
-    left = iter(ids)
-    while page := list(islice(left, _PAGE)):
-        yield of_evaluations(run, page)
+    """Yield the material of many evaluations, a page at a time."""
+    remaining = iter(ids)
+    while page := list(islice(remaining, _PAGE)):
+        yield material_of_evaluations(run, page)
 
 
-def of_evaluations(
+def material_of_evaluations(
     run: Run,
     ids: Iterable[str],
     facts: Callable[[Facts, Collection[str]], Mapping[str, Fact]] = Facts.by_domain,
 ) -> promote.PromotionMaterial:
-    """What the first arrow reads of the vault for some evaluations, and of their domains."""
+    """Return what decides whether evaluations become facts; `facts` reads those of domains."""
     view = run.view
     names = list(ids)
     overruled = view.outcomes.overruled_ids(names)
     evaluations = view.evaluations.get_many(name for name in names if name not in overruled)
-    known = facts(view.facts, {e.domain for e in evaluations.values()})
-    return _material(run, evaluations, known, [Ref("evaluation", name) for name in evaluations])
-
-
-def of_facts(run: Run, domains: Iterable[str]) -> promote.PromotionMaterial:
-    """What the second arrow reads of the vault for some domains."""
-    return of_some(run, run.view.facts.by_domain(domains))
-
-
-def of_some(run: Run, facts: Mapping[str, Fact]) -> promote.PromotionMaterial:
-    """What the second arrow reads of the vault for these facts."""
-    return _material(run, {}, facts, [Ref("fact", name) for name in facts])
-
-
-def _material(
-    run: Run, evaluations: Mapping[str, Evaluation], facts: Mapping[str, Fact], sources: list[Ref]
-) -> promote.PromotionMaterial:
-    view, rules = run.view, run.policy.promote
-    refused = run.rejections.sources(promote.STEP, "fact")
-    enough = None if run.options.asks else max(rules.cluster_size, rules.min_sessions)
-    made = run.made(promote.STEP, "skill", (ref for ref in sources if ref.kind == "fact"))
-    links = [link for link in view.links.by_source(sources) if not _leads_to_version(view, link)]
-    return promote.PromotionMaterial(
-        outcomes=view.outcomes.get_many(evaluations) if evaluations else view.outcomes,
-        evaluations=evaluations,
-        facts=facts,
-        links={link.id: link for link in links},
-        made_skills={fact: approved_name(view, name) for fact, name in made.items()},
-        rejections=run.rejections,
-        taken_away=view.evaluations.get_many(ref.partition(":")[2] for ref in refused).values(),
-        support=view.evaluations.supporting,
-        outcomes_of=view.outcomes.get_many,
-        sessions_of=lambda names: view.facts.sessions(names, enough),
-        counts=view.facts,
-        clock=lambda domain: clock(view, domain, run.now, run.rules),
-        rules=run.rules,
+    domain_facts = facts(view.facts, {e.domain for e in evaluations.values()})
+    return promotion_material(
+        run, evaluations, domain_facts, [Ref("evaluation", n) for n in evaluations]
     )
 
 
-def _leads_to_version(view: Topics, link: Link) -> bool:
-    """Whether a link leads to the next version of a skill: its fact is told by the skill itself."""
-    target = link.target
-    return target.kind == "skill" and approved_name(view, target.id) != target.id
-
-
-def _plans(
+def _find_due(
     run: Run,
 ) -> Iterator[tuple[set[str], promote.PromotionMaterial, recurrence.Patterns]]:
-    """What there is to do with the facts that changed; settles those with which nothing is."""
-    due, recounted = map(run.view.due.keys, (CONSOLIDATE, RECOUNT))
-    by_domain = _connected_facts(run, due, recounted) if due or recounted else {}
+    """Yield what to do about the facts that changed; settle those that need nothing."""
+    changed, recounted = map(run.view.due.keys, (CONSOLIDATE, RECOUNT))
+    by_domain = _connected_facts(run, changed, recounted) if changed or recounted else {}
     waiting: set[str] = set()
     for _, names in sorted(by_domain.items()):
-        found = of_some(run, run.view.facts.get_many(names))
-        skills = derived_skills(run, set(found.skills_of.values()))
-        old = run.view.facts.superseded_ids(names)
-        current = {name: fact for name, fact in found.facts.items() if name not in old}
-        material = msgspec.structs.replace(found, facts=current)
+        material = material_of_facts(run, run.view.facts.get_many(names))
+        skills_of = material.skills_of
+        skills = derived_skills(run, set(skills_of.values()))
+        superseded = run.view.facts.superseded_ids(names)
+        current = {name: fact for name, fact in material.facts.items() if name not in superseded}
+        material = msgspec.structs.replace(material, facts=current)
         plan = recurrence.plan_patterns(material, skills, run.policy)
         plan = msgspec.structs.replace(
             plan,
-            due=tuple(pattern for pattern in plan.due if not _is_told(run, pattern)),
-            left=tuple(skill for skill in plan.left if may_leave(run, skill)),
+            due=tuple(pattern for pattern in plan.due if not _is_told_by_guide(run, pattern)),
+            left=tuple(skill for skill in plan.left if may_archive(run, skill)),
         )
         leaving = {skill.name for skill in plan.left}
-        keys = {fact for fact, skill in found.skills_of.items() if skill in leaving}
+        keys = {fact for fact, skill in skills_of.items() if skill in leaving}
         keys.update(plan.refused, *([f.id for f in pattern.facts] for pattern in plan.due))
         waiting |= keys
         if not run.options.asks:
             _keep_tallies(run, names, keys)
         if plan.due or plan.rejected or plan.left:
             yield keys, material, plan
-    run.settle(CONSOLIDATE, set(due) - waiting)
+    run.settle(CONSOLIDATE, set(changed) - waiting)
     run.settle(RECOUNT, set(recounted) - waiting)
 
 
 def _connected_facts(
-    run: Run, due: Collection[str], recounted: Collection[str]
+    run: Run, changed: Collection[str], recounted: Collection[str]
 ) -> dict[str, set[str]]:
-    """Domain -> the facts that changed, and all that share a cluster or a skill with them.
+    """Return domain -> the changed facts, and all that share a cluster or a skill with them.
 
-    Directly or by way of others, now or before. Of those that were `recounted` the ones of which
-    a skill would tell something else. A question is told of whole domains: it keeps nothing.
+    Directly or by way of others, now or before. A `recounted` fact counts if a skill would tell
+    something else of it. A question gets whole domains, as it stores nothing.
     """
     view = run.view
-    names = {*due, *recounted}
+    names = {*changed, *recounted}
     if not run.options.asks:
-        names -= _quiet_facts(run, names.difference(due))
-    found = of_some(run, view.facts.get_many(names))
-    old, new = view.clusters.of_facts(names), _pooled(found, view.facts.superseded_ids(names))
+        names -= _quiet_facts(run, names.difference(changed))
+    material = material_of_facts(run, view.facts.get_many(names))
+    old_rows = view.clusters.of_facts(names)
+    new_rows = _memberships(material, view.facts.superseded_ids(names))
     facts: dict[str, set[str]] = defaultdict(set)
     if run.options.asks:
-        domains = {row.domain for row in (*old.values(), *new.values())}
+        domains = {row.domain for row in (*old_rows.values(), *new_rows.values())}
         for fact in view.facts.by_domain(domains).values():
             facts[fact.domain].add(fact.id)
         return facts
-    changed = keep_clusters(view, old, new, run.policy.promote.cluster_above)
-    _keep_counted(run, new)
-    changed += [*old.values(), *view.clusters.of_facts(new).values()]
-    seeds = {row.seed for row in changed if row.seed}
-    skills = {row.skill for row in changed if row.skill}
-    skills.update(link.target.id for link in found.links.values())
-    for row in (*changed, *view.clusters.connected_facts(seeds, skills).values()):
+    rows = keep_clusters(view, old_rows, new_rows, run.policy.promote.cluster_above)
+    last_link, counts = view.clusters.last_link(), view.clusters.fact_tallies(new_rows)
+    for name in new_rows:
+        tally = FactTally(last_link, *counts.get(name, ("", 0, 0)))
+        view.clusters.keep_fact_tally(name, tally)
+    rows += [*old_rows.values(), *view.clusters.of_facts(new_rows).values()]
+    seeds = {row.seed for row in rows if row.seed}
+    skills = {row.skill for row in rows if row.skill}
+    skills.update(link.target.id for link in material.links.values())
+    for row in (*rows, *view.clusters.connected_facts(seeds, skills).values()):
         facts[row.domain].add(row.fact)
     return facts
 
 
 def _quiet_facts(run: Run, names: Collection[str]) -> set[str]:
-    """Those of these facts of which more runs speak, and of which a skill would tell the same."""
+    """Return those of these facts that have more runs, but of which a skill would tell the same."""
     clusters, rules = run.view.clusters, run.policy.promote
-    facts, seen = run.view.facts.get_many(names), clusters.last_link()
+    facts, last_link = run.view.facts.get_many(names), clusters.last_link()
     quiet: set[str] = set()
     for name, row in sorted(clusters.of_facts(facts).items()):
         if row.counted is None or not run.rules.weighs:
             continue
-        counted = _FACT.decode(row.counted)
-        links = clusters.new_links(name, counted.seen)
-        more = counted.with_links(links, seen)
-        if more is None or _is_contested(facts[name], more) != _is_contested(facts[name], counted):
+        tally = _FACT.decode(row.counted)
+        links = clusters.new_links(name, tally.seen)
+        new_tally = tally.with_links(links, last_link)
+        if new_tally is None:
+            continue
+        if _is_contested(facts[name], tally) != _is_contested(facts[name], new_tally):
             continue
         if row.seed:
             is_large = clusters.is_of_size(row.seed, rules.cluster_size)
             unit = clusters.of_facts([row.seed])[row.seed] if is_large else row
-            told = _UNIT.decode(unit.told) if unit.told else None
-            tally = told and told.with_links(links, _enough(run))
-            if not (told and tally) or last_point(told.runs) != last_point(tally.runs):
+            unit_tally = _UNIT.decode(unit.told) if unit.told else None
+            new_unit_tally = unit_tally and unit_tally.with_links(links, _most_runs(run))
+            if not (unit_tally and new_unit_tally):
                 continue
-            clusters.keep_unit_tally([unit.fact], tally)
-        clusters.keep_fact_tally(name, more)
+            if last_point(unit_tally.runs) != last_point(new_unit_tally.runs):
+                continue
+            clusters.keep_unit_tally([unit.fact], new_unit_tally)
+        clusters.keep_fact_tally(name, new_tally)
         quiet.add(name)
     return quiet
 
 
-def _is_contested(fact: Fact, counted: FactTally) -> bool:
-    return is_contested(fact, counted.runs, counted.against)
+def _is_contested(fact: Fact, tally: FactTally) -> bool:
+    return is_contested(fact, tally.runs, tally.against)
 
 
-def _enough(run: Run) -> int:
+def _most_runs(run: Run) -> int:
     return max(run.policy.promote.cluster_size, run.policy.promote.min_sessions)
 
 
-def _keep_counted(run: Run, facts: Collection[str]) -> None:
-    """Keep how many runs speak of these facts."""
-    clusters = run.view.clusters
-    seen, counts = clusters.last_link(), clusters.fact_tallies(facts)
-    for name in facts:
-        clusters.keep_fact_tally(name, FactTally(seen, *counts.get(name, ("", 0, 0))))
-
-
 def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) -> None:
-    """Keep as of which runs these facts were looked at; `waiting` are looked at again."""
+    """Store which runs were counted for these facts; those that wait are counted again."""
     clusters = run.view.clusters
     rows = clusters.of_facts(names).values()
     clusters.keep_unit_tally([row.fact for row in rows if row.told], None)
@@ -314,73 +249,83 @@ def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) ->
         is_large = len(facts) >= run.policy.promote.cluster_size
         units = [Unit("seed", seed)] if is_large else [Unit("fact", fact) for fact in facts]
         for unit in units if set(facts).isdisjoint(waiting) else ():
-            clusters.keep_unit_tally([unit.name], clusters.tally(unit, _enough(run)))
+            clusters.keep_unit_tally([unit.name], clusters.tally(unit, _most_runs(run)))
 
 
-def _pooled(material: promote.PromotionMaterial, old: Collection[str]) -> dict[str, Membership]:
-    """Where facts are compared with others, if they are; of `old` another took the place."""
+def _memberships(
+    material: promote.PromotionMaterial, superseded: Collection[str]
+) -> dict[str, Membership]:
+    """Return fact -> the row with the pool in which it is compared with others, if it is."""
     pools, rows = recurrence.pools(material), dict[str, Membership]()
     for fact in material.facts.values():
-        pool = None if fact.id in old else pools.get(fact.id)
-        skill = material.skills_of.get(fact.id)
-        at, name = fact.order
-        place = f"{at.astimezone(UTC).isoformat(timespec='microseconds')} {name}"
-        text = sha256(promote.statement_of(fact).encode(errors="surrogatepass")).hexdigest()
-        row = Membership(fact.id, fact.domain, skill=skill)
+        row = Membership(fact.id, fact.domain, skill=material.skills_of.get(fact.id))
+        pool = None if fact.id in superseded else pools.get(fact.id)
         if pool:
+            at, name = fact.order
+            place = f"{at.astimezone(UTC).isoformat(timespec='microseconds')} {name}"
+            text = sha256(promote.statement_of(fact).encode(errors="surrogatepass")).hexdigest()
             row = row._replace(pool=" ".join(pool[1:]), place=place, words=text)
         rows[fact.id] = row
     return rows
 
 
 def keep_clusters(
-    view: Topics, old: Mapping[str, Membership], new: Mapping[str, Membership], above: float
+    view: Topics,
+    old_rows: Mapping[str, Membership],
+    new_rows: Mapping[str, Membership],
+    threshold: float,
 ) -> list[Membership]:
-    """Keep facts that changed in their clusters; all others that are in another one therefore.
+    """Store facts that changed in their clusters; return the others that moved because of it.
 
-    What is no seed changes no cluster but its own, nor does a seed that comes last. Of any other
-    change the pool is clustered anew.
+    A fact that is no seed changes only its own cluster, and so does a seed that comes last. After
+    any other change the whole pool is clustered anew.
     """
     clusters, stale = view.clusters, set[tuple[str, str]]()
-    moved = {n: row for n, row in new.items() if n not in old or _where(row) != _where(old[n])}
-    for name, row in old.items():
-        if name not in new or name in moved:
+    moved = {
+        name: row
+        for name, row in new_rows.items()
+        if name not in old_rows or _position(row) != _position(old_rows[name])
+    }
+    for name, row in old_rows.items():
+        if name not in new_rows or name in moved:
             clusters.drop_rows([name])
             if row.pool and row.seed == name:
                 stale.add((row.domain, row.pool))
-    for name, row in new.items():
-        if name not in moved and row.skill != old[name].skill:
-            clusters.keep_rows([row._replace(seed=old[name].seed)])
-    said = {name: _fact_words(fact) for name, fact in view.facts.get_many(moved).items()}
+    for name, row in new_rows.items():
+        if name not in moved and row.skill != old_rows[name].skill:
+            clusters.keep_rows([row._replace(seed=old_rows[name].seed)])
+    fact_words = {name: _fact_words(fact) for name, fact in view.facts.get_many(moved).items()}
     for row in sorted(moved.values(), key=lambda row: row.place):
-        seed = clusters.first_seed(row, said[row.fact], above) if row.pool else None
+        seed = clusters.first_seed(row, fact_words[row.fact], threshold) if row.pool else None
         if row.pool and seed is None:
             seed = row.fact
-            clusters.keep_seed(row, said[row.fact])
+            clusters.keep_seed(row, fact_words[row.fact])
             if not clusters.is_last(row):
                 stale.add((row.domain, row.pool))
         clusters.keep_rows([row._replace(seed=seed)])
-    return [row for pool in sorted(stale) for row in _cluster_anew(view, *pool, above)]
+    return [row for pool in sorted(stale) for row in _rebuild_clusters(view, *pool, threshold)]
 
 
-def _cluster_anew(view: Topics, domain: str, pool: str, above: float) -> Iterator[Membership]:
-    """Cluster a pool; yields what is in another cluster then, as it was and as it is."""
+def _rebuild_clusters(
+    view: Topics, domain: str, pool: str, threshold: float
+) -> Iterator[Membership]:
+    """Cluster a pool; yield each row that moves to another cluster, the old and the new one."""
     rows, clusters = view.clusters.of_pool(domain, pool), view.clusters
     facts = view.facts.get_many(row.fact for row in rows)
     texts = [promote.statement_of(facts[row.fact]) for row in rows]
-    for places in promote.clusters(texts, above, 1):
+    for places in promote.clusters(texts, threshold, 1):
         seed = rows[places[0]].fact
         moved = [rows[place] for place in places if rows[place].seed != seed]
         clusters.drop_rows([row.fact for row in moved])
-        kept = [row._replace(seed=seed) for row in moved]
-        clusters.keep_rows(kept)
-        for row in kept:
+        new_rows = [row._replace(seed=seed) for row in moved]
+        clusters.keep_rows(new_rows)
+        for row in new_rows:
             if row.fact == seed:
                 clusters.keep_seed(row, _fact_words(facts[seed]))
-        yield from (*moved, *kept)
+        yield from (*moved, *new_rows)
 
 
-def _where(row: Membership) -> tuple[str, str | None, str, str]:
+def _position(row: Membership) -> tuple[str, str | None, str, str]:
     return row.domain, row.pool, row.place, row.words
 
 
@@ -388,81 +333,91 @@ def _fact_words(fact: Fact) -> frozenset[str]:
     return words(promote.statement_of(fact))
 
 
-def told_patterns(
+def living_patterns(
     run: Run, domain: str
 ) -> Iterator[tuple[promote.PromotionMaterial, recurrence.Pattern, Skill]]:
-    """What recurs in a domain, and the living skill that tells it as it is counted now."""
-    found = of_facts(run, [domain])
-    skills = with_waiting_accounts(run.view, run.view.skills.live(set(found.skills_of.values())))
-    for pattern in recurrence.current_patterns(found, skills, run.policy):
-        yield found, pattern, skills[pattern.skill or ""]
+    """Yield the patterns of a domain as they are counted now, each with its living skill."""
+    material = material_of_facts(run, run.view.facts.by_domain([domain]))
+    names = set(material.skills_of.values())
+    skills = with_waiting_accounts(run.view, run.view.skills.live(names))
+    for pattern in recurrence.current_patterns(material, skills, run.policy):
+        yield material, pattern, skills[pattern.skill or ""]
 
 
-def _is_told(run: Run, pattern: recurrence.Pattern) -> bool:
-    """Return True for a warning of facts about one action, whose guide says the same."""
+def _is_told_by_guide(run: Run, pattern: recurrence.Pattern) -> bool:
+    """Return True for a new warning about a single action, whose guide says the same."""
     if pattern.kind != "warning" or pattern.skill:
         return False
     return run.view.facts.is_of_one_action([fact.id for fact in pattern.facts])
 
 
-def _facts(run: Run) -> Iterator[Change]:
-    due = run.view.due.keys(promote.STEP)
-    weighed = support_plan(run, due)
-    run.report.rejected += weighed.rejected
-    yield from fact_changes(run.track(weighed.facts, "promoting"))
-    links = [
-        link for link in weighed.links if link.target.id in run.view.facts
-    ]  # or it has to wait
-    retellings = [retold for retold in weighed.retellings if retold.fact.id in run.view.facts]
+def _fact_changes(run: Run) -> Iterator[Change]:
+    keys = run.view.due.keys(promote.STEP)
+    plan = _plan_support(run, keys)
+    run.report.rejected += plan.rejected
+    yield from fact_changes(run.track(plan.facts, "promoting"))
+    # A fact may have had to wait.
+    links = [link for link in plan.links if link.target.id in run.view.facts]
+    retellings = [retold for retold in plan.retellings if retold.fact.id in run.view.facts]
     if links or retellings:
         yield from weighing_changes(links, retellings)
-    if len(links) == len(weighed.links):
-        # Weighing makes due what it has weighed; what somebody else made due meanwhile stays.
-        run.settle(promote.STEP, _made_due(run, weighed).union(due))
+    if len(links) == len(plan.links):
+        # Settle what the plan itself made due, but not what another writer did meanwhile.
+        refs = (Ref("fact", retelling.fact.id) for retelling in plan.retellings)
+        all_links = [*plan.links, *run.view.links.by_target(refs)]
+        sources = {link.source.id for link in all_links if link.source.kind == "evaluation"}
+        promoted = {fact.evaluation.id for fact in plan.facts}
+        run.settle(promote.STEP, sources.union(promoted, keys))
 
 
-def _made_due(run: Run, weighed: SupportPlan) -> set[str]:
-    """The evaluations that become due by the changes of a plan."""
-    facts = (Ref("fact", retelling.fact.id) for retelling in weighed.retellings)
-    links = [*weighed.links, *run.view.links.by_target(facts)]
-    sources = {link.source.id for link in links if link.source.kind == "evaluation"}
-    return sources | {fact.evaluation.id for fact in weighed.facts}
+def _plan_support(run: Run, keys: Iterable[str]) -> SupportPlan:
+    """Return what these evaluations support and contradict; store what their runs say."""
+    material = material_of_evaluations(run, keys, LazyFacts)
+    evaluated = (
+        evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
+        for evaluation in material.evaluations.values()
+    )
+    book = run_book(run.view)
+    plan = Support(book, material, run.policy).plan(filter(None, evaluated))
+    if not run.options.asks:
+        insights = run.store.staging.insights
+        for new_run in book.new.values():
+            insights.keep_run(new_run.domain, new_run.saying, [new_run.words, *new_run.states])
+            insights.keep_claim(new_run.domain, new_run.words, lookup_keys(new_run.claim))
+        for maker in book.load(book.makers).values():
+            insights.keep_maker(maker.domain, maker.id, [maker.words, *maker.grounds])
+    return plan
 
 
-def _skills(run: Run) -> Iterator[Change]:
-    for keys, found, plan in list(_plans(run)):
-        made = bool(plan.left or plan.rejected)
+def _pattern_changes(run: Run) -> Iterator[Change]:
+    for keys, material, plan in list(_find_due(run)):
+        is_changed = bool(plan.left or plan.rejected)
         run.report.rejected += plan.rejected
         for skill in plan.left:
             yield recurrence.leave_change(skill, shelf_of(run, skill))
         for pattern in plan.due:
-            make = partial(_written, run, found, pattern)
             name = pattern.skill or f"pattern-{pattern.facts[0].domain}"
-            for change in run.written(make, name):
-                made = True
+            brief = recurrence.pattern_brief(pattern, material)
+            for change in run.write_skill(name, brief, partial(compose_pattern, run, pattern)):
+                is_changed = True
                 yield change
-        if not made and not run.report.unavailable:
+        if not is_changed and not run.report.unavailable:
             run.settle(CONSOLIDATE, keys)
             run.settle(RECOUNT, keys)
 
 
-def _written(
-    run: Run, found: promote.PromotionMaterial, pattern: recurrence.Pattern
-) -> Change | None:
-    """The skill of a pattern, new or grown; None where the judge writes no text."""
-    draft = draft_by(run.judge, recurrence.pattern_brief(pattern, found))
-    if draft is None:
-        return None
+def compose_pattern(run: Run, pattern: recurrence.Pattern, draft: Draft) -> Change | None:
+    """Return the change that makes the skill of a pattern, or lets it grow."""
     if pattern.skill is None:
-        change = recurrence.skill_change(
-            pattern, draft, is_taken=run.view.skills.is_name_taken, now=run.now, rules=run.rules
+        is_taken = run.view.skills.is_name_taken
+        return recurrence.skill_change(
+            pattern, draft, is_taken=is_taken, now=run.now, rules=run.rules
         )
-        return told_by(change, draft, run.view)
     skill = run.view.skills.find(pattern.skill)
     if skill is None:
         return None
-    skill, written = with_waiting_account(run.view, skill), run.versions(pattern.skill)
-    change = recurrence.growth_change(
-        pattern, draft, skill, written, shelf=shelf_of(run, skill), now=run.now, policy=run.policy
+    shelf, versions = shelf_of(run, skill), run.versions(pattern.skill)
+    skill = with_waiting_account(run.view, skill)
+    return recurrence.growth_change(
+        pattern, draft, skill, versions, shelf=shelf, now=run.now, policy=run.policy
     )
-    return told_by(change, draft, run.view)

@@ -1,19 +1,14 @@
 """record: take in what arrived, refuse what cannot be taken."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, get_args
 
 from msgspec import Struct
 
-from skillvault.learning.record import (
-    check_domain,
-    check_event,
-    check_session,
-    event_of,
-    record_change,
-)
-from skillvault.loop.quota import split_files, why_files
+from skillvault.learning import record as rules
+from skillvault.loop.quota import find_over_quota, why_files
 from skillvault.loop.receipts import Receipts, with_names
 from skillvault.loop.run import Run
 from skillvault.model import codec, intake
@@ -34,7 +29,7 @@ _NO_DECISION = (
 
 
 class Intake(Struct, frozen=True):
-    """What a run takes of the inbox, and (reason -> names) what it leaves there.
+    """The files that a run takes of the inbox, and (reason -> names) those it leaves there.
 
     `held` says why untrusted files wait for another day, "" if none does.
     """
@@ -48,105 +43,102 @@ class Intake(Struct, frozen=True):
 def intake_of(
     inbox: Inbox, head: Topics, patience: float | None, now: datetime, *, dry: bool
 ) -> Intake:
-    """What is in the inbox, once it is no longer being written or patience is over."""
+    """Return the files in the inbox, once nobody writes them or patience is over."""
     arrived = inbox.quarantine.changed_files() if dry else ()
     if not dry:
         inbox.sweep_drafts()
         inbox.quarantine.requeue_changed()
-    present = inbox.names()
-    held = split_files(head, inbox, present, now).held
-    takable = sorted(set(present).difference(held))
-    names, young = inbox.wait_until_stable(
-        head.policy.record.settle_seconds, patience, names=takable
-    )
-    left = {WRITING: young, **inbox.obstacles()}
-    return Intake(names, arrived, left, why_files(head, held, now) if held else "")
+    names = inbox.names()
+    over_quota = find_over_quota(head, inbox, names, now)
+    allowed = sorted(set(names).difference(over_quota))
+    settle_seconds = head.policy.record.settle_seconds
+    stable, young = inbox.wait_until_stable(settle_seconds, patience, names=allowed)
+    obstacles = {WRITING: young, **inbox.obstacles()}
+    reason = why_files(head, over_quota, now) if over_quota else ""
+    return Intake(stable, arrived, obstacles, reason)
 
 
 class _InboxFile(NamedTuple):
-    """What a file says, and how far its folder is trusted."""
-
     name: str
     values: dict[str, Any]
     trust: Trust
 
 
 def step(run: Run) -> Iterator[Change]:
-    """A change for every so many records of a domain."""
-    rejections = run.rejections
-    fresh: dict[Ref, _Arrived] = {}
+    """Yield a change for every batch of records of a domain."""
+    records: dict[Ref, _Arrived] = {}
     names: dict[Ref, list[str]] = {}
-    for name, one in _admitted(run):
-        ref = ref_of(one)
-        refused = rejections.of_target(ref)
-        recorded = ref in run.view.records
-        if refused or recorded or ref in fresh:
-            run.report.known.append(one.id)
-        if refused:
-            run.report.rejected.append(refused)
-        if refused or recorded:
-            run.forget(name)  # the vault's history holds it
+    for name, record in _admit_files(run):
+        ref = ref_of(record)
+        rejection = run.rejections.of_target(ref)
+        is_recorded = ref in run.view.records
+        if rejection or is_recorded or ref in records:
+            run.report.known.append(record.id)
+        if rejection:
+            run.report.rejected.append(rejection)
+        if rejection or is_recorded:
+            run.forget(name)  # the vault's history has it
         else:
-            fresh.setdefault(ref, one)
+            records.setdefault(ref, record)
             names.setdefault(ref, []).append(name)
-    free = run.free(fresh.values())
-    ready = {ref: one for ref, one in fresh.items() if free[layout.path_of(one)]}
-    for domain in sorted({one.domain for one in ready.values()}):
-        refs = sorted(ref for ref, one in ready.items() if one.domain == domain)
+    paths = run.find_writable(records.values())
+    ready = {ref: record for ref, record in records.items() if layout.path_of(record) in paths}
+    for domain in sorted({record.domain for record in ready.values()}):
+        refs = sorted(ref for ref, record in ready.items() if record.domain == domain)
         for start in range(0, len(refs), BATCH):
             batch = refs[start : start + BATCH]
-            taken = [name for ref in batch for name in names[ref]]
-            yield record_change(domain, [ready[ref] for ref in batch], taken)
+            file_names = [name for ref in batch for name in names[ref]]
+            yield rules.record_change(domain, [ready[ref] for ref in batch], file_names)
 
 
 def waiting(run: Run) -> int:
-    """How many files lie in the inbox, without those that wait for another day."""
-    return len(run.inbox.names()) - held(run)
+    """Return the number of inbox files that may be taken today."""
+    return len(run.inbox.names()) - count_over_quota(run)
 
 
-def held(run: Run) -> int:
-    """How many untrusted files there is no room for today."""
-    return len(split_files(run.view, run.inbox, run.inbox.names(), run.now).held)
+def count_over_quota(run: Run) -> int:
+    """Return the number of untrusted files that exceed today's quota."""
+    return len(find_over_quota(run.view, run.inbox, run.inbox.names(), run.now))
 
 
-def _admitted(run: Run) -> list[tuple[str, _Arrived]]:
-    """(inbox name, record) of everything that may be taken, in the order of the ids.
+def _admit_files(run: Run) -> list[tuple[str, _Arrived]]:
+    """Return (inbox name, record) of everything that may be taken.
 
     The order of the ids decides between two that conflict, not the order of arrival.
     """
-    readable = list(_readable(run))
-    parsed = [(name, record) for name, record in readable if isinstance(record, Outcome)]
-    shown = [(name, record) for name, record in readable if isinstance(record, Recommendation)]
-    ended = [(name, record) for name, record in readable if isinstance(record, Session)]
-    shown.sort(key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
+    # A record that arrived in both folders is local: that sorts before `untrusted`.
+    files = sorted(_read_files(run), key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
+    outcomes = [(name, record) for name, record in files if isinstance(record, Outcome)]
+    receipts = [(name, record) for name, record in files if isinstance(record, Recommendation)]
+    sessions = [(name, record) for name, record in files if isinstance(record, Session)]
     # A receipt may arrive with its outcome.
-    arrived = [receipt for _, receipt in shown]
-    receipts = Receipts(run.view, run.inbox, run.now, arrived=arrived, read=run.options.names)
+    arrived = [receipt for _, receipt in receipts]
+    all_receipts = Receipts(run.view, run.inbox, run.now, arrived=arrived, names=run.options.names)
 
     def read_text(name: str, blob: str) -> str:
-        return run.shelf.uses.read(run.view)(name, blob)
+        return run.shelf.uses.text_reader(run.view)(name, blob)
 
     named_outcomes = (
-        (name, with_names(outcome, receipts.own, read_text))
-        for name, outcome in _without_conflicts(run, parsed, receipts)
+        (name, with_names(outcome, all_receipts.own_receipts, read_text))
+        for name, outcome in _admit_outcomes(run, outcomes, all_receipts)
     )
-    return [*named_outcomes, *shown, *_admitted_sessions(run, ended)]
+    return [*named_outcomes, *receipts, *_admit_sessions(run, sessions)]
 
 
-def _readable(run: Run) -> Iterator[tuple[str, _Arrived]]:
-    """(inbox name, record) of what can be read; the rest is refused.
+def _read_files(run: Run) -> Iterator[tuple[str, _Arrived]]:
+    """Yield (inbox name, record) of what can be read; refuse the rest.
 
-    A result that leaves its domain to its decision comes last; one of an unknown decision waits.
+    A result that leaves its domain to its decision comes last; it waits if nobody knows that.
     """
     domains = _DecisionDomains(run.view)
     without_domain: list[_InboxFile] = []
-    for name, item in run.track(list(_received(run)), "reading"):
+    for name, item in run.track(list(_load_files(run)), "reading"):
         try:
-            file = _parsed(item, run)
+            file = _parse_file(item, run)
             if _needs_domain(file.values):
                 without_domain.append(file)
                 continue
-            record = _record_of(file, run)
+            record = _record_of(file, run, domains)
         except BadInputError as error:
             run.refuse(name, error)
         else:
@@ -155,23 +147,21 @@ def _readable(run: Run) -> Iterator[tuple[str, _Arrived]]:
     for file in without_domain:
         try:
             if domain := domains.domain_of(file):
-                named = file._replace(values={**file.values, "domain": domain})
-                yield file.name, _record_of(named, run)
+                completed = file._replace(values={**file.values, "domain": domain})
+                yield file.name, _record_of(completed, run, domains)
             else:
                 run.leave([file.name], _NO_DECISION)
         except BadInputError as error:
             run.refuse(file.name, error)
 
 
-def _admitted_sessions(
-    run: Run, ended: Iterable[tuple[str, Session]]
+def _admit_sessions(
+    run: Run, files: Sequence[tuple[str, Session]]
 ) -> Iterator[tuple[str, Session]]:
-    """Those of which no other content stands under the same id."""
-    ordered = sorted(ended, key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
-    sessions = dict(run.view.sessions.get_many(session.id for _, session in ordered))
-    for name, session in ordered:
+    sessions = dict(run.view.sessions.get_many(session.id for _, session in files))
+    for name, session in files:
         try:
-            check_session(session, sessions.get(session.id))
+            rules.check_session(session, sessions.get(session.id))
         except BadInputError as error:
             run.refuse(name, error)
         else:
@@ -179,31 +169,28 @@ def _admitted_sessions(
             yield name, session
 
 
-def _without_conflicts(
-    run: Run, parsed: list[tuple[str, Outcome]], receipts: Receipts
+def _admit_outcomes(
+    run: Run, files: Sequence[tuple[str, Outcome]], receipts: Receipts
 ) -> Iterator[tuple[str, Outcome]]:
-    """Those that claim no event and no decision that is another's; the others are refused."""
-    # One record through both doors is local: `local` stands before `untrusted`.
-    parsed = sorted(parsed, key=lambda pair: (pair[1].id, pair[1].trust, pair[0]))
-    named = {outcome.event_id for _, outcome in parsed if outcome.event_id}
-    events = {event_of(earlier): earlier for earlier in run.view.outcomes.by_event(named)}
-    recorded = run.view.records.existing(ref_of(outcome) for _, outcome in parsed)
-    for name, outcome in parsed:
+    """Yield the outcomes that claim no event and no decision of another; refuse the rest."""
+    event_ids = {outcome.event_id for _, outcome in files if outcome.event_id}
+    events = {rules.event_of(earlier): earlier for earlier in run.view.outcomes.by_event(event_ids)}
+    recorded = run.view.records.existing(ref_of(outcome) for _, outcome in files)
+    for name, outcome in files:
         try:
-            check_event(outcome, events)
-            if ref_of(outcome) not in recorded:  # else it was taken before
+            rules.check_event(outcome, events)
+            if ref_of(outcome) not in recorded:
                 receipts.check_claim(outcome)
         except BadInputError as error:
             run.refuse(name, error)
             continue
         if outcome.event_id:
-            events.setdefault(event_of(outcome), outcome)
+            events.setdefault(rules.event_of(outcome), outcome)
         receipts.take(outcome)
         yield name, outcome
 
 
-def _received(run: Run) -> Iterator[tuple[str, ReceivedFile | BadInputError]]:
-    """What arrived: handed over in memory, else what waits in the inbox."""
+def _load_files(run: Run) -> Iterator[tuple[str, ReceivedFile | BadInputError]]:
     yield from ((item.name, item) for item in run.options.arrived)
     for name in run.options.names:
         try:
@@ -215,8 +202,8 @@ def _received(run: Run) -> Iterator[tuple[str, ReceivedFile | BadInputError]]:
                 yield name, item
 
 
-def _parsed(item: ReceivedFile | BadInputError, run: Run) -> _InboxFile:
-    """Read a file; one of an agent cannot say that anybody else saw how it ended."""
+def _parse_file(item: ReceivedFile | BadInputError, run: Run) -> _InboxFile:
+    """Parse a file; an agent's cannot claim that somebody else observed the result."""
     if isinstance(item, BadInputError):
         raise item
     values: Mapping[str, Any] = codec.parse_incoming(item.name, item.data)
@@ -228,8 +215,7 @@ def _parsed(item: ReceivedFile | BadInputError, run: Run) -> _InboxFile:
     return _InboxFile(item.name, dict(values), item.trust)
 
 
-def _record_of(file: _InboxFile, run: Run) -> _Arrived:
-    """The record in a file, without its secrets; BadInputError where it is none."""
+def _record_of(file: _InboxFile, run: Run, domains: "_DecisionDomains") -> _Arrived:
     record = intake.parse_record(
         file.values,
         trust=file.trust,
@@ -239,40 +225,48 @@ def _record_of(file: _InboxFile, run: Run) -> _Arrived:
         clean=redact.redact_value(file.values),
     )
     if record.domain not in run.policy.domains:
-        domains = run.domains_seen[record.trust]
-        check_domain(record.domain, domains, run.policy)
+        rules.check_domain(record.domain, domains.recorded[record.trust], run.policy)
     return record
 
 
 class _DecisionDomains:
-    """The domain of each decision, as an outcome or a receipt has it, recorded or arrived.
+    """The domains of decisions, as outcomes and receipts have them, recorded or arrived.
 
-    Who described the decision comes before who asked.
+    The domain of an outcome, which describes the decision, precedes that of a receipt.
     """
 
     def __init__(self, view: Topics) -> None:
         self._view = view
         self._arrived: dict[tuple[Trust, str], list[tuple[bool, str, str]]] = {}
 
+    @cached_property
+    def recorded(self) -> dict[Trust, frozenset[str]]:
+        """Trust -> the domains of the vault before these files."""
+        view = self._view
+        return {
+            trust: view.outcomes.domains(trust) | view.sessions.domains_of(trust)
+            for trust in get_args(Trust)
+        }
+
     def note(self, record: _Arrived) -> None:
-        """Take in what arrived."""
+        """Note the domain of a record that arrived."""
         if isinstance(record, Outcome) and record.decision.id:
             self._note_domain(record.decision.id, record)
         elif isinstance(record, Recommendation):
             self._note_domain(record.decision, record)
 
     def domain_of(self, file: _InboxFile) -> str | None:
-        """The domain of a result's decision; None while nobody knows it."""
+        """Return the domain of a result's decision; None while nobody knows it."""
         decision: str = file.values["decision"]["id"]
         for outcome in self._view.outcomes.by_decision(decision):
             self._note_domain(decision, outcome)
         for receipt in self._view.recommendations.by_decision(decision):
             self._note_domain(decision, receipt)
         trusts: tuple[Trust, Trust] = (file.trust, "local")
-        entries = next(
-            filter(None, (self._arrived.get((trust, decision)) for trust in trusts)), None
-        )
-        return min(entries)[2] if entries else None
+        for trust in trusts:
+            if entries := self._arrived.get((trust, decision)):
+                return min(entries)[2]
+        return None
 
     def _note_domain(self, decision: str, record: Outcome | Recommendation) -> None:
         is_receipt = isinstance(record, Recommendation)
@@ -281,7 +275,7 @@ class _DecisionDomains:
 
 
 def _needs_domain(values: Mapping[str, Any]) -> bool:
-    """Whether a file is a result that leaves its domain to its decision."""
+    """Return True if a file is a result that leaves its domain to its decision."""
     decision, result = values.get("decision"), values.get("result")
     is_named = isinstance(decision, dict) and isinstance(decision.get("id"), str)
     is_observed = isinstance(result, dict) and result.get("observed_by") is not None

@@ -8,94 +8,88 @@ from msgspec.structs import replace
 from skillvault.learning import sections
 from skillvault.learning.account.statements import KINDS
 from skillvault.learning.expire import is_cut_short
+from skillvault.learning.generate.warning_pattern import ExistingSkill
 from skillvault.learning.naming import OF_DOMAIN, subject_key
 from skillvault.learning.refresh import STEP, refreshing
 from skillvault.learning.refresh.refreshing import SkillRefresh
-from skillvault.loop.judging.judge_replies import draft_by, told_by
-from skillvault.loop.merge import is_brought_back, is_edited, references, unlinked
-from skillvault.loop.run import Run
+from skillvault.loop.managed_skills import find_sources, is_edited, is_restored, references
+from skillvault.loop.run import Run, perform_due
+from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change
 from skillvault.model.records import Skill
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield one change a skill."""
-    changed: set[str] = set()
-    quiet: set[str] = set()
-    for one, keys in list(refreshes(run)):
-        changes = list(run.written(partial(_composed, run, one), _name(one)))
-        (changed if changes else quiet).update(keys)
-        yield from changes
-    if not run.report.unavailable:
-        run.settle(STEP, quiet - changed)
-    yield from _baseless(run)
+    """Yield one change for each skill."""
+    yield from perform_due(run, STEP, partial(_plan_refresh, run), partial(_refresh, run))
+    yield from _archive_baseless(run)
 
 
-def _baseless(run: Run) -> Iterator[Change]:
-    """Archive skills of whose outcomes none is left, and of domains that say nothing any more."""
+def skip_step(run: Run) -> Iterator[Change]:
+    """Settle what is due, for a profile that rewrites no skills."""
+    run.settle(STEP, run.view.due.keys(STEP))
+    return iter(())
+
+
+def _archive_baseless(run: Run) -> Iterator[Change]:
+    """Archive skills without outcomes, and those of domains that say nothing any more."""
     skills = run.view.skills
     of_domains = (place for kind in OF_DOMAIN for place in skills.living(kind))
     for place in sorted({*skills.without_outcomes(), *of_domains}):
         skill = skills.find(place.name)
         if skill is None or skill.kind not in KINDS or skill.origin != "generated":
             continue
-        ours = run.accounts.is_ours(skill) and not is_edited(run, f"{place.shelf}/{place.name}")
-        if ours and place.shelf != "archive" and not _has_outcomes(run, skill):
+        is_managed = run.accounts.is_managed(skill) and not is_edited(run, place.name)
+        if is_managed and place.shelf != "archive" and not _has_outcomes(run, skill):
             yield refreshing.orphan_change(skill, place.shelf)
 
 
 def _has_outcomes(run: Run, skill: Skill) -> bool:
-    """Return True if an evaluated outcome is left of what a skill is about, or of what it says."""
-    if skill.kind in OF_DOMAIN and skill.subject == subject_key((skill.domain or "", "", None)):
-        domain, accounts = skill.domain or "", run.accounts
-        strategy = skill.kind == "strategy"
-        return bool(accounts.ruled(domain) if strategy else accounts.agreeing(domain)[0])
-    subjects = run.view.subjects.evaluated_subjects(skill.domain or "", skill.trust)
+    """Return True if an evaluated outcome is left of a skill's subject, or of what it says."""
+    domain = skill.domain or ""
+    if skill.kind in OF_DOMAIN and skill.subject == subject_key((domain, "", None)):
+        if skill.kind == "strategy":
+            return bool(run.accounts.find_ruled_actions(domain))
+        return bool(run.accounts.find_agreement(domain)[0])
+    subjects = run.view.subjects.evaluated_subjects(domain, skill.trust)
     keys = {subject_key(subject) for subject in subjects}
     keys |= {subject_key((domain, action, None)) for domain, action, _ in subjects}
     return skill.subject in keys
 
 
-def refreshes(run: Run) -> Iterator[tuple[SkillRefresh, frozenset[str]]]:
-    """Yield what is to be done about skills, and the keys by which it is due; settle the others."""
-    accounts, idle = run.accounts.due(STEP)
-    kept: set[str] = set()
-    keys = set(idle)
-    for account in accounts:
-        keys |= account.keys
-        for findings, present in run.accounts.of_kinds(account):
-            name = present.skill.name if present.skill else ""
-            older = tuple(place for place in present.more if not is_edited(run, place))
-            one = refreshing.find_refresh(
-                findings,
-                replace(present, more=older),
-                unlinked(run, findings.account.outcomes, name),
-                run.policy,
-            )
-            if one is not None:
-                kept |= account.keys
-                yield one, account.keys
-    run.settle(STEP, keys - kept)
+def _plan_refresh(run: Run, findings: Findings, present: ExistingSkill) -> SkillRefresh | None:
+    name = present.skill.name if present.skill else ""
+    older = (place for place in present.more if not is_edited(run, place.partition("/")[2]))
+    sources = find_sources(run, findings.account.outcomes, name)
+    return refreshing.find_refresh(
+        findings, replace(present, more=tuple(older)), sources, run.policy
+    )
 
 
-def _name(due: SkillRefresh) -> str:
-    return due.present.skill.name if due.present.skill else ""
-
-
-def _composed(run: Run, due: SkillRefresh) -> Change | None:
-    """The commit for one skill; None if there is nothing that the program may do."""
-    written = run.versions(_name(due))
-    skill = due.present.skill
+def _refresh(run: Run, task: SkillRefresh) -> Iterator[Change]:
+    """Yield the change of one skill; nothing if the program may not do it."""
+    skill = task.present.skill
     assert skill is not None
-    if due.what == "leave":
-        personal = sections.edited_sections(written.bodies, skill.body)
-        kept = personal or is_brought_back(run, skill.name)
-        return None if kept else refreshing.withdrawal_change(due)
-    if due.what == "restore" and is_cut_short(skill, written.ends, run.policy):
-        return None  # a person said when it ends
-    draft = draft_by(run.judge, due.findings)
-    if draft is None:
-        return None
-    files = references(run, due.present.shelf, skill)
-    change = refreshing.rewrite_change(due, draft, written, references=files, policy=run.policy)
-    return told_by(change, draft, run.view)
+    versions = run.versions(skill.name)
+    if task.what == "leave":
+        if not sections.edited_sections(versions.bodies, skill.body) and not is_restored(
+            run, skill.name
+        ):
+            yield from run.admit(refreshing.withdrawal_change(task))
+        return
+    if task.what == "restore" and is_cut_short(skill, versions.ends, run.policy):
+        return  # a person decided when it ends
+    yield from run.write_skill(skill.name, task.findings, partial(rewrite_skill, run, task))
+
+
+def rewrite_skill(run: Run, task: SkillRefresh, draft: Draft) -> Change | None:
+    """Return the change that writes a skill's text anew."""
+    skill = task.present.skill
+    assert skill is not None
+    return refreshing.rewrite_change(
+        task,
+        draft,
+        run.versions(skill.name),
+        references=references(run, task.present.shelf, skill),
+        policy=run.policy,
+    )

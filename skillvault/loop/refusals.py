@@ -1,9 +1,9 @@
-"""The proposals that persons rejected, by what they said: what says the same is not made again.
+"""Rejections of proposals by what they said: nothing that says the same is made again.
 
-A rejection by its sources stands in `Rejections`.
+A rejection by its sources is in `Rejections`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from skillvault.learning.naming import may_be_next
 from skillvault.learning.recommend.duplicates import says_same
@@ -22,20 +22,23 @@ from skillvault.vault.index.snapshot import Topics
 
 
 def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
-    """What persons rejected and did not take back, the latest rejection first.
+    """Return the skills that persons rejected and did not take back, the latest rejection first.
 
-    Of one name the latest alone, but for next versions: each of those said something else.
+    Only the latest one of a name, except for next versions: each of those said something else.
     """
-    pairs = _skills_of(view, REJECT, UNDO)
     forgets = _skills_of(view, FORGET)
-    pairs = [pair for pair in pairs if not _is_forgotten(git, pair, forgets)]
-    there = view.records.existing(Ref("skill", name) for _, name in pairs)
-    missing = {name for _, name in pairs if Ref("skill", name) not in there}
-    away = [(sha, name) for sha, name in pairs if name in missing or may_be_next(name)]
-    if not away:
+    pairs = [
+        (sha, name)
+        for sha, name in _skills_of(view, REJECT, UNDO)
+        if not any(skill == name and git.history.is_ancestor(sha, by) for by, skill in forgets)
+    ]
+    existing = view.records.existing(Ref("skill", name) for _, name in pairs)
+    missing = {name for _, name in pairs if Ref("skill", name) not in existing}
+    rejected = [(sha, name) for sha, name in pairs if name in missing or may_be_next(name)]
+    if not rejected:
         return []
-    reasons = git.history.trailer_values([sha for sha, _ in away], WHY)
-    places = {(f"{sha}^", layout.skill_path(name)): (sha, name) for sha, name in away}
+    reasons = git.history.trailer_values([sha for sha, _ in rejected], WHY)
+    places = {(f"{sha}^", layout.skill_path(name)): (sha, name) for sha, name in rejected}
     contents = skill_files(git, places)
     by_text: dict[tuple[str, str], RejectedSkill] = {}
     for place, (sha, name) in places.items():
@@ -56,21 +59,14 @@ def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
 
 
 def _skills_of(view: Topics, *steps: str) -> list[tuple[str, str]]:
-    """(commit, skill) of what these steps were about, newest first."""
+    """Return the (commit, skill) pairs that these steps were about, newest first."""
     commits = [commit for step in steps for commit in view.history.commits_of_step(step)]
     refs = [(commit.sha, parse_ref(target)) for commit in commits for target in commit.targets]
     return [(sha, ref.id) for sha, ref in refs if ref.kind == "skill"]
 
 
-def _is_forgotten(git: Git, pair: tuple[str, str], forgets: Sequence[tuple[str, str]]) -> bool:
-    """Whether a rejection was taken back, whatever became of the skill since."""
-    rejection, name = pair
-    later = (commit for commit, skill in forgets if skill == name)
-    return any(git.history.is_ancestor(rejection, commit) for commit in later)
-
-
-def refused(change: Change, rejections: Rejections, report: list[Rejection]) -> bool:
-    """Whether a change makes a skill that says what a person rejected in its domain; reports it."""
+def is_refused(change: Change, rejections: Rejections, report: list[Rejection]) -> bool:
+    """Return True if a person rejected a skill that says the same in its domain; report it."""
     skills = [record for record in change.writes if isinstance(record, Skill)]
     for skill in skills if rejections.proposals else ():
         for refusal in rejections.proposals:
@@ -84,16 +80,15 @@ def refused(change: Change, rejections: Rejections, report: list[Rejection]) -> 
 
 
 def paths_of(head: Topics, shelf: str, name: str) -> list[str]:
-    """What goes with a skill on a shelf: all of its files, and the links to it."""
+    """Return the paths of a skill on a shelf: all of its files, and the links to it."""
     links = head.links.by_target([Ref("skill", name)])
     return [*head.files.below(f"{shelf}/{name}"), *(str(ref_of(link)) for link in links)]
 
 
-def rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, bytes], list[Link]]:
-    """(the rejection of a skill, the files and links it removed); UsageError without one."""
-    refusal = next(
-        (refusal for refusal in refusals(store.git, store.head()) if refusal.skill == name), None
-    )
+def find_rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, bytes], list[Link]]:
+    """Return (the rejection of a skill, the files and links it removed); UsageError without one."""
+    matches = (refusal for refusal in refusals(store.git, store.head()) if refusal.skill == name)
+    refusal = next(matches, None)
     if refusal is None:
         raise UsageError(f"{name}: is not rejected; `skillvault log --step reject` lists what is")
     parent = f"{refusal.commit}^"
@@ -104,15 +99,14 @@ def rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, bytes
     contents = store.git.objects.read_files([*(f"{parent}:{path}" for path in removed), *places])
     links: list[Link] = []
     for path in lists:
-        before, after = (contents.get(f"{at}:{path}", b"") for at in (parent, refusal.commit))
-        links += _links_removed(store.head(), path, before, after)
+        old_data, new_data = (contents.get(f"{c}:{path}", b"") for c in (parent, refusal.commit))
+        links += _removed_links(store.head(), path, old_data, new_data)
     return refusal, {path: contents[f"{parent}:{path}"] for path in removed}, links
 
 
-def _links_removed(head: Topics, path: str, before: bytes, after: bytes) -> list[Link]:
-    """The links that a list had before, and whose owner is still there."""
+def _removed_links(head: Topics, path: str, old_data: bytes, new_data: bytes) -> list[Link]:
     owner = layout.links_owner(path)
     if owner is None or not (owner.kind == "skill" or owner in head.records):
         return []
-    old, new = (read_links(path, owner, content).links for content in (before, after))
-    return [link for link in old if link not in new]
+    old_links, new_links = (read_links(path, owner, data).links for data in (old_data, new_data))
+    return [link for link in old_links if link not in new_links]

@@ -1,6 +1,7 @@
-"""One pass over the steps: the vault as it stands, and what happened so far.
+"""A run: one pass over the steps of the loop, each of which asks the vault what is due.
 
-The steps say what is due; here it is committed, staged or left waiting.
+The steps yield changes; here they are committed, staged in a dry run, or left waiting. The command
+line, the daemon and a git hook call the same `run_steps`.
 """
 
 import time
@@ -8,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 from skillvault.judge import Judge
 from skillvault.learning.answer import STEP as ANSWER
 from skillvault.learning.gate import apply_gate
+from skillvault.learning.generate.warning_pattern import ExistingSkill
 from skillvault.learning.naming import is_general, is_strategy
 from skillvault.learning.next_version import APPROVE
 from skillvault.learning.rejection import Rejection, Rejections
@@ -27,24 +29,33 @@ from skillvault.learning.sections import (
     parse_written,
 )
 from skillvault.loop import accounts
-from skillvault.loop.learner import ALL
+from skillvault.loop.judging.judge_replies import with_draft, write_draft
+from skillvault.loop.learner import ALL, learner_elsewhere
 from skillvault.loop.next_versions import (
-    GateMaterial,
+    RunMaterial,
     VersionGate,
     names_of_versions,
-    programs_words,
+    program_commits,
     with_versions_removed,
 )
 from skillvault.loop.profiles import rules_of
-from skillvault.loop.refusals import refusals, refused
-from skillvault.loop.registry import RECOMPUTING, WRITERS
+from skillvault.loop.refusals import is_refused, refusals
+from skillvault.loop.registry import RECOMPUTING, STEPS, WRITERS, Step
+from skillvault.model.brief import Brief, Draft, Findings
 from skillvault.model.change import Change, group_neighbours, headline_of
-from skillvault.model.errors import BadInputError, UnavailableError, UncommittedEditError
+from skillvault.model.errors import (
+    BadInputError,
+    PausedError,
+    UnavailableError,
+    UncommittedEditError,
+    UsageError,
+)
 from skillvault.model.policy import Policy
 from skillvault.model.records import (
     Answer,
     Commit,
     Evaluation,
+    Link,
     Outcome,
     Problem,
     Recommendation,
@@ -52,7 +63,6 @@ from skillvault.model.records import (
     Ref,
     Session,
     Skill,
-    Trust,
 )
 from skillvault.serving import shelf as shelves
 from skillvault.vault.commit.skill_versions import skill_texts
@@ -70,31 +80,32 @@ if TYPE_CHECKING:
     from skillvault.vault.index.uses import SkillUse
 
 
-_GROUP = 100  # so many changes are published at once at most
-# A change waits so long for others, while its step goes on: some seconds, and where publishing
-# takes long (it reads and writes the whole index), a multiple of what it took the last time.
+_GROUP = 100  # changes that are published at once at most
+# A change waits this long for others, while its step goes on: some seconds, and if publishing is
+# slow (it reads and writes the whole index), a multiple of its last duration.
 _SECONDS, _TIMES, _LONGEST = 0.2, 5, 2.0
 
+_Task = TypeVar("_Task")
 Tracker = Callable[[Sequence[Any], str], Iterable[Any]]
 
 
-class Waiting(Struct, frozen=True, omit_defaults=True):
-    """Something that could not be done now, and why; `tomorrow`: it need not be tried before."""
+class WaitingItem(Struct, frozen=True, omit_defaults=True):
+    """Something that could not be done now, and why; `tomorrow`: it is useless to try earlier."""
 
     path: str
     reason: str
     tomorrow: bool = False
 
 
-class Broken(Struct, frozen=True):
-    """A rule that forbids something, and the `file:line` at which code does it."""
+class BrokenRule(Struct, frozen=True):
+    """A rule that forbids something, and the `file:line` of code that does it."""
 
     rule: str
     places: tuple[str, ...]
 
 
-class Done(Struct, frozen=True):
-    """A change and the commit it became, None in a dry run; with whom it shares that if it does."""
+class ChangeResult(Struct, frozen=True):
+    """A change, its commit (None in a dry run), and the changes that share the commit."""
 
     change: Change
     commit: str | None
@@ -102,26 +113,26 @@ class Done(Struct, frozen=True):
 
     @property
     def subject(self) -> str | None:
-        """The subject of the commit; None if it was said at an earlier change of it."""
-        first = not self.sharing or self.sharing[0] is self.change
-        return headline_of(self.sharing or [self.change]) if first else None
+        """The subject of the commit; None if an earlier change of it has shown that."""
+        is_first = not self.sharing or self.sharing[0] is self.change
+        return headline_of(self.sharing or [self.change]) if is_first else None
 
 
 class Report(Struct):
-    """What a run did; `reasons()` works out for `skill` and `fact` why it made none.
+    """The results of a run; `reasons()` works out for `skill` and `fact` why it made none.
 
     `uses()` are those of skills by the decisions whose ends, or receipts, it recorded. `problems`
-    are mistakes that nothing waits for; `broken` the rules that code breaks, and where; `learner`
-    the clone that learns, if it is another one.
+    are mistakes that nothing waits for. `broken` are the rules that code breaks. `learner` is the
+    clone that learns, if it is another one.
     """
 
-    done: list[Done] = field(default_factory=list)
-    waiting: list[Waiting] = field(default_factory=list)
+    done: list[ChangeResult] = field(default_factory=list)
+    waiting: list[WaitingItem] = field(default_factory=list)
     rejected: list[Rejection] = field(default_factory=list)
     quarantined: list[RefusedFile] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    broken: list[Broken] = field(default_factory=list)
+    broken: list[BrokenRule] = field(default_factory=list)
     unavailable: str | None = None  # why the judge could not be asked
     learner: str | None = None
     reasons: Callable[[], Mapping[str, Sequence[str]]] = dict
@@ -129,28 +140,30 @@ class Report(Struct):
 
     @property
     def is_fruitless(self) -> bool:
-        """Whether the clone that learns made no skill and no fact."""
+        """True if the clone that learns made no skill and no fact."""
         kinds = {ref.kind for done in self.done for ref in done.change.targets}
         return not (self.learner or kinds & {"skill", "fact"})
 
     def include(self, part: "Report") -> None:
-        """Hold what another report says, too, without what was written: that is in the vault."""
-        self.done += [Done(replace(done.change, writes=()), done.commit) for done in part.done]
+        """Add another report, without the records that it wrote."""
+        self.done += [
+            ChangeResult(replace(done.change, writes=()), done.commit) for done in part.done
+        ]
         for key in ("waiting", "rejected", "quarantined", "known"):
             getattr(self, key).extend(getattr(part, key))
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """How a run goes, and what it takes in.
+    """The options of a run, and what it takes in.
 
-    `dry`: nothing is published. `asks`: it is a question: nothing is noted, and all is counted.
-    `names` are the files of the inbox that it takes, `arrived` others that are handed over,
-    `answers` what an agent answered just now.
-    `steps` are those that were asked for by name, `code` the code bases in place of the policy's.
-    `withdrawn` are the `<kind>:<id>` of what goes by a decision and is no rejection, `recounts` the
-    strategies that are written anew whether they are due or not.
-    `consolidates`: facts may become skills. `on_done` is called with each change that is made,
-    `between` where nothing is half done; it may raise. `track` shows how far a list of items is.
+    `dry`: nothing is published. `asks`: the run answers a question, so it notes nothing down and
+    counts everything. `names` are the inbox files that it takes, `arrived` files that are handed
+    over, `answers` those that an agent just gave.
+    `steps` are those that were asked for by name. `code` replaces the policy's code bases.
+    `withdrawn` are the `<kind>:<id>` that a decision removes without rejecting them. `recounts` are
+    the strategies that are written anew even if they are not due.
+    `consolidates`: facts may become skills. `on_done` is called with each change that is made.
+    `between` is called where nothing is half done, and may raise. `track` shows the progress.
     """
 
     dry: bool = False
@@ -163,40 +176,38 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     withdrawn: frozenset[str] = frozenset()
     recounts: frozenset[str] = frozenset()
     consolidates: bool = True
-    on_done: Callable[[Done], None] | None = None
+    on_done: Callable[[ChangeResult], None] | None = None
     between: Callable[[], None] | None = None
     track: Tracker | None = None
 
 
-def _locally_edited(error: UncommittedEditError) -> Waiting:
-    """What waits because a person edits it locally."""
+def _locally_edited(error: UncommittedEditError) -> WaitingItem:
     path, _, reason = str(error).partition(": ")
-    return Waiting(path, reason)
+    return WaitingItem(path, reason)
 
 
 def _personal_parts(skill: Skill) -> tuple[str, str, str, str]:
-    """What of a skill a person may have changed since the program wrote it."""
+    """Return the parts of a skill that a person may have changed since the program wrote it."""
     return skill.description, skill.body, skill.expires or "", labels_of(skill)
 
 
-def _is_closed(pending: Sequence[Change], following: Change) -> bool:
-    """Whether pending changes share a commit, in which the following one has no part.
+def _begins_commit(pending: Sequence[Change], change: Change) -> bool:
+    """Return True if the pending changes share a commit that does not include this one.
 
-    What shares a commit is published together: it may not depend on the time.
+    Changes that share a commit are published together, whatever the time.
     """
     if not pending or not pending[-1].commit_with:
         return False
-    return len(list(group_neighbours([*pending, following]))) > len(list(group_neighbours(pending)))
+    return len(list(group_neighbours([*pending, change]))) > len(list(group_neighbours(pending)))
 
 
-def _is_late(count: int, since: float, took: float) -> bool:
-    """Whether so many pending changes have gathered long enough; `took`: to publish the last."""
-    patience = min(max(_SECONDS, _TIMES * took), _LONGEST)
-    return time.monotonic() - since >= patience or count >= _GROUP
+def _is_late(count: int, start: float, last_duration: float) -> bool:
+    patience = min(max(_SECONDS, _TIMES * last_duration), _LONGEST)
+    return time.monotonic() - start >= patience or count >= _GROUP
 
 
 class Run:
-    """One pass over the steps: the vault as it stands, and what happened so far.
+    """One pass over the steps: the state of the vault, and what happened so far.
 
     `shelf` serves more than one run; a run without it makes its own when a step asks for it.
     """
@@ -216,30 +227,33 @@ class Run:
         self.options = options or RunOptions()
         self.inbox = Inbox(store.root)
         store.follow()
-        # The vault with all that was done so far; a question sees what is committed.
+        # The vault with the changes of this run; a question sees what is committed.
         self.view: Topics = store.head() if self.options.asks else store.staging
-        self.track: Tracker = self.options.track or (lambda items, _what: items)
+        self.track: Tracker = self.options.track or (lambda items, _label: items)
         self._shelf = shelf
         self._base = store.staging.commit
         self._pending: list[StagedChange] = []
-        self._since = 0.0
-        self._took = 0.0  # seconds, to publish the last group
+        self._pending_since = 0.0
+        self._last_duration = 0.0  # seconds that publishing took
         self.policy: Policy = self.view.policy
         self.rules = rules_of(self.policy)
         self.report = Report()
-        self.gate = VersionGate(
-            GateMaterial(
-                view=self.view,
-                git=store.git,
-                policy=self.policy,
-                written=self.versions,
-                commits=self.commits_on,
-                rejections=lambda: self.rejections,
-                rejected=self.report.rejected,
-            )
+        self._material = RunMaterial(
+            view=self.view,
+            git=store.git,
+            policy=self.policy,
+            rules=self.rules,
+            now=now,
+            subjects=None if self.options.asks else store.staging.subjects,
+            versions=self.versions,
+            commits_of=self.commits_of,
+            settle=self.settle,
+            rejections=lambda: self.rejections,
+            rejected=self.report.rejected,
         )
-        self._own: set[str] = set()  # the commits of this run
-        # What this run wrote of each skill, which git need not have yet.
+        self.gate = VersionGate(self._material)
+        self._own_commits: set[str] = set()
+        # The skills that this run wrote, which git may not have yet.
         self._written: dict[str, list[tuple[Skill | None, Skill]]] = {}
 
     @cached_property
@@ -249,97 +263,77 @@ class Run:
 
     @cached_property
     def accounts(self) -> "Accounts":
-        """What the subjects' outcomes say, read once for all steps."""
-        return accounts.Accounts(
-            accounts.Surroundings(
-                view=self.view,
-                policy=self.policy,
-                rules=self.rules,
-                now=self.now,
-                writes=None if self.options.asks else self.store.staging.subjects,
-                rejections=lambda: self.rejections,
-                rejected=self.report.rejected,
-            )
-        )
+        """The accounts of the vault, read once for all steps."""
+        return accounts.Accounts(self._material)
 
     @cached_property
     def rejections(self) -> Rejections:
-        """What a person took away before this run."""
+        """The rejections by persons before this run."""
         history = self.view.history
         steps = (ANSWER, *RECOMPUTING)
         withdrawn = {str(ref) for step in steps for ref in history.withdrawals(step)}
         withdrawn |= self.options.withdrawn
-        changes = [done.change for done in self.report.done]
+        changes = [result.change for result in self.report.done]
         changes += [staged.change for staged in self._pending]
-        taking = (change for change in changes if change.step in steps)
-        withdrawn |= {str(ref) for change in taking for ref in change.sources}
-        said = refusals(self.store.git, self.view)
-        versions = partial(names_of_versions, self.view)
+        withdrawn |= {str(ref) for c in changes if c.step in steps for ref in c.sources}
         return Rejections(
-            history.commits_of_removed(), self.view.records, withdrawn, said, versions=versions
+            history.commits_of_removed(),
+            self.view.records,
+            withdrawn,
+            refusals(self.store.git, self.view),
+            versions=partial(names_of_versions, self.view),
         )
 
-    def made(self, step: str, kind: RecordKind, sources: Iterable[Ref]) -> dict[str, str]:
-        """Source id -> id of what a step made of it and that is there still.
+    def products_of(self, step: str, kind: RecordKind, sources: Iterable[Ref]) -> dict[str, str]:
+        """Return source id -> id of what a step made of it, if that still exists.
 
-        As its commits say, so that a link removed by hand does not make it again.
+        Read from the commits, so that a step does not repeat itself if a person removes a link.
         """
-        found: dict[str, str] = {}
+        products: dict[str, str] = {}
         for source, target in self.view.history.targets_of(step, kind, sources):
             if not (is_strategy(target) or is_general(target)):
-                found.setdefault(source, target)
-        return found
+                products.setdefault(source, target)
+        return products
 
-    def commits_on(self, ref: Ref, steps: Collection[str]) -> list[Commit]:
-        """The commits before this run by which these steps made or changed a record.
-
-        Oldest first.
-        """
-        found = reversed(self.view.history.commits_changing(ref))
-        return [c for c in found if c.step in steps and c.sha not in self._own]
+    def commits_of(self, ref: Ref, steps: Collection[str]) -> list[Commit]:
+        """Return the commits of these steps on a record before this run, oldest first."""
+        commits = reversed(self.view.history.commits_changing(ref))
+        return [c for c in commits if c.step in steps and c.sha not in self._own_commits]
 
     def versions(self, name: str) -> WrittenTexts:
-        """What the program itself wrote of a skill."""
-        commits = self.commits_on(Ref("skill", name), {*WRITERS, APPROVE})
-        words = programs_words(self.store.git, self.view, name, commits)
-        shas = [commit.sha for commit in words]
-        places = [(commit, name) for sha in shas for commit in (f"{sha}^", sha)]
-        found = skill_texts(self.store.git, places)
-        both = [(found.get((f"{sha}^", name)), found.get((sha, name))) for sha in shas]
-        texts = [(old[1:] if old else None, new[1:]) for old, new in both if new]
-        for old, new in self._written.get(name, []):
-            texts.append((_personal_parts(old) if old else None, _personal_parts(new)))
+        """Return the texts of a skill that the program itself wrote."""
+        commits = self.commits_of(Ref("skill", name), {*WRITERS, APPROVE})
+        shas = [c.sha for c in program_commits(self.store.git, self.view, name, commits)]
+        stored = skill_texts(
+            self.store.git, [(commit, name) for sha in shas for commit in (f"{sha}^", sha)]
+        )
+        pairs = [(stored.get((f"{sha}^", name)), stored.get((sha, name))) for sha in shas]
+        texts = [(base[1:] if base else None, text[1:]) for base, text in pairs if text]
+        for old_skill, new_skill in self._written.get(name, []):
+            old_parts = _personal_parts(old_skill) if old_skill else None
+            texts.append((old_parts, _personal_parts(new_skill)))
         descriptions, bodies, ends, labels = (
-            [Version(old[part] if old else None, new[part]) for old, new in texts]
+            [Version(base[part] if base else None, text[part]) for base, text in texts]
             for part in range(4)
         )
         skill = self.view.skills.find(name)
-        # Where several clones write, the latest commit need not be the one that was kept.
+        # If several clones write, the latest commit need not be the one that a merge kept.
         is_back = self.policy.learner != ALL and is_former_text(bodies, skill.body if skill else "")
         if skill and skill.written and not is_back:
             return parse_written(skill, skill.written, ends, labels)
         return WrittenTexts(bodies=bodies, descriptions=descriptions, ends=ends, labels=labels)
 
-    @cached_property
-    def domains_seen(self) -> dict[Trust, frozenset[str]]:
-        """Per trust, the domains that there were when the run began."""
-        view = self.view
-        return {
-            trust: view.outcomes.domains(trust) | view.sessions.domains_of(trust)
-            for trust in get_args(Trust)
-        }
-
     def leave(self, names: Iterable[str], reason: str) -> None:
-        """Say why inbox entries are not taken in this run."""
-        self.report.waiting += [Waiting(f"inbox/{name}", reason) for name in sorted(names)]
+        """Report why inbox entries are not taken in this run."""
+        self.report.waiting += [WaitingItem(f"inbox/{name}", reason) for name in sorted(names)]
 
     def refuse(self, name: str, error: BadInputError) -> None:
-        """Quarantine a file that cannot be taken; only say so where nothing may change."""
+        """Quarantine a file that cannot be taken; only report it in a dry run."""
         if self.options.dry:
-            refused = RefusedFile(name, error.code, error.message, error.line)
+            refusal = RefusedFile(name, error.code, error.message, error.line)
         else:
-            refused = self.inbox.refuse(name, error, self.now)
-        self.report.quarantined.append(refused)
+            refusal = self.inbox.refuse(name, error, self.now)
+        self.report.quarantined.append(refusal)
 
     def forget(self, name: str) -> None:
         """Drop an inbox file that has nothing new."""
@@ -347,80 +341,97 @@ class Run:
             self.inbox.mark_done([name], self.store.taken, self.view.commit)
 
     def renew(self) -> None:
-        """Look at the vault again: another run may have met it."""
+        """Read the vault again, as another run may have changed it."""
         self.flush()
         self.store.follow()
         self._base = self.store.staging.commit
 
     def settle(self, step: str, keys: Iterable[str]) -> None:
-        """Let a step look at these no more until something of theirs changes."""
+        """Let a step skip these until they change again."""
         if not self.options.asks:
             self.store.staging.due.mark_done(step, keys)
 
     def perform(self, change: Change) -> None:
-        """Commit one change, with others if they come quickly; lay it in a dry run.
+        """Commit one change, with others if they come quickly; only stage it in a dry run.
 
-        One that is held by a person waits; one whose ends had to wait is due in the next run.
+        It waits if a person edits one of its paths, or if a change that it rests on waits.
         """
         changes = [staged.change for staged in self._pending]
-        if _is_closed(changes, change) and _is_late(len(changes), self._since, self._took):
+        if _begins_commit(changes, change) and _is_late(
+            len(changes), self._pending_since, self._last_duration
+        ):
             self.flush()
-        if not self._rests(change):
+        if not self._is_complete(change):
             return
-        change = apply_gate(change, self.policy) if change.step in WRITERS else change
+        names: list[str] = []
+        if change.step in WRITERS:
+            change = apply_gate(change, self.policy)
+            names = [ref.id for ref in change.targets if ref.kind == "skill"]
         if change.moves or change.step in WRITERS:
             change = with_versions_removed(self.view, change)
-        before = self._texts(change)
+        old_skills = {name: self.view.skills.find(name) for name in names}
         try:
-            laid = self.store.stage(change)
+            staged = self.store.stage(change)
             if self.options.dry:
-                self.store.check_free(laid)
+                self.store.check_free(staged)
         except UncommittedEditError as error:
             self.report.waiting.append(_locally_edited(error))
             return
-        for name, old in before.items():
-            if new := self.view.skills.find(name):
-                self._written.setdefault(name, []).append((old, new))
-        self._since = self._since if self._pending else time.monotonic()
-        self._pending.append(laid)
-        late = _is_late(len(self._pending), self._since, self._took)
-        if self.options.dry or (late and not change.commit_with):
+        for name, old_skill in old_skills.items():
+            if new_skill := self.view.skills.find(name):
+                self._written.setdefault(name, []).append((old_skill, new_skill))
+        self._enqueue(staged)
+
+    def _enqueue(self, staged: "StagedChange") -> None:
+        if not self._pending:
+            self._pending_since = time.monotonic()
+        self._pending.append(staged)
+        is_late = _is_late(len(self._pending), self._pending_since, self._last_duration)
+        if self.options.dry or (is_late and not staged.change.commit_with):
             self.flush()
 
     def wait(self, path: str, reason: str, *, tomorrow: bool = False) -> None:
-        """Say that something could not be done now."""
-        self.report.waiting.append(Waiting(path, reason, tomorrow))
+        """Report that something could not be done now."""
+        self.report.waiting.append(WaitingItem(path, reason, tomorrow))
 
-    def unavailable(self, path: str, reason: str) -> None:
-        """Say that something waits for the judge."""
+    def wait_for_judge(self, path: str, reason: str) -> None:
+        """Report that something waits for the judge."""
         self.report.unavailable = reason
         self.wait(path, reason)
 
-    def written(self, make: Callable[[], Change | None], name: str) -> Iterator[Change]:
-        """The change that needs a text of the judge's; it waits where nobody can be asked.
+    def write_skill(
+        self, name: str, brief: Brief, compose: Callable[[Draft], Change | None]
+    ) -> Iterator[Change]:
+        """Yield the change that needs a text of the judge; it waits if the judge cannot be asked.
 
-        None for what says the same as something that a person rejected.
+        Nothing if the judge writes no text, or if a person rejected what the change would say.
         """
         flush_for_judge(self)
         try:
-            change = make()
+            draft = write_draft(self.judge, brief)
         except UnavailableError as error:
-            self.unavailable(f"skills/{name}", f"not written: {error}")
+            self.wait_for_judge(f"skills/{name}", f"not written: {error}")
             return
-        change = self.gate.passed(change) if change is not None else None
-        if change is not None and not refused(change, self.rejections, self.report.rejected):
-            yield change
+        change = compose(draft) if draft else None
+        if draft and change:
+            yield from self.admit(with_draft(change, draft, self.view))
+
+    def admit(self, change: Change) -> Iterator[Change]:
+        """Yield a change as far as the gate and the rejections allow it."""
+        admitted = self.gate.convert(change)
+        if admitted and not is_refused(admitted, self.rejections, self.report.rejected):
+            yield admitted
 
     def flush(self) -> None:
-        """Publish what is pending: all at once, or where a person holds a path one by one."""
+        """Publish what is pending: at once, or one by one if a person edits a path."""
         pending, self._pending = self._pending, []
         if self.options.dry:
-            for laid in pending:
-                self._finish(Done(laid.change, None))
+            for staged in pending:
+                self._add_result(ChangeResult(staged.change, None))
         elif pending:
-            began = time.monotonic()
+            start = time.monotonic()
             self._publish(pending)
-            self._took = time.monotonic() - began
+            self._last_duration = time.monotonic() - start
             if self.options.between:
                 self.options.between()
         else:
@@ -433,13 +444,12 @@ class Run:
             if len(pending) == 1:
                 self.report.waiting.append(_locally_edited(error))
                 return
-            for laid in pending:
-                self._singly(laid.change)
+            for staged in pending:
+                self._publish_alone(staged.change)
 
-    def _singly(self, change: Change) -> None:
-        """Commit one change alone, unless what it is made of had to wait."""
+    def _publish_alone(self, change: Change) -> None:
         self.store.follow()
-        if not self._rests(change):
+        if not self._is_complete(change):
             return
         try:
             self._commit([self.store.stage(change)])
@@ -447,45 +457,109 @@ class Run:
             self.store.roll_back()
             self.report.waiting.append(_locally_edited(error))
 
-    def _rests(self, change: Change) -> bool:
-        """Whether all is there that a change is made of and links to."""
+    def _is_complete(self, change: Change) -> bool:
+        """Return True if everything exists that a change is made of and links to."""
         return len(self.view.records.existing(change.needs)) == len(change.needs)
 
-    def _commit(self, laid: Sequence["StagedChange"]) -> None:
-        commits = self.store.apply(laid, self._base, now=self.now, policy=self.policy)
+    def _commit(self, pending: Sequence["StagedChange"]) -> None:
+        commits = self.store.apply(pending, self._base, now=self.now, policy=self.policy)
         self._base = commits[-1]
-        self._own.update(commits)
-        names = [name for one in laid for name in one.change.takes]
+        self._own_commits.update(commits)
+        names = [name for staged in pending for name in staged.change.takes]
         self.inbox.mark_done(names, self.store.taken, commits[-1])
         sharing: dict[str, list[Change]] = {}
-        for one, commit in zip(laid, commits, strict=True):
-            sharing.setdefault(commit, []).append(one.change)
-        for one, commit in zip(laid, commits, strict=True):
-            self._finish(Done(one.change, commit, sharing[commit]))
+        for staged, commit in zip(pending, commits, strict=True):
+            sharing.setdefault(commit, []).append(staged.change)
+        for staged, commit in zip(pending, commits, strict=True):
+            self._add_result(ChangeResult(staged.change, commit, sharing[commit]))
 
-    def _texts(self, change: Change) -> dict[str, Skill | None]:
-        """The skills that a change is about, as they are now."""
-        named = (ref.id for ref in change.targets if ref.kind == "skill")
-        names = named if change.step in WRITERS else ()
-        return {name: self.view.skills.find(name) for name in names}
-
-    def _finish(self, done: Done) -> None:
-        """Report a change that is made."""
-        self.report.done.append(done)
+    def _add_result(self, result: ChangeResult) -> None:
+        self.report.done.append(result)
         if self.options.on_done:
-            self.options.on_done(done)
+            self.options.on_done(result)
 
-    def free(
+    def find_writable(
         self, records: Iterable[Outcome | Evaluation | Recommendation | Session]
-    ) -> dict[str, bool]:
-        """Record id -> whether its path is ours to write; the others are reported waiting."""
-        files = {layout.path_of(r): self.store.encode_record(r) for r in records}
-        held = self.store.local_edits(files)
-        self.report.waiting += [Waiting(path, reason) for path, reason in sorted(held.items())]
-        return {path: path not in held for path in files}
+    ) -> set[str]:
+        """Return the paths of records that may be written; the others are reported waiting."""
+        files: dict[str, bytes | None] = {
+            layout.path_of(r): self.store.encode_record(r) for r in records
+        }
+        edits = self.store.local_edits(files)
+        self.report.waiting += [WaitingItem(path, reason) for path, reason in sorted(edits.items())]
+        return files.keys() - edits
+
+
+def perform_due(
+    run: Run,
+    step: str,
+    decide: Callable[[Findings, ExistingSkill], _Task | None],
+    compose: Callable[[_Task], Iterator[Change]],
+) -> Iterator[Change]:
+    """Yield the changes of what a step decides to do; settle what leads to none.
+
+    That says the same as something rejected, and is not written again at each run.
+    """
+    changed: set[str] = set()
+    quiet: set[str] = set()
+    for task, keys in list(run.accounts.find_due(step, decide)):
+        changes = list(compose(task))
+        (changed if changes else quiet).update(keys)
+        yield from changes
+    if not run.report.unavailable:
+        run.settle(step, quiet - changed)
 
 
 def flush_for_judge(run: Run) -> None:
-    """Publish what is pending before a service is asked: nobody is to wait until it answers."""
+    """Publish what is pending before a service is asked, as others wait for the lock."""
     if run.judge.info.name != "offline":
         run.flush()
+
+
+def run_steps(run: Run, names: Sequence[str] = ()) -> Report:
+    """Do what is due in these steps, all by default, in the order of the loop."""
+    for name in names:
+        if name not in STEPS:
+            raise UsageError(f"{name}: no such step; there are {', '.join(STEPS)}")
+    paused = run.store.pause_reason(run.policy)
+    if paused and not run.options.dry:
+        raise PausedError(f"paused: {paused}")
+    run.report.learner = learner_elsewhere(run.store.git, run.policy)
+    chosen = [
+        step
+        for name, step in run.rules.steps.items()
+        if (not names or name in names) and (step.everywhere or not run.report.learner)
+    ]
+    for step in chosen:
+        has_changed = _run_step(run, step)
+        for name in step.wakes if has_changed else ():
+            if (woken := run.rules.steps[name]) in chosen:
+                _run_step(run, woken)
+    run.flush()
+    run.report.rejected = sorted(set(run.report.rejected))
+    return run.report
+
+
+def _run_step(run: Run, step: Step) -> bool:
+    has_changed = False
+    for change in step.run(run):
+        run.perform(change)
+        has_changed = True
+    return has_changed
+
+
+def count_results(report: Report) -> dict[str, int]:
+    """Return how much a run did, by kind of work."""
+    writes = [record for done in report.done for record in done.change.writes]
+    links = [record for record in writes if isinstance(record, Link)]
+    uses = report.uses()
+    types = [link.type for link in links]
+    return {
+        "insights_to_memory": types.count("promoted"),
+        "patterns_to_skills": len({link.target for link in links if link.type == "derived"}),
+        "links_created": len(links),
+        "recommendations_created": sum(isinstance(record, Recommendation) for record in writes),
+        "detections": sum(use.match != "none" for use in uses),
+        "skills_updated": sum(bool(use.offer) for use in uses),
+        "effectiveness_recalculated": len({use.skill for use in uses}),
+    }

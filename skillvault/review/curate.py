@@ -137,7 +137,7 @@ class Curator:
 
         def rejected(skill: Skill, shelf: str) -> "Change":
             head = self._store.head()
-            next_versions.check_is_meant(head, skill.name, "reject")
+            next_versions.check_no_waiting_version(head, skill.name, "reject")
             paths = refusing.paths_of(head, shelf, skill.name)
             return rules.reject(skill, shelf, reason, paths)
 
@@ -145,7 +145,7 @@ class Curator:
 
     def forget(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Take the rejection of a skill back: it waits again, and what is like it is due."""
-        change = rules.forget(*refusing.rejected(self._store, name.replace("_", "-")))
+        change = rules.forget(*refusing.find_rejected(self._store, name.replace("_", "-")))
         return decide(self._store, change, now or self._clock(), dry=dry)
 
     def lint(self, name: str) -> list[str]:
@@ -153,7 +153,7 @@ class Curator:
         return installing.lint_of_waiting(self._store, name.replace("_", "-"))
 
     def _approved(self, skill: Skill, shelf: str) -> "Change":
-        next_versions.check_is_meant(self._store.head(), skill.name, "approve")
+        next_versions.check_no_waiting_version(self._store.head(), skill.name, "approve")
         if shelf == "proposed" and skill.replaces:
             return next_versions.approval(self._store, skill)
         return rules.approve(skill, shelf)
@@ -231,9 +231,9 @@ def decide(
             check(staged)
         if dry:
             store.check_free(staged)
-            return run.Report(done=[run.Done(staged.change, None)])
+            return run.Report(done=[run.ChangeResult(staged.change, None)])
         with pause_on_disk_errors():
             (commit,) = store.apply([staged], base, now=now, policy=policy)
     finally:
         store.roll_back()
-    return run.Report(done=[run.Done(staged.change, commit)])
+    return run.Report(done=[run.ChangeResult(staged.change, commit)])

@@ -17,7 +17,7 @@ from skillvault.learning.install import Origin
 from skillvault.learning.naming import next_names
 from skillvault.learning.next_version import FILE, Files, as_proposed
 from skillvault.loop.registry import AGENDA
-from skillvault.loop.run import Done, Waiting
+from skillvault.loop.run import ChangeResult, WaitingItem
 from skillvault.model.change import Change, Program
 from skillvault.model.errors import BadInputError, GitError, UncommittedEditError, UsageError
 from skillvault.model.records import Link, Problem, Ref
@@ -132,7 +132,7 @@ class Installed(Struct, frozen=True):
     url: str
     digest: str
     lint: Sequence[str]
-    done: Sequence[Done]
+    done: Sequence[ChangeResult]
 
 
 class InstallReport(Struct):
@@ -141,7 +141,7 @@ class InstallReport(Struct):
     installed: list[Installed] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    waiting: list[Waiting] = field(default_factory=list)
+    waiting: list[WaitingItem] = field(default_factory=list)
 
     def include(self, other: "InstallReport") -> None:
         """What came in with another one."""
@@ -379,7 +379,7 @@ class _Installation:
             done = _committed(self._store, changes, self._now, dry=self._dry)
         except UncommittedEditError as error:
             path, _, reason = str(error).partition(": ")
-            self.report.waiting.append(Waiting(path, reason))
+            self.report.waiting.append(WaitingItem(path, reason))
             return
         name = changes[0].targets[0].id
         self.report.installed.append(Installed(name, origin.url, origin.digest, lines, done))
@@ -438,7 +438,9 @@ def _seeds() -> Iterator[tuple[str, Files]]:
         )
 
 
-def _committed(store: Store, changes: Sequence[Change], now: datetime, *, dry: bool) -> list[Done]:
+def _committed(
+    store: Store, changes: Sequence[Change], now: datetime, *, dry: bool
+) -> list[ChangeResult]:
     """Make changes that belong together, all or none."""
     if dry:
         store = Store(store.root, AGENDA, apart=True)
@@ -449,12 +451,12 @@ def _committed(store: Store, changes: Sequence[Change], now: datetime, *, dry: b
         if dry:
             for one in staged:
                 store.check_free(one)
-            return [Done(one.change, None) for one in staged]
+            return [ChangeResult(one.change, None) for one in staged]
         with pause_on_disk_errors():
             commits = store.apply(staged, base, now=now, policy=policy)
     finally:
         store.roll_back()
-    return [Done(one.change, commit) for one, commit in zip(staged, commits, strict=True)]
+    return [ChangeResult(one.change, commit) for one, commit in zip(staged, commits, strict=True)]
 
 
 def _known(head: Topics, origin: Origin) -> str | None:

@@ -9,8 +9,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from skillvault.loop import loop
-from skillvault.loop.run import Done, Report, Run
+from skillvault.loop.run import ChangeResult, Report, Run, run_steps
 from skillvault.model.change import WHOLE, Change
 from skillvault.model.errors import UncommittedEditError
 from skillvault.vault.commit.store import Store
@@ -26,7 +25,7 @@ def recomputed(run: Run, first: Change) -> list[Change]:
     """
     run.perform(first)
     if not run.report.waiting:
-        loop.run(run, LEARNING)
+        run_steps(run, LEARNING)
     for waiting in run.report.waiting:
         raise UncommittedEditError(
             f"{waiting.path}: {waiting.reason}; commit or undo it, and try again"
@@ -37,7 +36,7 @@ def recomputed(run: Run, first: Change) -> list[Change]:
 def published(store: Store, changes: Sequence[Change], now: datetime, *, dry: bool) -> Report:
     """Make these changes one commit; `dry`: only tell of it."""
     if dry:
-        return Report(done=[Done(change, None) for change in changes])
+        return Report(done=[ChangeResult(change, None) for change in changes])
     store.follow()
     base, policy = store.staging.commit, store.staging.policy
     try:
@@ -49,5 +48,8 @@ def published(store: Store, changes: Sequence[Change], now: datetime, *, dry: bo
     return Report(done=_done(changes, commits))
 
 
-def _done(changes: Sequence[Change], commits: Iterable[str]) -> list[Done]:
-    return [Done(change, commit, changes) for change, commit in zip(changes, commits, strict=True)]
+def _done(changes: Sequence[Change], commits: Iterable[str]) -> list[ChangeResult]:
+    return [
+        ChangeResult(change, commit, changes)
+        for change, commit in zip(changes, commits, strict=True)
+    ]

@@ -7,8 +7,8 @@ from skillvault.inspect import lookup
 from skillvault.judge import Judge
 from skillvault.learning import curate as rules
 from skillvault.learning.naming import strategy_name
-from skillvault.loop.derived_skills import may_leave, shelf_of
 from skillvault.loop.learner import learner_elsewhere
+from skillvault.loop.managed_skills import may_archive, shelf_of
 from skillvault.loop.registry import AGENDA
 from skillvault.loop.run import Run, RunOptions
 from skillvault.model.change import Change
@@ -90,7 +90,7 @@ def _without_grounds(run: Run, outcome: Outcome, removed: set[Ref]) -> Iterator[
     yield from without_facts(run, removed)
     strategy = view.skills.find(strategy_name(outcome.domain))
     enough = view.outcomes.count_evaluated(outcome.domain) > run.policy.generate.strategy_every
-    if strategy and not enough and may_leave(run, strategy):
+    if strategy and not enough and may_archive(run, strategy):
         yield shelf_of(run, strategy), strategy.name
 
 
@@ -103,5 +103,5 @@ def without_facts(run: Run, removed: Collection[Ref]) -> Iterator[tuple[str, str
         links = view.links.by_target([Ref("skill", name)])
         standing = [link for link in links if link.type == "derived" and link.source not in removed]
         skill = view.skills.find(name)
-        if skill and not standing and may_leave(run, skill):
+        if skill and not standing and may_archive(run, skill):
             yield shelf_of(run, skill), name

@@ -180,7 +180,7 @@ def _like(run: Run, removed: Sequence[Ref]) -> Iterator[Ref]:
 
 def _is_later_like(run: Run, skill: Skill, other: Skill, ref: Ref) -> bool:
     history = run.view.history
-    if ref.id == skill.name or other.domain != skill.domain or not run.accounts.is_ours(other):
+    if ref.id == skill.name or other.domain != skill.domain or not run.accounts.is_managed(other):
         return False
     if not says_same(skill.body, other.body):
         return False

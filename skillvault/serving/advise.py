@@ -27,8 +27,8 @@ def advise_on(store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime
     raw = redact_value(codec.parse_incoming(*file))
     proposal, rules = advise.parse_proposal(raw, now), store.head().policy.judge
     head = store.head()
-    own = Receipts(head, Inbox(store.root), now).own
-    outcome = with_names(proposal.outcome, own, shelf.uses.read(head))
+    own = Receipts(head, Inbox(store.root), now).own_receipts
+    outcome = with_names(proposal.outcome, own, shelf.uses.text_reader(head))
     proposal = msgspec.structs.replace(proposal, outcome=outcome)
     if advise.is_skipped(proposal, rules):
         return advise.Advice(proceed=True, reason="nothing is to be carried out")

@@ -42,9 +42,9 @@ class Notebook:
         """
         return prompt.append_learned(base, self.told().told)
 
-    def told(self) -> "tiers.Learned":
+    def told(self) -> "tiers.LearnedPrompt":
         """The same patterns and rules, how many were cut, and why there are no patterns."""
-        return tiers.learned(self._store)
+        return tiers.learned_text(self._store)
 
 
 class Inquiry:

@@ -23,7 +23,7 @@ from skillvault.learning.effect import verdict as effect
 from skillvault.learning.recommend import TASK, recommend, relevance, shelf
 from skillvault.learning.rules import Rules
 from skillvault.loop.clock import clock
-from skillvault.loop.effects import Uses, assessed
+from skillvault.loop.effects import Uses, load_assessed
 from skillvault.loop.profiles import rules_of
 from skillvault.model import decision_outcomes
 from skillvault.model.errors import UsageError
@@ -363,7 +363,7 @@ class Shelf:
                 "decision; an outcome names it as decision.id"
             )
         name = next(iter(parts)) if agent is None else agent
-        known, read = self.uses.names(head), self.uses.read(head)
+        known, read = self.uses.skill_names(head), self.uses.text_reader(head)
         own = [o for o in outcomes if o.source.agent == name]
         uses = [u for o in own for u in detect.detected_uses(o, shown, known, read, ends=ends)]
         found = detect.decision_stats(decision, parts[name], own, uses)
@@ -575,7 +575,7 @@ def _assessed(
     other = SkillStatusRow(skill.name, "skills", skill.status, skill.domain, skill.kind)
     (*_, row) = [other, *head.skills.statuses([skill.name])]
     at = clock(head, skill.domain, now, rules_of(head.policy)) or now
-    return assessed(head, row, evidence, at)
+    return load_assessed(head, row, evidence, at)
 
 
 def _qualified_at(head: Topics, skill: Skill) -> datetime | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.loop.tiers import read_tiers
+from skillvault.loop.learned import read_tiers
 from tests.conftest import NOW
 
 CAPTURES = int(os.environ.get("SKILLVAULT_CAPTURES", "5"))  # while agents append

@@ -19,7 +19,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.daemon import Pace
-from skillvault.loop.run import Done
+from skillvault.loop.run import ChangeResult
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 from tests.test_daemon import watching
@@ -68,7 +68,7 @@ def writing(vault: Vault, first: int, count: int) -> Iterator[Writers]:
         writers.stopped()
 
 
-def slowly(_done: Done) -> None:
+def slowly(_done: ChangeResult) -> None:
     """A handler that takes its time."""
     time.sleep(0.3)
 

@@ -11,8 +11,8 @@ from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.api import Vault
 from skillvault.loop.code_bases import evidence_of
+from skillvault.loop.learned import read_tiers
 from skillvault.loop.run import Report
-from skillvault.loop.tiers import read_tiers
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import CapturePolicy
 from skillvault.model.records import LearnedPattern, Ref

@@ -13,8 +13,8 @@ from skillvault.api import Vault
 from skillvault.learning.promote import CONSOLIDATE, RECOUNT
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.facts import clusters
-from skillvault.loop import promote
-from skillvault.loop.derived_skills import derived_skills, may_leave
+from skillvault.loop.general import material_of_facts
+from skillvault.loop.managed_skills import derived_skills, may_archive
 from skillvault.loop.promote import keep_clusters
 from skillvault.loop.run import Run
 from skillvault.model.due import Agenda
@@ -112,13 +112,13 @@ def record(vault: Vault, number: int, part: Sequence[Raw]) -> None:
 def left_of_all(run: Run) -> Iterator[object]:
     """What there is to do in whole domains, whatever changed."""
     for domain in run.view.facts.domains_with_facts():
-        found = promote.of_facts(run, [domain])
+        found = material_of_facts(run, run.view.facts.by_domain([domain]))
         skills = derived_skills(run, set(found.skills_of.values()))
         plan = recurrence.plan_patterns(found, skills, run.policy)
         warnings = (pattern for pattern in plan.due if pattern.kind == "warning")
         told = [w for w in warnings if run.view.facts.is_of_one_action([f.id for f in w.facts])]
         yield from (pattern for pattern in plan.due if pattern not in told)
-        yield from (skill for skill in plan.left if may_leave(run, skill))
+        yield from (skill for skill in plan.left if may_archive(run, skill))
 
 
 @pytest.mark.parametrize("way", ["one at a time", "random batches", "random order"])

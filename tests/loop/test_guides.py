@@ -115,13 +115,13 @@ def test_an_outcome_reads_the_account_of_no_other_action_and_no_other_subject_of
     assert is_settled(vault)
     known = set(ids(vault))
     read: list[tuple[str, ...]] = []
-    account = Accounts.account
+    account = Accounts.build_account
 
     def watched(self: Accounts, of: list[IndexedOutcome]) -> Account:
         read.append(tuple(outcome.id for outcome in of))
         return account(self, of)
 
-    monkeypatch.setattr(Accounts, "account", watched)
+    monkeypatch.setattr(Accounts, "build_account", watched)
     learn(vault, tried(4, **results[4]))
     outcomes = vault.store.head().outcomes
     mine = {name for name in ids(vault) if outcomes[name].decision.action == "fix-flaky-test"}

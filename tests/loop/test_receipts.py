@@ -138,10 +138,10 @@ def test_each_waiting_receipt_is_read_once_however_many_decisions_ask(served: Va
         served.recommend("coding", pins=["seeded-runs"], decision=f"e-{number}", now=NOW)
     inbox = _NotingInbox(served.root)
     first, *others = inbox.names()
-    receipts = Receipts(served.store.head(), inbox, NOW, read=[first])
+    receipts = Receipts(served.store.head(), inbox, NOW, names=[first])
     assert inbox.read == []
     ends = [outcome(raw(decision__id=f"e-{n % 3}")) for n in range(9)]
-    asked = [receipt for end in ends for receipt in receipts.own(end)]
+    asked = [receipt for end in ends for receipt in receipts.own_receipts(end)]
     assert inbox.read == others
     assert {receipt.decision for receipt in asked} <= {"e-0", "e-1"}
 

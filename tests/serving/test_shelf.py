@@ -10,7 +10,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.learning.recommend import render as pack
 from skillvault.learning.recommend.recommend import Query, Selection
-from skillvault.loop import loop
+from skillvault.loop.run import count_results
 from skillvault.model.errors import UncommittedEditError, UsageError
 from skillvault.model.records import ExternalUse, Skill, Trust
 from tests.conftest import NOW, Person
@@ -639,12 +639,12 @@ def test_a_run_counts_what_the_decisions_that_ended_say_of_skills(vault: Vault, 
         dropped(vault, result)
     answer = vault.recommend("coding", pins=pins, k=2, decision=DECISION, now=NOW)
     if first == "recommendation":
-        counted_by_run = loop.counts(vault.run(now=NOW))
+        counted_by_run = count_results(vault.run(now=NOW))
         assert counted_by_run["recommendations_created"] == 1
         assert counted_by_run["skills_updated"] == counted_by_run["detections"] == 0
     if first != "outcome":
         (vault.root / "inbox" / result[0]).write_bytes(result[1])
-    counted_by_run = loop.counts(vault.run(now=NOW))
+    counted_by_run = count_results(vault.run(now=NOW))
     assert counted_by_run["recommendations_created"] == int(first != "recommendation")
     assert counted_by_run["detections"] == 1
     offered = [one for one in answer.withheld if one.reason == "held-out"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.loop.learner import silence
+from skillvault.loop.learner import describe_silence
 from skillvault.model.errors import GitError, UncommittedEditError, UsageError, VaultBusyError
 from skillvault.team import sync as exchange
 from tests.clones import LATER, Clone, Team
@@ -325,7 +325,7 @@ def test_the_learner_that_is_silent_while_outcomes_wait_is_told_of(team: Team) -
     learned(team)
     _, ben = team.clones
     head, late = ben.vault.store.head(), LATER + timedelta(days=2)
-    assert silence(head, "ada", 0, late) is None
-    assert silence(head, "ada", 3, LATER) is None
-    assert silence(head, None, 3, late) is None
-    assert "3 outcomes wait, and ada, which learns" in str(silence(head, "ada", 3, late))
+    assert describe_silence(head, "ada", 0, late) is None
+    assert describe_silence(head, "ada", 3, LATER) is None
+    assert describe_silence(head, None, 3, late) is None
+    assert "3 outcomes wait, and ada, which learns" in str(describe_silence(head, "ada", 3, late))

@@ -1,11 +1,11 @@
-"""What of a judge's reply is believed, whoever made the judge: its types, choices and ranges.
+"""Checks of a judge's reply: its types, choices and ranges, whoever made the judge.
 
-A reply is foreign text: secrets and hidden characters leave it, and what
-cannot be used is refused as a bad reply is.
+A reply is foreign text: secrets and hidden characters are removed, and what cannot be used is
+refused like a bad reply.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
@@ -27,29 +27,25 @@ from skillvault.model.brief import (
 )
 from skillvault.model.change import Change
 from skillvault.model.errors import BadInputError, NoAnswerError
-from skillvault.model.records import Answer, Outcome, Ref, Trust
+from skillvault.model.records import Answer, Fact, Outcome, Ref, Session, Trust
 from skillvault.vault.files import redact
 from skillvault.vault.index.snapshot import Topics
 
 _Reply = TypeVar("_Reply", bound=Struct)
 
 
-def check_reply(reply: object, kind: type[_Reply], what: str) -> _Reply:
-    """A reply as the record it must be, clean; UnansweredError says what is wrong with it."""
+def check_reply(reply: object, kind: type[_Reply], noun: str) -> _Reply:
+    """Return a reply as the record it must be, clean; UnansweredError says what is wrong."""
     try:
         record = msgspec.convert(redact.redact_value(_builtins(reply)), kind)
     except (msgspec.ValidationError, BadInputError, TypeError) as error:
-        raise NoAnswerError(f"the judge's {what} cannot be used ({error})") from None
+        raise NoAnswerError(f"the judge's {noun} cannot be used ({error})") from None
     answer = getattr(reply, "answer", None)
-    return (
-        msgspec.structs.replace(record, answer=answer)
-        if isinstance(answer, AcceptedAnswer)
-        else record
-    )
+    return replace(record, answer=answer) if isinstance(answer, AcceptedAnswer) else record
 
 
 class AnswerPlace(NamedTuple):
-    """Where an answer stands: the domain, the latest outcome that it is about, its trust."""
+    """The domain of an answer, the time of the latest outcome that it is about, its trust."""
 
     domain: str
     at: datetime
@@ -57,14 +53,17 @@ class AnswerPlace(NamedTuple):
 
 
 def place_of(outcomes: Sequence[Outcome]) -> AnswerPlace:
-    """Where an answer about outcomes stands: it has the least of their trust."""
-    trusts = {outcome.trust for outcome in outcomes}
-    trust: Trust = "untrusted" if "untrusted" in trusts else "local"
-    return AnswerPlace(outcomes[0].domain, max(o.occurred_at for o in outcomes), trust)
+    """Return the place of an answer about outcomes; it has the least of their trust."""
+    time = max(outcome.occurred_at for outcome in outcomes)
+    return AnswerPlace(outcomes[0].domain, time, _least_trust(outcomes))
+
+
+def _least_trust(records: Iterable[Outcome | Fact | Session]) -> Trust:
+    return "untrusted" if any(r.trust == "untrusted" for r in records) else "local"
 
 
 def answer_record(answer: AcceptedAnswer, place: AnswerPlace, session: str | None = None) -> Answer:
-    """An answer as the vault keeps it."""
+    """Return an answer as the vault keeps it."""
     return Answer(
         id=answer.matter.question,
         domain=place.domain,
@@ -79,8 +78,8 @@ def answer_record(answer: AcceptedAnswer, place: AnswerPlace, session: str | Non
     )
 
 
-def told_by(change: Change, draft: Draft, view: Topics) -> Change:
-    """A change that a text makes, with its note and the answer that the text was made of."""
+def with_draft(change: Change, draft: Draft, view: Topics) -> Change:
+    """Return the change that a draft makes, with its note and the answer that it was made of."""
     noted = change.with_note(draft.note)
     if draft.record is None or draft.record.id in view.answers:
         return noted
@@ -92,45 +91,49 @@ def told_by(change: Change, draft: Draft, view: Topics) -> Change:
 
 
 def place_of_brief(brief: Brief) -> AnswerPlace:
-    """Where the answer of a text stands."""
+    """Return the place of the answer that is a text."""
+    if isinstance(brief, Recurrence):
+        time = max(fact.order[0] for fact in brief.facts)
+        return AnswerPlace(brief.facts[0].domain, time, _least_trust(brief.facts))
+    if isinstance(brief, SessionExcerpt):
+        time = max(session.ended_at for session in brief.sessions)
+        return AnswerPlace(brief.domain, time, _least_trust(brief.sessions))
+    return place_of(brief_outcomes(brief))
+
+
+def brief_outcomes(brief: Brief) -> Sequence[Outcome]:
+    """Return the outcomes that a text is written from, except by way of facts."""
     match brief:
         case Findings():
-            return place_of(brief.account.outcomes)
-        case Recurrence():
-            trusts = {fact.trust for fact in brief.facts}
-            trust: Trust = "untrusted" if "untrusted" in trusts else "local"
-            times = [fact.order[0] for fact in brief.facts]
-            return AnswerPlace(brief.facts[0].domain, max(times), trust)
+            return brief.account.outcomes
         case Period():
-            return place_of(brief.outcomes)
+            return brief.outcomes
         case Agreement():
-            return place_of(brief.together.account.outcomes)
-        case SessionExcerpt():
-            sessions = brief.sessions
-            low: Trust = "untrusted" if any(s.trust == "untrusted" for s in sessions) else "local"
-            return AnswerPlace(brief.domain, max(s.ended_at for s in sessions), low)
+            return brief.together.account.outcomes
+        case Recurrence() | SessionExcerpt():
+            return ()
 
 
-def draft_by(judge: Judge, brief: Brief) -> Draft | None:
-    """The text that a judge writes; for one that cannot be used the offline one, with a note."""
-    draft = judge.write(brief)
+def write_draft(judge: Judge, brief: Brief) -> Draft | None:
+    """Return the text that a judge writes; the offline one, with a note, if it cannot be used."""
+    reply = judge.write(brief)
     try:
-        usable = None if draft is None else check_reply(draft, Draft, "text")
+        draft = None if reply is None else check_reply(reply, Draft, "text")
     except NoAnswerError as error:
         plain = offline.OfflineJudge().write(brief)
         note = f"Written by the offline judge: {error}."
-        return msgspec.structs.replace(plain, note=note) if plain else None
-    if usable is None or usable.answer is None:
-        return usable
-    return replace(usable, record=answer_record(usable.answer, place_of_brief(brief)))
+        return replace(plain, note=note) if plain else None
+    if draft is None or draft.answer is None:
+        return draft
+    return replace(draft, record=answer_record(draft.answer, place_of_brief(brief)))
 
 
 def _builtins(reply: object) -> object:
-    """A reply as plain values; TypeError for a number that is none."""
+    """Return a reply as plain values; TypeError for a number that is none."""
     plain = msgspec.to_builtins(reply)
     if isinstance(plain, dict):
         plain.pop("answer", None)  # clean already, and digests are no secrets
     quality = plain.get("quality_score") if isinstance(plain, dict) else None
-    if isinstance(quality, float) and math.isnan(quality):  # which no range leaves out
+    if isinstance(quality, float) and math.isnan(quality):  # no range excludes it
         raise TypeError("quality_score is no number")
     return plain

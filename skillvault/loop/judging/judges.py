@@ -1,6 +1,6 @@
-"""Which judge a vault's policy appoints, put together of what it needs of the vault.
+"""The judge that a vault's policy appoints, with what it needs of the vault.
 
-A judge knows neither git nor a vault; it is handed a caller, prompts and what cleans.
+A judge knows neither git nor a vault; it gets a caller, prompts and a function that cleans.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from skillvault.judge.claude.questions import JudgeRequest
     from skillvault.loop.run import Run
 
-PROMPTS = "prompts"  # the vault's folder of prompts that stand before the package's own
+PROMPTS = "prompts"  # the vault's folder of prompts, which override those of the package
 
 
 def policy_judge(
     store: Store, seconds: float | None = None, unasked: dict[str, JudgeRequest] | None = None
 ) -> Adviser:
-    """The judge that the committed policy names; a model is not asked before it must be.
+    """Return the judge that the committed policy names; a model is not asked before it must be.
 
-    `seconds`: how long an answer is waited for, if that is not the policy's to say. `unasked`
-    takes a model's questions, for a batch, and then none is asked.
+    `seconds`: how long to wait for an answer, in place of the policy's deadline. `unasked` collects
+    a model's questions for a batch, and then none is asked.
     """
     head = store.head()
     rules, distilling = head.policy.judge, head.policy.distill
@@ -51,38 +51,43 @@ def policy_judge(
 
     paths = {f"{PROMPTS}/{name}.md": name for name in prompts.NAMES}
     texts = head.files.read(paths)
-    own = {paths[path]: content.decode(errors="replace") for path, content in texts.items()}
-    asked = questions.Questions(rules, prompts.Prompts(own, redact_value), distilling)
+    vault_prompts = {
+        paths[path]: content.decode(errors="replace") for path, content in texts.items()
+    }
+    prompted = questions.Questions(rules, prompts.Prompts(vault_prompts, redact_value), distilling)
     if rules.provider == "agent":
-        return agent.AgentJudge(asked, partial(_answer, store))
+        return agent.AgentJudge(prompted, partial(_load_answer, store))
     caller = paid_calls.Caller(store.ledger, rules, unasked=unasked)
-    return judge.ClaudeJudge(asked, caller.ask, caller.forget_reply, partial(_answer, store))
+    return judge.ClaudeJudge(
+        prompted, caller.ask, caller.forget_reply, partial(_load_answer, store)
+    )
 
 
-def _answer(store: Store, key: str) -> Answer | None:
-    """What the vault holds of a question, asked by whatever thread, each with its connection."""
+def _load_answer(store: Store, key: str) -> Answer | None:
+    # Each thread that asks has its own connection.
     return store.staging.answers.get(key)
 
 
 def judge_of(judge: Judge, case: Case, provider: str) -> Judge:
-    """Who judges an outcome: Claude is not asked about one of which nothing could be learned.
+    """Return the judge of an outcome: Claude is not asked about one that teaches nothing.
 
-    What was answered counts all the same. A verdict stays blind: its question holds nothing of how
+    Earlier answers count all the same. A verdict stays blind: its question holds nothing of how
     the decision ended, asked or not.
     """
     if provider != "claude" or offline.insight_text(case) is not None:
         return judge
-    asking = judge if isinstance(judge, claude.ClaudeJudge) else None
-    return agent.AgentJudge(asking.questions, asking.answers) if asking else judge
+    if isinstance(judge, claude.ClaudeJudge):
+        return agent.AgentJudge(judge.questions, judge.answers)
+    return judge
 
 
 def accuracy_of(judge: Judge, head: Topics) -> Accuracy | None:
-    """How often the verdicts of a judge, as it is now, agree with the results in this vault."""
+    """Return how often the verdicts of this version of a judge agree with the vault's results."""
     return accuracy(head.evaluations.agreements(judge.info))
 
 
 def unasked_judge(store: Store, unasked: dict[str, JudgeRequest]) -> Judge | None:
-    """The judge that leaves its questions for a batch; None if the policy's needs none."""
+    """Return the judge that leaves its questions for a batch; None if the policy's needs none."""
     if store.head().policy.judge.provider != "claude":
         return None
     return policy_judge(store, unasked=unasked)
@@ -90,10 +95,7 @@ def unasked_judge(store: Store, unasked: dict[str, JudgeRequest]) -> Judge | Non
 
 @contextmanager
 def batching(run: Run, unasked: dict[str, JudgeRequest]) -> Iterator[None]:
-    """Around a run: replies of batches that ended are taken before.
-
-    What its judge left `unasked` is sent as a batch afterwards.
-    """
+    """Collect the replies of ended batches before a run, and send its `unasked` ones after it."""
     rules = run.policy.judge
     if rules.provider != "claude":
         yield
@@ -103,13 +105,13 @@ def batching(run: Run, unasked: dict[str, JudgeRequest]) -> Iterator[None]:
         for batch in batches.collect():
             run.wait(f"batch {batch}", "not ended yet")
     except UnavailableError as error:
-        run.unavailable("batches", str(error))
+        run.wait_for_judge("batches", str(error))
     yield
     if not unasked:
         return
     try:
         batch, count = batches.send(list(unasked.values()))
     except (UnavailableError, NoAnswerError) as error:
-        run.unavailable("batches", str(error))
+        run.wait_for_judge("batches", str(error))
     else:
         run.wait(f"batch {batch}", f"{count} questions sent")

@@ -1,4 +1,4 @@
-"""Requests to a paid judge: kept replies, caps, retries, a deadline, and batches for half price.
+"""Requests to a paid judge: stored replies, caps, retries, a deadline, and batches for half price.
 
 A reply that was paid for is never paid for again; what may not be sent now waits. Knows no SDK.
 """
@@ -32,8 +32,8 @@ _NO_TURN = "the service does not answer those who asked before"
 class Caller:
     """Sends requests one at a time, within the rules of a policy.
 
-    With `unasked` it sends none: what has no reply yet is put there, for a batch. `now` gives
-    seconds from any beginning.
+    With `unasked` it sends none: requests without a reply are put there, for a batch. `now` returns
+    seconds from any start.
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class Caller:
 
         UnavailableError if none can be had now, UnansweredError if asking again is no use.
         """
-        kept = self._ledger.reply(request.key)
-        if kept is not None:
-            return msgspec.json.decode(kept, type=KeptReply)
+        stored = self._ledger.reply(request.key)
+        if stored is not None:
+            return msgspec.json.decode(stored, type=KeptReply)
         if under_way := self._ledger.batch_reason(request.key):
             raise UnavailableError(under_way)
         if self._unasked is not None:
@@ -74,9 +74,11 @@ class Caller:
                 last = number == _TRIES - 1
                 self._sleep(self._pause(call, fault, end, number, last=last))
             else:
-                kept_reply = _priced(reply, request.model, self._rules)
-                self._ledger.record_reply(call, request.key, _text(kept_reply), kept_reply.spent)
-                return kept_reply
+                priced_reply = _price_reply(reply, request.model, self._rules)
+                self._ledger.record_reply(
+                    call, request.key, _text(priced_reply), priced_reply.spent
+                )
+                return priced_reply
         raise AssertionError("the last try returns or raises")
 
     def forget_reply(self, request: JudgeRequest) -> None:
@@ -84,7 +86,6 @@ class Caller:
         self._ledger.forget_reply(request.key)
 
     def _reserve(self, request: JudgeRequest, end: float) -> int:
-        """Return the number of a call that is ours to send."""
         usd = _most_usd(request, self._rules)
         while self._now() < end:
             call = self._ledger.reserve(usd, self._rules)
@@ -102,14 +103,14 @@ class Caller:
         if fault.kind == "closed":
             self._ledger.record_failure(call, reason, billed=False, pause=_CLOSED)
             raise UnavailableError(reason, tried=True) from fault
-        most_ = min(_BACKOFF * 2**number, _LONGEST_BACKOFF)
-        wait = random.uniform(0, most_)  # noqa: S311 (full jitter, no secret)
+        longest = min(_BACKOFF * 2**number, _LONGEST_BACKOFF)
+        wait = random.uniform(0, longest)  # noqa: S311 (full jitter, no secret)
         if fault.wait is not None:
             wait += min(fault.wait, _LONGEST_WAIT)
-        late = self._now() + wait >= end
-        pause = wait if late and fault.wait is not None else None
+        is_late = self._now() + wait >= end
+        pause = wait if is_late and fault.wait is not None else None
         self._ledger.record_failure(call, reason, billed=fault.billed, pause=pause)
-        if last or late:
+        if last or is_late:
             raise UnavailableError(reason, tried=True) from fault
         return wait
 
@@ -153,28 +154,25 @@ class Batches:
         if call is None:
             raise UnavailableError(_NO_TURN)
         self._ledger.announce_batch(call, {request.key: request.model for request in chosen})
-        batch = self._begin(call, chosen)
-        self._ledger.record_batch(call, batch)
-        return batch, len(chosen)
-
-    def _begin(self, call: int, requests: Sequence[JudgeRequest]) -> str:
         try:
-            return wire.send_batch(requests, self._rules)
+            batch = wire.send_batch(chosen, self._rules)
         except Fault as fault:
             self._ledger.record_failure(call, str(fault), billed=fault.billed)
-            if not fault.billed:  # else it may be under way, and is not sent again unasked
+            if not fault.billed:  # a billed one may be under way, and is not sent again
                 self._ledger.record_batch(call, None)
             error = NoAnswerError if fault.kind == "bad" else UnavailableError
             raise error(str(fault)) from None
+        self._ledger.record_batch(call, batch)
+        return batch, len(chosen)
 
     def _affordable(self, requests: Sequence[JudgeRequest]) -> tuple[list[JudgeRequest], float]:
-        """The first requests for which there is money today, and what they may cost."""
-        left = self._ledger.left_usd(self._rules.usd_per_day) * _BATCH_SHARE
+        """Return the first requests that today's money allows, and their highest cost."""
+        budget = self._ledger.left_usd(self._rules.usd_per_day) * _BATCH_SHARE
         chosen: list[JudgeRequest] = []
         total = 0.0
         for request in requests:
             usd = BATCH * _most_usd(request, self._rules)
-            if total + usd > left:
+            if total + usd > budget:
                 break
             total += usd
             chosen.append(request)
@@ -186,23 +184,21 @@ class Batches:
         return chosen, total
 
     def _keep(self, batch: str, models: Mapping[str, str], replies: Mapping[str, Reply]) -> None:
-        kept = {
-            key: _priced(reply, models[key], self._rules, BATCH)
+        priced = {
+            key: _price_reply(reply, models[key], self._rules, BATCH)
             for key, reply in replies.items()
             if key in models
         }
-        spent = sum((reply.spent for reply in kept.values()), AnswerCost())
-        texts = {key: _text(reply) for key, reply in kept.items()}
-        self._ledger.record_batch_replies(batch, texts, spent)
+        total = sum((reply.spent for reply in priced.values()), AnswerCost())
+        texts = {key: _text(reply) for key, reply in priced.items()}
+        self._ledger.record_batch_replies(batch, texts, total)
 
 
 def _most_usd(request: JudgeRequest, rules: JudgePolicy) -> float:
-    """The most that a request may cost, in dollars."""
     return max_cost(rules.price(request.model), request.size, request.limit(rules))
 
 
-def _priced(reply: Reply, model: str, rules: JudgePolicy, share: float = 1.0) -> KeptReply:
-    """A reply with its cost, at this share of the price of its model."""
+def _price_reply(reply: Reply, model: str, rules: JudgePolicy, share: float = 1.0) -> KeptReply:
     usd = share * cost(rules.price(model), reply.usage)
     return KeptReply(text=reply.text, stop=reply.stop, spent=AnswerCost(reply.usage.tokens, usd))
 

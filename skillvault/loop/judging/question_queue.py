@@ -1,9 +1,10 @@
-"""The question queue of a vault: what an agent is asked next, what it answers, what is dropped.
+"""The question queue of a vault: the next questions for an agent, its answers, dropped questions.
 
-`questions` says which questions are open, `answer` what an answer changes.
+`questions` finds the open questions, `answer` applies an answer.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,7 @@ _LONGEST = 64 * 1024  # bytes of a reply
 
 
 class AskedQuestion(Struct, frozen=True, kw_only=True):
-    """A question as an agent gets it: by which key it answers, what it reads, in which shape."""
+    """A question as an agent gets it: the key to answer by, the text, the schema of the reply."""
 
     key: str
     kind: str
@@ -42,7 +43,7 @@ class AskedQuestion(Struct, frozen=True, kw_only=True):
 
 
 class AgentReply(Struct, frozen=True):
-    """What an agent says to one question, as text."""
+    """The reply of an agent to one question, as text."""
 
     key: str
     text: str
@@ -73,20 +74,23 @@ class QuestionQueue:
         """
         session = redact.redact_value(session)
         run = self._new_run()
-        limit = n if session is None else min(n, self._answers_left(run, session))
+        limit = n
+        if session is not None:
+            answered = run.view.answers.count_of_session(session)
+            limit = min(n, run.policy.judge.asks_per_session - answered)
         file = self._dropped_file()
         dropped = set(file.read_text(encoding="utf-8").split()) if file.exists() else set[str]()
-        seen: set[str] = set()
+        subjects: set[str] = set()
         chosen: list[OpenQuestion] = []
         for question in self._open_questions(run, untrusted=untrusted):
             is_decider = session is not None and session in question.sessions
-            if question.matter_key in dropped or is_decider or question.about in seen:
-                continue  # the end of a decision would tell what its verdict must not know
-            if not question.told.isdisjoint(seen):
+            if question.matter_key in dropped or is_decider or question.about in subjects:
+                continue  # the result of a decision would influence its verdict
+            if not question.told.isdisjoint(subjects):
                 continue  # another answer of this batch would change what the text is written from
             chosen.append(question)
-            seen.add(question.about)
-        return [_as_asked(question) for question in chosen[: max(limit, 0)]]
+            subjects.add(question.about)
+        return [_asked_question(question) for question in chosen[: max(limit, 0)]]
 
     def answer(
         self,
@@ -95,7 +99,7 @@ class QuestionQueue:
         session: str | None = None,
         now: datetime | None = None,
     ) -> "Report | None":
-        """Commit what was answered, and what follows from it; None if all was answered before.
+        """Commit the answers and their effects; None if all were given before.
 
         Nothing is committed unless all can be: BadInputError has every reason. If two answer one
         question at once, the second is refused.
@@ -111,8 +115,8 @@ class QuestionQueue:
             report = self._commit(list(records.values()), now)
             report.done[:0] = earlier
             # Another writer may have kept some of them from the branch.
-            kept = self._new_run().view.answers.get_many(records)
-            lost_keys = [key for key, record in records.items() if kept.get(key) != record]
+            stored = self._new_run().view.answers.get_many(records)
+            lost_keys = [key for key, record in records.items() if stored.get(key) != record]
             if not lost_keys:
                 return report
             answers = [reply for reply in answers if reply.key in lost_keys]
@@ -120,7 +124,7 @@ class QuestionQueue:
         raise _refusal(f"not kept, answer again ({reason})")
 
     def _records(self, answers: Sequence[AgentReply], session: str | None) -> dict[str, Answer]:
-        """Key -> new answer to be kept; BadInputError with every reason."""
+        """Return key -> the new answer; BadInputError with every reason."""
         run = self._new_run()
         open_now = self._open_questions(run, untrusted=True)
         by_key = {question.matter_key: question for question in open_now}
@@ -138,7 +142,7 @@ class QuestionQueue:
         return records
 
     def drop_question(self, key: str) -> None:
-        """Keep the offline words of what a question is about: this clone asks it no more."""
+        """Ask a question no more in this clone, and keep the offline text."""
         open_now = self._open_questions(self._new_run(), untrusted=True)
         if key not in {question.matter_key for question in open_now}:
             raise UsageError(f"{key}: no such question is open; see `skillvault ask`")
@@ -148,21 +152,19 @@ class QuestionQueue:
             file.write(f"{key}\n")
 
     def _open_questions(self, run: "Run", *, untrusted: bool) -> "list[OpenQuestion]":
-        return questions.open_questions(run, _agent_of(run), untrusted=untrusted)
-
-    def _answers_left(self, run: "Run", session: str) -> int:
-        return run.policy.judge.asks_per_session - run.view.answers.count_of_session(session)
+        return questions.find_open_questions(run, _agent_of(run), untrusted=untrusted)
 
     def _record(
         self, run: "Run", question: "OpenQuestion | None", reply: AgentReply, session: str | None
     ) -> Answer | None:
-        """The answer to be kept; None for one that the vault has, BadInputError for a bad one."""
+        """Return the new answer; None if the vault has it, BadInputError for a bad one."""
         old_answer = run.view.answers.get(reply.key)
         if old_answer is not None:
-            # `unlike` is kept beside what was answered.
-            given = {k: v for k, v in old_answer.reply.items() if k != "unlike"}
-            if _reply_value(reply.text) == given:
-                return None
+            # `unlike` is stored beside the reply.
+            old_reply = {k: v for k, v in old_answer.reply.items() if k != "unlike"}
+            with suppress(BadInputError):
+                if strict_json.load(_without_fence(reply.text)) == old_reply:
+                    return None
             raise _refusal("answered already; `skillvault why` shows what, nothing is to be done")
         if question is None:
             raise _refusal("no such question is open, or what it is about has changed; ask again")
@@ -171,7 +173,7 @@ class QuestionQueue:
                 f"session {session} made the decision and may not judge it; leave it to another "
                 "session, or to a helper that knows nothing of it"
             )
-        accepted = _accept(question, reply.text)
+        accepted = _accept_reply(question, reply.text)
         answer = question.asked.as_answer(accepted, _agent_of(run).author())
         return judge_replies.answer_record(answer, question.place, session)
 
@@ -185,8 +187,7 @@ def _agent_of(run: "Run") -> "agent.AgentJudge":
     )
 
 
-def _accept(question: "OpenQuestion", text: str) -> dict[str, Any]:
-    """Return what of a reply is kept; BadInputError with every reason."""
+def _accept_reply(question: "OpenQuestion", text: str) -> dict[str, Any]:
     if len(text.encode(errors="replace")) > _LONGEST:
         raise _refusal(f"longer than {_LONGEST // 1024} KiB; answer in the shape of its schema")
     candidate = replies.KeptReply(text=_without_fence(text), stop="end_turn", spent=AnswerCost())
@@ -198,24 +199,16 @@ def _accept(question: "OpenQuestion", text: str) -> dict[str, Any]:
 
 
 def _without_fence(text: str) -> str:
-    """A reply without the code fence that some put around JSON."""
     lines = text.strip().splitlines()
     fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1].strip() == "```"
     return "\n".join(lines[1:-1]) if fenced else text.strip()
-
-
-def _reply_value(text: str) -> object:
-    try:
-        return strict_json.load(_without_fence(text))
-    except BadInputError:
-        return None
 
 
 def _refusal(reason: str) -> BadInputError:
     return BadInputError(reason, code="bad-answer")
 
 
-def _as_asked(question: "OpenQuestion") -> AskedQuestion:
+def _asked_question(question: "OpenQuestion") -> AskedQuestion:
     sent = question.asked.request
     return AskedQuestion(
         key=question.matter_key,
@@ -228,9 +221,9 @@ def _as_asked(question: "OpenQuestion") -> AskedQuestion:
     )
 
 
-def replies_in(data: bytes) -> list[AgentReply]:
-    """The replies of a file with `{"key": …, "reply": {…}}` a line; BadInputError for others."""
-    replies_read: list[AgentReply] = []
+def parse_replies(data: bytes) -> list[AgentReply]:
+    """Return the replies of a file with `{"key": …, "reply": {…}}` on each line."""
+    agent_replies: list[AgentReply] = []
     for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
         if not line.strip():
             continue
@@ -239,7 +232,7 @@ def replies_in(data: bytes) -> list[AgentReply]:
             raise BadInputError(
                 f'line {number}: write {{"key": "KEY", "reply": {{…}}}}', code="bad-answer"
             )
-        replies_read.append(
+        agent_replies.append(
             AgentReply(value["key"], msgspec.json.encode(value.get("reply")).decode())
         )
-    return replies_read
+    return agent_replies

@@ -1,10 +1,11 @@
-"""The questions that are open for an agent, the best first, and the answers behind a record.
+"""The questions that an agent may be asked, the texts that an answer rewrites, and the answers.
 
-Questions are computed from the tree. Nothing is stored but what was dropped here, and answers.
+A text keeps what a person wrote, as in any rewriting.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -13,35 +14,60 @@ from skillvault.judge.claude import prompts
 from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.questions import Question
 from skillvault.judge.offline.judge import OfflineJudge
+from skillvault.learning.account.statements import calls_for_skill, digest
+from skillvault.learning.distill.skill import excerpt_of, rewording_change
+from skillvault.learning.generate.warning_pattern import ExistingSkill
+from skillvault.learning.merge.sessions import sessions_digest
+from skillvault.learning.promote import general
+from skillvault.learning.promote import skills as recurrence
+from skillvault.learning.refresh.refreshing import SkillRefresh
 from skillvault.loop.clock import clock
-from skillvault.loop.judging.cases import case_of
-from skillvault.loop.judging.judge_replies import AnswerPlace, place_of, place_of_brief
-from skillvault.loop.judging.texts import RewritableText, general_texts, session_texts, texts_about
+from skillvault.loop.distill import DomainSessions
+from skillvault.loop.evaluate import case_of
+from skillvault.loop.general import compose_general, living_general_patterns
+from skillvault.loop.judging.judge_replies import (
+    AnswerPlace,
+    brief_outcomes,
+    place_of,
+    place_of_brief,
+)
+from skillvault.loop.managed_skills import references, shelf_of
+from skillvault.loop.next_versions import with_waiting_account
+from skillvault.loop.promote import compose_pattern, living_patterns
+from skillvault.loop.refresh import rewrite_skill
 from skillvault.loop.run import Run
 from skillvault.model.brief import (
-    Agreement,
     Brief,
     Case,
+    Draft,
     Findings,
     InsightText,
-    Period,
     Recurrence,
     SessionExcerpt,
     Verdict,
 )
-from skillvault.model.records import Answer, Evaluation, Outcome, Ref, stamp
+from skillvault.model.change import Change
+from skillvault.model.records import Answer, Evaluation, Outcome, Ref, Skill, stamp
 
-# What is asked first; of equals the latest.
+# The order in which questions are asked, the latest first among equals.
 _SURPRISE, _CONTRAST, _INSIGHT, _AGREEMENT, _STRATEGY, _TEXT, _VERDICT = range(7)
 _RANKS = {"contrast": _CONTRAST, "agreement": _AGREEMENT, "strategy": _STRATEGY}
 
 
+class RewritableText(NamedTuple):
+    """The text of a living skill: its name, its material, and the change for a new draft."""
+
+    skill: str
+    brief: Brief
+    compose: Callable[[Draft], Change | None]
+
+
 class OpenQuestion(NamedTuple):
-    """A question that nobody answered: what is asked, about what, and for whom it is not.
+    """A question that nobody answered.
 
     `about` names a skill or an outcome. `sessions` made the decision that is judged, and may not
-    answer. `text` is the skill's text that an answer rewrites, None for an evaluation. `told`
-    names the outcomes that the text is written from.
+    answer. `text` is the text that an answer rewrites, None for an evaluation. `told` names the
+    outcomes that the text is written from.
     """
 
     asked: Question[Any]
@@ -54,86 +80,85 @@ class OpenQuestion(NamedTuple):
 
     @property
     def matter_key(self) -> str:
-        """By which it is answered."""
+        """The key by which it is answered."""
         return self.asked.matter.question
 
 
-def open_questions(run: Run, judge: AgentJudge, *, untrusted: bool = False) -> list[OpenQuestion]:
-    """What an agent may be asked about what is not older than its patience, the best first."""
-    recent = {
-        domain: _recent(run, domain, untrusted=untrusted)
-        for domain in sorted(run.view.outcomes.domains("untrusted"))
-    }
+def find_open_questions(
+    run: Run, judge: AgentJudge, *, untrusted: bool = False
+) -> list[OpenQuestion]:
+    """Return the questions about outcomes within the judge's patience, the best first."""
+    recent: dict[str, list[str]] = {}
+    for domain in sorted(run.view.outcomes.domains("untrusted")):
+        start = _earliest_time(run, domain)
+        # Evaluated outcomes, latest first.
+        if names := run.view.outcomes.since(domain, start, None if untrusted else "local"):
+            recent[domain] = names
     questions: dict[str, OpenQuestion] = {}
-    for question in _all_questions(
-        run, judge, {key: names for key, names in recent.items() if names}
-    ):
+    for question in _find_questions(run, judge, recent):
         allowed = untrusted or question.place.trust == "local"
         if allowed and question.matter_key not in run.view.answers:
             questions.setdefault(question.matter_key, question)
-    # The best first, of equals the latest.
     return sorted(questions.values(), key=lambda q: (q.rank, -q.place.at.timestamp(), q.matter_key))
 
 
-def _all_questions(
+def _find_questions(
     run: Run, judge: AgentJudge, recent: Mapping[str, Sequence[str]]
 ) -> Iterator[OpenQuestion]:
-    """What may be asked about the recent outcomes of each domain, answered or not."""
+    """Yield the questions about the recent outcomes of each domain, answered or not."""
     for domain, names in recent.items():
         outcomes = run.view.outcomes.get_many(names)
         for name, evaluation in run.view.evaluations.get_many(outcomes).items():
-            yield from _of_outcome(run, judge, outcomes[name], evaluation)
+            yield from _outcome_questions(run, judge, outcomes[name], evaluation)
         for text in texts_about(run, domain, names):
             if _is_about(text.brief, names):
-                yield from _of_text(judge, text)
+                yield from _text_questions(judge, text)
     names = list(chain.from_iterable(recent.values()))
     for text in general_texts(run) if names else ():
         if _is_about(text.brief, names):
-            yield from _of_text(judge, text)
+            yield from _text_questions(judge, text)
     for domain in sorted(run.view.sessions.domains_of("untrusted")):
-        since = _since(run, domain)
+        start = _earliest_time(run, domain)
         for text in session_texts(run, domain):
-            if place_of_brief(text.brief).at >= since:
-                yield from _of_text(judge, text)
+            if place_of_brief(text.brief).at >= start:
+                yield from _text_questions(judge, text)
 
 
 def _is_about(brief: Brief, outcomes: Sequence[str]) -> bool:
-    """Whether a text tells of any of these, as far as it may tell of others alone."""
+    """Return False if a text may be about other outcomes, and is about none of these."""
     if not isinstance(brief, Recurrence):
         return True
     return not set(_outcomes_of(brief)).isdisjoint(outcomes)
 
 
-def _recent(run: Run, domain: str, *, untrusted: bool) -> list[str]:
-    """The evaluated outcomes of a domain within the patience, by its clock; latest first."""
-    return run.view.outcomes.since(domain, _since(run, domain), None if untrusted else "local")
-
-
-def _since(run: Run, domain: str) -> datetime:
+def _earliest_time(run: Run, domain: str) -> datetime:
     now = clock(run.view, domain, run.now, run.rules) or run.now
     return now - timedelta(days=run.policy.judge.patience)
 
 
-def _of_outcome(
+def _outcome_questions(
     run: Run, judge: AgentJudge, outcome: Outcome, evaluation: Evaluation
 ) -> Iterator[OpenQuestion]:
-    """What it teaches, and what its decision is worth: not for who made it or saw its end."""
-    case, blind = case_of(run, outcome), verdict_question(judge, outcome)
+    """Yield the questions for an insight and for a verdict.
+
+    The verdict is not for the sessions that made the decision or saw how it ended.
+    """
+    case, verdict = case_of(run, outcome), verdict_question(judge, outcome)
     insight = insight_question(judge, case)
     place = place_of([outcome])
     if insight is None:
         return
     if outcome.decision.reasoning.strip():
-        saw = (answer.session for answer in run.view.answers.about(outcome.id))
-        sessions = frozenset(filter(None, [outcome.source.session, *saw]))
-        yield OpenQuestion(blind, outcome.id, _VERDICT, place, sessions)
-    surprise = run.rules.is_surprise(evaluation, run.policy)
-    rank = _SURPRISE if surprise else _RANKS.get(insight.matter.kind, _INSIGHT)
+        witnesses = (answer.session for answer in run.view.answers.about(outcome.id))
+        sessions = frozenset(filter(None, [outcome.source.session, *witnesses]))
+        yield OpenQuestion(verdict, outcome.id, _VERDICT, place, sessions)
+    is_surprise = run.rules.is_surprise(evaluation, run.policy)
+    rank = _SURPRISE if is_surprise else _RANKS.get(insight.matter.kind, _INSIGHT)
     yield OpenQuestion(insight, outcome.id, rank, place)
 
 
 def verdict_question(judge: AgentJudge | ClaudeJudge, outcome: Outcome) -> Question[Verdict]:
-    """The question how good a decision was."""
+    """Return the question about the quality of a decision."""
     return judge.questions.verdict_question(
         outcome.domain,
         outcome.decision,
@@ -144,51 +169,127 @@ def verdict_question(judge: AgentJudge | ClaudeJudge, outcome: Outcome) -> Quest
 
 
 def insight_question(judge: AgentJudge, case: Case) -> Question[InsightText] | None:
-    """The question what an outcome teaches; None where it supports no statement."""
+    """Return the question about the lesson of an outcome; None if it supports no statement."""
     o, size = case.outcome, case.outcome.result.entry_value
     verdict = judge.verdict(o.domain, o.decision, o.context, o.applied, size)
     return judge.questions.insight_question(case, verdict)
 
 
-def _of_text(judge: AgentJudge, text: RewritableText) -> Iterator[OpenQuestion]:
-    """How a text might read; nothing where it can say no more."""
-    asked = None if prompts.says_too_little(text.brief) else text_question(judge, text)
-    if asked is not None:
-        rank = _RANKS.get(asked.matter.kind, _TEXT)
-        place, told = place_of_brief(text.brief), frozenset(_outcomes_of(text.brief))
-        yield OpenQuestion(asked, text.skill, rank, place, text=text, told=told)
+def _text_questions(judge: AgentJudge, text: RewritableText) -> Iterator[OpenQuestion]:
+    question = None if prompts.says_too_little(text.brief) else text_question(judge, text)
+    if question is not None:
+        rank = _RANKS.get(question.matter.kind, _TEXT)
+        place, outcomes = place_of_brief(text.brief), frozenset(_outcomes_of(text.brief))
+        yield OpenQuestion(question, text.skill, rank, place, text=text, told=outcomes)
 
 
 def _outcomes_of(brief: Brief) -> list[str]:
-    match brief:
-        case Findings():
-            return [outcome.id for outcome in brief.account.outcomes]
-        case Recurrence():
-            return [evaluation.id for evaluation in brief.evaluations]
-        case Period():
-            return [outcome.id for outcome in brief.outcomes]
-        case Agreement():
-            return [outcome.id for outcome in brief.together.account.outcomes]
-        case SessionExcerpt():
-            return []
+    if isinstance(brief, Recurrence):
+        return [evaluation.id for evaluation in brief.evaluations]
+    return [outcome.id for outcome in brief_outcomes(brief)]
 
 
 def text_question(judge: AgentJudge, text: RewritableText) -> Question[Any] | None:
-    """The question for a skill's text; None where the material supports none."""
+    """Return the question for a skill's text; None if the material supports none."""
     plain = OfflineJudge().write(text.brief)
     return None if plain is None else judge.questions.text_question(text.brief, plain)
+
+
+# ── texts that an answer rewrites ────────────────────────────────────────────────────
+
+
+def texts_about(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[RewritableText]:
+    """Yield the texts of a domain: of the accounts with these outcomes, and all others."""
+    yield from run.rules.account_texts(run, domain, outcomes)
+    for material, pattern, skill in living_patterns(run, domain):
+        brief = recurrence.pattern_brief(pattern, material)
+        yield RewritableText(skill.name, brief, partial(compose_pattern, run, pattern))
+
+
+def account_texts(run: Run, domain: str, outcomes: Sequence[str]) -> Iterator[RewritableText]:
+    """Yield the texts of the accounts with these outcomes, and the strategy."""
+    strategy = filter(None, [run.accounts.strategy_account(domain)])
+    for account in chain(run.accounts.accounts_of(outcomes), strategy):
+        for findings, present in run.accounts.find_skills(account):
+            if present.skill is not None and _is_current(findings, present):
+                task = SkillRefresh(what="refresh", findings=findings, present=present)
+                yield RewritableText(
+                    present.skill.name, findings, partial(rewrite_skill, run, task)
+                )
+
+
+def _is_current(findings: Findings, present: ExistingSkill) -> bool:
+    """Return True if a skill lives, is managed by skillvault, and says what is counted now."""
+    skill = present.skill
+    if skill is None or present.shelf == "archive" or present.put_away:
+        return False
+    is_managed = skill.status not in ("pinned", "retired") and skill.origin == "generated"
+    return is_managed and calls_for_skill(findings) and skill.account == digest(findings)
+
+
+def general_texts(run: Run) -> Iterator[RewritableText]:
+    """Yield the texts of the general skills."""
+    for material, pattern in living_general_patterns(run):
+        brief = general.general_brief(pattern, material)
+        if pattern.skill is not None:
+            compose = partial(compose_general, run, pattern)
+            yield RewritableText(pattern.skill.name, brief, compose)
+
+
+def session_texts(run: Run, domain: str) -> Iterator[RewritableText]:
+    """Yield the texts of a domain's skills of finished sessions."""
+    view, sessions = run.view, DomainSessions(run.view, domain, run.policy)
+    names = [*view.skills.names("skills", domain), *view.skills.names("proposed", domain)]
+    for name, skill in sorted(view.skills.live(names).items()):
+        if skill.origin != "distilled" or skill.status in ("pinned", "retired"):
+            continue
+        if skill.replaces:
+            continue  # it is the text of the skill that it replaces
+        excerpts = sessions.excerpts_of(name)
+        if skill.kind != "evolved":
+            links = view.links.by_target([Ref("skill", name)])
+            sources = {link.source.id for link in links if link.type == "distilled"}
+            excerpts = [session for session in excerpts if session.id in sources]
+        elif with_waiting_account(view, skill).account != sessions_digest(excerpts):
+            continue
+        if excerpts:
+            brief = excerpt_of(excerpts)
+            yield RewritableText(name, brief, partial(_reword_session, run, brief, skill))
+
+
+def _reword_session(run: Run, brief: SessionExcerpt, skill: Skill, draft: Draft) -> Change | None:
+    shelf = shelf_of(run, skill)
+    return rewording_change(
+        brief,
+        draft,
+        skill,
+        run.versions(skill.name),
+        shelf=shelf,
+        references=references(run, shelf, skill),
+        policy=run.policy,
+    )
 
 
 # ── answers ──────────────────────────────────────────────────────────────────────────
 
 
 def answers_behind(run: Run, ref: Ref) -> list[dict[str, Any]]:
-    """Return `[{key, question, by, session, at, reply}]` of what stands behind a record.
+    """Return `[{key, question, by, session, at, reply}]` of the answers behind a record.
 
     The record is a skill, a fact, an evaluation or an outcome.
     """
     answers = {answer.id: answer for answer in _find_answers(run, ref)}
-    return [_answer_shape(answer) for _, answer in sorted(answers.items())]
+    return [
+        {
+            "key": key,
+            "question": f"{answer.kind} of {answer.subject}",
+            "by": answer.judge.name,
+            "session": answer.session,
+            "at": stamp(answer.at),
+            "reply": answer.reply,
+        }
+        for key, answer in sorted(answers.items())
+    ]
 
 
 def _find_answers(run: Run, ref: Ref) -> Iterator[Answer]:
@@ -196,9 +297,8 @@ def _find_answers(run: Run, ref: Ref) -> Iterator[Answer]:
         yield from _answers_about(run, [ref.id])
     if ref.kind == "fact":
         links = run.view.links.by_target([ref])
-        yield from _answers_about(
-            run, [link.source.id for link in links if link.type == "promoted"]
-        )
+        sources = [link.source.id for link in links if link.type == "promoted"]
+        yield from _answers_about(run, sources)
     if ref.kind == "skill":
         commits = run.view.history.commits_changing(ref)
         parts = run.view.history.parts_of(commits[0].sha) if commits else []
@@ -210,24 +310,8 @@ def _find_answers(run: Run, ref: Ref) -> Iterator[Answer]:
 def _answers_about(run: Run, names: Sequence[str]) -> Iterator[Answer]:
     for outcome in run.view.outcomes.get_many(names).values():
         yield from run.view.answers.about(outcome.id)
-        yield from _verdict_answers(run, outcome)
-
-
-def _verdict_answers(run: Run, outcome: Outcome) -> Iterator[Answer]:
-    """The verdict on the decision of an outcome, which may be that of others too."""
-    if not isinstance(run.judge, AgentJudge | ClaudeJudge):
-        return
-    question = verdict_question(run.judge, outcome)
-    about = prompts.about(outcome.domain, outcome.decision)
-    yield from (a for a in run.view.answers.about(about) if a.id == question.matter.question)
-
-
-def _answer_shape(answer: Answer) -> dict[str, Any]:
-    return {
-        "key": answer.id,
-        "question": f"{answer.kind} of {answer.subject}",
-        "by": answer.judge.name,
-        "session": answer.session,
-        "at": stamp(answer.at),
-        "reply": answer.reply,
-    }
+        if isinstance(run.judge, AgentJudge | ClaudeJudge):
+            # The verdict on a decision may be shared by several outcomes.
+            key = verdict_question(run.judge, outcome).matter.question
+            subject = prompts.about(outcome.domain, outcome.decision)
+            yield from (a for a in run.view.answers.about(subject) if a.id == key)

@@ -1,0 +1,100 @@
+"""The skills that the program may change or archive: no person decided on them or edited them."""
+
+from collections.abc import Collection, Iterable
+
+from skillvault.learning import sections
+from skillvault.learning.length import References
+from skillvault.learning.next_version import APPROVE
+from skillvault.loop.accounts import RESTORING_STEPS
+from skillvault.loop.next_versions import program_commits, with_waiting_accounts
+from skillvault.loop.registry import WRITERS
+from skillvault.loop.run import Run
+from skillvault.model.records import Outcome, Ref, Skill
+from skillvault.vault.commit.skill_versions import skill_files
+from skillvault.vault.files import layout
+
+
+def derived_skills(run: Run, names: Collection[str]) -> dict[str, Skill]:
+    """Return those of these skills that live, and those that `promote` archived, by name."""
+    view = run.view
+    skills = view.skills.live(names)
+    for name in sorted(view.skills.names_on_shelf("archive", set(names).difference(skills))):
+        skill = view.skills.find(name)
+        commits = view.history.commits_touching([Ref("skill", name)])
+        if skill and commits and commits[0].step == "promote" and skill.status != "retired":
+            skills[name] = skill
+    return with_waiting_accounts(view, skills)
+
+
+def shelf_of(run: Run, skill: Skill) -> str:
+    """Return the folder of a skill."""
+    return (run.view.records.path_of(Ref("skill", skill.name)) or "skills/").partition("/")[0]
+
+
+def may_archive(run: Run, skill: Skill) -> bool:
+    """Return True if a skill is in service, managed by skillvault, and unedited."""
+    if shelf_of(run, skill) == "archive" or not run.accounts.is_managed(skill):
+        return False
+    return not sections.edited_sections(run.versions(skill.name).bodies, skill.body)
+
+
+def is_mergeable(run: Run, name: str) -> bool:
+    """Return True if a skill may be archived in favour of a merged one."""
+    skill = run.view.skills.find(name)
+    # With this gate a person approved each served skill.
+    if skill is None or skill.replaces or run.policy.generate.gate == "always":
+        return False
+    is_new = not run.view.history.commits_touching([Ref("skill", name)])  # in a dry run
+    is_managed = is_new or run.accounts.is_managed(skill)
+    return is_managed and not is_edited(run, name) and not is_restored(run, name)
+
+
+def is_edited(run: Run, name: str) -> bool:
+    """Return True if a person wrote in the text of a skill."""
+    skill = run.view.skills.find(name)
+    return skill is not None and bool(
+        sections.edited_sections(run.versions(name).bodies, skill.body)
+    )
+
+
+def is_restored(run: Run, name: str) -> bool:
+    """Return True if the program archived a living skill last, so that a person restored it."""
+    return find_archived_file(run, name, RESTORING_STEPS) is not None
+
+
+def find_archived_file(run: Run, name: str, steps: Collection[str]) -> bytes | None:
+    """Return a skill's file as the last commit of these steps put it into archive/, if it did."""
+    commits = run.commits_of(Ref("skill", name), steps)
+    places = [(commit.sha, layout.skill_path(name)) for commit in commits[-1:]]
+    files = skill_files(run.store.git, places).values()
+    return next((content for shelf, content in files if shelf == "archive"), None)
+
+
+def find_sources(run: Run, outcomes: Iterable[Outcome], name: str) -> set[str]:
+    """Return those of these outcomes that a skill was made of, even if a person cut the link."""
+    refs = [Ref("evaluation", outcome.id) for outcome in outcomes]
+    history = run.view.history
+    return {
+        source
+        for step in ("generate", "refresh", "merge")
+        for source, target in history.targets_of(step, "skill", refs)
+        if target == name
+    }
+
+
+def references(run: Run, shelf: str, skill: Skill) -> References:
+    """Return the names of a skill's files in references/: the program's, and the edited ones."""
+    view, git = run.view, run.store.git
+    files = view.files.read(view.files.below(f"{shelf}/{skill.name}/references"))
+    commits = run.commits_of(Ref("skill", skill.name), {*WRITERS, APPROVE})
+    shas = [commit.sha for commit in program_commits(git, view, skill.name, commits)]
+    places = [(at, path) for sha in shas for at in (f"{sha}^", sha) for path in files]
+    contents = {place: data for place, (_, data) in skill_files(git, places).items()}
+    unedited: set[str] = set()
+    edited: set[str] = set()
+    for path, data in files.items():
+        versions = ((contents.get((f"{sha}^", path)), contents.get((sha, path))) for sha in shas)
+        # A merge of two clones takes the version of either.
+        is_program = any(text == data for previous, text in versions if previous != text)
+        (unedited if is_program else edited).add(path.rpartition("/")[2])
+    return References(unedited, edited)

@@ -1,0 +1,464 @@
+"""The steps of the profile `seed`: facts by repetition, and a skill for each significant outcome.
+
+Skills that say the same by their words are merged. A domain gets a strategy from its latest
+outcomes, every ten.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from skillvault.learning.account.statements import account_of, graded_findings
+from skillvault.learning.generate.warning_pattern import STEP as GENERATE
+from skillvault.learning.generate.warning_pattern import SkillState
+from skillvault.learning.merge.sessions import STEP as MERGE
+from skillvault.learning.merge.sessions import find_rejection
+from skillvault.learning.naming import is_strategy, strategy_name
+from skillvault.learning.promote.facts import STEP as PROMOTE
+from skillvault.learning.rejection import Rejection
+from skillvault.learning.seed import facts, strategy
+from skillvault.learning.seed import skills as seed_skills
+from skillvault.learning.seed.skills import (
+    MergeGroup,
+    OutcomeMaterial,
+    SkillMerge,
+    Wording,
+    find_merge_groups,
+    statement_words,
+)
+from skillvault.loop.clock import clock
+from skillvault.loop.evaluate import domain_facts
+from skillvault.loop.judging.questions import RewritableText
+from skillvault.loop.managed_skills import is_mergeable, references
+from skillvault.loop.merge import session_changes
+from skillvault.loop.next_versions import with_version, with_waiting_account
+from skillvault.loop.promote import material_of_evaluations, pages, skill_changes
+from skillvault.loop.run import Run
+from skillvault.model.brief import Agreement, Draft, Findings, Period
+from skillvault.model.change import Change
+from skillvault.model.conditions import Separation
+from skillvault.model.records import (
+    IndexedOutcome,
+    Outcome,
+    Ref,
+    Skill,
+    SkillKind,
+    Subject,
+    link_id,
+)
+
+# ── promote ──────────────────────────────────────────────────────────────────────────
+
+
+def promote_step(run: Run) -> Iterator[Change]:
+    """Yield one change for each fact, repeated fact, skill, and skill that grows."""
+    plan = _plan_facts(run)
+    run.report.rejected += plan.rejected
+    for promotion in run.track(plan.promotions, "promoting"):
+        yield facts.promotion_change(promotion)
+    for repetition in plan.repetitions:
+        if repetition.fact in run.view.facts:  # it may have had to wait
+            yield facts.repetition_change(repetition, run.now)
+    yield from skill_changes(run)
+
+
+def _plan_facts(run: Run) -> facts.FactPlan:
+    candidates: list[str] = []
+    keys = run.view.due.keys(PROMOTE)
+    for material in pages(run, keys):
+        candidates += (
+            evaluation.id
+            for evaluation in material.evaluations.values()
+            if facts.may_be_due(evaluation, material, run.policy)
+        )
+    run.settle(PROMOTE, set(keys).difference(candidates))
+    return facts.plan_facts(material_of_evaluations(run, candidates), run.policy)
+
+
+# ── generate ─────────────────────────────────────────────────────────────────────────
+
+_MAKERS = (GENERATE, "refresh", "merge")
+
+
+def generate_step(run: Run) -> Iterator[Change]:
+    """Yield one change for each outcome that becomes a skill, or repeats the failure of one."""
+    yield from _outcome_changes(run)
+    yield from _strategy_changes(run)
+
+
+def standings(
+    run: Run, history: Sequence[IndexedOutcome], _outcomes: Mapping[str, Outcome]
+) -> dict[str, SkillState]:
+    """Return where each evaluated outcome stands with a skill of its own."""
+    ids = [entry.id for entry in history if entry.evaluated]
+    histories = run.accounts.histories(ids, "subject")
+    return {
+        name: standing
+        for subject in histories
+        for name, standing, _ in _find_standings(run, subject, ids)
+    }
+
+
+def _outcome_changes(run: Run) -> Iterator[Change]:
+    keys = set(run.view.due.keys(GENERATE))
+    for findings in list(_find_new_skills(run)):
+        name = f"{findings.kind}-{findings.account.outcomes[0].domain}"
+        changes = list(run.write_skill(name, findings, partial(_compose_skill, run, findings)))
+        if not changes and not run.report.unavailable:
+            run.settle(GENERATE, [outcome.id for outcome in findings.significant])
+        yield from changes
+    # Only now it is known what repeats a new warning.
+    for history in run.accounts.histories(sorted(keys), "subject"):
+        yield from _repeat_changes(run, history, _affected_ids(history, keys))
+
+
+def _find_new_skills(run: Run) -> Iterator[Findings]:
+    """Yield what is to become a skill, oldest first; settle the rest."""
+    keys = set(run.view.due.keys(GENERATE))
+    orphans, all_findings = set(keys), list[Findings]()
+    for history in run.accounts.histories(sorted(keys), "subject"):
+        changed = keys.intersection(entry.id for entry in history)
+        orphans -= changed
+        ids = _affected_ids(history, changed)
+        findings = [f for _, _, f in _find_standings(run, history, ids) if f]
+        all_findings += findings
+        if not findings:
+            run.settle(GENERATE, changed)
+    run.settle(GENERATE, orphans)
+    yield from sorted(all_findings, key=lambda findings: findings.account.outcomes[0].order)
+
+
+def _find_standings(
+    run: Run, history: Sequence[IndexedOutcome], ids: Collection[str]
+) -> Iterator[tuple[str, SkillState, Findings | None]]:
+    for material in _materials(run, history, ids):
+        standing, findings = seed_skills.outcome_state(material, run.policy)
+        if material.rejection and standing.state == "rejected":
+            run.report.rejected.append(material.rejection)
+        yield material.outcome.id, standing, findings
+
+
+def _repeat_changes(
+    run: Run, history: Sequence[IndexedOutcome], ids: Collection[str]
+) -> Iterator[Change]:
+    """Link failures that repeat the first one of their subject to its skill."""
+    repeats: dict[str, list[str]] = {}
+    for material in _materials(run, history, ids):
+        standing, _ = seed_skills.outcome_state(material, run.policy)
+        skill = _living(run, material.warning) if standing.state == "counted" else None
+        if skill is None:
+            continue
+        link = link_id("reinforced", Ref("evaluation", material.outcome.id), Ref("skill", skill))
+        if rejection := run.rejections.of_target(Ref("link", link)):
+            run.report.rejected.append(rejection)
+        else:
+            repeats.setdefault(skill, []).append(material.outcome.id)
+    for name, repeated_ids in repeats.items():
+        if living_skill := run.view.skills.find(name):
+            yield seed_skills.repeats_change(living_skill, repeated_ids, run.now)
+
+
+def _living(run: Run, name: str | None) -> str | None:
+    """Return the name of an unarchived skill: this one, or the one it was merged into."""
+    visited: set[str] = set()
+    while name and name not in visited:
+        if run.view.skills.live([name]):
+            return name
+        visited.add(name)
+        name = run.view.links.merge_targets([Ref("skill", name)]).get(name)
+    return None
+
+
+def _affected_ids(history: Sequence[IndexedOutcome], changed: Collection[str]) -> set[str]:
+    """Return the evaluated outcomes among the changed ones, and the successor of each."""
+    evaluated = [entry.id for entry in history if entry.evaluated or entry.id in changed]
+    successors = {later for earlier, later in pairwise(evaluated) if earlier in changed}
+    return {entry.id for entry in history if entry.evaluated} & {*changed, *successors}
+
+
+def _materials(
+    run: Run, history: Sequence[IndexedOutcome], ids: Collection[str]
+) -> Iterator[OutcomeMaterial]:
+    """Yield the material of these outcomes; the first failure without a score makes the warning."""
+    evaluated = [entry.id for entry in history if entry.evaluated]
+    earlier = dict(zip(evaluated[1:], evaluated, strict=False))
+    outcomes = run.view.outcomes.get_many({*ids, *(earlier[n] for n in ids if n in earlier)})
+    evaluations = run.view.evaluations.get_many(ids)
+    tasks = run.view.recommendations.tasks(outcomes.values())
+    refs = [Ref("evaluation", name) for name in evaluated]
+    skills, rejections = _skills_of(run, refs), _rejections_of(run, refs)
+    warning = next((s.name for s in skills.values() if s.kind == "warning"), None)
+    warnings = (r for r in rejections.values() if r.target.startswith("skill:warning-"))
+    warning_rejection = next(warnings, None)
+    for name in evaluated:
+        if name not in ids or name not in outcomes or name not in evaluations:
+            continue
+        outcome = outcomes[name]
+        material = OutcomeMaterial(
+            outcome=outcome,
+            evaluation=evaluations[name],
+            previous=outcomes.get(earlier.get(name, "")),
+            task=tasks.get(name, ""),
+            skill=skills.get(name),
+            warning=warning,
+            rejection=rejections.get(name)
+            or (warning_rejection if outcome.ungraded_failure else None),
+        )
+        yield material
+        findings = seed_skills.outcome_state(replace(material, rejection=None), run.policy)[1]
+        if findings and outcome.ungraded_failure:
+            warning = warning or "a skill that is about to be made"
+
+
+def _skills_of(run: Run, refs: Sequence[Ref]) -> Mapping[str, Skill]:
+    """Return outcome -> the skill that was made of it or tells it, even if the link is gone."""
+    pairs = [pair for step in _MAKERS for pair in run.view.history.targets_of(step, "skill", refs)]
+    links = run.view.links.by_source(refs)
+    pairs += [(link.source.id, link.target.id) for link in links if link.target.kind == "skill"]
+    names = {name for _, name in pairs if not is_strategy(name)}
+    skills = {name: skill for name in names if (skill := run.view.skills.find(name))}
+    return {source: skills[name] for source, name in sorted(pairs) if name in skills}
+
+
+def _rejections_of(run: Run, refs: Sequence[Ref]) -> Mapping[str, Rejection]:
+    return {
+        ref.id: rejection
+        for step in _MAKERS
+        for ref in refs
+        if (rejection := run.rejections.of_source(step, ref, "skill"))
+    }
+
+
+def _compose_skill(run: Run, findings: Findings, draft: Draft) -> Change | None:
+    if not draft.sections:
+        return None
+    is_taken = run.view.skills.is_name_taken
+    return seed_skills.outcome_skill_change(
+        findings, draft, is_taken=is_taken, now=run.now, policy=run.policy
+    )
+
+
+# ── strategies ───────────────────────────────────────────────────────────────────────
+
+
+def _strategy_changes(run: Run) -> Iterator[Change]:
+    for domain in sorted(run.view.outcomes.domains("local")):
+        material = _material_of(run, domain)
+        if material.rejection:
+            run.report.rejected.append(material.rejection)
+        elif _state(run, material).state == "due":
+            brief = _brief_of(run, material)
+            yield from run.write_skill(
+                material.name, brief, partial(_compose_strategy, run, material, brief)
+            )
+
+
+def strategy_standing(run: Run, domain: str) -> SkillState:
+    """Return where a domain stands with its strategy."""
+    return _state(run, _material_of(run, domain))
+
+
+def strategy_rules(run: Run, domain: str) -> Iterator[Separation]:
+    """Yield what separates the outcomes that the strategy of a domain reads."""
+    yield from _brief_of(run, _material_of(run, domain)).rules
+
+
+def strategy_texts(run: Run, domain: str, _outcomes: Sequence[str]) -> Iterator[RewritableText]:
+    """Yield the text of a domain's strategy, if it may be rewritten."""
+    material = _material_of(run, domain)
+    skill, path = material.skill, material.path or "archive/"
+    if skill and skill.status not in ("pinned", "retired") and not path.startswith("archive/"):
+        brief = _brief_of(run, material)
+        yield RewritableText(material.name, brief, partial(_compose_strategy, run, material, brief))
+
+
+def _state(run: Run, material: strategy.StrategyMaterial) -> SkillState:
+    at = clock(run.view, material.domain, run.now, run.rules) or run.now
+    return strategy.strategy_state(material, at, run.policy)
+
+
+def _material_of(run: Run, domain: str) -> strategy.StrategyMaterial:
+    target, numbers = Ref("skill", strategy_name(domain)), run.policy.generate
+    skill = run.view.skills.find(target.id)
+    most = max(numbers.strategy_max, numbers.strategy_every)
+    names = run.view.outcomes.latest_evaluated(domain, most)
+    linked = _linked_outcomes(run, target.id, names)
+    unread = next((n for n, name in enumerate(reversed(names)) if name in linked), len(names))
+    is_missing = skill is None and unread >= numbers.strategy_every
+    return strategy.StrategyMaterial(
+        domain=domain,
+        read=tuple(names[-numbers.strategy_max :]),
+        unread=unread,
+        linked=frozenset(linked),
+        is_recounted=target.id in run.options.recounts,
+        made_at=run.now,
+        skill=with_waiting_account(run.view, skill) if skill else None,
+        path=run.view.records.path_of(target),
+        expired=run.view.history.last_step(target, {GENERATE, "expire"}) == "expire",
+        rejection=run.rejections.of_target(target) if is_missing else None,
+    )
+
+
+def _linked_outcomes(run: Run, name: str, ids: Collection[str]) -> set[str]:
+    """Return those of these outcomes that a strategy was made of, even if the link is gone."""
+    sources = [Ref("evaluation", outcome) for outcome in ids]
+    products = run.view.history.targets_of(GENERATE, "skill", sources)
+    linked = {source for source, target in products if target == name}
+    for end in with_version(run.view, name):
+        linked |= run.view.links.sources_among(sources, end)
+    return linked
+
+
+def _brief_of(run: Run, material: strategy.StrategyMaterial) -> Period:
+    records = run.view.outcomes.get_many(material.read)
+    outcomes = [records[name] for name in material.read if name in records]
+    evaluations = run.view.evaluations.get_many(material.read)
+    brief = strategy.period_of(material.domain, outcomes, evaluations, run.policy)
+    if run.policy.judge.provider == "offline":
+        return brief
+    current = material.skill.body if material.skill else ""
+    facts = domain_facts(run, material.domain)
+    return replace(brief, current=current, facts=tuple(facts))
+
+
+def _compose_strategy(
+    run: Run, material: strategy.StrategyMaterial, brief: Period, draft: Draft
+) -> Change:
+    if material.skill is None:
+        return strategy.first_change(material, brief, draft, policy=run.policy)
+    versions = run.versions(material.name)
+    return strategy.next_change(material, brief, draft, versions, policy=run.policy)
+
+
+# ── merge ────────────────────────────────────────────────────────────────────────────
+
+
+_KINDS: tuple[SkillKind, ...] = ("warning", "pattern")
+_LATEST = 5  # sources of an evolved skill with which others are compared
+
+
+def merge_step(run: Run) -> Iterator[Change]:
+    """Yield one change for each merge, as long as anything is similar: also to a merged skill."""
+    keys = set(run.view.due.keys(MERGE))
+    by_domain = run.view.outcomes.ids_by_domain(keys)
+    run.settle(MERGE, keys.difference(*by_domain.values()))
+    for domain, domain_keys in by_domain.items():
+        tried: set[tuple[str, ...]] = set()
+        while merge := next(_find_merges(run, domain, domain_keys, tried), None):
+            tried.add(merge.sources)
+            yield from run.write_skill(
+                merge.sources[-1], merge.brief, partial(_compose_merge, run, merge)
+            )
+        if not run.report.unavailable:
+            run.settle(MERGE, domain_keys)
+    yield from session_changes(run)
+
+
+def _find_merges(
+    run: Run, domain: str, keys: Collection[str], tried: Collection[tuple[str, ...]]
+) -> Iterator[SkillMerge]:
+    """Yield the untried merges of the skills that these outcomes of a domain made."""
+    links = run.view.links.by_source(Ref("evaluation", key) for key in sorted(keys))
+    names = {link.target.id for link in links if link.type == "generated"}
+    new_skills = {name for name in names if not is_strategy(name)}
+    for kind in _KINDS:
+        skills = dict(_comparable_skills(run, domain, kind))
+        wordings = [
+            Wording(
+                created=skill.created or "",
+                name=name,
+                texts=tuple(_texts(run, name, skill)),
+                evolved=skill.kind == "evolved",
+            )
+            for name, skill in skills.items()
+        ]
+        mergeable = partial(is_mergeable, run)
+        for group in find_merge_groups(wordings, new_skills, mergeable, run.policy.merge):
+            if not _is_rejected(run, group):
+                merge = _joint_merge(run, kind, group, skills)
+                if merge.sources not in tried:
+                    yield merge
+
+
+def _texts(run: Run, name: str, skill: Skill) -> Iterator[frozenset[str]]:
+    """Yield the words of a skill, and of the latest sources of an evolved one."""
+    yield statement_words(skill.body)
+    if skill.kind == "evolved":
+        created = run.view.skills.creation_times(_sources(run, name))
+        for source in sorted(created, key=lambda name: (created[name], name))[-_LATEST:]:
+            if (source_skill := run.view.skills.find(source)) is not None:
+                yield statement_words(source_skill.body)
+
+
+def _sources(run: Run, name: str) -> list[str]:
+    return run.view.links.source_ids(Ref("skill", name), "merged")
+
+
+def _comparable_skills(run: Run, domain: str, kind: SkillKind) -> Iterator[tuple[str, Skill]]:
+    """Yield the trusted generated skills of a kind in service, and those merged from such."""
+    for name in run.view.skills.names("skills", domain):
+        skill = run.view.skills.get(name)
+        if skill is None or skill.origin != "generated" or skill.trust != "local":
+            continue
+        is_served = skill.status in ("testing", "proven") and not run.view.skills.from_memory(name)
+        if is_served and _base_kind(run, name, skill) == kind:
+            yield name, skill
+
+
+def _base_kind(run: Run, name: str, skill: Skill) -> str | None:
+    """Return a skill's kind; of an evolved one that of its sources."""
+    if skill.kind != "evolved":
+        return skill.kind
+    sources = map(run.view.skills.find, _sources(run, name))
+    kinds = (source.kind for source in sources if source)
+    return next((kind for kind in kinds if kind in _KINDS), None)
+
+
+def _is_rejected(run: Run, group: MergeGroup) -> bool:
+    """Return True if a person rejected such a merge; report it."""
+    names = set(group.names)
+    if group.into:
+        names.update(_sources(run, group.into))
+    rejection = find_rejection(names, run.rejections.sets(MERGE))
+    if rejection:
+        run.report.rejected.append(rejection)
+    return rejection is not None
+
+
+def _joint_merge(
+    run: Run, kind: SkillKind, group: MergeGroup, skills: Mapping[str, Skill]
+) -> SkillMerge:
+    into = group.into
+    names = [*group.names, *([into] if into else [])]
+    by_skill = run.view.skills.outcomes_behind(names)
+    outcomes = {o.id: o for skill_outcomes in by_skill.values() for o in skill_outcomes}
+    history = sorted(outcomes.values(), key=lambda outcome: outcome.order)
+    subjects: dict[Subject, list[Outcome]] = {}
+    for outcome in history:
+        subjects.setdefault(outcome.subject, []).append(outcome)
+    by_subject = (_findings_of(run, subjects[key], kind) for key in sorted(subjects, key=str))
+    return SkillMerge(
+        domain=history[0].domain,
+        kind=kind,
+        brief=Agreement(together=_findings_of(run, history, kind), apart=tuple(by_subject)),
+        sources=tuple(f"skills/{name}" for name in group.names),
+        at=run.now,
+        skill=skills[into] if into else None,
+    )
+
+
+def _findings_of(run: Run, outcomes: Sequence[Outcome], kind: SkillKind) -> Findings:
+    evaluations = run.view.evaluations.get_many(outcome.id for outcome in outcomes)
+    tasks = run.view.recommendations.tasks(outcomes)
+    return graded_findings(account_of(outcomes, evaluations, tasks), kind, outcomes)
+
+
+def _compose_merge(run: Run, merge: SkillMerge, draft: Draft) -> Change | None:
+    if merge.skill is None:
+        is_taken = run.view.skills.is_name_taken
+        return seed_skills.merge_change(merge, draft, is_taken=is_taken, policy=run.policy)
+    files = references(run, "skills", merge.skill)
+    versions = run.versions(merge.skill.name)
+    return seed_skills.growth_change(merge, draft, versions, references=files, policy=run.policy)

@@ -1,1 +1,0 @@
-"""The steps that the profile `seed` does in another way; their rules: `learning/seed/`."""

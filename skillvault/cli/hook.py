@@ -20,7 +20,7 @@ from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.cli.options import say, vault_option, vault_path_of
 from skillvault.clients import agents
-from skillvault.clients.hook_server import Request
+from skillvault.clients.hook_server import HookRequest
 from skillvault.clients.payload import EVENTS, Payload, payload_from
 from skillvault.model.errors import NotAVaultError, SkillvaultError
 from skillvault.model.text.hidden_characters import escape_hidden
@@ -104,7 +104,7 @@ def hook(event: str, vault_path: Path | None, *, serves: bool, **options: Any) -
     return text
 
 
-def answer_request(vault: Vault, request: Request) -> str | None:
+def answer_request(vault: Vault, request: HookRequest) -> str | None:
     """Answer a hook that another process asks for; None if that has to do it itself."""
     begun = time.monotonic()
     try:

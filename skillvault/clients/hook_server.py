@@ -29,7 +29,7 @@ _MOST = 32 * 1024 * 1024  # bytes of a request
 _WAITING = 64  # connections that wait to be accepted
 
 
-class Request(NamedTuple):
+class HookRequest(NamedTuple):
     """An event that a client's hook asks about; `process` is the hook's."""
 
     words: list[str]
@@ -44,7 +44,7 @@ class HookServer:
     `answer` gives the text that a hook prints, None if the client has to do the work itself.
     """
 
-    def __init__(self, root: Path, answer: Callable[[Request], str | None]) -> None:
+    def __init__(self, root: Path, answer: Callable[[HookRequest], str | None]) -> None:
         self._place = Path(socket_path(str(root)))
         self._answer = answer
         self._turn = threading.Lock()
@@ -111,7 +111,7 @@ class HookServer:
                 connection.sendall(DONE + text.encode(errors="replace"))
 
 
-def _read_request(connection: socket.socket) -> Request | None:
+def _read_request(connection: socket.socket) -> HookRequest | None:
     data = b""
     while b"\n" not in data[:64]:
         if not (part := connection.recv(65536)):
@@ -127,7 +127,7 @@ def _read_request(connection: socket.socket) -> Request | None:
         data += part
     process, *texts = data[:head_size].decode(errors="surrogateescape").split("\0")
     environment = dict(zip(ENVIRONMENT, texts, strict=False))
-    return Request(texts[len(ENVIRONMENT) :], data[head_size:], process, environment)
+    return HookRequest(texts[len(ENVIRONMENT) :], data[head_size:], process, environment)
 
 
 def _peer_of(connection: socket.socket) -> int | None:

@@ -17,7 +17,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.clients import hook_client
-from skillvault.clients.hook_server import HookServer, Request
+from skillvault.clients.hook_server import HookServer, HookRequest
 from skillvault.vault.commit.locks import DAEMON, holder
 
 TOLD = {"session_id": "s-1", "prompt_id": "p-1", "prompt": "Fix the flaky test of the checkout"}
@@ -35,10 +35,10 @@ class Answers:
     """The server's part: the requests that came, and what is said to each."""
 
     def __init__(self, text: str | None = "learned") -> None:
-        self.requests: list[Request] = []
+        self.requests: list[HookRequest] = []
         self.text = text
 
-    def __call__(self, request: Request) -> str | None:
+    def __call__(self, request: HookRequest) -> str | None:
         self.requests.append(request)
         return self.text
 

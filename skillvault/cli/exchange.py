@@ -29,9 +29,9 @@ from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem, Trust
 from skillvault.model.text.text import flat, shorten
-from skillvault.review.importing import FORMATS
-from skillvault.review.installing import Installed, InstallReport, Offered
-from skillvault.serving.exporting import Exported
+from skillvault.review.installing import InstalledSkill, InstallReport, OfferedSkill
+from skillvault.review.skill_sources import FORMATS
+from skillvault.serving.exporting import ExportReport
 from skillvault.sessions.transcripts import CLIENTS, transcript_files
 from skillvault.vault.files.arrival import shown
 
@@ -125,7 +125,9 @@ def _source_from(text: str | None, registry: str) -> SkillSource:
     return source_of(place, registry=registry, is_folder=Path(place).expanduser().is_dir())
 
 
-def _print_offers(offers: Sequence[Offered], problems: Sequence[Problem], *, as_data: bool) -> None:
+def _print_offers(
+    offers: Sequence[OfferedSkill], problems: Sequence[Problem], *, as_data: bool
+) -> None:
     if as_data:
         print_json({"skills": offers, "problems": problems})
     else:
@@ -152,7 +154,7 @@ def print_report(report: InstallReport, *, as_data: bool) -> None:
         sys.exit(1)
 
 
-def _print_installed(installed: Installed) -> None:
+def _print_installed(installed: InstalledSkill) -> None:
     for done in installed.done:
         print_done(done)
     for line in installed.lint:
@@ -230,7 +232,7 @@ def export(
         sys.exit(1)
 
 
-def _print(exported: Exported, *, dry: bool) -> None:
+def _print(exported: ExportReport, *, dry: bool) -> None:
     for path in exported.removed:
         say(f"{'would remove' if dry else 'removed'}: {path}")
     if exported.cut:

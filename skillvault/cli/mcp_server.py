@@ -182,7 +182,7 @@ class VaultTools:
         wanted, path = self._vault.skill(name)
         shelf = self._vault.shelf
         if path.partition("/")[0] not in _SHUT:
-            skill, other = shelf.get(wanted.name), shelf.beside(wanted.name)
+            skill, other = shelf.get(wanted.name), shelf.layer_skill(wanted.name)
             is_seed = other is not None and other.layer == "seed"
             if skill and (is_seed or skill.name in {one.name for one in live(shelf)}):
                 return skill

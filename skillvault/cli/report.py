@@ -10,7 +10,7 @@ import click
 from skillvault.api import Vault, page
 from skillvault.cli.options import echo, now_option, open_vault, say, since_option, vault_option
 from skillvault.cli.sync import stop_signals
-from skillvault.inspect.page.page import Page
+from skillvault.inspect.page import Page
 from skillvault.model.errors import UsageError
 from skillvault.page import html, server, summary
 

@@ -9,7 +9,7 @@ import click
 
 from skillvault.api import question
 from skillvault.cli.options import echo, open_vault, print_json, read_options, since_option
-from skillvault.inspect.logbook import Basis, LoggedCommit, Wanted, logged
+from skillvault.inspect.logbook import Basis, CommitFilter, CommitReport, describe_commits
 from skillvault.model.records import Ref
 from skillvault.model.text.text import flat
 from skillvault.review import retract
@@ -75,9 +75,9 @@ def log(
     """Show the commits of the loop, newest first."""
     vault = open_vault(vault_path)
     start = datetime.now(UTC) - since if isinstance(since, timedelta) else since
-    asks = Wanted(since=start, domain=domain, step=step, skill=skill)
+    asks = CommitFilter(since=start, domain=domain, step=step, skill=skill)
     commits = vault.log(limit, asks)
-    patches = logged(vault.store, vault.store.head(), commits, skill) if patch else None
+    patches = describe_commits(vault.store, vault.store.head(), commits, skill) if patch else None
     if as_data:
         print_json(commits if patches is None else list(patches))
     elif patches is not None:
@@ -88,7 +88,7 @@ def log(
             echo(line)
 
 
-def _commit_lines(commit: LoggedCommit) -> Iterator[str]:
+def _commit_lines(commit: CommitReport) -> Iterator[str]:
     """A commit as it is read: the skill stands first, then its table, then its links in a line."""
     yield f"commit {commit.sha[:10]}  {commit.date[:10]}  {commit.author}"
     yield ""

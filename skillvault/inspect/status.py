@@ -1,6 +1,6 @@
 """A vault at a glance: what it holds, what waits for each step, who judges."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -22,21 +22,18 @@ from skillvault.vault.files import layout
 from skillvault.vault.git.upstream import upstream_of
 
 
-def tested(run: Run, ref: Ref) -> list[dict[str, Any]]:
-    """What a skill says separates outcomes, as of now, in words and with the figures of its test.
-
-    Nothing of what is no skill.
-    """
+def tested_rules(run: Run, ref: Ref) -> list[dict[str, Any]]:
+    """Return the current rules of a skill in words and with the figures of their tests."""
     skill = run.view.skills.find(ref.id) if ref.kind == "skill" else None
     if skill is None:
         return []
     is_strategy = skill.kind == "strategy" and skill.domain
-    rules = run.rules.strategy_rules(run, skill.domain) if is_strategy else _of_guide(run, skill)
-    return list(map(_tested, rules))
+    rules = run.rules.strategy_rules(run, skill.domain) if is_strategy else _guide_rules(run, skill)
+    return list(map(_describe_rule, rules))
 
 
-def _tested(rule: Separation) -> dict[str, Any]:
-    """A rule of an action in words, with the figures of its test."""
+def _describe_rule(rule: Separation) -> dict[str, Any]:
+    """Describe a rule of an action, with the figures of its test."""
     fields = ("action", "result", "met", "other", "episodes", "lately", "p", "z")
     return {
         "rule": f"{clause(rule.conditions)}: {risk(rule)}",
@@ -45,8 +42,8 @@ def _tested(rule: Separation) -> dict[str, Any]:
     }
 
 
-def _of_guide(run: Run, skill: Skill) -> Iterator[Separation]:
-    """Yield the rules that a guide tells."""
+def _guide_rules(run: Run, skill: Skill) -> Iterator[Separation]:
+    """Yield the rules of a guide's actions."""
     sources = (link.source for link in run.view.links.by_target([Ref("skill", skill.name)]))
     ids = [source.id for source in sources if source.kind == "evaluation"]
     for domain, action in run.view.outcomes.actions_of(ids):
@@ -54,10 +51,10 @@ def _of_guide(run: Run, skill: Skill) -> Iterator[Separation]:
 
 
 class JudgeStatus(Struct, frozen=True):
-    """Who judges, and what it took since midnight UTC.
+    """The judge, and its usage since midnight UTC.
 
-    `closed`: why nobody asks it now, and until when. `aside`: outcomes it failed at too often.
-    `accuracy`: how its verdicts agree with the results; None if too few were compared.
+    `closed`: why it is not asked now, and until when. `aside`: outcomes it failed at too often.
+    `accuracy`: the agreement of its verdicts with the results; None if too few were compared.
     """
 
     provider: str
@@ -71,14 +68,14 @@ class JudgeStatus(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True):
-    """A vault at a glance; `waiting` counts what each step has to look at.
+    """A vault at a glance; `waiting` counts the records that are due for each step.
 
-    `tomorrow` counts what of untrusted sources there is no room for today (UTC). `edited` are
-    files of the vault that a person edited locally, told if a step has to do: what concerns them
-    waits. `inbox` counts the files there, `git` names the person's git that they wait for. `rules`
-    are those of LEARNINGS.md, `patterns` those that code bears out. `learner` is the clone that
-    learns, `silent` says that it does nothing; `unpushed` counts commits that a remote lacks, as
-    far as is known here, `undecided` are keys of vault.yaml that clones set otherwise.
+    `tomorrow` counts untrusted records beyond today's (UTC) limit. `edited` are files that a person
+    edited locally, listed if a step is due: what concerns them waits. `inbox` counts its files,
+    `git` names the person's git that they wait for. `rules` counts those of LEARNINGS.md,
+    `patterns` those that code supports. `learner` is the clone that learns, `silent` says that it
+    does nothing; `unpushed` counts commits that a remote lacks, as far as is known here,
+    `undecided` are keys of vault.yaml that clones set differently.
     """
 
     format: int
@@ -108,7 +105,7 @@ class Status(Struct, frozen=True):
 
 
 def status(run: Run) -> Status:
-    """The vault at a glance."""
+    """Return the vault at a glance."""
     head = run.view
     files, links = head.records.count_by_folder(), head.links.count_by_type()
     inbox, counts = len(run.inbox.names()), waiting(run)
@@ -116,6 +113,7 @@ def status(run: Run) -> Status:
     patterns, rules = learned.counts(run.store, head)
     upstream = upstream_of(run.store.git, run.policy.branch)
     mark = run.store.root / layout.MARK
+    learner = learner_elsewhere(run.store.git, run.policy)
     settings = mark.read_text("utf-8", "replace") if mark.exists() else ""
     return Status(
         format=FORMAT,
@@ -140,16 +138,9 @@ def status(run: Run) -> Status:
         rules=rules,
         learner=run.policy.learner,
         unpushed=upstream.unpushed(run.view.commit) if upstream else 0,
-        silent=silence(
-            head, learner_elsewhere(run.store.git, run.policy), _judgeable(counts), run.now
-        ),
+        silent=silence(head, learner, counts.get("evaluate", 0), run.now),
         undecided=table.undecided(settings) if "# undecided: " in settings else {},
     )
-
-
-def _judgeable(counts: Mapping[str, int]) -> int:
-    """How many outcomes wait for the learner."""
-    return counts.get("evaluate", 0)
 
 
 def _judge(run: Run) -> JudgeStatus:
@@ -174,7 +165,7 @@ def _judge(run: Run) -> JudgeStatus:
 
 
 def waiting(run: Run) -> dict[str, int]:
-    """How many records each step has to look at: a count of marks, nothing is worked out."""
+    """Count the records that are due for each step, without computing anything."""
     marks = run.view.due.lengths()
     return {
         name: step.waiting(run)

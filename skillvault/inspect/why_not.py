@@ -1,6 +1,6 @@
-"""Why nothing came of an outcome, a fact or a domain: what each step says of it.
+"""Say why nothing came of an outcome, a fact or a domain, step by step.
 
-The same rules that make a step due say why something is not.
+The rules that make a step due also say why something is not due.
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.records import Placed, Ref
 
 
-def answers_about(run: Run, text: str) -> tuple[tuple[str, str], list[rules.StepAnswer]]:
-    """(what a text means as (kind, id), what each step says of it); see `Vault.why_not`."""
+def find_answers(run: Run, text: str) -> tuple[tuple[str, str], list[rules.StepAnswer]]:
+    """Return the (kind, id) that a text means, and each step's answer; see `Vault.why_not`."""
     if text in run.view.domains:
         return ("domain", text), why_no_strategy(run, text)
     if (rule := learned.rule_named(run.store, run.view, text)) is not None:
@@ -33,7 +33,7 @@ def answers_about(run: Run, text: str) -> tuple[tuple[str, str], list[rules.Step
 
 
 def why_no_strategy(run: Run, domain: str) -> list[rules.StepAnswer]:
-    """How far a domain is with its strategy, with its numbers."""
+    """Say what a domain lacks for a strategy, with its numbers."""
     if not run.view.outcomes.count_evaluated(domain):
         return [rules.StepAnswer("generate", "waiting", "no trusted outcome is evaluated yet")]
     standing = run.rules.strategy_standing(run, domain)
@@ -41,7 +41,7 @@ def why_no_strategy(run: Run, domain: str) -> list[rules.StepAnswer]:
 
 
 def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
-    """What each step says of an outcome, a fact or a session, with its numbers."""
+    """Return each step's answer about an outcome, a fact or a session, with its numbers."""
     view = run.view
     if ref.kind == "fact" and (fact := view.facts.get(ref.id)):
         memory = promoting.of_facts(run, [fact.domain])
@@ -77,14 +77,14 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
 
 def _accounts(run: Run, history: Sequence[Placed]) -> rules.AccountMaterial:
     """Return what is known of the outcomes of one action."""
-    outcomes = run.view.outcomes.get_many(outcome.id for outcome in history)
+    outcomes = run.view.outcomes.get_many(entry.id for entry in history)
     standings = run.rules.standings(run, history, outcomes)
     waiting = {
-        placed.id: Standing("retracted", "counts nowhere")
-        if placed.id in run.view.retractions
+        entry.id: Standing("retracted", "counts nowhere")
+        if entry.id in run.view.retractions
         else Standing("waiting", "not evaluated")
-        for placed in history
-        if placed.id in outcomes and not placed.evaluated
+        for entry in history
+        if entry.id in outcomes and not entry.evaluated
     }
     return rules.AccountMaterial(
         outcomes=outcomes,
@@ -94,7 +94,7 @@ def _accounts(run: Run, history: Sequence[Placed]) -> rules.AccountMaterial:
 
 
 def reasons(run: Run) -> dict[str, list[str]]:
-    """Why a run made no skill and no fact, grouped, with counts."""
+    """Return the reasons for which a run made no skill and no fact, grouped, with counts."""
     histories = run.accounts.histories(run.view.outcomes, "action")
     materials = (_accounts(run, history) for history in histories)
     summaries = {"skill": rules.summary(materials, run.policy, len(run.view.sessions))}

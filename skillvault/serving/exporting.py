@@ -1,6 +1,6 @@
-"""Skills out: what is live, best first by its effect, in the format of another program.
+"""Write the live skills, best first by their effect, in the format of another program.
 
-A folder outside the vault is written, the vault never.
+It writes a folder outside the vault, never the vault.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from skillvault.learning.recommend.recommend import Candidate
 
 
-class Exported(Struct, frozen=True):
-    """What an export did: the skills in it, best first, and what of its folder it changed.
+class ExportReport(Struct, frozen=True):
+    """The result of an export: its skills, best first, and what of its folder it changed.
 
-    `skills` stand there as they are in the vault; of the `changed` ones something was written.
-    `cut` is to how many characters descriptions were cut, None if all are whole.
-    `written` and `removed` are paths below the folder; `left` is what a person, or nobody of ours,
-    wrote there.
+    Of the `changed` skills something was written. Descriptions were cut to `cut` characters, None
+    if all are whole. `written` and `removed` are paths below the folder; `left` are files that a
+    person or an unknown program wrote there.
     """
 
     format: str
@@ -63,7 +62,7 @@ class Exporter:
         domain: str | None = None,
         budget: int | None = None,
         dry: bool = False,
-    ) -> Exported:
+    ) -> ExportReport:
         """Bring a folder in step with the live skills, of a domain and of none, or of all.
 
         `budget` is in characters of what a host lists; its own limit by default. UsageError for a
@@ -85,7 +84,7 @@ class Exporter:
         places = {name: _places(export.units, name) for name in export.skills}
         refused = {problem.path for problem in synced.left}
         skills = [name for name in export.skills if not places[name] & refused]
-        return Exported(
+        return ExportReport(
             format=to,
             folder=str(target),
             skills=skills,
@@ -120,13 +119,13 @@ class Exporter:
 
 
 def _places(units: Units, skill: str) -> set[str]:
-    """The files of a skill in an export; where none bears its name, those of all skills are."""
+    """Return the files of a skill in an export; all files if none bears its name."""
     paths = {str(Path(unit, path)) for unit, files in units.items() for path in files}
     return {p for p in paths if skill in (*Path(p).parts, Path(p).stem)} or paths
 
 
 def _writer(name: str) -> "formats.Writer":
-    """How a format is written; UsageError for one that is not."""
+    """Return the writer of a format; UsageError if there is none."""
     format_ = formats.SKILL_FORMATS.get(name)
     if format_ is None or format_.write is None:
         names = [name for name, format_ in formats.SKILL_FORMATS.items() if format_.write]
@@ -137,16 +136,16 @@ def _writer(name: str) -> "formats.Writer":
 def _outgoing(store: Store, candidates: "Sequence[Candidate]") -> Iterator[OutgoingSkill | LeftOut]:
     head = store.head()
     names = [candidate.name for candidate in candidates]
-    own = head.skills.get_many(names)
-    others = {entry.skill.name: entry for entry in head.layers.get_many(names, serving=True)}
+    vault_skills = head.skills.get_many(names)
+    layer_skills = {entry.skill.name: entry for entry in head.layers.get_many(names, serving=True)}
     for candidate in candidates:
         name = candidate.name
-        skill = own.get(name) or others[name].skill
+        skill = vault_skills.get(name) or layer_skills[name].skill
         try:
             files = (
                 folder_files(store.git, head, f"skills/{name}")
-                if name in own
-                else _beside(others[name])
+                if name in vault_skills
+                else _layer_files(layer_skills[name])
             )
         except BadInputError as error:
             yield LeftOut(name, error.message)
@@ -155,24 +154,24 @@ def _outgoing(store: Store, candidates: "Sequence[Candidate]") -> Iterator[Outgo
             yield OutgoingSkill(name, skill.description, files, uses)
 
 
-def _beside(entry: Shelved) -> dict[str, bytes]:
-    """The files of a skill of another layer; BadInputError for what is none of its own."""
+def _layer_files(entry: Shelved) -> dict[str, bytes]:
+    """Return the files of a skill of another layer; BadInputError if they cannot be read."""
     place = Path(entry.path)
     if not listing.is_skill_file(place.name):  # one of many flat files
         return {listing.FILE: layers.skill_bytes(place)}
     tree = source_tree.folder_tree(place.parent)
-    whole = source_tree.SkillPaths("", (*tree.sizes, *tree.unfit))
-    files = source_tree.files_of(tree, whole)
+    paths = source_tree.SkillPaths("", (*tree.sizes, *tree.unfit))
+    files = source_tree.files_of(tree, paths)
     return {listing.FILE: files.pop(place.name), **files}
 
 
 def _uses(candidate: "Candidate", elsewhere: Elsewhere | None) -> Elsewhere | None:
-    """How often it was applied, here and by other tools, with the latest moving average."""
+    """Return how often a skill was applied, here and elsewhere, with its latest moving average."""
     evidence = candidate.evidence
     if not evidence.times_applied:
         return elsewhere
-    before = elsewhere.times_applied if elsewhere else 0
+    earlier_uses = elsewhere.times_applied if elsewhere else 0
     rate = evidence.ema
     if rate is None and elsewhere:
         rate = elsewhere.success_rate
-    return Elsewhere(before + evidence.times_applied, rate)
+    return Elsewhere(earlier_uses + evidence.times_applied, rate)

@@ -1,7 +1,4 @@
-"""Questions of Python and of notebooks: search, figures of use, the rules that agents get.
-
-Named as on the command line.
-"""
+"""Questions from Python and notebooks, named as on the command line: search, use, learned rules."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -14,7 +11,7 @@ from skillvault.vault.commit.store import Store
 
 if TYPE_CHECKING:
     from skillvault.learning.stats import SkillStats
-    from skillvault.serving.shelf import Found, Shelf
+    from skillvault.serving.shelf import SearchResult, Shelf
 
 
 class Notebook:
@@ -32,18 +29,18 @@ class Notebook:
         return tiers.note_rule(self._store, rule, scope, dry=dry)
 
     def uncommitted(self) -> list[str]:
-        """The rules that were noted and that no run committed yet: no prompt has them."""
+        """Return the noted rules that no run committed yet: no prompt has them."""
         return tiers.uncommitted_rules(self._store, self._store.head())
 
     def learned(self, base: str = "") -> str:
-        """A prompt with the best patterns and the latest rules behind it.
+        """Return a prompt followed by the best patterns and the latest rules.
 
-        As it is if nothing was learned; they have at most `capture.budget` tokens.
+        They have at most `capture.budget` tokens; a vault that learned nothing adds none.
         """
         return prompt.behind(base, self.told().told)
 
     def told(self) -> "tiers.Learned":
-        """The same patterns and rules, how many were cut, and why there are no patterns."""
+        """Return the same patterns and rules, how many were cut, and why there are no patterns."""
         return tiers.learned(self._store)
 
 
@@ -62,7 +59,7 @@ class Inquiry:
         k: int = 10,
         semantic: bool = True,
         untrusted: bool = False,
-    ) -> "list[Found]":
+    ) -> "list[SearchResult]":
         """The skills, facts and evaluations that answer a text best.
 
         `kind` is skill, fact or evaluation; the score is a share of the query, 0..1. `semantic`:
@@ -89,7 +86,7 @@ class Inquiry:
         decision: str | None = None,
         agent: str | None = None,
     ) -> "list[SkillStats] | dict[str, Any]":
-        """What is known of one skill's use, or of every used one's (of a domain), best lift first.
+        """Return the use of one skill, or of every used one (of a domain), best lift first.
 
         With a `decision` what it was shown, what it applied and how it ended; see `effect.detect`.
         `agent`: of several that use the same id, whose it is; else of the one who asked.

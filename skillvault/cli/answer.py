@@ -115,14 +115,16 @@ def _prompt_of(question: AskedQuestion) -> str:
 @click.command()
 @click.argument("key", required=False)
 @click.argument("file", metavar="FILE|-", required=False)
-@click.option("--all", "every", metavar="FILE.jsonl", help="Take a file with a reply a line.")
+@click.option(
+    "--all", "replies_file", metavar="FILE.jsonl", help="Take a file with a reply a line."
+)
 @click.option("--session", envvar=SESSION, metavar="ID", help="Say which session answers.")
 @vault_option
 @now_option
 def answer(
     key: str | None,
     file: str | None,
-    every: str | None,
+    replies_file: str | None,
     session: str | None,
     vault_path: Path | None,
     now: datetime | None,
@@ -132,10 +134,10 @@ def answer(
     FILE holds JSON in the shape that the question prints. Exit code 1 with every reason if it
     cannot be used, and then nothing is changed.
     """
-    if (every is None) != (key is not None and file is not None):
+    if (replies_file is None) != (key is not None and file is not None):
         raise UsageError("pass KEY and FILE (or - for stdin), or --all FILE.jsonl")
-    if every is not None:
-        answers = replies_in(input_file(every)[1])
+    if replies_file is not None:
+        answers = replies_in(input_file(replies_file)[1])
     else:
         assert key is not None
         assert file is not None

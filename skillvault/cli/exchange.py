@@ -82,7 +82,7 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     installer = vault.curate.installer
     how: dict[str, Any] = {"now": now, "dry": dry, "with_secrets": with_secrets}
     if lists:
-        offers, problems = installer.offers(_source_from(source, registry), names)
+        offers, problems = installer.offers(_parse_source(source, registry), names)
         _print_offers(offers, problems, as_data=as_data)
         return
     if seeds:
@@ -90,7 +90,7 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     elif updates:
         report = installer.update([source] if source else [], **how)
     else:
-        report = installer.install(_source_from(source, registry), names, **how)
+        report = installer.install(_parse_source(source, registry), names, **how)
     if not dry and report.installed:
         pack(vault)
     print_report(report, as_data=as_data)
@@ -120,7 +120,7 @@ def _check_options(
         )
 
 
-def _source_from(text: str | None, registry: str) -> SkillSource:
+def _parse_source(text: str | None, registry: str) -> SkillSource:
     place = text or ""
     return source_of(place, registry=registry, is_folder=Path(place).expanduser().is_dir())
 
@@ -140,9 +140,9 @@ def _print_offers(
 
 
 def print_report(report: InstallReport, *, as_data: bool) -> None:
-    """What came in; exit code 1 if something did not."""
+    """Print what was installed; exit code 1 if something was not."""
     if as_data:
-        print_json(_shape(report))
+        print_json(_report_shape(report))
     else:
         for installed in report.installed:
             _print_installed(installed)
@@ -171,7 +171,7 @@ def _say_problems(problems: Sequence[Problem]) -> None:
         say(f"not installed: {problem.path}: {problem.message} [{problem.code}]")
 
 
-def _shape(report: InstallReport) -> dict[str, Any]:
+def _report_shape(report: InstallReport) -> dict[str, Any]:
     """`install --json`."""
     rows = [
         {
@@ -271,7 +271,7 @@ def import_transcripts(
     if is_table:
         echo(_row("made at", "status", "seen by", "action", "task"))
     with _bar(sum(file.stat().st_size for file in transcript_files(paths))) as advance:
-        report, read = vault.import_transcripts(
+        report, transcripts = vault.import_transcripts(
             client,
             paths,
             domain=domain,
@@ -281,7 +281,7 @@ def import_transcripts(
             advance=advance,
             on_outcomes=_print_rows if is_table else None,
         )
-    for kind, count in sorted(read.unread.items()):
+    for kind, count in sorted(transcripts.unread.items()):
         lines = f"{count} line{'s were' if count > 1 else ' was'}"
         say(shown(f"{lines} not understood: {kind}; the rest was read"))
     if is_table:
@@ -293,9 +293,9 @@ def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
     """A line an outcome."""
     for outcome in outcomes:
         decision, result = outcome["decision"], outcome["result"]
-        made = decision.get("made_at", outcome["occurred_at"])
-        seen = result.get("observed_by", "nobody")
-        echo(_row(made, result["status"], seen, decision["action"], decision["task"]))
+        made_at = decision.get("made_at", outcome["occurred_at"])
+        observer = result.get("observed_by", "nobody")
+        echo(_row(made_at, result["status"], observer, decision["action"], decision["task"]))
 
 
 def _row(*values: str) -> str:

@@ -105,24 +105,24 @@ def init(
     Without PATH it is the vault that `--vault` or SKILLVAULT_VAULT names, else the current folder.
     It adds what is missing: inbox/, quarantine/, the hook.
     """
-    path = _chosen_place(path, vault_path)
-    vault, made = Vault.init(path, domains, post_merge=post_merge, nested=nested, now=now)
-    for line in made.did:
+    path = _choose_folder(path, vault_path)
+    vault, report = Vault.init(path, domains, post_merge=post_merge, nested=nested, now=now)
+    for line in report.did:
         echo(f"made {line}")
-    if not made.did:
+    if not report.did:
         echo(f"{vault.root} is a complete vault; nothing to do")
-    for line in made.left:
+    for line in report.left:
         say(f"to do by hand: {line}")
-    if any(line.startswith("the first commit") for line in made.did):
+    if any(line.startswith("the first commit") for line in report.did):
         say("next: skillvault record --example > my-outcome.yaml, edit it, record it, run")
 
 
-def _chosen_place(path: Path | None, vault_path: Path | None) -> Path:
-    """Where the vault is made; UsageError where two words of the command line differ."""
-    named = vault_path_of(vault_path)
-    if path is None or named is None or layout.real_path(path) == layout.real_path(named):
-        return path or named or Path()
+def _choose_folder(path: Path | None, vault_path: Path | None) -> Path:
+    """Return where the vault is made; UsageError if PATH and `--vault` differ."""
+    folder = vault_path_of(vault_path)
+    if path is None or folder is None or layout.real_path(path) == layout.real_path(folder):
+        return path or folder or Path()
     group = click.get_current_context().find_root()
     if vault_path or group.get_parameter_source("vault_path") is not ParameterSource.ENVIRONMENT:
-        raise UsageError(f"{path} and --vault {named} are two places; name one")
+        raise UsageError(f"{path} and --vault {folder} are two places; name one")
     return path

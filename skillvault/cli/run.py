@@ -1,4 +1,4 @@
-"""run, distill: do what is due, and say what came of it."""
+"""run, distill: do what is due, and report it."""
 
 import shlex
 import sys
@@ -50,8 +50,8 @@ def _change_shape(done: Done) -> dict[str, Any]:
     }
 
 
-def say_sides(vault: Vault, ref: Ref) -> None:
-    """How many runs speak for a fact or a skill and how many against it, and which, on stderr."""
+def print_sides(vault: Vault, ref: Ref) -> None:
+    """Say how many runs support a fact or a skill and contradict it, and which, on stderr."""
     sides = lookup.both_sides(question(vault).view, ref)
     for word, ids in (("for", sides.supporting), ("against", sides.against)):
         if ids:
@@ -60,7 +60,7 @@ def say_sides(vault: Vault, ref: Ref) -> None:
 
 
 def print_done(done: Done) -> None:
-    """One line a commit; in a dry run the change as it would be."""
+    """Print one line a commit; in a dry run the change."""
     if not done.commit:
         echo(_preview(done.change))
     elif done.subject:
@@ -70,7 +70,7 @@ def print_done(done: Done) -> None:
 def _preview(change: Change) -> str:
     lines = [f"would commit: {change.headline}"]
     lines += textwrap.indent(change.reason.strip(), "  ").splitlines()
-    paths = [f"  + {_line_of_write(record)}" for record in change.writes]
+    paths = [f"  + {_write_line(record)}" for record in change.writes]
     lines += paths[:_SHOWN]
     if len(paths) > _SHOWN:
         lines.append(f"  + {len(paths) - _SHOWN} more")
@@ -79,15 +79,15 @@ def _preview(change: Change) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _line_of_write(record: Record) -> str:
-    """Where a new record would stand; of a link what it says."""
+def _write_line(record: Record) -> str:
+    """Return a new record's path; a link as its ends."""
     if isinstance(record, Link):
         return f"link {record.type}: {record.source} -> {record.target}"
     return layout.path_of(record)
 
 
 def print_recomputed(report: Report) -> None:
-    """One commit of many changes: its line, and a line for each change that followed."""
+    """Print one commit of many changes: its line, and a line for each further change."""
     if report.done and not report.done[0].commit:
         for done in report.done:
             print_done(done)
@@ -97,7 +97,7 @@ def print_recomputed(report: Report) -> None:
 
 
 def print_committed(vault: Vault, path: str) -> None:
-    """A file as it is committed, and whether it is edited locally."""
+    """Print a committed file, and say if it is edited locally."""
     committed = vault.store.head().files.read([path])[path]
     echo(committed.decode("utf-8"), nl=False)
     place = vault.root / path
@@ -106,7 +106,7 @@ def print_committed(vault: Vault, path: str) -> None:
 
 
 def print_run(report: Report) -> None:
-    """What else a run has to say, behind its commits."""
+    """Print the rest of a run's report, after its commits."""
     print_refused(report)
     if report.learner:
         say(
@@ -123,7 +123,7 @@ def print_run(report: Report) -> None:
 
 
 def _explain_fruitless(report: Report, *, in_full: bool) -> None:
-    """Say that a run made no skill and no fact; why not is worked out only if it is asked for."""
+    """Say that a run made no skill and no fact; the reasons are computed only if asked for."""
     if not in_full:
         made_none = "no new skill, no new fact" if report.done or report.waiting else "nothing due"
         say(f"{made_none}; `skillvault run -v` says why")
@@ -136,19 +136,19 @@ def _explain_fruitless(report: Report, *, in_full: bool) -> None:
 
 
 def print_waiting(entries: Sequence[Waiting]) -> None:
-    """A line for each thing that could not be done now."""
+    """Print a line for each thing that could not be done now."""
     for entry in entries:
         say(f"waiting: {entry.path}: {entry.reason}")
 
 
 def print_refused(report: Report) -> None:
-    """A line for each file that was not taken."""
+    """Print a line for each file that was refused."""
     for refused in report.quarantined:
         say(f"not taken: {refused.file}: {refused.message} [{refused.code}]")
 
 
 def _print_rejected(report: Report) -> None:
-    """A line a commit: what it made and a person took away is not redone."""
+    """Print a line for each commit whose result a person removed and that is not redone."""
     by_commit: dict[tuple[str, str], list[str]] = {}
     for rejection in report.rejected:
         if rejection.like:
@@ -182,7 +182,7 @@ def end_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> Non
 
 
 def ask_for_lesson(vault: Vault, report: Report) -> None:
-    """One line on stderr if what was recorded failed without a lesson: how one is added."""
+    """Say on stderr how a lesson is added, if a recorded outcome failed without one."""
     ids = [ref.id for done in report.done for ref in done.change.targets if ref.kind == "outcome"]
     failures = vault.store.head().outcomes.failures_without_lesson(ids)
     if not failures:
@@ -191,13 +191,13 @@ def ask_for_lesson(vault: Vault, report: Report) -> None:
     decision, agent = outcome.decision.id, outcome.source.agent
     words = ["skillvault", "close", decision or outcome.id]
     words += ["--agent", agent] if decision and agent else []  # others may use the same id
-    what = f"{len(failures)} outcomes" if len(failures) > 1 else "it"
+    subject = f"{len(failures)} outcomes" if len(failures) > 1 else "it"
     which = "; of the latest" if len(failures) > 1 else ""
-    say(f"{what} failed without a lesson{which}: `{shlex.join(words)} --lesson TEXT` adds one")
+    say(f"{subject} failed without a lesson{which}: `{shlex.join(words)} --lesson TEXT` adds one")
 
 
 def end_distilling(vault: Vault, report: Report, *, dry: bool) -> None:
-    """Print what else there is to say of a session; exit code 1 if it was not taken in."""
+    """Print the rest of a session's report; exit code 1 if it was refused."""
     if not dry:
         pack(vault)
     print_refused(report)
@@ -209,7 +209,6 @@ def end_distilling(vault: Vault, report: Report, *, dry: bool) -> None:
 
 
 def _print_proposed(report: Report) -> None:
-    """The skills that wait for a person, from now on."""
     for done in report.done:
         skills = [record for record in done.change.writes if isinstance(record, Skill)]
         names = [skill.name for skill in skills if skill.status == "proposed"]
@@ -220,7 +219,7 @@ def _print_proposed(report: Report) -> None:
 
 
 def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
-    """What `record` and `import` took in."""
+    """Print what `record` and `import` took in."""
     recorded = [
         ref.id for done in report.done for ref in done.change.targets if ref.kind == "outcome"
     ]
@@ -236,18 +235,18 @@ def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
     print_waiting(report.waiting)
     _print_rejected(report)
     if report.known and not recorded:
-        echo(f"nothing new: {_all(len(report.known))} known already")
+        echo(f"nothing new: {_outcomes_known(len(report.known))} known already")
     elif recorded and not dry:
         repeated = f", {len(report.known)} known already" if report.known else ""
         say(f"{len(recorded)} recorded{repeated}; next: skillvault run")
 
 
-def _all(count: int) -> str:
+def _outcomes_known(count: int) -> str:
     return "this outcome is" if count == 1 else f"all {count} outcomes are"
 
 
 @click.command()
-@click.argument("wanted", nargs=-1, metavar="[STEP]...", type=click.Choice(list(STEPS)))
+@click.argument("steps", nargs=-1, metavar="[STEP]...", type=click.Choice(list(STEPS)))
 @click.option(
     "--batch", is_flag=True, help="Send all questions to Claude as one batch, at half price."
 )
@@ -262,7 +261,7 @@ def _all(count: int) -> str:
 @click.option("-v", "--verbose", is_flag=True, help="Say why no skill and no fact came of it.")
 @write_options
 def run(  # noqa: PLR0913 (one an option)
-    wanted: tuple[str, ...],
+    steps: tuple[str, ...],
     batch: bool,
     code: tuple[Path, ...],
     retry: bool,
@@ -281,20 +280,20 @@ def run(  # noqa: PLR0913 (one an option)
         raise UsageError(
             "--batch sends paid requests, so it cannot be a dry run; remove --batch or --dry-run"
         )
-    if code and wanted and "capture" not in wanted:
+    if code and steps and "capture" not in steps:
         raise UsageError("--code is for the step capture; name that step too, or no step")
     if retry:
         vault.store.ledger.forget_failures()
     on_done = None if as_data else print_done
     report = vault.run(
-        wanted, now=now, dry=dry, on_done=on_done, track=track, batch=batch, code=code
+        steps, now=now, dry=dry, on_done=on_done, track=track, batch=batch, code=code
     )
     if as_data:
         print_json(run_shape(report))
         print_refused(report)
     else:
         print_run(report)
-        if report.is_fruitless and wanted != ("capture",):  # who asked for that asked for neither
+        if report.is_fruitless and steps != ("capture",):  # who asked for that asked for neither
             # Why an empty vault teaches nothing is how to begin.
             _explain_fruitless(report, in_full=verbose or not vault.store.head().outcomes)
     if not dry:
@@ -335,7 +334,7 @@ def distill(
 
 
 def _explain(vault: Vault, name: str, report: Report) -> None:
-    """Where the session stands, if no skill came of it now."""
+    """Say what a session lacks for a skill."""
     if report.quarantined or any(done.change.step == "distill" for done in report.done):
         return
     _, answers = vault.why_not(name)

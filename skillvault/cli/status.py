@@ -77,7 +77,7 @@ def stats(
 
 
 def _say_links(vault: Vault) -> None:
-    """That nothing is held out where skills stand among a client's own."""
+    """Say that nothing is held out if a client lists the skills itself."""
     for record in client_setup.ClientSetup(vault.store).records():
         if record.links:
             where = record.project or "all projects"
@@ -109,7 +109,7 @@ def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
 
 def _print_all(skills: "list[SkillStats]") -> None:
     for skill in skills:
-        lift = "no lift yet" if skill.lift is None else _lift(skill)
+        lift = "no lift yet" if skill.lift is None else _lift_text(skill)
         used = f"{skill.times_applied} uses, {skill.success_count} succeeded"
         echo(shown(f"{shorten(skill.skill, _NAME):{_NAME}}  {used}  {lift}  {skill.decision}"))
     if not skills:
@@ -121,27 +121,27 @@ def _print_all(skills: "list[SkillStats]") -> None:
 def _print_skill(skill: "SkillStats") -> None:
     about = ", ".join(filter(None, (skill.kind, skill.domain)))
     echo(shown(f"{skill.skill} ({about}): {skill.decision}"))
-    for line in _lines(skill):
+    for line in _version_lines(skill):
         echo(f"  {line}")
-    if told := skill.elsewhere:
-        rate = "" if told.success_rate is None else f" at {told.success_rate:.0%}"
+    if elsewhere := skill.elsewhere:
+        rate = "" if elsewhere.success_rate is None else f" at {elsewhere.success_rate:.0%}"
         echo(
-            f"  counted by another tool, as its file says: stands for {told.times_applied} "
+            f"  counted by another tool, as its file says: stands for {elsewhere.times_applied} "
             f"applications{rate} before ours, and proves nothing"
         )
     if skill.merged:
         echo(shown(f"  stands for {', '.join(skill.merged)}, whose uses are among these"))
     if skill.trial:
         echo(f"  tried again since its domain's {skill.trial[:10]}")
-    for n, old in enumerate(skill.earlier, 1):
+    for n, version in enumerate(skill.earlier, 1):
         is_trial = skill.is_trial and n == len(skill.earlier)
-        before = "it was tried again" if is_trial else "a person rewrote it"
-        echo(f"  text {n}, before {before}:")
-        for line in _lines(old):
+        reason = "it was tried again" if is_trial else "a person rewrote it"
+        echo(f"  text {n}, before {reason}:")
+        for line in _version_lines(version):
             echo(f"    {line}")
 
 
-def _lines(version: "VersionStats") -> list[str]:
+def _version_lines(version: "VersionStats") -> list[str]:
     if not (version.times_applied or version.overruled or version.shown or version.held_out):
         return ["not used yet"]
     rate = "" if version.success_rate is None else f" ({version.success_rate:.0%})"
@@ -155,17 +155,17 @@ def _lines(version: "VersionStats") -> list[str]:
     lines = [used, f"Wilson bound {version.wilson:.2f}{average}"]
     if version.lift is not None:
         errors = f"standard error {version.error:.3f}, base rate {version.base_rate:.2f}"
-        lines.append(f"{_lift(version)}, {errors}")
+        lines.append(f"{_lift_text(version)}, {errors}")
         if version.recent_lift is not None and version.recent_lift != version.lift:
-            known = f"lift {version.recent_lift:+.3f}, P(lift > 0) = {version.recent_p_helps:.3f}"
-            lines.append(f"its latest applications: {known}")
+            latest = f"lift {version.recent_lift:+.3f}, P(lift > 0) = {version.recent_p_helps:.3f}"
+            lines.append(f"its latest applications: {latest}")
     offers = f"closed decisions: shown to {version.shown}, held out from {version.held_out}"
     unknown = "" if version.shown or version.held_out else ": selection unknown"
     lines.append(f"{offers}{unknown}")
     return lines
 
 
-def _lift(version: "VersionStats") -> str:
+def _lift_text(version: "VersionStats") -> str:
     low, high = version.interval or (0.0, 0.0)
     return (
         f"lift {version.lift:+.3f} ({low:+.3f} to {high:+.3f}), P(lift > 0) = {version.p_helps:.3f}"
@@ -181,22 +181,22 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
         return
     score = "" if decision["score"] is None else f", score {decision['score']:+g}"
     echo(shown(f"{decision['decision']} in {decision['domain']}: {decision['outcome']}{score}"))
-    for line in _seen_lines(decision):
+    for line in _observer_lines(decision):
         echo(shown(f"  {line}"))
     for row in decision["skills"]:
-        echo(shown(f"  {row['skill']}: {_part(row)}"))
+        echo(shown(f"  {row['skill']}: {_skill_part(row)}"))
     if not decision["skills"]:
         echo("  no skill was shown or applied")
     for row in decision["facts"]:
         echo(shown(f"  fact {row['fact']}: shown, {'' if row['applied'] else 'not '}applied"))
-    for other in decision["others"]:
-        echo(shown(f"  {_other(other)}"))
+    for row in decision["others"]:
+        echo(shown(f"  {_other_agent(row)}"))
     for call in decision["unresolved"]:
         echo(shown(f"  {call}: no such handle in what was shown; write the skill's name"))
 
 
-def _seen_lines(decision: dict[str, Any]) -> list[str]:
-    """Who saw how it ended, where that was not the agent, and whether it is a surprise."""
+def _observer_lines(decision: dict[str, Any]) -> list[str]:
+    """Say who saw the end, if it was not the agent, and whether it is a surprise."""
     if decision["observed_by"] in (None, "agent"):
         return []
     via = f" via {decision['via']}" if decision["via"] else ""
@@ -210,16 +210,16 @@ def _seen_lines(decision: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _other(other: dict[str, Any]) -> str:
-    """How another agent's decision of the same id ended."""
-    agent = other["agent"]
-    who = "an agent without a name" if agent is None else f"the agent {agent}"
+def _other_agent(row: dict[str, Any]) -> str:
+    """Describe another agent's decision of the same id."""
+    agent = row["agent"]
+    user = "an agent without a name" if agent is None else f"the agent {agent}"
     how = "" if agent is None else f"; `--agent {agent}` shows it"
-    return f"counted apart, as {who} used the id too: {other['outcome']}{how}"
+    return f"counted apart, as {user} used the id too: {row['outcome']}{how}"
 
 
-def _part(row: dict[str, Any]) -> str:
-    """What a skill had to do with a decision."""
+def _skill_part(row: dict[str, Any]) -> str:
+    """Describe the part of a skill in a decision."""
     offered = "shown" if row["shown"] else "held out" if row["held_out"] else "not shown"
     if row["read"]:
         offered += ", read all the same"
@@ -246,20 +246,20 @@ def status(vault_path: Path | None, as_data: bool) -> None:
     links = state.links["total"]
     echo(f"domains: {', '.join(state.domains) or 'none yet'}")
     echo(
-        f"{_of(state.outcomes, 'outcome')}, {state.evaluations} evaluated, "
-        f"{_of(state.facts, 'fact')}"
+        f"{_count(state.outcomes, 'outcome')}, {state.evaluations} evaluated, "
+        f"{_count(state.facts, 'fact')}"
     )
     echo(
-        f"{_of(state.skills, 'skill')}, {state.proposed} proposed, {state.archived} archived, "
-        f"{_of(links, 'link')}"
+        f"{_count(state.skills, 'skill')}, {state.proposed} proposed, {state.archived} archived, "
+        f"{_count(links, 'link')}"
     )
     if state.patterns or state.rules:
-        echo(f"{_of(state.patterns, 'pattern')}, {_of(state.rules, 'rule')} in LEARNINGS.md")
+        echo(f"{_count(state.patterns, 'pattern')}, {_count(state.rules, 'rule')} in LEARNINGS.md")
     todo = [f"{step} {count}" for step, count in state.waiting.items() if count]
     echo(f"waiting: {', '.join(todo)}{_next_step(state)}" if todo else "nothing waits")
     later = {name: count for name, count in state.tomorrow.items() if count}
     if later:
-        echo(f"until tomorrow (UTC): {_later(later)}; raise it in vault.yaml, or wait")
+        echo(f"until tomorrow (UTC): {_limits(later)}; raise it in vault.yaml, or wait")
     if state.edited:
         files = ", ".join(state.edited[:_SHOWN])
         more = f" and {len(state.edited) - _SHOWN} more" if len(state.edited) > _SHOWN else ""
@@ -270,33 +270,32 @@ def status(vault_path: Path | None, as_data: bool) -> None:
     for reason, names in vault.inbox.obstacles().items():
         echo(f"left in inbox/: {shown(', '.join(names))}: {reason}")
     if state.git:
-        echo(f"{state.git}; {_of(state.inbox, 'file')} in inbox/ wait for it to end")
+        echo(f"{state.git}; {_count(state.inbox, 'file')} in inbox/ wait for it to end")
     _print_team(state)
     if state.paused:
         echo(f"paused: {state.paused}")
 
 
 def _print_team(state: "Status") -> None:
-    """What a person of a team has to see to."""
     if state.unpushed:
-        echo(f"{_of(state.unpushed, 'commit')} not pushed; next: skillvault sync")
+        echo(f"{_count(state.unpushed, 'commit')} not pushed; next: skillvault sync")
     if state.silent:
         echo(state.silent)
     for key, values in state.undecided.items():
         echo(f"vault.yaml: {key} is {' or '.join(values)}; write one, and remove the comment")
 
 
-def _later(counts: dict[str, int]) -> str:
-    """What of untrusted sources waits, and for which setting."""
+def _limits(counts: dict[str, int]) -> str:
+    """Describe the untrusted records that wait, and their limits."""
     words = {
         "record": ("file", "in inbox/untrusted/ (record.untrusted_per_day)"),
         "evaluate": ("untrusted outcome", "without a verdict (evaluate.untrusted_per_day)"),
     }
-    return ", ".join(f"{_of(n, words[step][0])} {words[step][1]}" for step, n in counts.items())
+    return ", ".join(f"{_count(n, words[step][0])} {words[step][1]}" for step, n in counts.items())
 
 
 def _next_step(state: "Status") -> str:
-    """What a person can do about what waits; nothing while the vault is paused."""
+    """Name the next command; nothing while the vault is paused."""
     if state.paused:
         return ""
     step = (
@@ -306,16 +305,16 @@ def _next_step(state: "Status") -> str:
 
 
 def _print_judge(judge: "JudgeStatus") -> None:
-    """What a paid judge took today, whether it is asked, and how often it was right."""
+    """Print the usage of a paid judge, its state, and its accuracy."""
     if judge.provider == "agent":
         echo("judge: agent; `skillvault ask` prints what it may answer")
     if judge.provider == "claude":
-        took = f"{_of(judge.calls, 'call')}, {_of(judge.tokens, 'token')}, ${judge.usd:.4f}"
+        took = f"{_count(judge.calls, 'call')}, {_count(judge.tokens, 'token')}, ${judge.usd:.4f}"
         echo(f"judge: {judge.model}; today {took}")
         if judge.closed:
             echo(f"not asked now: {judge.closed}")
     if judge.aside:
-        count = _of(len(judge.aside), "outcome")
+        count = _count(len(judge.aside), "outcome")
         echo(f"set aside: {count} that the judge failed at; `skillvault run --retry` asks again")
     if judge.accuracy:
         accuracy = judge.accuracy
@@ -325,5 +324,5 @@ def _print_judge(judge: "JudgeStatus") -> None:
         echo(f"verdicts: balanced accuracy {accuracy.balanced:.2f} ({ends}) on {rests}{chance}")
 
 
-def _of(count: int, noun: str) -> str:
+def _count(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

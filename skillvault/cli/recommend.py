@@ -35,6 +35,7 @@ from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem, Scalar
 from skillvault.model.text.text import shorten
 from skillvault.serving.background import is_taught
+from skillvault.serving.inquiry import KINDS
 from skillvault.serving.shelf import has_model
 from skillvault.vault.files.arrival import shown
 
@@ -115,9 +116,6 @@ def print_cuts(learned: Learned) -> None:
         say(f"left out over capture.budget: {' and '.join(parts)}")
     if learned.problem:
         say(f"{learned.problem.path}: {learned.problem.message}; rules alone are told")
-
-
-KINDS = ("skill", "fact", "evaluation")
 
 
 _LINE = 80  # characters of a text in a list

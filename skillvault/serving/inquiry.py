@@ -1,17 +1,45 @@
 """Questions from Python and notebooks, named as on the command line: search, use, learned rules."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
+
+from msgspec import Struct
 
 from skillvault.learning.capture import prompt
 from skillvault.loop import learned as tiers
 from skillvault.model.errors import UsageError
+from skillvault.model.records import Evaluation, Fact, Problem, Skill
+from skillvault.model.text.text import shorten
+from skillvault.serving import background
+from skillvault.serving import shelf as shelves
 from skillvault.vault.commit.store import Store
+from skillvault.vault.index.records import ref_from
 
 if TYPE_CHECKING:
     from skillvault.learning.stats import SkillStats
-    from skillvault.serving.shelf import SearchResult, Shelf
+    from skillvault.vault.index.snapshot import Topics
+    from skillvault.vault.search.ranking import Hit
+
+
+KINDS = ("skill", "fact", "evaluation")
+_LENGTH = 200  # characters of a result's text
+
+
+class SearchResult(Struct, frozen=True):
+    """A record that answers a search; `score` is the share of the query that it carries, 0..1.
+
+    A skill that a person approved keeps the `trust` of its sources.
+    """
+
+    kind: str
+    id: str
+    domain: str | None
+    score: float
+    text: str
+    path: str
+    trust: str
 
 
 class Notebook:
@@ -47,7 +75,7 @@ class Notebook:
 class Inquiry:
     """The questions of a vault's shelf."""
 
-    def __init__(self, shelf: "Callable[[], Shelf]", clock: Callable[[], datetime]) -> None:
+    def __init__(self, shelf: "Callable[[], shelves.Shelf]", clock: Callable[[], datetime]) -> None:
         self._shelf, self._clock = shelf, clock
 
     def search(
@@ -59,16 +87,35 @@ class Inquiry:
         k: int = 10,
         semantic: bool = True,
         untrusted: bool = False,
-    ) -> "list[SearchResult]":
+    ) -> list[SearchResult]:
         """The skills, facts and evaluations that answer a text best.
 
         `kind` is skill, fact or evaluation; the score is a share of the query, 0..1. `semantic`:
         what is near in meaning comes first, where the extra of that name is installed.
         `untrusted`: also facts and evaluations of untrusted sources.
         """
-        return self._shelf().search(
-            text, kind=kind, domain=domain, k=k, semantic=semantic, untrusted=untrusted
-        )
+        if kind is not None and kind not in KINDS:
+            raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
+        kinds = None if kind is None else (kind,)
+        domains = None if domain is None else (domain, None)  # a skill may be of none
+
+        def search_head(head: "Topics") -> list[SearchResult]:
+            find = partial(head.search, text, near=shelves.nearness_measure() if semantic else None)
+            seeds = {f"skill:{name}" for name in head.skills.serving("seed")}
+            hits = find(k + len(seeds), kinds=kinds, domains=domains)
+            if domain is not None and kind in (None, "fact"):
+                facts = {hit.id.partition(":")[2]: hit for hit in find(k, kinds=("fact",))}
+                ids = background.applicable_facts(head, facts, domain)
+                hits += [hit for name, hit in facts.items() if name in ids]
+            doubtful = find(k, kinds=kinds, domains=domains, untrusted=True) if untrusted else []
+            ranking = sorted({hit.id: hit for hit in (*hits, *doubtful)}.values(), key=_by_score)
+            best = [hit for hit in ranking if hit.id not in seeds][:k]
+            requested = seeds - _unrequested_seeds(head, domain)
+            best += [hit for hit in ranking if hit.id in requested][: k - len(best)]
+            untrusted_ids = {hit.id for hit in doubtful}
+            return list(_results(head, sorted(best, key=_by_score), untrusted_ids))
+
+        return shelves.ask(self._shelf(), search_head)
 
     @overload
     def stats(
@@ -99,3 +146,52 @@ class Inquiry:
         if agent is not None:
             raise UsageError("an agent's name says whose decision is meant; pass its id too")
         return self._shelf().effects(skill, domain, now=self._clock())
+
+
+def _unrequested_seeds(head: "Topics", domain: str | None) -> set[str]:
+    """Return the addresses of the package's skills that nobody pinned and no domain asks for."""
+    domains = head.policy.shelf.seeds
+    if domain in domains or (domain is None and domains):
+        return set()
+    unpinned = set(head.skills.serving("seed")).difference(head.policy.shelf.pinned)
+    return {f"skill:{name}" for name in unpinned}
+
+
+def _by_score(hit: "Hit") -> tuple[float, str]:
+    return -hit.score, hit.id
+
+
+def _results(
+    head: "Topics", hits: "Iterable[Hit]", untrusted: Collection[str]
+) -> Iterator[SearchResult]:
+    """Yield search results in their order; `untrusted` are the addresses without trust."""
+    for hit in hits:
+        ref = ref_from(hit.id)
+        # A proposed or archived skill may have the name of one of another layer.
+        path = (
+            shelves.skill_path(ref.id) if ref.kind == "skill" else head.records.path_of(ref) or ""
+        )
+        record = head.records.at([path]).get(path)
+        if record is None or isinstance(record, Problem):
+            entry = head.layers.of_name(ref.id)
+            if entry is None:
+                continue
+            record, path = entry.skill, entry.path
+        domain = getattr(record, "domain", None)
+        trust = "untrusted" if hit.id in untrusted else getattr(record, "trust", "local")
+        yield SearchResult(
+            ref.kind, ref.id, domain, round(hit.score, 6), _summary_text(record), path, trust
+        )
+
+
+def _summary_text(record: object) -> str:
+    match record:
+        case Skill():
+            text = record.description
+        case Fact():
+            text = record.text
+        case Evaluation():
+            text = record.key_insight or ""
+        case _:
+            text = ""
+    return shorten(" ".join(text.split()), _LENGTH)

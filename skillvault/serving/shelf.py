@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
-from msgspec import Struct
 
 from skillvault.learning import stats
 from skillvault.learning.assess import STEP as ASSESS
@@ -28,8 +27,6 @@ from skillvault.loop.profiles import rules_of
 from skillvault.model import claims
 from skillvault.model.errors import UsageError
 from skillvault.model.records import (
-    Evaluation,
-    Fact,
     Outcome,
     Problem,
     Recommendation,
@@ -38,18 +35,16 @@ from skillvault.model.records import (
     Shelved,
     Skill,
 )
-from skillvault.model.text.text import shorten
 from skillvault.serving import background as ground
 from skillvault.serving.folders import Folders
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers as shelves
 from skillvault.vault.files import layout
-from skillvault.vault.index.records import ref_from
 from skillvault.vault.index.skills import SkillRow, SkillStatusRow
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 from skillvault.vault.index.uses import Used
 from skillvault.vault.search import vectors
-from skillvault.vault.search.ranking import Hit, Near
+from skillvault.vault.search.ranking import Near
 
 if TYPE_CHECKING:
     from skillvault.learning.assess import Assessed
@@ -58,28 +53,11 @@ if TYPE_CHECKING:
     from skillvault.learning.recommend.relevance import Match
     from skillvault.learning.recommend.shelf import Strategy
 
-KINDS = ("skill", "fact", "evaluation")
 _Answer = TypeVar("_Answer")
 _TASKS = 200  # skills of which is asked how well they answer a task
-_SHOWN = 200  # characters of a text that was found
 _PAGE = 500  # skills of which is asked at once by which tasks they are found
 _LATEST = 100  # outcomes by whose tasks a skill is found
 _LIFT_DIGITS = 9  # of a lift that order skills
-
-
-class SearchResult(Struct, frozen=True):
-    """A record that answers a search; `score` is the share of the query that it carries, 0..1.
-
-    A skill that a person approved keeps the `trust` of its sources.
-    """
-
-    kind: str
-    id: str
-    domain: str | None
-    score: float
-    text: str
-    path: str
-    trust: str
 
 
 class Shelf:
@@ -182,7 +160,7 @@ class Shelf:
         usage = Counter({name: effect.capped(uses).times_applied for name, uses in elsewhere})
         usage.update({name: n.times_applied for name, n in self.uses.evidence(head).items()})
         is_semantic = strategy == "semantic" and task
-        matches = _scores(head, task, None, _nearness()) if is_semantic else {}
+        matches = _scores(head, task, None, nearness_measure()) if is_semantic else {}
         scores = {name: match.score for name, match in matches.items()} if is_semantic else None
         labels = [("roles", role), ("stages", stage)][: 2 * (strategy != "semantic")]
         places = {name for pin in pins for name in (pin, pin.replace("_", "-"))}
@@ -216,14 +194,14 @@ class Shelf:
 
         See `learning.recommend`. An unknown domain has none.
         """
-        return _ask(self, lambda head: self._recommend(head, query, task))
+        return ask(self, lambda head: self._recommend(head, query, task))
 
     def _recommend(self, head: Topics, query: Query, task: str) -> Selection:
         if (near_domain := ground.unknown_domain(head, query.domain)) is not None:
             return recommend.empty(query, near_domain)
         ranks = bool(task.strip()) and query.strategy != "tag" and head.policy.recommend.task > 0
         domains = (query.domain, None)
-        nearness = _nearness() if ranks and query.strategy == "semantic" else None
+        nearness = nearness_measure() if ranks and query.strategy == "semantic" else None
         scores = _scores(head, task, domains, nearness) if ranks else None
         guides = ground.guide_lines(head, scores or {}, query)
         if scores:
@@ -263,40 +241,6 @@ class Shelf:
         rows = head.skills.candidates_named(recommend.pin_places(query))
         pinned = _rows(rows, evidence, rules_of(head.policy), query.domain)
         return [*candidates, *(candidate for candidate in pinned if candidate.name not in names)]
-
-    # ── searching ────────────────────────────────────────────────────────────────────
-
-    def search(
-        self,
-        text: str,
-        *,
-        kind: str | None = None,
-        domain: str | None = None,
-        k: int = 10,
-        semantic: bool = True,
-        untrusted: bool = False,
-    ) -> list[SearchResult]:
-        """Return the skills, facts and evaluations that answer a text best.
-
-        UsageError for a bad kind. Of other domains than the one asked only facts that apply there
-        too. `semantic`: results near in meaning come first, where that extra is installed.
-        `untrusted`: also facts and evaluations of untrusted sources. A skill of the package takes
-        only a place that nothing else fills.
-        """
-        if kind is not None and kind not in KINDS:
-            raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
-        return _ask(
-            self,
-            lambda head: _search(
-                head,
-                text,
-                kind=kind,
-                domain=domain,
-                k=k,
-                semantic=semantic,
-                untrusted=untrusted,
-            ),
-        )
 
     # ── usage ────────────────────────────────────────────────────────────────────────
 
@@ -405,7 +349,7 @@ class Shelf:
         return self._store.head()
 
 
-def _ask(shelf: Shelf, answer: Callable[[Snapshot], _Answer]) -> _Answer:
+def ask(shelf: Shelf, answer: Callable[[Snapshot], _Answer]) -> _Answer:
     """Return what the vault answers; ask again if its index was rebuilt meanwhile.
 
     An index built from git alone knows no uses and no other layers.
@@ -461,58 +405,16 @@ def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:
     return recommend.by_effect(_candidates_of(head, evidence, domain), rules_of(head.policy))
 
 
-def _search(
-    head: Topics,
-    text: str,
-    *,
-    kind: str | None,
-    domain: str | None,
-    k: int,
-    semantic: bool,
-    untrusted: bool,
-) -> list[SearchResult]:
-    seeds = {f"skill:{name}" for name in head.skills.serving("seed")}
-    nearness = _nearness() if semantic else None
-    kinds = None if kind is None else (kind,)
-    domains = None if domain is None else (domain, None)  # a skill may be of none
-    hits = head.search(text, k + len(seeds), kinds=kinds, domains=domains, near=nearness)
-    if domain is not None and kind in (None, "fact"):
-        facts = head.search(text, k, kinds=("fact",), near=nearness)
-        ids = ground.applicable_facts(head, (ref_from(hit.id).id for hit in facts), domain)
-        hits += [hit for hit in facts if ref_from(hit.id).id in ids]
-    untrusted_hits = (
-        head.search(text, k, kinds=kinds, domains=domains, near=nearness, untrusted=True)
-        if untrusted
-        else []
-    )
-    ranked_hits = sorted({hit.id: hit for hit in (*hits, *untrusted_hits)}.values(), key=_by_score)
-    results = [hit for hit in ranked_hits if hit.id not in seeds][:k]
-    requested_seeds = seeds - _unrequested_seeds(head, domain)
-    results += [hit for hit in ranked_hits if hit.id in requested_seeds][: k - len(results)]
-    return list(
-        _search_results(head, sorted(results, key=_by_score), {hit.id for hit in untrusted_hits})
-    )
-
-
 def has_model() -> bool:
     """Return True if the extra `semantic` is installed."""
     return find_spec("wordllama") is not None
 
 
-def _nearness() -> Near | None:
+def nearness_measure() -> Near | None:
     """Return the measure of nearness in meaning; None without the extra `semantic`."""
     if not has_model():
         return None
     return vectors.near
-
-
-def _unrequested_seeds(head: Topics, domain: str | None) -> set[str]:
-    """Return the addresses of the package's skills that nobody pinned and no domain asks for."""
-    domains = head.policy.shelf.seeds
-    if domain in domains or (domain is None and domains):
-        return set()
-    unpinned = set(head.skills.serving("seed")).difference(head.policy.shelf.pinned)
-    return {f"skill:{name}" for name in unpinned}
 
 
 def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[str]:
@@ -603,10 +505,11 @@ def _vault_skills(head: Topics) -> Iterator[Shelved]:
     blobs = {row.name: row.blob for row in head.skills.candidates()}
     for name, skill in head.skills.items():
         skill_copy = msgspec.structs.replace(skill, name=name)
-        yield Shelved(skill_copy, "vault", _skill_path(name), blobs.get(name, ""))
+        yield Shelved(skill_copy, "vault", skill_path(name), blobs.get(name, ""))
 
 
-def _skill_path(name: str) -> str:
+def skill_path(name: str) -> str:
+    """Return the path of a skill of the vault."""
     return f"skills/{name}/SKILL.md"
 
 
@@ -617,44 +520,6 @@ def _earned_status(name: str, status: str, evidence: Evidence, rules: Rules) -> 
     if evidence is effect.NO_EVIDENCE or status not in ("testing", "proven"):
         return status
     return effect.next_status(status, evidence, rules).status
-
-
-def _by_score(hit: Hit) -> tuple[float, str]:
-    return -hit.score, hit.id
-
-
-def _search_results(
-    head: Topics, hits: Iterable[Hit], untrusted: Collection[str]
-) -> Iterator[SearchResult]:
-    """Yield search results in their order; `untrusted` are the addresses without trust."""
-    for hit in hits:
-        ref = ref_from(hit.id)
-        # A proposed or archived skill may have the name of one of another layer.
-        path = _skill_path(ref.id) if ref.kind == "skill" else head.records.path_of(ref) or ""
-        record = head.records.at([path]).get(path)
-        if record is None or isinstance(record, Problem):
-            entry = head.layers.of_name(ref.id)
-            if entry is None:
-                continue
-            record, path = entry.skill, entry.path
-        domain = getattr(record, "domain", None)
-        trust = "untrusted" if hit.id in untrusted else getattr(record, "trust", "local")
-        yield SearchResult(
-            ref.kind, ref.id, domain, round(hit.score, 6), _summary_text(record), path, trust
-        )
-
-
-def _summary_text(record: object) -> str:
-    match record:
-        case Skill():
-            text = record.description
-        case Fact():
-            text = record.text
-        case Evaluation():
-            text = record.key_insight or ""
-        case _:
-            text = ""
-    return shorten(" ".join(text.split()), _SHOWN)
 
 
 def _scores(

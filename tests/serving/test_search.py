@@ -5,7 +5,7 @@ import json
 import pytest
 
 from skillvault.api import Vault
-from skillvault.serving.shelf import SearchResult
+from skillvault.serving.inquiry import SearchResult
 from tests.cli.test_recommend import call
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw

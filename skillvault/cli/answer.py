@@ -19,7 +19,7 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.learning.advise import Advice
-from skillvault.loop.judging.question_queue import MOST, AgentReply, AskedQuestion, replies_in
+from skillvault.loop.judging.question_queue import MOST, AgentReply, replies_in
 from skillvault.model.errors import UsageError
 
 NO = 10  # the exit code of a no
@@ -103,13 +103,12 @@ def ask(
     if as_data:
         print_json(questions)
     elif questions:
-        echo("\n\n".join([_HOW, *map(_prompt_of, questions)]))
-
-
-def _prompt_of(question: AskedQuestion) -> str:
-    parts = (f"## {question.key}", question.prompt, question.record)
-    schema = json.dumps(question.schema, separators=(",", ":"))
-    return "\n\n".join((*parts, f"Schema of the answer:\n{schema}"))
+        parts = [_HOW]
+        for question in questions:
+            schema = json.dumps(question.schema, separators=(",", ":"))
+            parts += [f"## {question.key}", question.prompt, question.record]
+            parts.append(f"Schema of the answer:\n{schema}")
+        echo("\n\n".join(parts))
 
 
 @click.command()

@@ -9,7 +9,7 @@ import msgspec
 
 from skillvault.api import question
 from skillvault.cli.options import echo, open_vault, print_json, read_options, write_options
-from skillvault.cli.run import print_committed, print_done, print_sides, run_shape
+from skillvault.cli.run import print_changes, print_committed, print_sides
 from skillvault.inspect import lookup
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Importance, ref_of
@@ -100,11 +100,7 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
 def add(vault_path: Path | None, dry: bool, as_data: bool, **given: object) -> None:
     """Add a fact, as one commit in your name."""
     report = open_vault(vault_path).memory.add_fact(dry=dry, **given)  # type: ignore[arg-type]  # click's types
-    if as_data:
-        print_json(run_shape(report))
-        return
-    for done in report.done:
-        print_done(done)
+    print_changes(report, as_data=as_data)
 
 
 def _day(value: str | None) -> str | None:

@@ -89,12 +89,8 @@ def _serve(vault: Vault, make_page: Callable[[], Page], port: int) -> None:
     )
     with stop_signals() as stopping:
         served.current()  # here, for threads that it starts must hold signals back too
-        _serve_page(served, port, stopping)
-
-
-def _serve_page(served: "server.ServedPage", port: int, stopping: Callable[[], bool]) -> None:
-    with server.serving(served, port) as address:
-        echo(address)
-        say("the page follows the branch; Ctrl-C ends it")
-        while not stopping():
-            time.sleep(_PAUSE)
+        with server.serving(served, port) as address:
+            echo(address)
+            say("the page follows the branch; Ctrl-C ends it")
+            while not stopping():
+                time.sleep(_PAUSE)

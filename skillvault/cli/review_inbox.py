@@ -93,7 +93,7 @@ class ReviewSession:
 
 def screen(skill: WaitingSkill, place: int, count: int) -> RenderableType:
     """Lay out a proposal on one screen; nothing in it can steer the terminal."""
-    skill = _escape_skill(skill)
+    skill = msgspec.convert(_escape_value(msgspec.to_builtins(skill)), WaitingSkill)
     head = Text.assemble(
         (f"{place} of {count}  ", "dim"), (skill.name, "bold"), f"  {skill.kind}, ",
         skill.domain or "every domain",
@@ -120,11 +120,6 @@ def basis_table(skill: WaitingSkill) -> Table:
         session = row.session or "-"
         table.add_row(row.outcome, row.status, session, str(row.episode), row.decision)
     return table
-
-
-def _escape_skill(skill: WaitingSkill) -> WaitingSkill:
-    """Return a proposal with visible escapes for hidden characters."""
-    return msgspec.convert(_escape_value(msgspec.to_builtins(skill)), WaitingSkill)
 
 
 def _escape_value(value: Any) -> Any:

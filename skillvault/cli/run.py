@@ -67,6 +67,15 @@ def print_done(done: Done) -> None:
         echo(f"{done.commit[:10]} {done.subject}")
 
 
+def print_changes(report: Report, *, as_data: bool, **more: Any) -> None:
+    """Print a line for each commit; as JSON with `more`."""
+    if as_data:
+        print_json({**run_shape(report), **more})
+        return
+    for done in report.done:
+        print_done(done)
+
+
 def _preview(change: Change) -> str:
     lines = [f"would commit: {change.headline}"]
     lines += textwrap.indent(change.reason.strip(), "  ").splitlines()
@@ -235,14 +244,12 @@ def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
     print_waiting(report.waiting)
     _print_rejected(report)
     if report.known and not recorded:
-        echo(f"nothing new: {_outcomes_known(len(report.known))} known already")
+        count = len(report.known)
+        outcomes = "this outcome is" if count == 1 else f"all {count} outcomes are"
+        echo(f"nothing new: {outcomes} known already")
     elif recorded and not dry:
         repeated = f", {len(report.known)} known already" if report.known else ""
         say(f"{len(recorded)} recorded{repeated}; next: skillvault run")
-
-
-def _outcomes_known(count: int) -> str:
-    return "this outcome is" if count == 1 else f"all {count} outcomes are"
 
 
 @click.command()
@@ -328,14 +335,7 @@ def distill(
         say(f"not understood: {count} line{'s' * (count > 1)}: {kind}")
     if as_data:
         print_json({"session": name, **run_shape(report)})
-    elif not dry:
-        _explain(vault, name, report)
+    elif not (dry or report.quarantined or any(d.change.step == "distill" for d in report.done)):
+        _, answers = vault.why_not(name)
+        echo(f"session {name}: {answers[-1].state}: {answers[-1].reason}")
     end_distilling(vault, report, dry=dry)
-
-
-def _explain(vault: Vault, name: str, report: Report) -> None:
-    """Say what a session lacks for a skill."""
-    if report.quarantined or any(done.change.step == "distill" for done in report.done):
-        return
-    _, answers = vault.why_not(name)
-    echo(f"session {name}: {answers[-1].state}: {answers[-1].reason}")

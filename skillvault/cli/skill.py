@@ -19,7 +19,7 @@ from skillvault.cli.options import (
     say,
     write_options,
 )
-from skillvault.cli.run import print_committed, print_done, print_sides, run_shape
+from skillvault.cli.run import print_changes, print_committed, print_sides
 from skillvault.inspect import lookup
 from skillvault.learning.recommend.shelf import is_hidden, stacked
 from skillvault.loop.run import Report
@@ -158,7 +158,11 @@ def _show(vault: Vault, name: str, *, as_data: bool) -> None:
     if is_local:
         print_committed(vault, path)
     else:
-        echo(_read_layer_file(Path(path)), nl=False)
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise UsageError(f"{path}: changed meanwhile and cannot be read; ask again") from None
+        echo(text, nl=False)
         say(f"not of this vault: {path}; `skillvault skill list --layers` shows every layer")
     if is_out:
         say(f"hidden; `skillvault skill restore {record.name}` serves it again")
@@ -187,13 +191,6 @@ def diff(name: str, revision: str | None, vault_path: Path | None, as_data: bool
         say(f"{name}: says the same as {pair.old}")
 
 
-def _read_layer_file(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise UsageError(f"{path}: changed meanwhile and cannot be read; ask again") from None
-
-
 def _add_command(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Report]]) -> None:
     """Add a command `skill VERB NAME` that makes one commit in the person's name."""
 
@@ -206,13 +203,9 @@ def _add_command(verb: str, sentence: str, act: Callable[[Vault], Callable[..., 
         vault = open_vault(vault_path)
         lint = vault.curate.lint(name) if verb == "approve" else []
         report = act(vault)(name, now=now, dry=dry)
-        if as_data:
-            print_json({**run_shape(report), **({"lint": lint} if verb == "approve" else {})})
-            return
-        for line in lint:
+        for line in lint if not as_data else ():
             say(line)
-        for done in report.done:
-            print_done(done)
+        print_changes(report, as_data=as_data, **({"lint": lint} if verb == "approve" else {}))
 
 
 _add_command(
@@ -245,11 +238,7 @@ def reject(
         report = curate.forget(name, now=now, dry=dry)
     else:
         report = curate.reject(name, reason or "", now=now, dry=dry)
-    if as_data:
-        print_json(run_shape(report))
-        return
-    for done in report.done:
-        print_done(done)
+    print_changes(report, as_data=as_data)
 
 
 _add_command(

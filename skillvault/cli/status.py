@@ -190,7 +190,10 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
     for row in decision["facts"]:
         echo(shown(f"  fact {row['fact']}: shown, {'' if row['applied'] else 'not '}applied"))
     for row in decision["others"]:
-        echo(shown(f"  {_other_agent(row)}"))
+        agent = row["agent"]
+        user = "an agent without a name" if agent is None else f"the agent {agent}"
+        hint = "" if agent is None else f"; `--agent {agent}` shows it"
+        echo(shown(f"  counted apart, as {user} used the id too: {row['outcome']}{hint}"))
     for call in decision["unresolved"]:
         echo(shown(f"  {call}: no such handle in what was shown; write the skill's name"))
 
@@ -208,14 +211,6 @@ def _observer_lines(decision: dict[str, Any]) -> list[str]:
     elif decision["claimed"] is not None:
         lines.append(f"the agent claimed {decision['claimed']}{quote}")
     return lines
-
-
-def _other_agent(row: dict[str, Any]) -> str:
-    """Describe another agent's decision of the same id."""
-    agent = row["agent"]
-    user = "an agent without a name" if agent is None else f"the agent {agent}"
-    how = "" if agent is None else f"; `--agent {agent}` shows it"
-    return f"counted apart, as {user} used the id too: {row['outcome']}{how}"
 
 
 def _skill_part(row: dict[str, Any]) -> str:

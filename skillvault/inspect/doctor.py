@@ -115,7 +115,7 @@ Check = Callable[[Examination], Iterator[Row]]
 
 def examine(place: Path | None, now: datetime) -> list[Row]:
     """Run every check on the vault in `place`, else on the nearest one."""
-    exam = Examination(_nearest_root() if place is None else _named_root(place), now)
+    exam = Examination(_root_of(place), now)
     for name, function in CHECKS.items():
         exam.rows += [
             Row(row.check, row.state, shown(row.detail), shown(row.fix) if row.fix else None)
@@ -124,15 +124,15 @@ def examine(place: Path | None, now: datetime) -> list[Row]:
     return exam.rows
 
 
-def _nearest_root() -> Path:
-    """Return the vault's folder, else the repository's, else the current one."""
-    current = Path.cwd()
-    repositories = (folder for folder in (current, *current.parents) if (folder / ".git").exists())
-    return layout.vault_above(current) or next(repositories, current)
+def _root_of(place: Path | None) -> Path:
+    """Return the folder to examine; NotAVaultError if it is gone or a part of a vault.
 
-
-def _named_root(place: Path) -> Path:
-    """Return a folder that was named; NotAVaultError if it is gone or a part of a vault."""
+    Without a place it is the nearest vault, else the nearest repository, else the current folder.
+    """
+    if place is None:
+        current = Path.cwd()
+        repositories = (path for path in (current, *current.parents) if (path / ".git").exists())
+        return layout.vault_above(current) or next(repositories, current)
     folder = layout.real_path(place)
     is_own = (folder / ".git").exists() or layout.vault_above(folder) is None
     return folder if folder.is_dir() and is_own else layout.named_root(place)

@@ -164,13 +164,17 @@ def describe_commits(
         paths = [path for path in changed if layout.shelf_of(path) in _READ]
         links = [ref for ref in head.history.touched(sha) if ref.kind == "link"]
         types = Counter(link.type for link in head.links.get_many(ref.id for ref in links).values())
+        sources = {ref_from(ref) for step in steps for ref in step.sources}
+        targets = {ref_from(ref) for step in steps for ref in step.targets}
+        # What the commit says that it is made of; else what its targets rest on.
+        outcomes = outcomes_under(head, sources) or outcomes_under(head, targets)
         yield CommitReport(
             sha=sha,
             date=steps[0].date,
             author=author,
             text=text,
             patch=sort_patch(history.patch(sha, paths), skill),
-            basis=_basis(head, steps),
+            basis=basis_of(outcomes, head.policy.evaluate.episode_minutes),
             links=listed([f"{count} {of}" for of, count in sorted(types.items())]),
             others=tuple(_record_counts(changed)),
         )
@@ -186,14 +190,6 @@ def _precedence(patch: str, skill: str | None) -> tuple[bool, bool, bool]:
     path = patch.partition("\n")[0].rpartition(" b/")[2]
     is_asked_for = layout.ref_of(path) == Ref("skill", skill or "")
     return (not is_asked_for, not layout.is_skill(path), layout.shelf_of(path) == "archive")
-
-
-def _basis(head: Topics, steps: Iterable[Commit]) -> Basis:
-    """Return the outcomes behind a commit's sources, else behind its targets."""
-    sources = {ref_from(ref) for step in steps for ref in step.sources}
-    targets = {ref_from(ref) for step in steps for ref in step.targets}
-    outcomes = outcomes_under(head, sources) or outcomes_under(head, targets)
-    return basis_of(outcomes, head.policy.evaluate.episode_minutes)
 
 
 def _record_counts(paths: Iterable[str]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.naming import strategy_name, subject_key
 from skillvault.learning.stats import SkillStats
 from skillvault.loop.run import Run
-from skillvault.model.conditions import Separation, as_of, clause, risk
+from skillvault.model.conditions import as_of, clause, risk
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Skill, Status
 from skillvault.model.text import markdown
@@ -386,18 +386,22 @@ def _action(
     lines = [_figures(members, episode_of, target) for target, members in by_target.items()]
     lines.sort(key=lambda line: (-line.count, line.target or ""))
     rules = vault.run.accounts.actions.rules(domain, action) if action else ()
-    causes = [_cause(action, rule, outcomes) for rule in rules]
+    causes = [
+        TestedCause(
+            action=action,
+            clause=clause(rule.conditions),
+            risk=f"{risk(rule)}{as_of(rule, outcomes)}",
+            is_loss=rule.is_loss,
+            p=rule.p,
+        )
+        for rule in rules
+    ]
     return ActionFigures(
         whole=_figures(outcomes, episode_of),
         targets=lines[:MOST],
         more=max(0, len(lines) - MOST),
         causes=sorted(causes, key=lambda cause: not cause.is_loss),
     )
-
-
-def _cause(action: str, rule: Separation, outcomes: Sequence[Outcome]) -> TestedCause:
-    counts = f"{risk(rule)}{as_of(rule, outcomes)}"
-    return TestedCause(action, clause(rule.conditions), counts, rule.is_loss, rule.p)
 
 
 def _figures(

@@ -1,6 +1,5 @@
 """A vault at a glance: what it holds, what waits for each step, who judges."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -13,9 +12,9 @@ from skillvault.loop.judging.judges import accuracy_of
 from skillvault.loop.learner import learner_elsewhere, silence
 from skillvault.loop.run import Run
 from skillvault.model.change import FORMAT
-from skillvault.model.conditions import Separation, clause, risk
+from skillvault.model.conditions import clause, risk
 from skillvault.model.errors import UnavailableError
-from skillvault.model.records import Ref, Skill
+from skillvault.model.records import Ref
 from skillvault.vault.check import edited
 from skillvault.vault.commit import fence
 from skillvault.vault.files import layout
@@ -27,27 +26,22 @@ def tested_rules(run: Run, ref: Ref) -> list[dict[str, Any]]:
     skill = run.view.skills.find(ref.id) if ref.kind == "skill" else None
     if skill is None:
         return []
-    is_strategy = skill.kind == "strategy" and skill.domain
-    rules = run.rules.strategy_rules(run, skill.domain) if is_strategy else _guide_rules(run, skill)
-    return list(map(_describe_rule, rules))
-
-
-def _describe_rule(rule: Separation) -> dict[str, Any]:
-    """Describe a rule of an action, with the figures of its test."""
+    if skill.kind == "strategy" and skill.domain:
+        rules = list(run.rules.strategy_rules(run, skill.domain))
+    else:
+        sources = [link.source for link in run.view.links.by_target([Ref("skill", skill.name)])]
+        ids = [source.id for source in sources if source.kind == "evaluation"]
+        actions = run.view.outcomes.actions_of(ids)
+        rules = [rule for pair in actions for rule in run.accounts.actions.rules(*pair)]
     fields = ("action", "result", "met", "other", "episodes", "lately", "p", "z")
-    return {
-        "rule": f"{clause(rule.conditions)}: {risk(rule)}",
-        **{name: getattr(rule, name) for name in fields},
-        "held": [clause(conditions) for conditions in rule.held],
-    }
-
-
-def _guide_rules(run: Run, skill: Skill) -> Iterator[Separation]:
-    """Yield the rules of a guide's actions."""
-    sources = (link.source for link in run.view.links.by_target([Ref("skill", skill.name)]))
-    ids = [source.id for source in sources if source.kind == "evaluation"]
-    for domain, action in run.view.outcomes.actions_of(ids):
-        yield from run.accounts.actions.rules(domain, action)
+    return [
+        {
+            "rule": f"{clause(rule.conditions)}: {risk(rule)}",
+            **{name: getattr(rule, name) for name in fields},
+            "held": [clause(conditions) for conditions in rule.held],
+        }
+        for rule in rules
+    ]
 
 
 class JudgeStatus(Struct, frozen=True):

@@ -308,15 +308,12 @@ def find_reason(message: str, name: str) -> str:
     changes = parts_in(message.splitlines())
     if len(changes) > 1:
         ends = ((part.sources, {end.partition(":")[2] for end in part.targets}) for part in changes)
-        return _source_counts(next((sources for sources, names in ends if name in names), ()))
+        sources = next((sources for sources, names in ends if name in names), ())
+        kinds = Counter(source.partition(":")[0] for source in sources)
+        counts = " and ".join(how_many(count, kind) for kind, count in kinds.items())
+        return f"From {counts}." if kinds else ""
     prose = [part for part in parts if not part.startswith("  ")]
     return _sentence(prose[0]) if prose else ""
-
-
-def _source_counts(sources: Iterable[str]) -> str:
-    """Count the sources of a change by kind."""
-    kinds = Counter(source.partition(":")[0] for source in sources)
-    return f"From {' and '.join(how_many(n, kind) for kind, n in kinds.items())}." if kinds else ""
 
 
 def _without_repetition(text: str, why: str) -> str:

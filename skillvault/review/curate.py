@@ -105,19 +105,15 @@ class Curator:
         skill = clean_skill(skill)
         if not dry:
             self._store.recover()
-        old_skill, shelf = self._find_skill(skill.name)
+        old_skill, shelf = None, "skills"
+        if Ref("skill", skill.name) in self._store.head().records:
+            old_skill, path = lookup.read_skill(self._store, skill.name)
+            shelf = layout.shelf_of(path)
         change = rules.put(skill, old_skill, shelf)
         if change is None:
             return run.Report()
         check = partial(check_round_trip, skill=rules.over(skill, old_skill))
         return self._commit(change, now, dry=dry, check=check)
-
-    def _find_skill(self, name: str) -> tuple[Skill | None, str]:
-        """Return a skill and its folder; SkillvaultError if its file cannot be read."""
-        if self._store.head().records.path_of(Ref("skill", name)) is None:
-            return None, "skills"
-        skill, path = lookup.read_skill(self._store, name)
-        return skill, layout.shelf_of(path)
 
     def approve(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Approve a proposed skill, or replace an approved one with its next version."""

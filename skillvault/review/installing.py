@@ -274,7 +274,12 @@ class _Installation:
             return
         if self._is_secret(skill):
             return
-        name = rules.free_name(skill.name, origin.digest, lambda name: self._is_taken(head, name))
+        names = {installed.name for installed in self.report.installed}  # in a dry run not in head
+        name = rules.free_name(
+            skill.name,
+            origin.digest,
+            lambda name: name in names or Ref("skill", name) in head.records,
+        )
         if name is None:
             message = f"the name is taken; rename or remove {skill.name}, and install it again"
             self.report.problems.append(Problem(origin.url, "name", "name-taken", message))
@@ -367,10 +372,6 @@ class _Installation:
         )
         self.report.problems.append(Problem(skill.origin.url, None, "secret", message))
         return True
-
-    def _is_taken(self, head: Topics, name: str) -> bool:
-        names = {installed.name for installed in self.report.installed}  # in a dry run not in head
-        return name in names or Ref("skill", name) in head.records
 
     def _publish(self, changes: Sequence[Change], origin: Origin, lines: Sequence[str]) -> None:
         try:

@@ -72,21 +72,17 @@ def undo_changes(
         paths += filter(None, [view.records.path_of(ref)])
         links = [*view.links.by_target([ref]), *view.links.by_source([ref])]
         paths += [str(ref_of(link)) for link in links]
+    lead = f"As if what {commit[:10]} made had been rejected when it was proposed"
+    because = f": {reason}" if reason else "."
     undo_change = Change(
         step=UNDO,
         subject=", ".join(ref.id for ref in (*skills, *facts)),
-        reason=_undo_reason(commit, reason, records),
+        reason="\n".join([f"{lead}{because}", *(f"  {ref}" for ref in records)]),
         removes=tuple(dict.fromkeys(paths)),
         targets=(*skills, *facts),
         why=reason,
     )
     return recompute(Run(store, judge=judge, now=now, options=RunOptions(dry=True)), undo_change)
-
-
-def _undo_reason(commit: str, reason: str, records: Sequence[Ref]) -> str:
-    lead = f"As if what {commit[:10]} made had been rejected when it was proposed"
-    because = f": {reason}" if reason else "."
-    return "\n".join([f"{lead}{because}", *(f"  {ref}" for ref in records)])
 
 
 def _find_records(run: Run, text: str) -> tuple[str, list[Ref]]:

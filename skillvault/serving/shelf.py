@@ -262,7 +262,7 @@ class Shelf:
                     _assess_skill(head, entry, evidence, now),
                     merged.get(entry.name, ()),
                     entry.elsewhere,
-                    _proven_date(head, entry) if entry.status == "proven" else None,
+                    _proven_date(head, entry),
                     entry.trial,
                 ),
                 rules_of(head.policy),
@@ -490,7 +490,9 @@ def _assess_skill(
 
 
 def _proven_date(head: Topics, skill: Skill) -> datetime | None:
-    """Return when a skill became proven; None if no commit of the program says it."""
+    """Return when a proven skill became so; None if no commit of the program says it."""
+    if skill.status != "proven":
+        return None
     commits = head.history.commits_changing(Ref("skill", skill.name))  # newest first
     dates = (commit.date for commit in commits if commit.step == ASSESS)
     return next(map(datetime.fromisoformat, dates), None)

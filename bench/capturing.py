@@ -16,7 +16,7 @@ from row import Figure, Row, Spent, faster, spent
 
 from skillvault.loop.code_bases import evidence_of
 from skillvault.model.policy import CapturePolicy
-from skillvault.vault.evidence.code_base import open_code_base
+from skillvault.vault.code_base import open_code_base
 
 _LINES, _NAMES = 60, 8  # of a file, and names on a line
 _VOCABULARY = 30_000

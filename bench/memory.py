@@ -32,11 +32,11 @@ class FactRuns(FactCounts):
         self._subjects[fact].add(outcome.subject)
         self._sessions[fact].add(outcome.source.session or outcome.id)
 
-    def runs(self, facts: Collection[str]) -> Mapping[str, int]:
+    def supporter_counts(self, facts: Collection[str]) -> Mapping[str, int]:
         """Fact -> how many runs made or repeat it."""
         return {fact: len(self._supporters[fact]) for fact in facts if fact in self._supporters}
 
-    def against(self, facts: Collection[str]) -> Mapping[str, int]:
+    def opponent_counts(self, facts: Collection[str]) -> Mapping[str, int]:
         """Fact -> how many runs speak against it, of those against which any do."""
         return {fact: len(self._opponents[fact]) for fact in facts if fact in self._opponents}
 

@@ -54,10 +54,9 @@ from skillvault.team import sync as exchange_of_clones
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import guarded
-from skillvault.vault.files import attestation, layout
-from skillvault.vault.files.arrival import Received
+from skillvault.vault.files import arrival, layout
 from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.files.quarantine import Refused
+from skillvault.vault.files.quarantine import RefusedFile
 from skillvault.vault.git.config import obey_sharing
 
 if TYPE_CHECKING:
@@ -280,10 +279,11 @@ class Vault:
         With a `decision` test reports are what ended it.
         """
         setup.check_domains([domain] if domain is not None else [])
-        now, refused, results = now or _clock(), list[Refused](), list[tuple[str, dict[str, Any]]]()
+        now, refused = now or _clock(), list[RefusedFile]()
+        results: list[tuple[str, dict[str, Any]]] = []
         for label, item in formats.read_files(format_name, paths, domain):
             if isinstance(item, BadInputError):
-                refused.append(Refused(label, item.code, item.message, item.line))
+                refused.append(RefusedFile(label, item.code, item.message, item.line))
             else:
                 results.append((label, item))
         if decision is not None:
@@ -557,11 +557,11 @@ def _taken_in(
     """
     with guarded():
         if options.dry:
-            arrived = [Received(name, data, is_attested=is_attested) for name, data in files]
-            return _run_steps(vault, replace(options, arrived=arrived), now, steps)
+            received = (arrival.ReceivedFile(*file, is_attested=is_attested) for file in files)
+            return _run_steps(vault, replace(options, arrived=tuple(received)), now, steps)
         if is_attested:
-            files = attestation.attest_files(vault.store.git.dirs()[0], files)
-        with vault.inbox.dropped(files) as names:
+            files = arrival.attest_files(vault.store.git.dirs()[0], files)
+        with vault.inbox.drop_reserved(files) as names:
             try:
                 return _run_steps(vault, replace(options, names=names), now, steps)
             except PausedError as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 from skillvault.model.intake import outcome_from, recommendation_from, record_from, session_from
 from skillvault.model.records import Evaluation, JudgeInfo, Outcome, Recommendation, Session, Trust
-from skillvault.vault.files.redact import cleaned
+from skillvault.vault.files.redact import redact_value
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 START = datetime(2026, 11, 1, 9, 0, tzinfo=UTC)
@@ -67,7 +67,7 @@ def outcome(given: dict[str, Any] | None = None, trust: Trust = "local") -> Outc
 
 def redacted(given: dict[str, Any]) -> Any:
     """A record as `record` makes it of a mapping with secrets."""
-    return record_from(given, trust="local", now=NOW, clean=cleaned(given))
+    return record_from(given, trust="local", now=NOW, clean=redact_value(given))
 
 
 def evaluation(of: Outcome, **changes: Any) -> Evaluation:

@@ -22,7 +22,7 @@ from skillvault.model.errors import SkillvaultError
 from skillvault.model.policy_file import policy_from, rows
 from skillvault.model.records import Decision, Outcome, Result, Source
 from skillvault.model.text import strict_yaml
-from skillvault.vault.files.redact import redacted_text
+from skillvault.vault.files.redact import redact_text
 from tests.in_process import run_script
 from tests.tables import TABLES, commands
 
@@ -114,7 +114,7 @@ def test_what_redaction_does_not_find_is_what_the_page_says() -> None:
     limits = _text(DOCS / "safety.md").partition("**Not found:**")[2].partition("##")[0]
     examples = re.findall(r'"([^"]+)"', limits)
     assert len(examples) == 3
-    assert [redacted_text(example) for example in examples] == examples
+    assert [redact_text(example) for example in examples] == examples
 
 
 def test_the_number_of_samples_is_as_written() -> None:

@@ -26,7 +26,7 @@ ORDER = {
         "account", "tries", "contrast", "rejection", "sections", "length", "naming", "rules",
     ],
     "vault": [
-        "check", "provenance", "setup", "export_folder", "commit", "index", "evidence",
+        "check", "provenance", "setup", "export_folder", "commit", "index", "code_base",
         "git", "files", "search", "spending", "disk", "failpoint",
     ],
     "judge": ["agent", "claude", "offline"],
@@ -34,7 +34,7 @@ ORDER = {
 HOMES = {
     "httpx2": {"exchange/fetch"},
     "git": {"vault/git"},
-    "ahocorasick": {"vault/evidence", "vault/files"},
+    "ahocorasick": {"vault/code_base", "vault/files"},
     "pygit2": {"vault/git"},
     "ctypes": {"vault/disk"},
     "sqlite3": {"vault/index", "vault/search", "vault/spending"},

@@ -14,10 +14,10 @@ from skillvault.model.records import Shelved
 from skillvault.model.text.text import tokens
 from skillvault.vault.files import layers as shelves
 from skillvault.vault.files import layout
-from skillvault.vault.files.listing import listed
+from skillvault.vault.files.listing import list_folder
 
 FOLDERS = sorted(layout.resource(shelves.SEEDS).iterdir())
-READ = [shelves.read(path, "seed") for path in listed(shelves.seeds()).files]
+READ = [shelves.read(path, "seed") for path in list_folder(shelves.seeds()).files]
 SKILLS = {one.skill.name: one.skill for one in READ if isinstance(one, Shelved)}
 
 

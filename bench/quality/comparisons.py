@@ -19,10 +19,12 @@ def ours(documents: Sequence[Document]) -> Rank:
 
 def semantic(documents: Sequence[Document]) -> Rank:
     """`skillvault search` with the extra `semantic`."""
-    from skillvault.vault.search.vectors import near  # noqa: PLC0415 (where the extra is installed)
+    from skillvault.vault.search.vectors import compute_nearness  # noqa: PLC0415 (where the extra is installed)
 
     database = _indexed(documents)
-    return lambda query: [hit.id for hit in ranking.search(database, query, 10, near=near)]
+    return lambda query: [
+        hit.id for hit in ranking.search(database, query, 10, nearness=compute_nearness)
+    ]
 
 
 def fts5(documents: Sequence[Document]) -> Rank:

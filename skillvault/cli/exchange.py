@@ -33,7 +33,7 @@ from skillvault.review.installing import InstalledSkill, InstallReport, OfferedS
 from skillvault.review.skill_sources import FORMATS
 from skillvault.serving.exporting import ExportReport
 from skillvault.sessions.transcripts import CLIENTS, transcript_files
-from skillvault.vault.files.arrival import shown
+from skillvault.vault.files.arrival import make_printable
 
 
 @click.command()
@@ -283,7 +283,7 @@ def import_transcripts(
         )
     for kind, count in sorted(transcripts.unread.items()):
         lines = f"{count} line{'s were' if count > 1 else ' was'}"
-        say(shown(f"{lines} not understood: {kind}; the rest was read"))
+        say(make_printable(f"{lines} not understood: {kind}; the rest was read"))
     if is_table:
         report.done = []  # the table says it
     end_intake(vault, report, dry=dry, as_data=as_data)
@@ -301,7 +301,7 @@ def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
 def _row(*values: str) -> str:
     cells = (shorten(flat(value), width) for value, width in zip(values, _WIDTHS, strict=True))
     padded = (f"{cell:{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
-    return shown("  ".join(padded)).rstrip()
+    return make_printable("  ".join(padded)).rstrip()
 
 
 @contextmanager

@@ -37,7 +37,7 @@ def log_line(folder: Path, text: str) -> None:
     place = folder / LOG
     folder.mkdir(parents=True, exist_ok=True)
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    line = f"{at} {' '.join(redact.cleaned(text).split())[:_LINE]}\n".encode(errors="replace")
+    line = f"{at} {' '.join(redact.redact_value(text).split())[:_LINE]}\n".encode(errors="replace")
     if place.exists() and place.stat().st_size + len(line) > MOST_BYTES:
         draft = place.with_name(f".{LOG}.{os.getpid()}")
         draft.touch(mode=private_mode(folder) & 0o666)

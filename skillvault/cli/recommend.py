@@ -37,7 +37,7 @@ from skillvault.model.text.text import shorten
 from skillvault.serving.background import is_taught
 from skillvault.serving.inquiry import KINDS
 from skillvault.serving.shelf import has_model
-from skillvault.vault.files.arrival import shown
+from skillvault.vault.files.arrival import make_printable
 
 
 @click.command()
@@ -166,7 +166,7 @@ def search(  # noqa: PLR0913 (click hands a command one argument an option)
         return
     for hit in hits:
         columns = (f"{hit.score:.2f}", f"{hit.kind:10}", f"{hit.trust:9}", hit.id)
-        echo(shown("  ".join([*columns, shorten(hit.text, _LINE)]).rstrip()))
+        echo(make_printable("  ".join([*columns, shorten(hit.text, _LINE)]).rstrip()))
     if not hits:
         echo("nothing found")
 

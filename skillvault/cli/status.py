@@ -12,7 +12,7 @@ from skillvault.model.errors import UsageError
 from skillvault.model.text.text import shorten
 from skillvault.page import chart
 from skillvault.sessions import client_setup
-from skillvault.vault.files.arrival import shown
+from skillvault.vault.files.arrival import make_printable
 
 if TYPE_CHECKING:
     from skillvault.inspect.status import JudgeStatus, Status
@@ -111,7 +111,11 @@ def _print_all(skills: "list[SkillStats]") -> None:
     for skill in skills:
         lift = "no lift yet" if skill.lift is None else _lift_text(skill)
         used = f"{skill.times_applied} uses, {skill.success_count} succeeded"
-        echo(shown(f"{shorten(skill.skill, _NAME):{_NAME}}  {used}  {lift}  {skill.decision}"))
+        echo(
+            make_printable(
+                f"{shorten(skill.skill, _NAME):{_NAME}}  {used}  {lift}  {skill.decision}"
+            )
+        )
     if not skills:
         echo(
             "no skill was used yet; name the skills that an outcome applied under its key `applied`"
@@ -120,7 +124,7 @@ def _print_all(skills: "list[SkillStats]") -> None:
 
 def _print_skill(skill: "SkillStats") -> None:
     about = ", ".join(filter(None, (skill.kind, skill.domain)))
-    echo(shown(f"{skill.skill} ({about}): {skill.decision}"))
+    echo(make_printable(f"{skill.skill} ({about}): {skill.decision}"))
     for line in _version_lines(skill):
         echo(f"  {line}")
     if elsewhere := skill.elsewhere:
@@ -130,7 +134,7 @@ def _print_skill(skill: "SkillStats") -> None:
             f"applications{rate} before ours, and proves nothing"
         )
     if skill.merged:
-        echo(shown(f"  stands for {', '.join(skill.merged)}, whose uses are among these"))
+        echo(make_printable(f"  stands for {', '.join(skill.merged)}, whose uses are among these"))
     if skill.trial:
         echo(f"  tried again since its domain's {skill.trial[:10]}")
     for n, version in enumerate(skill.earlier, 1):
@@ -180,22 +184,30 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
         print_json(decision)
         return
     score = "" if decision["score"] is None else f", score {decision['score']:+g}"
-    echo(shown(f"{decision['decision']} in {decision['domain']}: {decision['outcome']}{score}"))
+    echo(
+        make_printable(
+            f"{decision['decision']} in {decision['domain']}: {decision['outcome']}{score}"
+        )
+    )
     for line in _observer_lines(decision):
-        echo(shown(f"  {line}"))
+        echo(make_printable(f"  {line}"))
     for row in decision["skills"]:
-        echo(shown(f"  {row['skill']}: {_skill_part(row)}"))
+        echo(make_printable(f"  {row['skill']}: {_skill_part(row)}"))
     if not decision["skills"]:
         echo("  no skill was shown or applied")
     for row in decision["facts"]:
-        echo(shown(f"  fact {row['fact']}: shown, {'' if row['applied'] else 'not '}applied"))
+        echo(
+            make_printable(
+                f"  fact {row['fact']}: shown, {'' if row['applied'] else 'not '}applied"
+            )
+        )
     for row in decision["others"]:
         agent = row["agent"]
         user = "an agent without a name" if agent is None else f"the agent {agent}"
         hint = "" if agent is None else f"; `--agent {agent}` shows it"
-        echo(shown(f"  counted apart, as {user} used the id too: {row['outcome']}{hint}"))
+        echo(make_printable(f"  counted apart, as {user} used the id too: {row['outcome']}{hint}"))
     for call in decision["unresolved"]:
-        echo(shown(f"  {call}: no such handle in what was shown; write the skill's name"))
+        echo(make_printable(f"  {call}: no such handle in what was shown; write the skill's name"))
 
 
 def _observer_lines(decision: dict[str, Any]) -> list[str]:
@@ -263,7 +275,7 @@ def status(vault_path: Path | None, as_data: bool) -> None:
     if state.quarantine:
         echo(f"quarantine: {state.quarantine} file(s); `skillvault quarantine list` says why")
     for reason, names in vault.inbox.obstacles().items():
-        echo(f"left in inbox/: {shown(', '.join(names))}: {reason}")
+        echo(f"left in inbox/: {make_printable(', '.join(names))}: {reason}")
     if state.git:
         echo(f"{state.git}; {_count(state.inbox, 'file')} in inbox/ wait for it to end")
     _print_team(state)

@@ -176,7 +176,7 @@ class Watch:
         traces = _traces(self._vault.root / layout.QUARANTINE)
         if traces == self._quarantine:
             return False
-        if self._vault.inbox.quarantine.changed():
+        if self._vault.inbox.quarantine.changed_files():
             return True
         self._quarantine = traces
         return False

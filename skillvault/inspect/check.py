@@ -46,7 +46,7 @@ def check_vault(
     view = store_to_check.git_index() if staged else store.work_tree()
     remover = lookup.remover(store, head, view)
     committed = checks.checked_out(store.git, head)
-    mistakes, hints = learned.mistakes(view.bytes_at(layout.LEARNINGS))
+    mistakes, hints = learned.mistakes(view.read_bytes(layout.LEARNINGS))
     changed = {p for p, key in view.contents.items() if committed.get(p) != key}
     problems, notes = checks.findings(view, remover, changed if staged else view.contents.keys())
     problems, notes = [*problems, *mistakes], [*notes, *hints]

@@ -37,7 +37,7 @@ from skillvault.vault import check, disk, setup
 from skillvault.vault.commit import fence, git_activity, locks
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
-from skillvault.vault.files.arrival import shown
+from skillvault.vault.files.arrival import make_printable
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.git import unsafe_config
 from skillvault.vault.git.merge_file import driver_command
@@ -118,7 +118,12 @@ def examine(place: Path | None, now: datetime) -> list[Row]:
     exam = Examination(_root_of(place), now)
     for name, function in CHECKS.items():
         exam.rows += [
-            Row(row.check, row.state, shown(row.detail), shown(row.fix) if row.fix else None)
+            Row(
+                row.check,
+                row.state,
+                make_printable(row.detail),
+                make_printable(row.fix) if row.fix else None,
+            )
             for row in _run_check(name, function, exam)
         ]
     return exam.rows

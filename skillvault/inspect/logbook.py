@@ -17,7 +17,7 @@ from skillvault.model.records import Commit, Outcome, Ref, Status
 from skillvault.model.text.text import how_many, inert, listed
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
-from skillvault.vault.index.records import ref_from
+from skillvault.vault.index.records import parse_ref
 from skillvault.vault.index.snapshot import Topics
 
 _ENDED: dict[Status, str] = {"failure": "failed", "success": "succeeded", "neutral": "neutral"}
@@ -118,7 +118,7 @@ class CommitReport(Struct, frozen=True):
 
 def find_commits(head: Topics, asks: CommitFilter, limit: int | None) -> list[Commit]:
     """Return the chosen commits, newest first, once for each step."""
-    domain_of = cache(lambda ref: _domain_of_end(head, ref_from(ref)))
+    domain_of = cache(lambda ref: _domain_of_end(head, parse_ref(ref)))
 
     def is_wanted(commit: Commit) -> bool:
         ends = (*commit.targets, *commit.sources)
@@ -162,10 +162,10 @@ def describe_commits(
         author, text = messages[sha]
         changed = list(files[sha])
         paths = [path for path in changed if layout.shelf_of(path) in _READ]
-        links = [ref for ref in head.history.touched(sha) if ref.kind == "link"]
+        links = [ref for ref in head.history.touched_refs(sha) if ref.kind == "link"]
         types = Counter(link.type for link in head.links.get_many(ref.id for ref in links).values())
-        sources = {ref_from(ref) for step in steps for ref in step.sources}
-        targets = {ref_from(ref) for step in steps for ref in step.targets}
+        sources = {parse_ref(ref) for step in steps for ref in step.sources}
+        targets = {parse_ref(ref) for step in steps for ref in step.targets}
         # What the commit says that it is made of; else what its targets rest on.
         outcomes = outcomes_under(head, sources) or outcomes_under(head, targets)
         yield CommitReport(

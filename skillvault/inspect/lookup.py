@@ -21,8 +21,8 @@ from skillvault.model.skill_evidence import EVIDENCE, TriedLines, from_text
 from skillvault.vault import provenance
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
-from skillvault.vault.files.work_tree import View
-from skillvault.vault.index.links import LinkEnds
+from skillvault.vault.files.work_tree import WorkTreeView
+from skillvault.vault.index.records import LinkEnds
 from skillvault.vault.index.snapshot import Topics
 
 
@@ -105,7 +105,7 @@ def read(store: Store, name: str) -> tuple[Record, str]:
     """Return (record, path) for a name; SkillvaultError if it cannot be read."""
     head = store.head()
     path = head.records.path_of(resolve(store, head, name)) or ""
-    record = head.records.at([path])[path]
+    record = head.records.by_path([path])[path]
     if isinstance(record, Problem):
         raise SkillvaultError(f"{path}: {record.message}")
     if isinstance(record, LinkList | TriedLines):
@@ -186,7 +186,7 @@ def _commit_shape(commit: Commit) -> dict[str, Any]:
     return {key: getattr(commit, key) for key in ("sha", "step", "subject", "date")}
 
 
-def remover(store: Store, head: Topics, view: View) -> Callable[[Ref], str | None]:
+def remover(store: Store, head: Topics, view: WorkTreeView) -> Callable[[Ref], str | None]:
     """Return a function that says who removed a record that is not in `view`."""
 
     @cache

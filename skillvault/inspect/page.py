@@ -84,7 +84,7 @@ def benefit_of(vault: Contents) -> Benefit:
             used[outcome].append(skill)
     closed = [
         (moment(at), status, outcome in used)
-        for outcome, at, status in vault.view.uses.closed(vault.domain)
+        for outcome, at, status in vault.view.uses.closed_decisions(vault.domain)
     ]
     skills = vault.effects
     return Benefit(
@@ -187,7 +187,7 @@ class Stop(Struct, frozen=True, kw_only=True):
 def skill_pages(vault: Contents) -> list[SkillPage]:
     """Return the skills of a vault, those that are served first, then by name."""
     history: dict[str, list[Touch]] = defaultdict(list)
-    for name, sha, date, step, subject in vault.view.history.of_kind("skill"):
+    for name, sha, date, step, subject in vault.view.history.touches_of_kind("skill"):
         touches = history[name]
         if not touches or touches[-1].commit != sha[:10]:
             touches.append(Touch(sha[:10], date, step, subject))

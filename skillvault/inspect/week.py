@@ -19,7 +19,7 @@ from skillvault.model.change import FORGET, parts_in
 from skillvault.model.records import Commit, Evaluation, Fact, Outcome, RecordKind, Ref, Skill
 from skillvault.model.text.text import flat, how_many, lead
 from skillvault.vault.files import layout
-from skillvault.vault.index.links import LinkEnds
+from skillvault.vault.index.records import LinkEnds
 from skillvault.vault.index.snapshot import Topics
 
 SHELVES = ("skills", "proposed", "archive")
@@ -98,7 +98,7 @@ def contents_of(
         },
         links=links,
         by_id=by_id,
-        overruled=frozenset(view.outcomes.overruled(outcomes)),
+        overruled=frozenset(view.outcomes.overruled_ids(outcomes)),
         effects=effects,
     )
 
@@ -208,7 +208,7 @@ def _ids_of_step(commits: Iterable[Commit], step: str) -> list[str]:
 def _learning_events(vault: Contents, commits: Sequence[Commit]) -> Iterator[VaultEvent]:
     learning = [commit for commit in commits if commit.step not in _INTAKE]
     ends = [(commit, ref) for commit in learning for ref in _targets(commit)]
-    first = vault.view.history.first_named({ref for _, ref in ends})
+    first = vault.view.history.makers({ref for _, ref in ends})
     last = {ref: commit.sha for commit, ref in reversed(ends)}
     history, head = vault.run.store.git.history, vault.view.commit
     messages = history.messages(head, vault.since) if learning and head else {}

@@ -43,7 +43,7 @@ from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
 from skillvault.model.records import Placed, Ref, Skill, SkillKind
 from skillvault.vault.index.snapshot import Topics
-from skillvault.vault.index.subjects import AccountKey, SaidRow, Scope, Subjects
+from skillvault.vault.index.subjects import AccountKey, ActionKeys, Scope, Subjects
 
 _Rules = tuple[Separation, ...]
 _SCOPES: tuple[tuple[Scope, tuple[SkillKind, ...]], ...] = (
@@ -133,7 +133,7 @@ class Accounts:
         self._in = surroundings
         self._accounts: dict[tuple[tuple[str, ...], bytes], Account] = {}
         self._findings: dict[tuple[int, SkillKind], Findings] = {}
-        self._said: dict[str, dict[str, SaidRow]] = {}
+        self._said: dict[str, dict[str, ActionKeys]] = {}
         self._clocks: dict[str, datetime | None] = {}
         around = surroundings.view, surroundings.policy, surroundings.writes
         self.readings = Readings(*around)
@@ -224,9 +224,9 @@ class Accounts:
         """Keep what an action says, so that others can be compared with it unread."""
         first = account.outcomes[0]
         counts = len(account.outcomes), len(account.rules)
-        row = SaidRow(first.decision.action, first.id, said_keys(account), *counts)
+        row = ActionKeys(first.decision.action, first.id, said_keys(account), *counts)
         if self._in.writes:
-            self._in.writes.keep_said(first.domain, row)
+            self._in.writes.keep_action_keys(first.domain, row)
         self._said.setdefault(first.domain, {})[row.action] = row
 
     def agreeing(self, domain: str) -> tuple[list[str], set[str]]:
@@ -236,9 +236,9 @@ class Accounts:
         shared = {key for key, count in counts.items() if count >= ACTIONS}
         return [row.first for row in rows if not shared.isdisjoint(row.keys)], shared
 
-    def _rows(self, domain: str) -> list[SaidRow]:
+    def _rows(self, domain: str) -> list[ActionKeys]:
         """Return what each action of a domain says, as of its last reading."""
-        rows = {row.action: row for row in self._in.view.subjects.said(domain)}
+        rows = {row.action: row for row in self._in.view.subjects.action_keys(domain)}
         return [*(rows | self._said.get(domain, {})).values()]
 
     def evolved(self, domain: str) -> DueAccount | None:

@@ -33,10 +33,10 @@ from skillvault.loop.tiers import (
 from skillvault.model.change import Change
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import LearnedPattern, Problem
-from skillvault.vault.evidence.code_base import CodeBase
+from skillvault.vault.code_base import CodeBase
 from skillvault.vault.files import layout, learnings, redact
 from skillvault.vault.files.work_tree import blob_id
-from skillvault.vault.index.captures import LookedFor
+from skillvault.vault.index.snapshot import EvidenceScan
 
 _PAUSE = 0.05
 _HOUR = 3600
@@ -58,7 +58,7 @@ def step(run: Run) -> Iterator[Change]:
     run.report.problems += _mistakes(run, waits=rest == _WRITING)
     if len(run.report.waiting) == waiting and not run.options.asks:
         tail = seen.tail if rest is None else rest
-        run.store.staged.captures.note(replace(seen, blobs=_blobs(run), tail=tail))
+        run.store.staged.captures.note_scan(replace(seen, blobs=_blobs(run), tail=tail))
 
 
 def waiting(run: Run) -> int:
@@ -70,17 +70,17 @@ def is_due(run: Run) -> bool:
     """Whether anything changed since evidence was last looked for, or that is long ago."""
     if STEP in run.options.steps:
         return True
-    last, now = run.view.captures.last, _seen(run)
+    last, now = run.view.captures.last_scan, _seen(run)
     if last is None:  # of a new vault there is nothing to look for
         return bool(now.tail or any(learned.counts(run.store, run.view)))
     is_old = bool(now.code) and now.at - last.at >= run.policy.capture.hours * _HOUR
     return is_old or replace(last, at=now.at) != now
 
 
-def _seen(run: Run) -> LookedFor:
+def _seen(run: Run) -> EvidenceScan:
     """What stands where now."""
     code, settings = versions(run), repr(run.policy.capture)
-    return LookedFor(run.now.timestamp(), _blobs(run), _tail(run), code, settings)
+    return EvidenceScan(run.now.timestamp(), _blobs(run), _tail(run), code, settings)
 
 
 def _blobs(run: Run) -> dict[str, str | None]:
@@ -129,7 +129,7 @@ def _adoption(run: Run) -> Generator[Change, None, str | None]:
         return None
     if appended is None:
         return None
-    adopted = adopt(appended, redact.cleaned)
+    adopted = adopt(appended, redact.redact_value)
     run.report.problems += adopted.problems
     if adopted.change:
         yield adopted.change

@@ -13,9 +13,9 @@ from skillvault.model.errors import GitError
 from skillvault.model.policy import CapturePolicy
 from skillvault.model.records import Problem
 from skillvault.model.text.text import rule_key
-from skillvault.vault.evidence.code_base import (
+from skillvault.vault.code_base import (
     CodeBase,
-    UnreadableError,
+    UnreadableCodeError,
     committed_version,
     lines_of,
     open_code_base,
@@ -117,7 +117,7 @@ def open_code_bases(run: Run) -> CodeBases:
     for place, name in _names_of(reversed(places)).items():
         try:
             readable.append(open_code_base(place, run.store.root, name))
-        except UnreadableError as error:
+        except UnreadableCodeError as error:
             problems.append(_not_asked(places[place], str(error)))
     return CodeBases(readable, problems)
 
@@ -129,7 +129,7 @@ def asked(
     while True:
         try:
             return bases, question(bases.readable)
-        except UnreadableError as error:
+        except UnreadableCodeError as error:
             readable = [base for base in bases.readable if base.name != error.name]
             bases = CodeBases(readable, [*bases.problems, _not_asked(error.name, str(error))])
 

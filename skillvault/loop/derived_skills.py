@@ -13,7 +13,7 @@ def derived_skills(run: Run, names: Collection[str]) -> dict[str, Skill]:
     """Those of these skills that live, and those that `promote` archived, by name."""
     view = run.view
     live = view.skills.live(names)
-    for name in sorted(view.skills.on_shelf("archive", set(names).difference(live))):
+    for name in sorted(view.skills.names_on_shelf("archive", set(names).difference(live))):
         skill = view.skills.find(name)
         touching = view.history.commits_touching([Ref("skill", name)])
         ours = touching and touching[0].step == STEP

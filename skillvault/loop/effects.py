@@ -27,7 +27,7 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.index.rows import micros, moment
 from skillvault.vault.index.skills import SkillStatusRow
 from skillvault.vault.index.snapshot import Staged, Topics
-from skillvault.vault.index.uses import DecidedRow, SumsEnd, Used
+from skillvault.vault.index.uses import DecisionRow, SkillUse, SumsEnd
 
 _PAGE = 500  # outcomes that are read at once
 _APPLIED = frozenset({"tool", "explicit", "implicit"})
@@ -82,7 +82,7 @@ class Uses:
             other = head.layers.of_name(name)
             if other is not None and other.blob == blob:
                 return other.skill.body
-            return head.skills.body_at(name, blob)
+            return head.skills.read_body(name, blob)
 
         return read
 
@@ -173,13 +173,13 @@ class Uses:
 
 def _used(
     head: Topics, outcome: Outcome, known: Mapping[str, Iterable[str]], read: "detect.ReadText"
-) -> Iterator[Used]:
+) -> Iterator[SkillUse]:
     decision = outcome.decision.id
     shown = head.recommendations.by_decision(decision) if decision else []
     ends = head.outcomes.ends(decision) if decision and shown else []
     for one in detect.detected_uses(outcome, shown, known, read, ends=ends):
         told = (one.match, one.confidence, one.quote, one.offer)
-        yield Used(outcome.id, one.skill, micros(one.made), *told)
+        yield SkillUse(outcome.id, one.skill, micros(one.made), *told)
 
 
 def _begins(texts: Mapping[tuple[str, str], Any], name: str, sha: str) -> bool:
@@ -229,9 +229,9 @@ def _sums(head: Topics, domain: str, end: SumsEnd) -> object | None:
         return None
     totals, exposures = head.uses.totals(domain, end), head.uses.exposures(domain, end)
     used = {row.skill for row in exposures}
-    merged = head.uses.merged()
+    merged = head.uses.merges()
     begun = head.uses.version_starts(used | {_whole(skill, merged) for skill in used})
-    rows = head.uses.decided(domain, end) if exposures else ()
+    rows = head.uses.decisions(domain, end) if exposures else ()
     episode_of = _episodes(rows, head.policy.evaluate.episode_minutes)
     found = (
         Observation(
@@ -255,7 +255,7 @@ def _prior(policy: Policy) -> "Prior":
     return Prior(scale=rules.scale, carry=rules.carry, latest=rules.latest)
 
 
-def _episodes(rows: Sequence[DecidedRow], minutes: int) -> dict[str, str]:
+def _episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
     """Decision -> the episode that it is of."""
     occasions = [
         episodes.Occasion(
@@ -285,7 +285,7 @@ def _whole(skill: str, merged: Mapping[str, str]) -> str:
 
 def _counted(head: Topics, skills: set[str]) -> dict[str, UseCounts]:
     """Skill -> its counts; those of what was merged into it among them."""
-    merged = head.uses.merged_with(skills)
+    merged = head.uses.merges_of(skills)
     wanted = {_whole(name, merged) for name in skills} | skills
     sources = {name: [one for one in merged if _whole(one, merged) == name] for name in wanted}
     return {
@@ -327,7 +327,7 @@ def _decisions(
     """The closed decisions that had to do with these skills, by outcomes after one."""
     rows = head.uses.by_skill(skills, after)
     # A bulk is looked at when all of it is there, not after each of its full commits.
-    bulk = head.uses.crowded({row.commit for row in rows if row.commit}, BATCH)
+    bulk = head.uses.large_commits({row.commit for row in rows if row.commit}, BATCH)
     return [
         effect.ClosedDecision(
             outcome=row.outcome,

@@ -100,7 +100,7 @@ def unevaluated(run: Run) -> list[Outcome]:
 def _judgeable(run: Run) -> list[Outcome]:
     """The due outcomes that say how a decision ended that somebody described."""
     outcomes = run.view.outcomes.get_many(run.view.due.keys(STEP))
-    overruled = run.view.outcomes.overruled(outcomes)
+    overruled = run.view.outcomes.overruled_ids(outcomes)
     return [o for o in outcomes.values() if o.is_described and o.id not in overruled]
 
 

@@ -12,7 +12,7 @@ from skillvault.model.change import Change
 from skillvault.model.records import SKILL_KINDS, Ref, Skill, stamp
 from skillvault.vault.commit.skill_versions import skill_files
 from skillvault.vault.files import layout
-from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.files.work_tree import parse_record
 
 _CLOSE = timedelta(days=2)  # times are compared as texts, whatever a person's time zone
 
@@ -62,6 +62,6 @@ def _archived(run: Run, name: str) -> Skill | None:
     commits = run.commits_on(Ref("skill", name), {expire.STEP})
     places = [(commit.sha, layout.skill_path(name)) for commit in commits[-1:]]
     for shelf, content in skill_files(run.store.git, places).values():
-        skill = parsed(layout.skill_path(name), content)
+        skill = parse_record(layout.skill_path(name), content)
         return skill if shelf == "archive" and isinstance(skill, Skill) else None
     return None

@@ -74,7 +74,7 @@ class AlikeFacts:
             for name, fact in self._view.facts.get_many(names).items()
             if fact.trust == TRUST
         }
-        old = self._view.facts.superseded(facts)
+        old = self._view.facts.superseded_ids(facts)
         current = {name: fact for name, fact in facts.items() if name not in old}
         makers = made_by(self._view, [name for name in current if name not in self._forms])
         for name, fact in current.items():

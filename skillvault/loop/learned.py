@@ -63,10 +63,10 @@ def note_rule(store: Store, rule: str, scope: Sequence[str] = (), *, dry: bool =
     """Append a rule to LEARNINGS.md, without secrets; see `Notebook.learn`."""
     if flaw := flaw_of(Block(rule, "", 1)):
         raise UsageError(f"{flaw.message.partition(': ')[2]}, and note it again")
-    text = " ".join(redact.cleaned(rule).split())
+    text = " ".join(redact.redact_value(rule).split())
     if rule_in(Block(text, "", 1)) is None:
         raise UsageError(f"{text!r} is too short for a rule; say what to do, and when")
-    scope = redact.cleaned(scope)
+    scope = redact.redact_value(scope)
     for pattern in scope:
         if scope_in(with_scope("", [pattern])) != (pattern.strip(),):
             raise UsageError(f"--scope {pattern}: is no pattern of files; write one such as *.yaml")

@@ -22,7 +22,7 @@ from skillvault.model.records import LEARNED, PROGRAMS_OWN, Commit, Ref, Skill, 
 from skillvault.vault.commit.skill_versions import folder_files, skill_files
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
-from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Topics
 
@@ -314,7 +314,7 @@ def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
         return approved
     path = layout.skill_path(approved.name)
     for _, content in skill_files(git, [(before, path)]).values():
-        skill = parsed(path, content)
+        skill = parse_record(path, content)
         return renamed(approved.name, skill) if isinstance(skill, Skill) else approved
     return approved
 

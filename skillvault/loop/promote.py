@@ -33,8 +33,15 @@ from skillvault.model.change import Change
 from skillvault.model.records import Evaluation, Fact, Link, Ref, Skill, moment_of
 from skillvault.model.sameness.forms import lookup_keys
 from skillvault.model.text.text import words
-from skillvault.vault.index.facts import AskedFacts, Facts, FactTally, Membership, Unit, UnitTally
-from skillvault.vault.index.insights import Insights
+from skillvault.vault.index.facts import (
+    Facts,
+    FactTally,
+    Insights,
+    LazyFacts,
+    Membership,
+    Unit,
+    UnitTally,
+)
 from skillvault.vault.index.snapshot import Topics
 
 
@@ -55,12 +62,12 @@ def run_book(view: Topics) -> RunBook:
     return RunBook(
         KeptRuns(
             load=load_runs,
-            known=insights.known,
+            known=insights.indexed_evaluations,
             claims=insights.claims,
             sayings=insights.sayings,
             tallies=insights.tallies,
             makers=lambda domain, words: insights.makers(domain, words, CROWDED),
-            tellers=lambda fact, at: view.facts.supporters_at(fact, moment_of(at)),
+            tellers=lambda fact, at: view.facts.supporters_of_moment(fact, moment_of(at)),
         )
     )
 
@@ -100,7 +107,7 @@ def skill_changes(run: Run) -> Iterator[Change]:
 
 def support_plan(run: Run, due: Iterable[str]) -> SupportPlan:
     """What these evaluations support and speak against."""
-    material = of_evaluations(run, due, AskedFacts)
+    material = of_evaluations(run, due, LazyFacts)
     evaluated = (
         evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
         for evaluation in material.evaluations.values()
@@ -138,7 +145,7 @@ def of_evaluations(
     """What the first arrow reads of the vault for some evaluations, and of their domains."""
     view = run.view
     names = list(ids)
-    overruled = view.outcomes.overruled(names)
+    overruled = view.outcomes.overruled_ids(names)
     evaluations = view.evaluations.get_many(name for name in names if name not in overruled)
     known = facts(view.facts, {e.domain for e in evaluations.values()})
     return _material(run, evaluations, known, [Ref("evaluation", name) for name in evaluations])
@@ -195,7 +202,7 @@ def _plans(
     for _, names in sorted(by_domain.items()):
         found = of_some(run, run.view.facts.get_many(names))
         skills = derived_skills(run, set(found.skills_of.values()))
-        old = run.view.facts.superseded(names)
+        old = run.view.facts.superseded_ids(names)
         current = {name: fact for name, fact in found.facts.items() if name not in old}
         material = msgspec.structs.replace(found, facts=current)
         plan = recurrence.patterns(material, skills, run.policy)
@@ -229,7 +236,7 @@ def _connected_facts(
     if not run.options.asks:
         names -= _quiet_facts(run, names.difference(due))
     found = of_some(run, view.facts.get_many(names))
-    old, new = view.clusters.of_facts(names), _pooled(found, view.facts.superseded(names))
+    old, new = view.clusters.of_facts(names), _pooled(found, view.facts.superseded_ids(names))
     facts: dict[str, set[str]] = defaultdict(set)
     if run.options.asks:
         domains = {row.domain for row in (*old.values(), *new.values())}
@@ -242,7 +249,7 @@ def _connected_facts(
     seeds = {row.seed for row in changed if row.seed}
     skills = {row.skill for row in changed if row.skill}
     skills.update(link.target.id for link in found.links.values())
-    for row in (*changed, *view.clusters.connected(seeds, skills).values()):
+    for row in (*changed, *view.clusters.connected_facts(seeds, skills).values()):
         facts[row.domain].add(row.fact)
     return facts
 
@@ -267,8 +274,8 @@ def _quiet_facts(run: Run, names: Collection[str]) -> set[str]:
             tally = told and told.with_links(links, _enough(run))
             if not (told and tally) or last_point(told.runs) != last_point(tally.runs):
                 continue
-            clusters.keep_told([unit.fact], tally)
-        clusters.keep_counted(name, more)
+            clusters.keep_unit_tally([unit.fact], tally)
+        clusters.keep_fact_tally(name, more)
         quiet.add(name)
     return quiet
 
@@ -286,14 +293,14 @@ def _keep_counted(run: Run, facts: Collection[str]) -> None:
     clusters = run.view.clusters
     seen, counts = clusters.last_link(), clusters.fact_tallies(facts)
     for name in facts:
-        clusters.keep_counted(name, FactTally(seen, *counts.get(name, ("", 0, 0))))
+        clusters.keep_fact_tally(name, FactTally(seen, *counts.get(name, ("", 0, 0))))
 
 
 def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) -> None:
     """Keep as of which runs these facts were looked at; `waiting` are looked at again."""
     clusters = run.view.clusters
     rows = clusters.of_facts(names).values()
-    clusters.keep_told([row.fact for row in rows if row.told], None)
+    clusters.keep_unit_tally([row.fact for row in rows if row.told], None)
     by_seed: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         if row.seed:
@@ -302,7 +309,7 @@ def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) ->
         is_large = len(facts) >= run.policy.promote.cluster_size
         units = [Unit("seed", seed)] if is_large else [Unit("fact", fact) for fact in facts]
         for unit in units if set(facts).isdisjoint(waiting) else ():
-            clusters.keep_told([unit.name], clusters.tally(unit, _enough(run)))
+            clusters.keep_unit_tally([unit.name], clusters.tally(unit, _enough(run)))
 
 
 def _pooled(material: promote.PromotionMaterial, old: Collection[str]) -> dict[str, Membership]:

@@ -83,5 +83,5 @@ def _left(view: Topics, quota: DailyQuota, now: datetime) -> DailyQuota:
 def _untrusted(view: Topics, step: str, now: datetime) -> list[Ref]:
     """What a step's commits of today made of untrusted sources."""
     refs = view.history.targets_of_day(step, now.astimezone(UTC).date())
-    untrusted = view.outcomes.untrusted(ref.id for ref in refs)
+    untrusted = view.outcomes.untrusted_ids(ref.id for ref in refs)
     return sorted(ref for ref in refs if ref.id in untrusted)

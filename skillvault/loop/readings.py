@@ -60,7 +60,7 @@ class Readings:
                 if not all(outcome.evaluated and outcome.marks is not None for outcome in earlier):
                     position = Position()
                 end, counts = self._advance(key, position)
-                writes.keep_position(key, end, counts, anew=not position.outcomes)
+                writes.keep_position(key, end, counts, is_recount=not position.outcomes)
         due.mark_done(COUNTED.name, changed)
 
     def _advance(self, key: AccountKey, position: Position) -> tuple[Position, Mapping[str, int]]:

@@ -21,8 +21,8 @@ from skillvault.model.change import BATCH, Change
 from skillvault.model.errors import BadInputError
 from skillvault.model.observed import as_agents_word
 from skillvault.model.records import Outcome, Recommendation, Ref, Session, Trust, ref_of
-from skillvault.vault.files import attestation, layout, redact
-from skillvault.vault.files.arrival import Received
+from skillvault.vault.files import arrival, layout, redact
+from skillvault.vault.files.arrival import ReceivedFile
 from skillvault.vault.files.inbox import WRITING, Inbox
 from skillvault.vault.index.snapshot import Topics
 
@@ -40,7 +40,7 @@ class Intake(Struct, frozen=True):
     """
 
     names: Sequence[str] = ()
-    arrived: Sequence[Received] = ()
+    arrived: Sequence[ReceivedFile] = ()
     left: Mapping[str, Sequence[str]] = {}
     held: str = ""
 
@@ -49,7 +49,7 @@ def intake_of(
     inbox: Inbox, head: Topics, patience: float | None, now: datetime, *, dry: bool
 ) -> Intake:
     """What is in the inbox, once it is no longer being written or patience is over."""
-    arrived = inbox.quarantine.changed() if dry else ()
+    arrived = inbox.quarantine.changed_files() if dry else ()
     if not dry:
         inbox.sweep_drafts()
         inbox.quarantine.requeue_changed()
@@ -202,7 +202,7 @@ def _without_conflicts(
         yield name, outcome
 
 
-def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:
+def _received(run: Run) -> Iterator[tuple[str, ReceivedFile | BadInputError]]:
     """What arrived: handed over in memory, else what waits in the inbox."""
     yield from ((item.name, item) for item in run.options.arrived)
     for name in run.options.names:
@@ -215,12 +215,12 @@ def _received(run: Run) -> Iterator[tuple[str, Received | BadInputError]]:
                 yield name, item
 
 
-def _parsed(item: Received | BadInputError, run: Run) -> _InboxFile:
+def _parsed(item: ReceivedFile | BadInputError, run: Run) -> _InboxFile:
     """Read a file; one of an agent cannot say that anybody else saw how it ended."""
     if isinstance(item, BadInputError):
         raise item
     values: Mapping[str, Any] = codec.incoming(item.name, item.data)
-    is_attested = item.is_attested or attestation.is_attested(
+    is_attested = item.is_attested or arrival.is_attested(
         run.store.git.dirs()[0], item.name, item.data
     )
     if not is_attested:
@@ -236,7 +236,7 @@ def _record_of(file: _InboxFile, run: Run) -> _Arrived:
         now=run.now,
         unbounded=run.policy.record.scores == "unbounded",
         ahead=run.policy.ahead,
-        clean=redact.cleaned(file.values),
+        clean=redact.redact_value(file.values),
     )
     if record.domain not in run.policy.domains:
         domains = run.domains_seen[record.trust]

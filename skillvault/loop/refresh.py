@@ -50,7 +50,7 @@ def _has_outcomes(run: Run, skill: Skill) -> bool:
         domain, accounts = skill.domain or "", run.accounts
         strategy = skill.kind == "strategy"
         return bool(accounts.ruled(domain) if strategy else accounts.agreeing(domain)[0])
-    subjects = run.view.subjects.evaluated(skill.domain or "", skill.trust)
+    subjects = run.view.subjects.evaluated_subjects(skill.domain or "", skill.trust)
     keys = {subject_key(subject) for subject in subjects}
     keys |= {subject_key((domain, action, None)) for domain, action, _ in subjects}
     return skill.subject in keys

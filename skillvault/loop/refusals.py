@@ -15,9 +15,9 @@ from skillvault.model.records import Link, Ref, Skill, ref_of
 from skillvault.vault.commit.skill_versions import skill_files
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
-from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.git.repository import Git
-from skillvault.vault.index.records import ref_from
+from skillvault.vault.index.records import parse_ref
 from skillvault.vault.index.snapshot import Topics
 
 
@@ -40,7 +40,7 @@ def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
     by_text: dict[tuple[str, str], RejectedSkill] = {}
     for place, (sha, name) in places.items():
         shelf, content = contents.get(place, ("proposed", b""))
-        skill = parsed(layout.skill_path(name, shelf), content)
+        skill = parse_record(layout.skill_path(name, shelf), content)
         if isinstance(skill, Skill):
             refusal = RejectedSkill(
                 skill=name,
@@ -57,8 +57,8 @@ def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
 
 def _skills_of(view: Topics, *steps: str) -> list[tuple[str, str]]:
     """(commit, skill) of what these steps were about, newest first."""
-    commits = [commit for step in steps for commit in view.history.commits_by(step)]
-    refs = [(commit.sha, ref_from(target)) for commit in commits for target in commit.targets]
+    commits = [commit for step in steps for commit in view.history.commits_of_step(step)]
+    refs = [(commit.sha, parse_ref(target)) for commit in commits for target in commit.targets]
     return [(sha, ref.id) for sha, ref in refs if ref.kind == "skill"]
 
 

@@ -58,16 +58,16 @@ from skillvault.serving import shelf as shelves
 from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
-from skillvault.vault.files.arrival import Received
+from skillvault.vault.files.arrival import ReceivedFile
 from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.files.quarantine import Refused
+from skillvault.vault.files.quarantine import RefusedFile
 from skillvault.vault.index.snapshot import Topics
 
 if TYPE_CHECKING:
     from skillvault.loop.accounts import Accounts
     from skillvault.serving.shelf import Shelf
     from skillvault.vault.commit.publish import StagedChange
-    from skillvault.vault.index.uses import Used
+    from skillvault.vault.index.uses import SkillUse
 
 
 _GROUP = 100  # so many changes are published at once at most
@@ -118,14 +118,14 @@ class Report(Struct):
     done: list[Done] = field(default_factory=list)
     waiting: list[Waiting] = field(default_factory=list)
     rejected: list[Rejection] = field(default_factory=list)
-    quarantined: list[Refused] = field(default_factory=list)
+    quarantined: list[RefusedFile] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
     unavailable: str | None = None  # why the judge could not be asked
     learner: str | None = None
     reasons: Callable[[], Mapping[str, Sequence[str]]] = dict
-    uses: Callable[[], Sequence["Used"]] = tuple
+    uses: Callable[[], Sequence["SkillUse"]] = tuple
 
     @property
     def is_fruitless(self) -> bool:
@@ -156,7 +156,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     dry: bool = False
     asks: bool = False
     names: Sequence[str] = ()
-    arrived: Sequence[Received] = ()
+    arrived: Sequence[ReceivedFile] = ()
     answers: Sequence[Answer] = ()
     steps: Collection[str] = ()
     code: Sequence[Path] = ()
@@ -267,7 +267,7 @@ class Run:
         """What a person took away before this run."""
         history = self.view.history
         steps = (ANSWER, *RECOMPUTING)
-        withdrawn = {str(ref) for step in steps for ref in history.withdrawn(step)}
+        withdrawn = {str(ref) for step in steps for ref in history.withdrawals(step)}
         withdrawn |= self.options.withdrawn
         changes = [done.change for done in self.report.done]
         changes += [staged.change for staged in self._pending]
@@ -336,7 +336,7 @@ class Run:
     def refuse(self, name: str, error: BadInputError) -> None:
         """Quarantine a file that cannot be taken; only say so where nothing may change."""
         if self.options.dry:
-            refused = Refused(name, error.code, error.message, error.line)
+            refused = RefusedFile(name, error.code, error.message, error.line)
         else:
             refused = self.inbox.refuse(name, error, self.now)
         self.report.quarantined.append(refused)

@@ -13,7 +13,7 @@ from skillvault.model.errors import BadInputError
 from skillvault.model.records import LEARNED, Expertise, LearnedPattern, Ref, Skill
 from skillvault.model.text.text import shorten
 from skillvault.vault.commit.store import Store
-from skillvault.vault.files import expertise, layout, learnings
+from skillvault.vault.files import layout, learnings
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.index.snapshot import Topics
 
@@ -46,7 +46,9 @@ def read_expertise(view: Topics) -> Expertise:
     """What expertise.yaml says as it is committed; BadInputError if it cannot be read."""
     if layout.EXPERTISE not in view.files:
         return Expertise()
-    return expertise.decode(view.files.read([layout.EXPERTISE]).get(layout.EXPERTISE, b""))
+    return learnings.decode_expertise(
+        view.files.read([layout.EXPERTISE]).get(layout.EXPERTISE, b"")
+    )
 
 
 def read_tiers(store: Store, view: Topics) -> Tiers:
@@ -64,7 +66,7 @@ def rejected_patterns(run: "Run", refs: Iterable[Ref]) -> dict[Ref, Rejection]:
 
     What the program ended itself it named as a source.
     """
-    named = run.view.history.last_named(refs).items()
+    named = run.view.history.last_mentions(refs).items()
     return {ref: Rejection(str(ref), sha) for ref, (sha, role) in named if role == "target"}
 
 
@@ -108,7 +110,9 @@ def told_change(run: "Run", tiers: Tiers) -> Iterator[Change]:
 def _replacements(view: Topics, tiers: Tiers) -> Iterator[Replacement]:
     before = view.files.read([layout.EXPERTISE, layout.LEARNINGS])
     files = {
-        layout.EXPERTISE: expertise.rewritten(before.get(layout.EXPERTISE, b""), tiers.expertise),
+        layout.EXPERTISE: learnings.rewrite_expertise(
+            before.get(layout.EXPERTISE, b""), tiers.expertise
+        ),
         layout.LEARNINGS: tiers.text.encode(errors="surrogateescape"),
     }
     for path, content in files.items():

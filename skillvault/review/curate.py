@@ -37,7 +37,7 @@ def clean_skill(skill: Skill) -> Skill:
     Empty optional values become None. UsageError for a value of another type than its field.
     """
     try:
-        values: dict[str, Any] = redact.cleaned(msgspec.to_builtins(skill))
+        values: dict[str, Any] = redact.redact_value(msgspec.to_builtins(skill))
         clean = msgspec.convert(values, Skill)
     except msgspec.ValidationError as error:
         raise UsageError(f"{skill.name!s}: {error}; correct the value") from None

@@ -401,7 +401,7 @@ class _Installation:
 
     def _base(self, head: Topics, origin: Origin, name: str) -> Files:
         """Return the files of an origin as they were installed, under a skill's present name."""
-        for commit in head.history.commits_from(origin.ref):
+        for commit in head.history.commits_using(origin.ref):
             for target in commit.targets:
                 place = f"proposed/{target.removeprefix('skill:')}"
                 files = self._files_of_commit(commit.sha, place)
@@ -454,7 +454,7 @@ def _explain_known(head: Topics, origin: Origin) -> str | None:
 def _was_removed(head: Topics, origin: Origin, name: str) -> bool:
     """Return True if this very version was installed under this name before, and is gone."""
     target = Ref("skill", name)
-    commits = head.history.commits_from(origin.ref)
+    commits = head.history.commits_using(origin.ref)
     return target not in head.records and any(str(target) in c.targets for c in commits)
 
 

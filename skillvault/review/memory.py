@@ -89,7 +89,7 @@ class FactMemory:
         head = self._store.head()
         old_fact = self.fact(supersedes)[0] if supersedes else None
         fact = promote.by_hand(
-            redact.cleaned(text),
+            redact.redact_value(text),
             domain,
             importance=importance,
             supersedes=old_fact,

@@ -20,7 +20,7 @@ from skillvault.model.errors import UsageError
 from skillvault.model.records import PROGRAMS_OWN, Ref, Skill
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
-from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.git.committer import CommitDraft
 from skillvault.vault.git.trees import Entry, mode_of
 
@@ -203,7 +203,7 @@ def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
     if place is None:
         return TextPair("/dev/null", path, "", skill.body.strip())
     old_path = place.partition(":")[2]
-    old_skill = parsed(old_path, contents[place])
+    old_skill = parse_record(old_path, contents[place])
     text = old_skill.body.strip() if isinstance(old_skill, Skill) else ""
     return TextPair(f"{old_path} at {commit[:10]}", path, text, skill.body.strip())
 

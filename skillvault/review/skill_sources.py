@@ -92,7 +92,7 @@ def without_secrets(tree: SourceTree) -> SourceTree:
 def _redact_file(data: bytes) -> bytes:
     """Return a text file without its secrets; a file with a NUL is no text."""
     text = data.decode(errors="surrogateescape")
-    redacted = text if "\0" in text else redact.redacted_text(text)
+    redacted = text if "\0" in text else redact.redact_text(text)
     if redacted == text:
         return data
     content = redacted.encode(errors="surrogateescape")

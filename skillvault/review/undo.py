@@ -21,7 +21,7 @@ from skillvault.review.commits import recompute
 from skillvault.review.retract import is_personal, skills_without_facts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
-from skillvault.vault.index.records import ref_from
+from skillvault.vault.index.records import parse_ref
 from skillvault.vault.index.snapshot import Topics
 
 _MAKERS = frozenset({"promote", "generate", "distill", "merge"})
@@ -97,7 +97,7 @@ def _find_records(run: Run, text: str) -> tuple[str, list[Ref]]:
             )
         return view.history.commits_changing(skill)[-1].sha, [skill]
     sha = run.store.git.history.commit_named(text)
-    parts = view.history.commits_at(sha) if sha else []
+    parts = view.history.parts_of(sha) if sha else []
     if sha is None or not parts:
         raise UsageError(
             f"{text}: no skill, and no commit of this branch; `skillvault log` lists them"
@@ -116,7 +116,7 @@ def _find_records(run: Run, text: str) -> tuple[str, list[Ref]]:
 
 def _skills_and_facts(parts: Iterable[Commit], steps: Collection[str]) -> list[Ref]:
     """Return the skills and facts that these steps of a commit were about."""
-    targets = (ref_from(target) for part in parts if part.step in steps for target in part.targets)
+    targets = (parse_ref(target) for part in parts if part.step in steps for target in part.targets)
     return list(dict.fromkeys(ref for ref in targets if ref.kind in ("skill", "fact")))
 
 

@@ -19,14 +19,14 @@ from skillvault.model.records import Skill
 from skillvault.serving.shelf import Shelf
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.files.redact import cleaned
+from skillvault.vault.files.redact import redact_value
 
 
 def judge_decision(
     store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime
 ) -> advise.Advice:
     """Judge the decision in a file (name, bytes); a refusal is dropped into the inbox."""
-    raw = cleaned(codec.incoming(*file))
+    raw = redact_value(codec.incoming(*file))
     proposal, rules = advise.proposal_from(raw, now), store.head().policy.judge
     head = store.head()
     receipts = Receipts(head, Inbox(store.root), now).own

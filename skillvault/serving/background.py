@@ -201,7 +201,7 @@ def guide_lines(head: Topics, names: Iterable[str], query: Query) -> dict[str, G
             _, _, target = skill.description.partition(". ")[0].partition(" on ")
             is_one = "," not in target and " and " not in target
             words = [*words_of(action), target.rstrip(".") if is_one else ""]
-            guides[name] = Guide(" ".join(words).strip(), skill.body, head.records.tried(name))
+            guides[name] = Guide(" ".join(words).strip(), skill.body, head.records.read_tries(name))
     return guides
 
 
@@ -261,8 +261,8 @@ def applicable_facts(head: Topics, ids: Iterable[str], domain: str) -> set[str]:
 def _in_force(head: Topics, ids: Iterable[str]) -> dict[str, Fact]:
     """Return the trusted facts that nothing supersedes or contests, with their counts."""
     facts = head.facts.get_many(ids)
-    superseded = head.facts.superseded(facts)
-    against, runs = head.facts.against(facts), head.facts.runs(facts)
+    superseded = head.facts.superseded_ids(facts)
+    against, runs = head.facts.opponent_counts(facts), head.facts.supporter_counts(facts)
     makers = head.facts.makers(facts)
     return {
         name: replace(fact, text=told_text(fact, runs.get(name, 0), against.get(name, 0)))

@@ -1,6 +1,6 @@
 """The layers before the vault's: find their folders and keep the index in step with them.
 
-A folder is listed once and read where it changed; the index can be deleted at any time.
+A folder is list_folder once and read where it changed; the index can be deleted at any time.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from skillvault.model.records import Problem, Shelved
 from skillvault.serving import background
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers, layout
-from skillvault.vault.files.listing import EMPTY, listed
+from skillvault.vault.files.listing import EMPTY, list_folder
 from skillvault.vault.index.snapshot import Staged, Topics
 
 
@@ -50,7 +50,7 @@ class Folders:
         self._places, self._missing = self._list_folders(rules, readable)
         old_listings = head.layers.listings()
         listings = {
-            folder: listed(Path(folder), old_listings.get(folder, EMPTY))
+            folder: list_folder(Path(folder), old_listings.get(folder, EMPTY))
             for _, folder in self._places
         }
         changed = head.layers.keep_files(self._places, listings)
@@ -73,9 +73,9 @@ class Folders:
     def _readable(self, rules: ShelfPolicy) -> tuple[Path, ...]:
         """Return the outside folders that this machine lets a vault read."""
         root = self._store.root
-        if not layers.outside(root, rules.dirs):
+        if not layers.outside_folders(root, rules.dirs):
             return ()
-        return layers.allowed(root, self._store.git.settings().dirs)
+        return layers.allowed_folders(root, self._store.git.settings().dirs)
 
     def _list_folders(
         self, rules: ShelfPolicy, readable: tuple[Path, ...]

@@ -15,7 +15,7 @@ from skillvault.model.text.text import shorten
 from skillvault.serving import background
 from skillvault.serving import shelf as shelves
 from skillvault.vault.commit.store import Store
-from skillvault.vault.index.records import ref_from
+from skillvault.vault.index.records import parse_ref
 
 if TYPE_CHECKING:
     from skillvault.learning.stats import SkillStats
@@ -100,7 +100,9 @@ class Inquiry:
         domains = None if domain is None else (domain, None)  # a skill may be of none
 
         def search_head(head: "Topics") -> list[SearchResult]:
-            find = partial(head.search, text, near=shelves.nearness_measure() if semantic else None)
+            find = partial(
+                head.search, text, nearness=shelves.nearness_measure() if semantic else None
+            )
             seeds = {f"skill:{name}" for name in head.skills.serving("seed")}
             hits = find(k + len(seeds), kinds=kinds, domains=domains)
             if domain is not None and kind in (None, "fact"):
@@ -166,12 +168,12 @@ def _results(
 ) -> Iterator[SearchResult]:
     """Yield search results in their order; `untrusted` are the addresses without trust."""
     for hit in hits:
-        ref = ref_from(hit.id)
+        ref = parse_ref(hit.id)
         # A proposed or archived skill may have the name of one of another layer.
         path = (
             shelves.skill_path(ref.id) if ref.kind == "skill" else head.records.path_of(ref) or ""
         )
-        record = head.records.at([path]).get(path)
+        record = head.records.by_path([path]).get(path)
         if record is None or isinstance(record, Problem):
             entry = head.layers.of_name(ref.id)
             if entry is None:

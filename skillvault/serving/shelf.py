@@ -42,7 +42,7 @@ from skillvault.vault.files import layers as shelves
 from skillvault.vault.files import layout
 from skillvault.vault.index.skills import SkillRow, SkillStatusRow
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
-from skillvault.vault.index.uses import Used
+from skillvault.vault.index.uses import SkillUse
 from skillvault.vault.search import vectors
 from skillvault.vault.search.ranking import Near
 
@@ -79,7 +79,7 @@ class Shelf:
 
         UsageError for a folder of the vault that is never served.
         """
-        if shelves.is_shut(self._store.root, Path(folder)):
+        if shelves.is_never_served(self._store.root, Path(folder)):
             raise UsageError(f"{folder}: {shelves.SHUT}; add another folder")
         place = layout.real_path(Path(folder))
         self._folders.add_folder(place)
@@ -252,7 +252,7 @@ class Shelf:
         evidence = self.uses.evidence(head)
         names = [skill.replace("_", "-")] if skill else sorted(evidence)
         merged: dict[str, list[str]] = {}
-        for source, successor in head.uses.merged().items():
+        for source, successor in head.uses.merges().items():
             merged.setdefault(successor, []).append(source)
         rows = [
             stats.skill_stats(
@@ -316,7 +316,7 @@ class Shelf:
         other_ends = [detect.end_of(o, outcomes) for o in parts if o != name]
         return {**summary, "agent": name, "others": other_ends}
 
-    def find_uses(self, records: Iterable[Record]) -> list[Used]:
+    def find_uses(self, records: Iterable[Record]) -> list[SkillUse]:
         """Return the uses of skills by the decisions that these outcomes or receipts belong to."""
         head = self.ready()
         outcomes: set[str] = set()
@@ -414,7 +414,7 @@ def nearness_measure() -> Near | None:
     """Return the measure of nearness in meaning; None without the extra `semantic`."""
     if not has_model():
         return None
-    return vectors.near
+    return vectors.compute_nearness
 
 
 def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> list[str]:
@@ -425,7 +425,7 @@ def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> l
     pairs = [(column, value) for column, value in labels if value is not None]
     if not pairs:
         return head.skills.serving()
-    by_label = (head.skills.labelled(column, value) for column, value in pairs)
+    by_label = (head.skills.with_label(column, value) for column, value in pairs)
     return sorted({name for names in by_label for name in names})
 
 
@@ -483,7 +483,7 @@ def _assess_skill(
 ) -> Assessed:
     """Return a skill as `assess` sees it; one of another layer has earned its status already."""
     evidence = evidence_by_name.get(skill.name, effect.NO_EVIDENCE)
-    layer_row = SkillStatusRow(skill.name, "skills", skill.status, skill.domain)
+    layer_row = SkillStatusRow(skill.name, "skills", skill.status, skill.domain, skill.kind)
     (*_, row) = [layer_row, *head.skills.statuses([skill.name])]
     at = clock(head, skill.domain, now, rules_of(head.policy)) or now
     return assessed(head, row, evidence, at)
@@ -530,5 +530,5 @@ def _scores(
     domains: tuple[str | None, ...] | None,
     nearness: Near | None,
 ) -> dict[str, Match]:
-    hits = head.search(task, _TASKS, kinds=("skill",), domains=domains, near=nearness)
+    hits = head.search(task, _TASKS, kinds=("skill",), domains=domains, nearness=nearness)
     return {hit.id.partition(":")[2]: relevance.Match(hit.score, hit.share) for hit in hits}

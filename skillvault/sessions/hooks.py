@@ -27,7 +27,7 @@ from skillvault.model.text.text import cut_between_words, tokens, trimmed
 from skillvault.serving import shelf as shelves
 from skillvault.sessions import transcripts
 from skillvault.vault.commit.store import Store
-from skillvault.vault.files import attestation, redact
+from skillvault.vault.files import arrival, redact
 from skillvault.vault.files.inbox import Inbox
 
 if TYPE_CHECKING:
@@ -358,14 +358,14 @@ class Hooks:
             name = f"{transcripts.file_stem(prompted.asked.session)}-{digest[:8]}.json"
             # What is observed of it the hook saw, whatever the agent says.
             git_dir = self._vault.store.git.dirs()[0]
-            list(self._vault.inbox.drop(attestation.attest_files(git_dir, [(name, data)])))
+            list(self._vault.inbox.drop(arrival.attest_files(git_dir, [(name, data)])))
         return digest
 
     def _outcome_so_far(self, prompted: Prompted) -> dict[str, Any] | None:
         """How a prompt ended as far as it is known; None if nothing was done for it."""
         asked = prompted.asked
         policy = self._vault.store.head().policy.transcripts
-        tally = prompts.PromptTally(policy.checks, redact.redacted_text)
+        tally = prompts.PromptTally(policy.checks, redact.redact_text)
         run = tally.open_run(events.Prompt(asked.at, asked.text, asked.id))
         header = events.Header(session=asked.session, cwd=asked.cwd)
         for event in _events_for(prompted, header):

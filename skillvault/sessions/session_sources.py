@@ -16,7 +16,7 @@ from skillvault.model.reading import how
 from skillvault.model.records import Outcome, Ref, Trust, session_id, stamp
 from skillvault.model.text.text import listed, shorten
 from skillvault.vault.files.arrival import MAX_OUTCOME
-from skillvault.vault.files.redact import redacted_text
+from skillvault.vault.files.redact import redact_text
 from skillvault.vault.index.snapshot import Topics
 
 CODING = "coding"  # the domain of a transcript that is given none
@@ -47,7 +47,7 @@ def session_source(head: Topics, text: str, domain: str | None) -> SessionSource
         if path.suffix in _ENDINGS:
             return _from_file(path, domain)
         transcript = Transcript(path)
-        raw = session_of(transcript, domain or CODING, redacted_text)
+        raw = session_of(transcript, domain or CODING, redact_text)
         return _session_source(raw)._replace(unread=dict(transcript.unread))
     return _recorded(head, text, domain)
 

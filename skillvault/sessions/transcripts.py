@@ -22,8 +22,8 @@ from skillvault.model.policy import TranscriptsPolicy
 from skillvault.model.reading import claims_success
 from skillvault.model.records import Observer, Status, Trust, stamp
 from skillvault.model.text.text import slug
-from skillvault.vault.files.quarantine import Refused
-from skillvault.vault.files.redact import redacted_text
+from skillvault.vault.files.quarantine import RefusedFile
+from skillvault.vault.files.redact import redact_text
 from skillvault.vault.git.objects import commit_state
 
 CODING = "coding"
@@ -57,7 +57,7 @@ class Ending(NamedTuple):
 class ReadTranscripts(Struct):
     """What was read so far: refused files, lines not understood by what they are, by client."""
 
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedFile] = field(default_factory=list)
     unread: dict[str, int] = field(default_factory=dict)
     files: int = 0
 
@@ -90,7 +90,7 @@ def outcomes_of(
             yield from _outcomes_of_file(path, request, read)
         except BadInputError as error:
             message = error.message.removeprefix(f"{path.name}: ")
-            read.refused.append(Refused(path.name, error.code, message, error.line))
+            read.refused.append(RefusedFile(path.name, error.code, message, error.line))
 
 
 def _outcomes_of_file(
@@ -102,7 +102,7 @@ def _outcomes_of_file(
             f"a transcript of {client}; write `skillvault import {client} {path.name}`",
             code="wrong-type",
         )
-    reader = PromptReader(path, request.rules.checks, redacted_text)
+    reader = PromptReader(path, request.rules.checks, redact_text)
     position = 0
     for number, run in enumerate(reader, 1):
         request.advance(reader.transcript.position - position)
@@ -193,7 +193,7 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
         status = "success" if state == "kept" else "failure"
         return Ending(status, "commit", f"commit {run.commits[-1]} was {state}", output)
     if words is not None:
-        quote = redacted_text(run.next_words or "")[:_OPENING]
+        quote = redact_text(run.next_words or "")[:_OPENING]
         return Ending(words, "person", f"{NEXT_WORDS}{quote}", output)
     return Ending(
         "neutral", None, f"{command} ran, and what it says is open" if last else "", output

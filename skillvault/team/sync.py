@@ -22,7 +22,7 @@ from skillvault.vault import check
 from skillvault.vault.commit.store import Store
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
-from skillvault.vault.files.work_tree import View, policy_of
+from skillvault.vault.files.work_tree import WorkTreeView, policy_of
 from skillvault.vault.git.committer import CommitDraft
 from skillvault.vault.git.trees import REGULAR, Entry
 from skillvault.vault.git.upstream import Upstream, clone_name, upstream_of
@@ -49,7 +49,7 @@ def _problems(
 ) -> list[Problem]:
     """The problems of a tree at the paths that change, and beside them."""
     head = store.head()
-    view = View(contents, store.git.blobs, head.records.at_blobs)
+    view = WorkTreeView(contents, store.git.blobs, head.records.by_blob)
     gone = {ref for path in (*ours, *entries) if path not in contents and (ref := _ref(path))}
     remover = lookup.remover(store, head, view)
 

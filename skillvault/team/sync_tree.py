@@ -18,7 +18,7 @@ from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.link_lists import LinkList
 from skillvault.model.records import Evaluation, Problem
 from skillvault.vault.files import layout
-from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.git.merge_file import merged_text
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import EXECUTABLE, REGULAR, Entry
@@ -309,12 +309,12 @@ def _is_of_evaluation(path: str) -> bool:
 
 def _promoted(meeting: _Meeting, path: str, entry: Entry | None) -> set[str]:
     """The facts that were made of an evaluation, by its list of links."""
-    links = parsed(path, meeting.content(entry) or b"")
+    links = parse_record(path, meeting.content(entry) or b"")
     lines = links.links if isinstance(links, LinkList) else ()
     return {link.target.id for link in lines if link.type == "promoted"}
 
 
 def _insight(meeting: _Meeting, files: Mapping[str, Entry], list_path: str) -> str:
     paths = [path for path in files if layout.links_path(path) == list_path]
-    records = [parsed(path, meeting.content(files[path]) or b"") for path in paths]
+    records = [parse_record(path, meeting.content(files[path]) or b"") for path in paths]
     return next((r.key_insight or "" for r in records if isinstance(r, Evaluation)), "")

@@ -12,8 +12,8 @@ from skillvault.model.link_lists import LinkList
 from skillvault.model.records import Problem, Ref
 from skillvault.model.skill_evidence import TriedLines
 from skillvault.model.text.hidden_characters import HiddenCharacter, escaped, hidden_characters
-from skillvault.vault.files import expertise, layout
-from skillvault.vault.files.work_tree import View
+from skillvault.vault.files import layout, learnings
+from skillvault.vault.files.work_tree import WorkTreeView
 from skillvault.vault.git.history import PastCommit
 from skillvault.vault.git.repository import Git
 from skillvault.vault.git.trees import Entry
@@ -21,13 +21,13 @@ from skillvault.vault.index.snapshot import Snapshot
 
 
 def findings(
-    view: View, removed: Callable[[Ref], str | None], paths: Collection[str]
+    view: WorkTreeView, removed: Callable[[Ref], str | None], paths: Collection[str]
 ) -> tuple[list[Problem], list[Problem]]:
     """(problems, notes) of these paths of a view.
 
     `removed` says in words who took a record away that is not there.
     """
-    parsed = view.records_at(paths)
+    parsed = view.read_records(paths)
     seen = integrity.VaultRecords(
         records={p: r for p, r in parsed.items() if not isinstance(r, Problem | TriedLines)},
         existing=frozenset(view.paths),
@@ -38,14 +38,14 @@ def findings(
     for record in parsed.values():
         broken += record.problems if isinstance(record, LinkList) else ()
     broken += _problems_of(layout.MARK, lambda: view.policy)
-    content = view.bytes_at(layout.EXPERTISE)
-    broken += _problems_of(layout.EXPERTISE, lambda: expertise.decode(content or b""))
-    broken += _hidden(view.texts_at(paths))
+    content = view.read_bytes(layout.EXPERTISE)
+    broken += _problems_of(layout.EXPERTISE, lambda: learnings.decode_expertise(content or b""))
+    broken += _hidden(view.read_texts(paths))
     notes = [*integrity.notes(seen), *_missing_lists(view, paths)]
     return [*broken, *integrity.problems(seen)], notes
 
 
-def _missing_lists(view: View, paths: Collection[str]) -> Iterator[Problem]:
+def _missing_lists(view: WorkTreeView, paths: Collection[str]) -> Iterator[Problem]:
     """A note for each evaluation without its list of links, which it has from the start."""
     for path in paths:
         if layout.kind_of(path) != "evaluation":
@@ -72,7 +72,7 @@ def edited(git: Git) -> list[str]:
     return sorted(line[3:] for line in out.split("\0") if line)
 
 
-def uncommitted(committed: Mapping[str, str], view: View) -> Iterator[Problem]:
+def uncommitted(committed: Mapping[str, str], view: WorkTreeView) -> Iterator[Problem]:
     """What a person edited locally, beside these blobs by path: it counts once committed."""
     for path in sorted({*committed, *view.contents}):
         if path != layout.MARK and not layout.holds_records(path):
@@ -108,7 +108,7 @@ def _hidden(texts: Mapping[str, str]) -> Iterator[Problem]:
             yield Problem(path, None, "hidden-character", message)
 
 
-def _strays(view: View) -> Iterator[str]:
+def _strays(view: WorkTreeView) -> Iterator[str]:
     """Files in record folders that are no record's, and skill folders without a SKILL.md."""
     homes: set[str] = set()
     for path in view.contents:

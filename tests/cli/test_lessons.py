@@ -51,7 +51,7 @@ def test_the_command_that_a_failure_asks_for_adds_its_lesson(
     assert shown.lesson.do == "Freeze the clock."
     assert not shown.is_lesson_supposed
     assert shown.result.status == "failure"
-    assert not vault.store.head().outcomes.overruled([name])
+    assert not vault.store.head().outcomes.overruled_ids([name])
     vault.run(now=NOW)
     invoke(vault, "check")
     taught = [path for path in Path(vault.root).rglob("*.md") if "Freeze" in path.read_text()]

@@ -17,7 +17,7 @@ from skillvault.exchange.transcripts.prompts import PromptReader
 from skillvault.exchange.transcripts.reader import LONGEST, Transcript, client_of
 from skillvault.model.errors import BadInputError
 from skillvault.model.intake import session_from
-from skillvault.vault.files.redact import redacted_text
+from skillvault.vault.files.redact import redact_text
 from tests.given import NOW
 from tests.judge.secrets import FORMATS
 
@@ -27,7 +27,7 @@ CLAUDE, CODEX = SAMPLES / "claude_code.jsonl", SAMPLES / "codex.jsonl"
 
 def extracted(path: Path) -> dict[str, Any]:
     """The session of a transcript, as a mapping."""
-    return session_of(Transcript(path), "coding", redacted_text)
+    return session_of(Transcript(path), "coding", redact_text)
 
 
 def written(path: Path, *results: tuple[str, str, bool]) -> Path:

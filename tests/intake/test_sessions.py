@@ -12,7 +12,7 @@ from skillvault.model.intake import MAX_TOLD, session_from
 from skillvault.model.records import MAX_TEXT, Ref, session_id
 from skillvault.model.text.text import is_slug
 from skillvault.vault.files import layout
-from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.files.work_tree import parse_record
 from tests.conftest import Person
 from tests.given import NOW, as_file, ended, raw, redacted, session
 
@@ -65,7 +65,7 @@ def test_a_file_can_only_lower_its_trust() -> None:
 def test_it_comes_back_from_its_text_with_every_key(changes: dict[str, Any]) -> None:
     one = session(**changes)
     path = layout.path_of(one)
-    assert parsed(path, codec.encode(one)) == one
+    assert parse_record(path, codec.encode(one)) == one
     assert layout.ref_of(path) == Ref("session", one.id)
 
 
@@ -115,7 +115,7 @@ def test_no_secret_of_it_is_kept_in_text_or_name(secret: str) -> None:
     written = f"{layout.path_of(one)}\n{codec.encode(one).decode()}".lower()
     assert secret.lower() not in written
     assert secret.lower().replace("_", "-") not in written
-    assert parsed(layout.path_of(one), codec.encode(one)) == one
+    assert parse_record(layout.path_of(one), codec.encode(one)) == one
 
 
 def test_a_vault_takes_it_in_once_and_leads_to_its_outcomes(vault: Vault) -> None:

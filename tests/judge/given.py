@@ -12,7 +12,7 @@ from skillvault.loop.judging.paid_calls import Caller
 from skillvault.model.brief import Verdict
 from skillvault.model.policy import DistillPolicy, JudgePolicy
 from skillvault.model.records import Decision
-from skillvault.vault.files.redact import cleaned
+from skillvault.vault.files.redact import redact_value
 from skillvault.vault.spending import Ledger
 from tests.conftest import NOW
 
@@ -45,7 +45,7 @@ def asking(place: Path, clock: Clock, **rules: Any) -> tuple[ClaudeJudge, Ledger
     policy = JudgePolicy(**{"provider": "claude", "usd_per_day": 1000.0, **rules})
     ledger = Ledger(place / "judge.db", clock.wall)
     caller = Caller(ledger, policy, now=clock.now, sleep=clock.sleep)
-    questions = Questions(policy, Prompts({}, cleaned), DistillPolicy())
+    questions = Questions(policy, Prompts({}, redact_value), DistillPolicy())
     return ClaudeJudge(questions, caller.ask, caller.forget_reply, lambda key: None), ledger
 
 

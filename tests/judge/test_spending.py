@@ -21,7 +21,7 @@ from skillvault.loop.judging.paid_calls import Caller
 from skillvault.model.claude_models import MODELS, THOROUGH, Usage, cost
 from skillvault.model.errors import UnansweredError, UnavailableError
 from skillvault.model.policy import DistillPolicy, JudgePolicy
-from skillvault.vault.files.redact import cleaned
+from skillvault.vault.files.redact import redact_value
 from skillvault.vault.spending import Ledger
 from tests.conftest import NOW
 from tests.given import START, as_file, passing, trade
@@ -153,7 +153,7 @@ def wound(vault: Vault, clock: Clock) -> Vault:
     ledger = Ledger(vault.store.ledger._path, clock.wall)
     rules = JudgePolicy(provider="claude")
     caller = Caller(ledger, rules, now=clock.now, sleep=clock.sleep)
-    questions = Questions(rules, Prompts({}, cleaned), DistillPolicy())
+    questions = Questions(rules, Prompts({}, redact_value), DistillPolicy())
     judge = ClaudeJudge(questions, caller.ask, caller.forget_reply, lambda key: None)
     found = Vault(vault.root, judge)
     found.store.ledger = ledger

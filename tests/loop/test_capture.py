@@ -16,7 +16,7 @@ from skillvault.loop.tiers import read_tiers
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import CapturePolicy
 from skillvault.model.records import LearnedPattern, Ref
-from skillvault.vault.evidence.code_base import open_code_base
+from skillvault.vault.code_base import open_code_base
 from tests.conftest import NOW, Person
 from tests.judge.secrets import FORMATS
 
@@ -204,9 +204,9 @@ def test_only_what_changed_makes_it_due(vault: Vault, person: Person, code: Code
 
 def looks(vault: Vault, at: datetime) -> int:
     """How often evidence was looked for in a run of the loop."""
-    before = vault.store.head().captures.last
+    before = vault.store.head().captures.last_scan
     vault.run(now=at)
-    return int(vault.store.head().captures.last != before)
+    return int(vault.store.head().captures.last_scan != before)
 
 
 def test_status_says_that_rules_wait(vault: Vault, person: Person) -> None:

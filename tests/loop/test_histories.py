@@ -88,7 +88,10 @@ class World:
             for shelf, those in shelves.items()
             for name, skill in those.items()
         }
-        runs, against = head.facts.runs(head.facts), head.facts.against(head.facts)
+        runs, against = (
+            head.facts.supporter_counts(head.facts),
+            head.facts.opponent_counts(head.facts),
+        )
         facts = {
             name: fact.text
             for name, fact in head.facts.items()

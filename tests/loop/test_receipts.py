@@ -10,7 +10,7 @@ from skillvault.api import Vault
 from skillvault.loop.receipts import Receipts
 from skillvault.model.records import Recommendation, Ref
 from skillvault.vault.files import layout
-from skillvault.vault.files.arrival import Received
+from skillvault.vault.files.arrival import ReceivedFile
 from skillvault.vault.files.inbox import Inbox
 from tests.cli.test_recommend import call
 from tests.conftest import NOW, Person
@@ -128,7 +128,7 @@ class _NotingInbox(Inbox):
         super().__init__(root)
         self.read: list[str] = []
 
-    def read_file(self, name: str) -> Received | None:
+    def read_file(self, name: str) -> ReceivedFile | None:
         self.read.append(name)
         return super().read_file(name)
 

@@ -11,7 +11,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.sessions.closing import Closing, closing_by_exit, closing_file
-from skillvault.vault.files.attestation import attest_files
+from skillvault.vault.files.arrival import attest_files
 from tests.conftest import NOW, unguarded
 from tests.given import as_file, raw, shown
 

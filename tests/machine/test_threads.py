@@ -100,7 +100,7 @@ def test_who_serves_and_records_does_not_wait_for_a_run(vault: Vault, tmp_path: 
 
 
 def test_a_run_leaves_what_another_thread_is_recording(vault: Vault) -> None:
-    with vault.inbox.dropped([("a.json", decided("d-a"))]) as names:
+    with vault.inbox.drop_reserved([("a.json", decided("d-a"))]) as names:
         assert names == ["a.json"]
         assert vault.run(now=NOW).done == []
     (done,) = vault.run(["record"], now=NOW).done

@@ -26,7 +26,7 @@ def served(vault: Vault) -> dict[str, str]:
     """What the vault says: its living skills, and its facts that nothing contests, by name."""
     head = vault.store.head()
     skills = {name: skill.body.strip() for name, skill in head.skills.items()}
-    runs, against = head.facts.runs(head.facts), head.facts.against(head.facts)
+    runs, against = head.facts.supporter_counts(head.facts), head.facts.opponent_counts(head.facts)
     told = {
         name: fact.text
         for name, fact in head.facts.items()

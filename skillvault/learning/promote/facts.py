@@ -129,10 +129,10 @@ MIN_FACT = 10  # characters; fewer are no statement
 class FactCounts(Protocol):
     """What is counted of facts: the runs for and against them."""
 
-    def runs(self, facts: Collection[str]) -> Mapping[str, int]:
+    def supporter_counts(self, facts: Collection[str]) -> Mapping[str, int]:
         """Fact -> how many runs made or repeat it."""
 
-    def against(self, facts: Collection[str]) -> Mapping[str, int]:
+    def opponent_counts(self, facts: Collection[str]) -> Mapping[str, int]:
         """Fact -> how many runs speak against it, of those against which any do."""
 
     def endings(self, facts: Collection[str]) -> Mapping[str, Status]:
@@ -213,8 +213,8 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
         if not self.rules.weighs:
             return frozenset()
         facts = {fact.id: fact for fact in self.current_facts}
-        against = self.counts.against(facts)
-        runs = self.counts.runs(against)
+        against = self.counts.opponent_counts(facts)
+        runs = self.counts.supporter_counts(against)
         return frozenset(
             name
             for name, count in against.items()

@@ -293,7 +293,10 @@ def fact_state(
     if refused := _skill_taken_away(fact, material):
         return PromotionState("rejected", refused.sentence)
     if fact.id in material.contested:
-        runs, against = material.counts.runs([fact.id]), material.counts.against([fact.id])
+        runs, against = (
+            material.counts.supporter_counts([fact.id]),
+            material.counts.opponent_counts([fact.id]),
+        )
         sides = f"{runs.get(fact.id, 0)} for it, {against[fact.id]} against it"
         left = f"; {skill} left service" if skill else ""
         return PromotionState("contested", f"as much speaks against it as for it: {sides}{left}")

@@ -37,7 +37,7 @@ _Reply = TypeVar("_Reply", bound=Struct)
 def check_reply(reply: object, kind: type[_Reply], what: str) -> _Reply:
     """A reply as the record it must be, clean; UnansweredError says what is wrong with it."""
     try:
-        record = msgspec.convert(redact.cleaned(_builtins(reply)), kind)
+        record = msgspec.convert(redact.redact_value(_builtins(reply)), kind)
     except (msgspec.ValidationError, BadInputError, TypeError) as error:
         raise UnansweredError(f"the judge's {what} cannot be used ({error})") from None
     answer = getattr(reply, "answer", None)

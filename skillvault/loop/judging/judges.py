@@ -47,12 +47,12 @@ def policy_judge(
 
         return OfflineJudge()
     from skillvault.judge.claude import judge, prompts, questions
-    from skillvault.vault.files.redact import cleaned
+    from skillvault.vault.files.redact import redact_value
 
     paths = {f"{PROMPTS}/{name}.md": name for name in prompts.NAMES}
     texts = head.files.read(paths)
     own = {paths[path]: content.decode(errors="replace") for path, content in texts.items()}
-    asked = questions.Questions(rules, prompts.Prompts(own, cleaned), distilling)
+    asked = questions.Questions(rules, prompts.Prompts(own, redact_value), distilling)
     if rules.provider == "agent":
         return agent.AgentJudge(asked, partial(_answer, store))
     caller = paid_calls.Caller(store.ledger, rules, unasked=unasked)

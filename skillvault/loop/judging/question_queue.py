@@ -71,7 +71,7 @@ class QuestionQueue:
 
         UsageError where the judge is no agent.
         """
-        session = redact.cleaned(session)
+        session = redact.redact_value(session)
         run = self._new_run()
         limit = n if session is None else min(n, self._answers_left(run, session))
         file = self._dropped_file()
@@ -100,7 +100,7 @@ class QuestionQueue:
         Nothing is committed unless all can be: BadInputError has every reason. If two answer one
         question at once, the second is refused.
         """
-        session = redact.cleaned(session)
+        session = redact.redact_value(session)
         report: Report | None = None
         reason = ""
         for _ in range(_TRIES):

@@ -201,7 +201,7 @@ def _find_answers(run: Run, ref: Ref) -> Iterator[Answer]:
         )
     if ref.kind == "skill":
         commits = run.view.history.commits_changing(ref)
-        parts = run.view.history.commits_at(commits[0].sha) if commits else []
+        parts = run.view.history.parts_of(commits[0].sha) if commits else []
         ends = [end for part in parts for end in (*part.sources, *part.targets)]
         keys = [end.partition(":")[2] for end in ends if end.startswith("answer:")]
         yield from run.view.answers.get_many(keys).values()

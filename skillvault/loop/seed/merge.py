@@ -71,7 +71,7 @@ def _texts(run: Run, name: str, skill: Skill) -> Iterator[frozenset[str]]:
     """The words of a skill, and of the latest ones that an evolved one stands for."""
     yield statement_words(skill.body)
     if skill.kind == "evolved":
-        created = run.view.skills.created(_sources(run, name))
+        created = run.view.skills.creation_times(_sources(run, name))
         for source in sorted(created, key=lambda one: (created[one], one))[-_LATEST:]:
             if (behind := run.view.skills.find(source)) is not None:
                 yield statement_words(behind.body)

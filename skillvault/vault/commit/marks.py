@@ -24,7 +24,7 @@ from skillvault.model.written import (
     text_mark,
 )
 from skillvault.vault.files import layout
-from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.history import History
 
@@ -81,7 +81,7 @@ def remarked(
 
 
 def _remarked(path: str, content: bytes, before: bytes, theirs: Collection[str]) -> bytes | None:
-    new, old = parsed(path, content), parsed(path, before)
+    new, old = parse_record(path, content), parse_record(path, before)
     if not (isinstance(new, Skill) and isinstance(old, Skill) and old.written):
         return None
     marks = marks_after(read_marks(old.written), old.body, new.body, theirs)

@@ -31,8 +31,8 @@ from skillvault.vault.commit.fence import index_lock, is_left_behind
 from skillvault.vault.commit.journal import Journal
 from skillvault.vault.disk import is_abandoned
 from skillvault.vault.files import layout, redact
-from skillvault.vault.files.taken import Taken
-from skillvault.vault.files.work_tree import View, blob_id
+from skillvault.vault.files.inbox import TakenFiles
+from skillvault.vault.files.work_tree import WorkTreeView, blob_id
 from skillvault.vault.git.history import utc
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.connection import IndexDatabase
@@ -43,7 +43,7 @@ from skillvault.vault.index.follow import (
     keep_policy,
     refs_of,
 )
-from skillvault.vault.index.schema import indexed
+from skillvault.vault.index.schema import index_parts
 from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def clear_taken(store: Store) -> None:
     if store.git.pause_reason(head.policy.branch):
         return
     for commit in commits:
-        if head.history.commits_at(commit):
+        if head.history.parts_of(commit):
             store.taken.forget(commit)
         else:
             store.taken.put_back(commit)
@@ -107,9 +107,9 @@ class Store(threading.local):
         self._encoded: dict[int, tuple[Record, bytes]] = {}  # by identity, held while it counts
 
     @cached_property
-    def taken(self) -> Taken:
+    def taken(self) -> TakenFiles:
         """The inbox files of commits that are not seen in the branch yet."""
-        return Taken(self.root, self.git.dirs()[0] / "skillvault" / "taken")
+        return TakenFiles(self.root, self.git.dirs()[0] / "skillvault" / "taken")
 
     @cached_property
     def index(self) -> IndexDatabase:
@@ -163,12 +163,12 @@ class Store(threading.local):
         """The commit of the branch that learns, wherever HEAD stands; None without one."""
         return find_tip(self.index, self.git)
 
-    def git_index(self) -> View:
+    def git_index(self) -> WorkTreeView:
         """What git's index holds, as the next commit would have it."""
         contents = {path: entry.id for path, entry in self.git.index_file.all_entries().items()}
-        return View(contents, self.git.blobs, self.head().records.at_blobs)
+        return WorkTreeView(contents, self.git.blobs, self.head().records.by_blob)
 
-    def work_tree(self) -> View:
+    def work_tree(self) -> WorkTreeView:
         """The files a person sees, committed or not."""
         data: dict[str, bytes] = {}
         contents: dict[str, str] = {}
@@ -186,7 +186,7 @@ class Store(threading.local):
             blobs = list(keys)
             return data | self.git.blobs(blob for blob in blobs if blob not in data)
 
-        return View(contents, read, self.head().records.at_blobs)
+        return WorkTreeView(contents, read, self.head().records.by_blob)
 
     # ── what a change does to files ──────────────────────────────────────────────────
 
@@ -396,14 +396,14 @@ def _without_secrets(change: Change, agenda: Agenda) -> Change:
 
 def _redacted_record(record: Record) -> Record:
     values = msgspec.to_builtins(record)
-    clean = redact.cleaned(values)
+    clean = redact.redact_value(values)
     return record if clean == values else msgspec.convert(clean, type(record))
 
 
 def _redacted_words(text: str) -> str:
     """Return words without secrets; what hides in them stays, as `message_of` shows it."""
     visible = hidden_characters.cleaned(text)
-    redacted = redact.redacted_text(visible)
+    redacted = redact.redact_text(visible)
     return text if redacted == visible else redacted
 
 
@@ -535,10 +535,10 @@ def _enter(
     store: Store, commits: Sequence[tuple[str, Sequence[StagedChange]]], now: datetime
 ) -> None:
     """Let the index show our own commits, whose files it shows already."""
-    store.index.enter(
+    store.index.add_commits(
         part
         for number, (sha, changes) in enumerate(commits, store.index.depth + 1)
-        for part in indexed(
+        for part in index_parts(
             _parts(sha, [staged.change for staged in changes], utc(stamp(now))),
             number,
             refs_of(

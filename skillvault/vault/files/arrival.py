@@ -1,18 +1,22 @@
-"""A file that arrives: what it is called, how it looks, what it holds.
+"""The names, identity and attestation of files that arrive in the inbox.
 
-Nothing is decided here; `inbox` takes such files and `quarantine` keeps those that cannot be taken.
+An attested file is one that the program itself put there: its name holds a digest of the content
+under a key in the git folder, so the file may wait, be quarantined and come back.
 """
 
 import hashlib
+import hmac
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
 
 from skillvault.model.records import Trust
 from skillvault.model.text.hidden_characters import escaped, has_hidden
+from skillvault.vault.disk import draft_name
 
 MAX_OUTCOME = 256 * 1024
 DRAFT = re.compile(
@@ -25,10 +29,10 @@ _MAX_NAME = 200  # bytes of a file name, so that what is added to it still fits
 Identity = tuple[int, int, int]  # inode number, size, nanoseconds of its modification
 
 
-class Received(Struct, frozen=True):
-    """One file that arrived: its name below inbox/, its bytes, how far its folder is trusted.
+class ReceivedFile(Struct, frozen=True):
+    """One file that arrived: its name below inbox/, its bytes, the trust of its folder.
 
-    `is_attested`: the program hands it over itself, not an agent; see `attestation`.
+    `is_attested`: the program hands it over itself, not an agent.
     """
 
     name: str
@@ -38,7 +42,7 @@ class Received(Struct, frozen=True):
 
 
 def identity_of(state: os.stat_result) -> Identity:
-    """What tells a file from one that was written since."""
+    """Return a key that changes when a file is written again."""
     return state.st_ino, state.st_size, state.st_mtime_ns
 
 
@@ -76,10 +80,59 @@ def plain_name(name: str) -> str:
 
 
 def is_untrusted(origin: str) -> bool:
-    """Whether a name below inbox/ is one of inbox/untrusted/."""
+    """Return True for a name below inbox/ that is in inbox/untrusted/."""
     return origin.startswith("untrusted/")
 
 
-def shown(value: object) -> str:
-    """A foreign text on one line that does nothing to a terminal and fits into JSON."""
+def make_printable(value: object) -> str:
+    """Escape a foreign text to one line that is safe for a terminal and fits into JSON."""
     return escaped(str(value)).replace("\r", "\\r").replace("\n", "\\n")
+
+
+_KEY = "skillvault/inbox.key"
+_BYTES = 32
+_HEX = 32
+_NAME = re.compile(rf"seen-(?P<digest>[0-9a-f]{{{_HEX}}})-")
+
+
+def attest_files(
+    git_folder: Path, files: Iterable[tuple[str, bytes]]
+) -> Iterator[tuple[str, bytes]]:
+    """Put an attestation into the names of files; `git_folder` holds the key.
+
+    Those that name no observer keep their names.
+    """
+    for name, content in files:
+        is_observed = b"observed_by" in content
+        prefix = f"seen-{_mac_of(_key(git_folder), content)}-" if is_observed else ""
+        yield prefix + name, content
+
+
+def is_attested(git_folder: Path, name: str, content: bytes) -> bool:
+    """Return True if the program put these bytes into the inbox itself."""
+    match = _NAME.match(name)
+    place = git_folder / _KEY
+    if match is None or not place.is_file():
+        return False
+    return hmac.compare_digest(match["digest"], _mac_of(place.read_bytes(), content))
+
+
+def _mac_of(key: bytes, content: bytes) -> str:
+    return hmac.new(key, content, hashlib.sha256).hexdigest()[:_HEX]
+
+
+def _key(git_folder: Path) -> bytes:
+    """Return the key of a clone; the first caller creates it atomically."""
+    place = git_folder / _KEY
+    if not place.is_file():
+        place.parent.mkdir(exist_ok=True)
+        draft = place.parent / f".{draft_name()}.tmp"
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with open(descriptor, "wb") as file:  # noqa: PTH123 (a descriptor, not a path)
+                file.write(os.urandom(_BYTES))
+            with suppress(FileExistsError):  # another process made one meanwhile
+                os.link(draft, place)
+        finally:
+            draft.unlink()
+    return place.read_bytes()

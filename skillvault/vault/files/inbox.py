@@ -7,6 +7,7 @@ taken is moved to quarantine/ with its reason beside it; none is ever deleted un
 import errno
 import hashlib
 import os
+import shutil
 import stat
 import threading
 import time
@@ -26,14 +27,13 @@ from skillvault.vault.files.arrival import (
     IGNORED,
     MAX_OUTCOME,
     Identity,
-    Received,
+    ReceivedFile,
     free_names,
     identity_of,
     is_untrusted,
     plain_name,
 )
-from skillvault.vault.files.quarantine import Quarantine, Refused
-from skillvault.vault.files.taken import Taken
+from skillvault.vault.files.quarantine import Quarantine, RefusedFile
 
 ENDINGS = (".yaml", ".yml", ".json", ".md")
 WRITING = "still being written"  # why a young file waits
@@ -49,8 +49,8 @@ _PATIENCE = 10.0  # seconds of waiting for a file that is being written all the 
 _PAUSE = 0.05
 
 
-class Arrival(NamedTuple):
-    """An untrusted file that waits: when it was written last (ns), its name, its bytes."""
+class WaitingFile(NamedTuple):
+    """A waiting untrusted file: its time of writing (ns), its name, its size in bytes."""
 
     written: int
     name: str
@@ -70,19 +70,17 @@ class Inbox:
         self._reserved: set[str] = set()  # files that another thread dropped and takes itself
 
     def create_folders(self) -> bool:
-        """Make the folders that are missing; True if there were any."""
+        """Create the missing folders; return True if there were any."""
         return self.quarantine.create_folders()
 
     def names(self) -> list[str]:
-        """The names below inbox/ of everything that waits there, sorted."""
+        """Return the sorted names of all waiting files below inbox/."""
         with self._dropping:
-            return sorted(set(self._names()) - self._reserved)
-
-    def _names(self) -> list[str]:
-        return [name for name, entry in self._entries() if _is_file(entry)]
+            names = {name for name, entry in self._entries() if _is_file(entry)}
+            return sorted(names - self._reserved)
 
     def obstacles(self) -> dict[str, list[str]]:
-        """Reason -> the sorted names of entries that stay in the inbox, as they are no files."""
+        """Reason -> the sorted names of entries that are not files and stay in the inbox."""
         reasons: dict[str, list[str]] = {}
         for name, entry in self._entries():
             is_own = name == "untrusted" and entry.is_dir(follow_symlinks=False)
@@ -94,43 +92,45 @@ class Inbox:
         return {reason: sorted(names) for reason, names in reasons.items()}
 
     def _entries(self) -> "Iterator[tuple[str, os.DirEntry[str]]]":
-        """(name below inbox/, entry) of everything in it and in inbox/untrusted/."""
+        """Yield (name below inbox/, entry) for inbox/ and inbox/untrusted/."""
         for folder, prefix in ((layout.INBOX, ""), (layout.UNTRUSTED, "untrusted/")):
             place = self.root / folder
             for entry in os.scandir(place) if place.is_dir() else ():
                 if not IGNORED.search(entry.name):
                     yield prefix + entry.name, entry
 
-    def arrivals(self, names: Iterable[str]) -> list[Arrival]:
-        """The untrusted ones of these files, the first that arrived first."""
-        found: list[Arrival] = []
+    def arrivals(self, names: Iterable[str]) -> list[WaitingFile]:
+        """Return the untrusted ones of these files, the oldest first."""
+        waiting_files: list[WaitingFile] = []
         for name in filter(is_untrusted, names):
             try:
                 state = (self.root / layout.INBOX / name).lstat()
             except FileNotFoundError:
                 continue  # another run took it
-            found.append(Arrival(state.st_mtime_ns, name, min(state.st_size, MAX_OUTCOME)))
-        return sorted(found)
+            waiting_files.append(
+                WaitingFile(state.st_mtime_ns, name, min(state.st_size, MAX_OUTCOME))
+            )
+        return sorted(waiting_files)
 
     def wait_until_stable(
         self, seconds: float, patience: float | None = None, *, names: Sequence[str] | None = None
     ) -> tuple[list[str], list[str]]:
-        """Wait until what is here is no younger than `seconds`; the names (still, not yet).
+        """Wait until files are at least `seconds` old; return their names (stable, unstable).
 
-        `names`: of these files alone. What arrives meanwhile is for the next time. Age is
-        modification time; a time in the future counts from when it was first seen. After
-        `patience` seconds it waits no more, and for untrusted files no longer than they must be
-        still: no other waits for them.
+        `names` limits the files; later arrivals are left for the next time. Age is the time since
+        the modification; a time in the future counts from the first look. The wait ends after
+        `patience` seconds, and for untrusted files after `seconds`: trusted ones must not wait
+        for them.
         """
         names = self.names() if names is None else names
-        begun = time.monotonic()
+        start = time.monotonic()
         longest = seconds + _PATIENCE if patience is None else patience
-        deadlines = {False: begun + longest, True: begun + min(longest, seconds + _PAUSE)}
+        deadlines = {False: start + longest, True: start + min(longest, seconds + _PAUSE)}
         first_seen: dict[tuple[str, int, int], float] = {}
         while True:
             young = [name for name in names if self._young(name, seconds, first_seen)]
-            at = time.monotonic()
-            if all(at >= deadlines[is_untrusted(name)] for name in young):
+            now = time.monotonic()
+            if all(now >= deadlines[is_untrusted(name)] for name in young):
                 return [name for name in names if name not in young], young
             time.sleep(_PAUSE)
 
@@ -142,11 +142,11 @@ class Inbox:
         except FileNotFoundError:
             return False
         age = time.time() - state.st_mtime
-        seen = first_seen.setdefault((name, state.st_size, state.st_mtime_ns), time.monotonic())
-        return age < seconds if age >= 0 else time.monotonic() - seen < seconds
+        seen_at = first_seen.setdefault((name, state.st_size, state.st_mtime_ns), time.monotonic())
+        return age < seconds if age >= 0 else time.monotonic() - seen_at < seconds
 
-    def read_file(self, name: str) -> Received | None:
-        """One waiting file, None if it is gone; BadInputError if it may not be taken."""
+    def read_file(self, name: str) -> ReceivedFile | None:
+        """Read a waiting file; None if it is gone, BadInputError if it may not be taken."""
         path = self.root / layout.INBOX / name
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -173,17 +173,17 @@ class Inbox:
                 f"the name must end with {', '.join(ENDINGS)}; rename it", code="unknown-ending"
             )
         trust: Trust = "untrusted" if is_untrusted(name) else "local"
-        return Received(name, content, trust)
+        return ReceivedFile(name, content, trust)
 
     def drop(self, files: Iterable[tuple[str, bytes]]) -> Iterator[str]:
-        """Drop files into the inbox under free names; yields each name."""
+        """Drop files into the inbox under free names; yield each name."""
         self.create_folders()
         for name, content in files:
             yield self._drop(name, content)
 
     @contextmanager
-    def dropped(self, files: Iterable[tuple[str, bytes]]) -> Iterator[list[str]]:
-        """Drop files that the caller takes: no other thread finds them here meanwhile."""
+    def drop_reserved(self, files: Iterable[tuple[str, bytes]]) -> Iterator[list[str]]:
+        """Drop files that the caller takes itself; other threads do not see them meanwhile."""
         self.create_folders()
         names: list[str] = []
         try:
@@ -229,17 +229,17 @@ class Inbox:
             if draft and age > _ABANDONED and not is_alive(int(draft["pid"])):
                 Path(entry.path).unlink(missing_ok=True)
 
-    def mark_done(self, names: Iterable[str], taken: Taken, commit: str) -> None:
-        """Take away files that are in a commit; one written anew since it was read stays."""
+    def mark_done(self, names: Iterable[str], taken_files: "TakenFiles", commit: str) -> None:
+        """Move away files that are in a commit; a file written since it was read stays."""
         for name in names:
             path = self.root / layout.INBOX / name
             if os.path.lexists(path) and identity_of(path.lstat()) == self._read.get(name):
-                taken.keep(name, commit)
+                taken_files.keep(name, commit)
 
-    def refuse(self, name: str, error: BadInputError, now: datetime) -> Refused:
+    def refuse(self, name: str, error: BadInputError, at: datetime) -> RefusedFile:
         """Move a file to quarantine/ with its reason beside it, unless it is gone."""
-        looks, digest = self._read.get(name), self._digests.get(name)
-        return self.quarantine.take(name, error, now, looks=looks, digest=digest)
+        identity, digest = self._read.get(name), self._digests.get(name)
+        return self.quarantine.take(name, error, at, identity=identity, digest=digest)
 
 
 def _is_file(entry: "os.DirEntry[str]") -> bool:
@@ -253,3 +253,79 @@ def _check_size(size: int) -> None:
             "shorten result.evidence to the lines that show the error",
             code="too-large",
         )
+
+
+LOOK_AFTER = 2.0  # seconds from which on a commit is looked for
+
+
+class TakenFiles:
+    """The files taken from one vault's inbox, in one folder for each commit.
+
+    A person's git may move the branch back some milliseconds, so a file is only deleted at a later
+    look that finds its commit in the branch; otherwise it returns to the inbox. The files are not
+    redacted yet, so nobody else may read them.
+    """
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self._root = root
+        self._folder = folder
+
+    def keep(self, name: str, commit: str) -> None:
+        """Move a file from the inbox to the folder of a commit."""
+        reach("inbox-done")
+        mode = private_mode(self._root)
+        self._folder.mkdir(mode=mode, parents=True, exist_ok=True)
+        _move(self._root / layout.INBOX / name, self._folder / commit / name, mode & 0o666)
+
+    def commits(self, age: float = LOOK_AFTER) -> list[str]:
+        """Return the sorted commits whose files were taken at least `age` seconds ago."""
+        if not self._folder.is_dir():
+            return []
+        latest = time.time() - age
+        commits = []
+        for entry in os.scandir(self._folder):
+            with suppress(FileNotFoundError):  # another run looked at it
+                if entry.stat().st_mtime <= latest:
+                    commits.append(entry.name)
+        return sorted(commits)
+
+    def forget(self, commit: str) -> None:
+        """Delete the files of a commit."""
+        with suppress(FileNotFoundError):  # another run looks at it too
+            shutil.rmtree(self._folder / commit)
+
+    def put_back(self, commit: str) -> None:
+        """Move the files of a commit back to the inbox."""
+        folder = self._folder / commit
+        for place in sorted(folder.rglob("*")):
+            if place.is_file():
+                target = self._root / layout.INBOX / place.relative_to(folder)
+                _move(place, target, private_mode(self._root) & 0o666)
+        self.forget(commit)
+
+
+def _move(source: Path, target: Path, mode: int) -> None:
+    """Move a file to a free name like this one; nothing is replaced."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for name in free_names(target.name):
+        try:
+            _link(source, target.with_name(name), mode)
+        except FileExistsError:
+            continue
+        except FileNotFoundError:
+            return  # another run took it
+        source.unlink(missing_ok=True)
+        return
+
+
+def _link(source: Path, place: Path, mode: int) -> None:
+    try:
+        os.link(source, place)
+        with suppress(PermissionError):  # another user's, who lets it be read
+            place.chmod(mode)
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.EPERM):
+            raise
+        # The git dir is on another disk, or the file another user's: Linux lets nobody link that.
+        place.touch(mode, exist_ok=False)
+        place.write_bytes(source.read_bytes())

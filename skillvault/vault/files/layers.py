@@ -1,4 +1,4 @@
-"""The layers of the shelf as folders: skills that ship with packages, and a domain's own.
+"""The layers of the shelf as folders: skills of packages, and those of a domain's folders.
 
 The vault's own layer is its committed `skills/`. Folders are read, never written.
 """
@@ -7,6 +7,7 @@ import os
 import shlex
 import stat
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 GROUP = "skillvault.skills"  # entry points that name a package with a folder of skills
-# What unreadable metadata makes importlib raise.
+# The errors that importlib raises for unreadable metadata.
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError)
 
 
@@ -37,57 +38,64 @@ _SHUT = ("proposed", "archive", layout.QUARANTINE, layout.INBOX)
 _MAX_SKILL = 1024 * 1024
 
 
-class Prose(Struct, frozen=True):
-    """A text of a team's folder that is no skill and does not mean to be one."""
+class ProseFile(Struct, frozen=True):
+    """A text in a team's folder that is not meant as a skill."""
 
 
 def seeds() -> Path:
-    """The folder of the skills of the package itself."""
+    """Return the folder of the skills that ship with this package."""
     return layout.resource(SEEDS)
 
 
-def is_shut(root: Path, folder: Path) -> bool:
-    """Whether a folder holds, or lies in, one of the vault's that is never served."""
+def is_never_served(root: Path, folder: Path) -> bool:
+    """Return True if a folder contains, or lies in, one of the vault that is never served."""
     place = layout.real_path(folder)
-    others = [layout.real_path(root / shut) for shut in _SHUT]
-    return any(place.is_relative_to(one) or one.is_relative_to(place) for one in others)
+    shut_folders = [layout.real_path(root / shut) for shut in _SHUT]
+    return any(
+        place.is_relative_to(shut_folder) or shut_folder.is_relative_to(place)
+        for shut_folder in shut_folders
+    )
 
 
-def outside(root: Path, dirs: Iterable[str]) -> list[Path]:
-    """Those of the policy's folders that do not lie in the vault, links followed."""
+def outside_folders(root: Path, dirs: Iterable[str]) -> list[Path]:
+    """Return the policy's folders that lie outside the vault, links followed."""
     home = layout.real_path(root)
     places = (layout.real_path(root / name) for name in dirs)
     return [place for place in places if not place.is_relative_to(home)]
 
 
-def allowed(root: Path, names: Iterable[str]) -> tuple[Path, ...]:
-    """The folders that `git config skillvault.dirs` names, on this machine."""
+def allowed_folders(root: Path, names: Iterable[str]) -> tuple[Path, ...]:
+    """Return the folders that `git config skillvault.dirs` names on this machine."""
     return tuple(layout.real_path(root / os.path.expanduser(name)) for name in names)  # noqa: PTH111
 
 
 def domains(
     root: Path, dirs: Iterable[str], readable: Collection[Path] = ()
 ) -> tuple[list[Path], list[Problem]]:
-    """(folders, problems): those of installed packages by name, then the policy's in its order.
+    """Return (folders, problems): installed packages by name, then the policy's folders in order.
 
-    Folders of the vault that are never served, and what lies in them, are no layer. One outside is
-    read if it lies in a `readable` one: what others push must not read this machine.
+    Folders of the vault that are never served are no layers. A folder outside the vault is read
+    only inside a `readable` one, because a pushed policy must not read this machine.
     """
     places: list[Path] = []
     packages, problems = plugins()
     for place in packages:
-        if is_shut(root, place):
+        if is_never_served(root, place):
             message = f"{SHUT}; install the package that brings it elsewhere"
             problems.append(Problem(str(place), None, "not-served", message))
         else:
             places.append(place)
     for name in dirs:
         place = layout.real_path(root / name)
-        if is_shut(root, place):
+        if is_never_served(root, place):
             message = f"{SHUT}; remove it from `shelf.dirs` in vault.yaml"
             problems.append(Problem(name, "shelf.dirs", "not-served", message))
-        elif outside(root, [name]) and not any(map(place.is_relative_to, readable)):
-            problems.append(Problem(name, "shelf.dirs", "outside", _not_read(place)))
+        elif outside_folders(root, [name]) and not any(map(place.is_relative_to, readable)):
+            message = (
+                "lies outside the vault, so it is not read; to allow it on this machine run "
+                f"`git config --add skillvault.dirs {shlex.quote(str(place))}`"
+            )
+            problems.append(Problem(name, "shelf.dirs", "outside", message))
         elif not place.is_dir():
             message = "no such folder; correct `shelf.dirs` in vault.yaml"
             problems.append(Problem(str(place), None, "no-folder", message))
@@ -96,20 +104,13 @@ def domains(
     return places, problems
 
 
-def _not_read(place: Path) -> str:
-    return (
-        "lies outside the vault, so it is not read; to allow it on this machine run "
-        f"`git config --add skillvault.dirs {shlex.quote(str(place))}`"
-    )
-
-
 def read(
-    path: str, layer: str, known: str | None = None, folder: str | None = None
-) -> Shelved | Problem | Prose | None:
-    """The skill in a file of a layer, or the problem that keeps it from being read.
+    path: str, layer: str, known_version: str | None = None, folder: str | None = None
+) -> Shelved | Problem | ProseFile | None:
+    """Read the skill in a file of a layer; return a problem if it cannot be read.
 
-    None if the file is the version that is `known`. `folder` is the layer's, from which no link
-    leads out but into the repository that it is in.
+    None if the file is still at `known_version`. A link may lead out of the layer's `folder` only
+    into the repository that holds it.
     """
     place = Path(path)
     is_whole = listing.is_skill_file(place.name)
@@ -118,17 +119,17 @@ def read(
         _check_link(place, Path(folder) if folder else place.parent)
         content = skill_bytes(place)
         version = blob_id(content)
-        if version == known:
+        if version == known_version:
             return None
-        return Shelved(_decoded(name, content), layer, path, version)
+        return Shelved(_decode(name, content), layer, path, version)
     except BadInputError as error:
         if error.code == "no-front-matter" and not is_whole:
-            return Prose()
+            return ProseFile()
         return Problem(path, error.key, error.code, error.message)
 
 
 def _check_link(place: Path, folder: Path) -> None:
-    """BadInputError for a file that a link puts into the layer from where it may not come."""
+    """Raise BadInputError for a link to a file that must not be in the layer."""
     real = Path(os.path.realpath(place))
     if real == place or real.is_relative_to(folder):
         return
@@ -138,11 +139,11 @@ def _check_link(place: Path, folder: Path) -> None:
             f"a link to {real.parent}, outside {repository}; add that folder to `shelf.dirs`",
             code="link-outside",
         )
-    if any((at / layout.MARK).is_file() and is_shut(at, real) for at in real.parents):
+    if any((at / layout.MARK).is_file() and is_never_served(at, real) for at in real.parents):
         raise BadInputError(f"a link to {real.parent}: {SHUT}; remove it", code="not-served")
 
 
-def _decoded(name: str, content: bytes) -> Skill:
+def _decode(name: str, content: bytes) -> Skill:
     skill = codec.foreign_skill(name, content)
     skill_name = skill.name.replace("_", "-")
     if not is_slug(skill_name):
@@ -156,7 +157,7 @@ def _decoded(name: str, content: bytes) -> Skill:
 
 
 def skill_bytes(path: Path) -> bytes:
-    """A skill's file; BadInputError for what is none of a size that one has."""
+    """Read a skill's file; BadInputError if it is not a regular file of at most 1 MiB."""
     try:
         state = path.stat()
         if not stat.S_ISREG(state.st_mode) or state.st_size > _MAX_SKILL:
@@ -169,14 +170,14 @@ def skill_bytes(path: Path) -> bytes:
 
 
 def distributions() -> Iterable["Distribution"]:
-    """What is installed; the modules that find it load when they are asked."""
+    """Return the installed packages; the import is late because it is slow."""
     from importlib import metadata  # noqa: PLC0415 (18 ms, of a question that takes 200)
 
     return metadata.distributions()
 
 
 def plugins() -> tuple[list[Path], list[Problem]]:
-    """(folders, problems) of installed packages that bring skills, by name; none is run."""
+    """Return (folders, problems) of installed packages with skills, by name; none is run."""
     folders: list[Path] = []
     problems: list[Problem] = []
     points, broken = _entry_points()
@@ -191,7 +192,7 @@ def plugins() -> tuple[list[Path], list[Problem]]:
 
 
 def _entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
-    """The entry points of the group, of a distribution that is installed twice the first's.
+    """Return the entry points of the group; of a package installed twice the first one's.
 
     A distribution whose entry points cannot be read is a problem if it names the group.
     """
@@ -199,9 +200,13 @@ def _entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
     problems: list[Problem] = []
     names: set[str] = set()
     for distribution in distributions():
-        if GROUP not in _entry_points_text(distribution):
+        text, name = "", "a package without a name"
+        with suppress(*_UNREADABLE):  # not even its group can be read
+            text = distribution.read_text("entry_points.txt") or ""
+        if GROUP not in text:
             continue
-        name = _distribution_name(distribution)  # a mail is parsed for it, so of those alone
+        with suppress(*_UNREADABLE):  # the name is read late, because that parses a whole mail
+            name = str(distribution.metadata["Name"] or name).lower()
         if name in names:
             continue
         names.add(name)
@@ -213,34 +218,20 @@ def _entry_points() -> tuple[list["EntryPoint"], list[Problem]]:
     return points, problems
 
 
-def _entry_points_text(distribution: "Distribution") -> str:
-    try:
-        return distribution.read_text("entry_points.txt") or ""
-    except _UNREADABLE:
-        return ""  # not even its group can be read
-
-
-def _distribution_name(distribution: "Distribution") -> str:
-    try:
-        return str(distribution.metadata["Name"] or "a package without a name").lower()
-    except _UNREADABLE:
-        return "a package without a name"
-
-
 def _folder(package: str) -> Path:
-    """Where a package lies, found by its path; BadInputError if it is no folder on this disk."""
-    first, *rest = package.split(".")
-    if not all(part.isidentifier() for part in (first, *rest)):
-        raise _refused(package, "no package has such a name")
-    places = [place.joinpath(*rest) for place in _package_places(first)]
+    """Return a package's folder without an import; BadInputError if it has none on this disk."""
+    first, *subfolders = package.split(".")
+    if not all(part.isidentifier() for part in (first, *subfolders)):
+        raise _bad_package(package, "no package has such a name")
+    places = [place.joinpath(*subfolders) for place in _package_places(first)]
     folder = next((place for place in places if place.is_dir()), None)
     if folder is None:
-        raise _refused(package, _why_none(places))
+        raise _bad_package(package, _describe_missing(places))
     return folder
 
 
-def _why_none(places: Iterable[Path]) -> str:
-    """Why no folder is at any of these places."""
+def _describe_missing(places: Iterable[Path]) -> str:
+    """Return the reason why none of these places is a folder."""
     files = [part for place in places for part in (place, *place.parents) if part.is_file()]
     if any(map(is_zipfile, files)):
         return "lies in a zip file, where its skills cannot be read"
@@ -248,7 +239,7 @@ def _why_none(places: Iterable[Path]) -> str:
 
 
 def _package_places(name: str) -> Iterator[Path]:
-    """Where a top-level package lies. Only a dotted name would make `find_spec` import one."""
+    """Yield the places of a top-level package; for a dotted name `find_spec` would import one."""
     try:
         spec = find_spec(name)
     except (ImportError, ValueError, AttributeError):
@@ -259,6 +250,6 @@ def _package_places(name: str) -> Iterator[Path]:
         yield Path(spec.origin)
 
 
-def _refused(package: str, reason: str) -> BadInputError:
+def _bad_package(package: str, reason: str) -> BadInputError:
     message = f"{package}: {reason}; correct the plugin's entry point, or install it unzipped"
     return BadInputError(message, code="no-package")

@@ -1,4 +1,4 @@
-"""Where a record lives: record <-> relative path, and the vault's root found upward.
+"""The layout of a vault: record <-> relative path, and the search for its root.
 
 Paths are POSIX, relative to the root. Only slugs ever become part of one.
 """
@@ -13,19 +13,6 @@ from typing import cast
 
 from skillvault.model import records
 from skillvault.model.errors import NotAVaultError
-from skillvault.model.records import (
-    Answer,
-    Evaluation,
-    Fact,
-    Outcome,
-    Recommendation,
-    Record,
-    RecordKind,
-    Ref,
-    Retraction,
-    Session,
-    Skill,
-)
 from skillvault.model.text.text import is_slug
 
 MARK = "vault.yaml"
@@ -54,7 +41,7 @@ _SESSION = re.compile(r"^sessions/[0-9]{4}/[0-9]{2}/[0-9]{2}/(?P<id>[^/]+)\.yaml
 _ANSWER = re.compile(
     r"^answers/(?P<domain>[^/]+)/[0-9]{4}/[0-9]{2}/(?P<id>[a-z]+-[0-9a-f]{12})\.json\Z"
 )
-# What the program writes beside a skill, and writes anew with it.
+# Files that the program writes beside a skill, together with it.
 _BESIDE = re.compile(
     r"(?:skills|proposed|archive)/[^/]+/references/(?:evidence\.yaml|(?:statements|tried)\.md)"
 )
@@ -66,12 +53,12 @@ _SKILL_LINKS = re.compile(r"^links/(?P<id>[^/]+)\.yaml\Z")
 
 
 def real_path(path: Path) -> Path:
-    """The path without links; links in a circle stay, for whoever opens it to fail on."""
+    """Resolve links in a path; a circle of links stays, and fails when it is opened."""
     return Path(os.path.realpath(path))
 
 
 def find_root(start: Path) -> Path:
-    """The nearest folder at or above `start` that holds a vault.yaml."""
+    """Return the nearest folder at or above `start` with a vault.yaml."""
     start = real_path(start)
     root = vault_above(start)
     if root is None:
@@ -81,7 +68,7 @@ def find_root(start: Path) -> Path:
 
 
 def named_root(place: Path) -> Path:
-    """The folder of the vault that somebody named, never one above it."""
+    """Return the folder of the named vault, never one above it."""
     folder = real_path(place)
     root = vault_above(folder)
     if root == folder:
@@ -93,12 +80,12 @@ def named_root(place: Path) -> Path:
 
 
 def vault_above(folder: Path) -> Path | None:
-    """The nearest folder at or above this one that holds a vault.yaml; None if there is none."""
+    """Return the nearest folder at or above this one with a vault.yaml; None without one."""
     return next((f for f in (folder, *folder.parents) if (f / MARK).is_file()), None)
 
 
 def bare_advice(folder: Path) -> str | None:
-    """The advice about a bare repository or the git dir of one; None for any other folder."""
+    """Return advice about a bare repository or its git dir; None for any other folder."""
     if not ((folder / "HEAD").is_file() and (folder / "objects").is_dir()):
         return None
     return (
@@ -115,14 +102,14 @@ def outcome_path(domain: str, outcome_id: str, folder: str = "outcomes") -> str:
     return f"{folder}/{domain}/{match['y']}/{match['m']}/{match['d']}/{outcome_id}.yaml"
 
 
-def session_path(record: Session) -> str:
+def session_path(record: records.Session) -> str:
     """`sessions/<yyyy>/<mm>/<dd>/<id>.yaml`, by the day in UTC on which it ended."""
     if not is_slug(record.id):
         raise ValueError(f"{record.id} cannot become a path")
     return f"sessions/{record.ended_at.astimezone(UTC):%Y/%m/%d}/{record.id}.yaml"
 
 
-def answer_path(record: Answer) -> str:
+def answer_path(record: records.Answer) -> str:
     """`answers/<domain>/<yyyy>/<mm>/<key>.json`, by the month in UTC of what it is about."""
     if not (is_slug(record.domain) and is_slug(record.id)):
         raise ValueError(f"{record.domain}/{record.id} cannot become a path")
@@ -136,49 +123,56 @@ def skill_path(name: str, shelf: str = "skills") -> str:
     return f"{shelf}/{name}/SKILL.md"
 
 
-def path_of(record: Record) -> str:
-    """Where a new record goes. A `proposed` skill waits outside what hosts load."""
+def path_of(record: records.Record) -> str:
+    """Return the path of a new record; a `proposed` skill has a folder that hosts do not load."""
     match record:
-        case Outcome() | Evaluation() | Recommendation() | Retraction():
+        case (
+            records.Outcome()
+            | records.Evaluation()
+            | records.Recommendation()
+            | records.Retraction()
+        ):
             return outcome_path(record.domain, record.id, f"{type(record).__name__.lower()}s")
-        case Session():
+        case records.Session():
             return session_path(record)
-        case Fact():
+        case records.Fact():
             if not (is_slug(record.domain) and is_slug(record.id)):
                 raise ValueError(f"{record.domain}/{record.id} cannot become a path")
             return fact_path(record)
-        case Skill():
+        case records.Skill():
             return skill_path(record.name, "proposed" if record.status == "proposed" else "skills")
-        case Answer():
+        case records.Answer():
             return answer_path(record)
     raise ValueError(f"{record.id} is a line of a list; see `links_path`")
 
 
-def fact_path(fact: Fact) -> str:
-    """Where a fact that is read stands, whatever name a person gave its file."""
+def fact_path(fact: records.Fact) -> str:
+    """Return the path of a fact; its id is the file's name."""
     return f"memory/{fact.domain}/{fact.id}.md"
 
 
 @lru_cache(maxsize=1 << 12)
-def ref_of(path: str) -> Ref | None:  # noqa: PLR0911 (one a kind)
-    """What a path holds; None for one that is not a record's."""
+def ref_of(path: str) -> records.Ref | None:  # noqa: PLR0911 (one a kind)
+    """Return the record that a path holds; None for any other path."""
     if path.endswith(_LINKS):
         return None
     if match := _DATED.match(path):
-        return Ref(cast("RecordKind", match["folder"].removesuffix("s")), match["id"])
+        return records.Ref(
+            cast("records.RecordKind", match["folder"].removesuffix("s")), match["id"]
+        )
     if match := _SESSION.match(path):
-        return Ref("session", match["id"])
+        return records.Ref("session", match["id"])
     if match := _ANSWER.match(path):
-        return Ref("answer", match["id"])
+        return records.Ref("answer", match["id"])
     if match := _SKILL.match(path):
-        return Ref("skill", match["id"])
+        return records.Ref("skill", match["id"])
     if match := _FACT.match(path):
-        return Ref("fact", match["id"])
+        return records.Ref("fact", match["id"])
     return None
 
 
 def links_path(path: str) -> str:
-    """Where the list of the links from a record stands: beside it, of a skill in `links/`.
+    """Return the path of the list of a record's links: beside it, for a skill in `links/`.
 
     A list in the skill's folder would be content that hosts load and that installs compare.
     """
@@ -188,10 +182,10 @@ def links_path(path: str) -> str:
 
 
 @lru_cache(maxsize=1 << 12)
-def links_owner(path: str) -> Ref | None:
-    """The record whose list of links stands at a path; None if no list stands there."""
+def links_owner(path: str) -> records.Ref | None:
+    """Return the record whose list of links is at a path; None for any other path."""
     if match := _SKILL_LINKS.match(path):
-        return Ref("skill", match["id"])
+        return records.Ref("skill", match["id"])
     if not path.endswith(_LINKS):
         return None
     stem = path.removesuffix(_LINKS)
@@ -199,17 +193,17 @@ def links_owner(path: str) -> Ref | None:
 
 
 def holds_records(path: str) -> bool:
-    """Whether a path is a record's, or that of a list of links."""
+    """Return True for the path of a record or of a list of links."""
     return ref_of(path) is not None or links_owner(path) is not None
 
 
-def is_tried(path: str) -> bool:
-    """Return True for the file beside a guide that has every try in a line."""
+def is_tries_file(path: str) -> bool:
+    """Return True for the file beside a guide that lists its tries."""
     return _TRIED.fullmatch(path) is not None
 
 
 def kind_of(path: str) -> str | None:
-    """What a path holds, the vault's own files included by their name; None for anything else."""
+    """Return the kind of a path; the vault's own files have their name, other files None."""
     if path in (MARK, LEARNINGS, EXPERTISE):
         return path.rpartition("/")[2]
     if links_owner(path):
@@ -221,25 +215,25 @@ def kind_of(path: str) -> str | None:
 
 
 def is_skill(path: str) -> bool:
-    """Whether a path is that of a skill's text, on any shelf."""
+    """Return True for the path of a skill's text, on any shelf."""
     return _SKILL.match(path) is not None
 
 
 def domain_of(path: str) -> str | None:
-    """The domain folder of an outcome, evaluation, answer, recommendation or fact."""
+    """Return the domain of the path of an outcome, evaluation, answer, recommendation or fact."""
     match = _DATED.match(path) or _FACT.match(path) or _ANSWER.match(path)
     return match["domain"] if match else None
 
 
 def shelf_of(path: str) -> str:
-    """The first folder of a path."""
+    """Return the first folder of a path."""
     return path.partition("/")[0]
 
 
 def resource(name: str) -> Path:
-    """A folder that ships with the package: `vault_template` or `hooks`.
+    """Return a folder that ships with the package, such as `vault_template` or `hooks`.
 
-    In a checkout they stand beside the package, in an installed wheel inside it.
+    In a checkout it is beside the package, in an installed wheel inside it.
     """
     inside = Path(__file__).resolve().parents[2] / name
     return inside if inside.is_dir() else inside.parent.parent / name

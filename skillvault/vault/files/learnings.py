@@ -1,27 +1,35 @@
-"""LEARNINGS.md in the work tree: what agents wrote there, and how a rule is appended."""
+"""The files of learned rules: LEARNINGS.md in the work tree, and expertise.yaml <-> its patterns.
+
+Unknown keys of expertise.yaml are kept, behind those that are known.
+"""
 
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import msgspec
+
+from skillvault.model.conversion import convert
 from skillvault.model.errors import BadInputError
+from skillvault.model.records import EvolutionEntry, Expertise, LearnedPattern
+from skillvault.model.text import front_matter, strict_yaml
 from skillvault.vault.files import layout
 
 _MOST = 8 << 20  # bytes that are read at all
 
 
-class WrittenFile(NamedTuple):
-    """The bytes of a file, and how many seconds ago it was written last."""
+class LearningsFile(NamedTuple):
+    """The bytes of LEARNINGS.md, and the seconds since it was written."""
 
     content: bytes
     age: float
 
 
-def read_file(root: Path) -> WrittenFile | None:
-    """The file as it stands; None if there is none, BadInputError for one that is not read."""
+def read_file(root: Path) -> LearningsFile | None:
+    """Read the file; None if it does not exist, BadInputError if it may not be read."""
     try:
         descriptor = os.open(root / layout.LEARNINGS, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -36,21 +44,97 @@ def read_file(root: Path) -> WrittenFile | None:
             raise BadInputError(
                 f"{state.st_size >> 20} MiB; remove rules that are not needed", code="too-large"
             )
-        return WrittenFile(file.read(_MOST), time.time() - state.st_mtime)
+        return LearningsFile(file.read(_MOST), time.time() - state.st_mtime)
 
 
 def append(root: Path, addition: Callable[[str], str]) -> None:
-    """Append what is made of the file's text, in one piece; a new file begins as the template's."""
+    """Append `addition` of the file's text in one write; a new file begins with the template."""
     place = root / layout.LEARNINGS
-    written = read_file(root)
-    text = written.content.decode(errors="replace") if written else template()
-    content = ("" if written else text) + addition(text)
+    existing_file = read_file(root)
+    text = existing_file.content.decode(errors="replace") if existing_file else template()
+    content = ("" if existing_file else text) + addition(text)
     descriptor = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
     with open(descriptor, "ab") as file:  # noqa: PTH123 (a descriptor, not a path)
         file.write(content.encode())
 
 
 def template() -> str:
-    """The text that a vault's file begins with."""
+    """Return the text of a new file."""
     place = layout.resource("vault_template") / layout.LEARNINGS
     return place.read_text(encoding="utf-8")
+
+
+def decode_expertise(content: bytes) -> Expertise:
+    """Decode the patterns of expertise.yaml; BadInputError names the key."""
+    values = _load_values(front_matter.text_of(content))
+    for key in ("patterns", "evolution_log"):
+        entries = values.get(key) or []
+        if not isinstance(entries, list) or not all(
+            isinstance(entry, Mapping) for entry in entries
+        ):
+            raise BadInputError(
+                f"{key}: expected a list of entries with keys", code="wrong-type", key=key
+            )
+    return convert(values, Expertise)
+
+
+def _load_values(text: str) -> dict[str, Any]:
+    raw = strict_yaml.load(text)
+    if not isinstance(raw, Mapping | None):
+        raise BadInputError(
+            "expected keys and values: version, patterns, evolution_log", code="wrong-type"
+        )
+    return dict(raw or {})
+
+
+def encode_expertise(expertise: Expertise) -> bytes:
+    """Encode expertise.yaml, in the format's key order."""
+    values = {
+        "version": expertise.version,
+        "patterns": list(map(_in_key_order, expertise.patterns)),
+        "evolution_log": list(map(_in_key_order, expertise.evolution_log)),
+        **expertise.extra,
+    }
+    return strict_yaml.dump(values).encode()
+
+
+def rewrite_expertise(content: bytes, expertise: Expertise) -> bytes:
+    """Rewrite expertise.yaml with other patterns; comments and unchanged entries stay.
+
+    If that cannot be done line by line, all comments move to the top of the file.
+    """
+    old_expertise = decode_expertise(content)
+    if not content or content == encode_expertise(old_expertise):
+        return encode_expertise(expertise)
+    text = front_matter.text_of(content)
+    raw = _load_values(text)
+    try:
+        for key in ("patterns", "evolution_log"):
+            old_entries = list(zip(getattr(old_expertise, key), raw.get(key) or [], strict=True))
+            entries = [
+                next(
+                    (values for old_entry, values in old_entries if old_entry == entry),
+                    _in_key_order(entry),
+                )
+                for entry in getattr(expertise, key)
+            ]
+            text = strict_yaml.with_entries(text, key, entries, _name_of)
+    except BadInputError:
+        lines = [
+            *strict_yaml.comments(front_matter.text_of(content)),
+            encode_expertise(expertise).decode(),
+        ]
+        return "\n".join(lines).encode()
+    return text.encode()
+
+
+def _name_of(entry: Mapping[str, Any]) -> str:
+    """Return the name of an entry, which stays while its figures change."""
+    return str(entry.get("pattern") or sorted(entry.items()))
+
+
+def _in_key_order(entry: LearnedPattern | EvolutionEntry) -> dict[str, Any]:
+    values: dict[str, Any] = msgspec.to_builtins(entry)
+    extra = values.pop("extra")
+    present = {key: value for key, value in values.items() if value not in (None, "", ())}
+    return {**present, **extra}

@@ -1,8 +1,7 @@
-"""What stands in a folder of skills, as the file system tells without a file being opened.
+"""A listing of a folder of skills, from the file system's metadata alone.
 
-A folder whose entry's time is as it was has the same names in it; a file whose size and times are
-as they were holds the same. What changed so shortly before it was looked at that a later change
-may have the same time is looked at again.
+A folder with an unchanged time has the same names; a file with unchanged size and times has the
+same content. Very recent changes are listed again, because a later one may have the same time.
 """
 
 import os
@@ -21,8 +20,8 @@ Stamp = tuple[int, int, int]  # size, time of the content, time of the entry; al
 _AGAIN: Stamp = (0, 0, 0)
 
 
-class Names(Struct, frozen=True, array_like=True, gc=False):
-    """The folders, the markdown files and the links to folders in one; `time` 0: look again."""
+class FolderNames(Struct, frozen=True, array_like=True, gc=False):
+    """The folders, markdown files and links in a folder; `time` 0: list again."""
 
     time: int
     folders: tuple[str, ...]
@@ -38,92 +37,98 @@ class Names(Struct, frozen=True, array_like=True, gc=False):
 class FolderListing(Struct, frozen=True, gc=False):
     """The folders below one, itself included, and the skill files in them, by path."""
 
-    folders: dict[str, Names]
+    folders: dict[str, FolderNames]
     files: dict[str, Stamp]
 
-    def unlike(self, before: "FolderListing") -> list[str]:
-        """The files that may hold something else than before, or came since."""
-        known = before.files
-        return [path for path, at in self.files.items() if at == _AGAIN or known.get(path) != at]
+    def changed_files(self, old_listing: "FolderListing") -> list[str]:
+        """Return the files that are new or may have changed."""
+        old_stamps = old_listing.files
+        return [
+            path for path, at in self.files.items() if at == _AGAIN or old_stamps.get(path) != at
+        ]
 
 
 EMPTY = FolderListing({}, {})
 
 
-def listed(root: Path, before: FolderListing = EMPTY) -> FolderListing:
-    """The skill files of a folder: each `SKILL.md`, and flat `*.md` outside the folders of those.
+def list_folder(root: Path, old_listing: FolderListing = EMPTY) -> FolderListing:
+    """List the skill files of a folder: each `SKILL.md`, and `*.md` outside the folders of those.
 
-    Folders and files whose names begin with a dot, or are no text, are left out. A link to a
-    skill's folder stands for it; no other is followed. `before` is how it was listed last.
+    Folders and files whose names begin with a dot, or cannot be decoded, are left out. A link to
+    a skill's folder counts as that folder; no other link is followed.
     """
-    settled = time.time_ns() - _UNSETTLED
-    folders: dict[str, Names] = {}
+    settled_before = time.time_ns() - _UNSETTLED
+    folders: dict[str, FolderNames] = {}
     files: dict[str, Stamp] = {}
-    inside = any((parent / FILE).is_file() for parent in root.parents)
-    pending = [(str(root), inside)]
+    is_inside_skill = any((parent / FILE).is_file() for parent in root.parents)
+    pending = [(str(root), is_inside_skill)]
     while pending:  # of tens of thousands, so little is done for each
         place, is_material = pending.pop()
-        names = _names_in(place, before.folders.get(place), settled)
+        names = _scan_names(place, old_listing.folders.get(place), settled_before)
         if names is None:  # gone meanwhile, or not ours to read
             continue
         folders[place] = names
-        whole = names.skill_file
-        paths = [f"{place}/{name}" for name in names.files if name == whole]
+        skill_file = names.skill_file
+        paths = [f"{place}/{name}" for name in names.files if name == skill_file]
         # A file beside a SKILL.md or below one is a skill's material, not a skill.
-        if not (is_material := is_material or whole is not None):
+        if not (is_material := is_material or skill_file is not None):
             paths = [f"{place}/{name}" for name in names.files]
-            paths += [path for name in names.links if (path := _linked(f"{place}/{name}"))]
+            paths += [
+                path for name in names.links if (path := _linked_skill_file(f"{place}/{name}"))
+            ]
         if names.folders:
             pending.extend((f"{place}/{name}", is_material) for name in names.folders)
         for path in paths:
-            files[path] = _stamp(path, settled)
+            files[path] = _stamp(path, settled_before)
     return FolderListing(folders, files)
 
 
-def _names_in(place: str, before: Names | None, settled: int) -> Names | None:
+def _scan_names(
+    place: str, old_names: FolderNames | None, settled_before: int
+) -> FolderNames | None:
     try:
         at = os.stat(place).st_ctime_ns  # noqa: PTH116 (of thousands, and a Path costs more)
-        if before is not None and at == before.time:
-            return before
-        with os.scandir(place) as found:
-            seen = [entry for entry in found if _is_told(entry.name)]
-            folders = tuple(sorted(e.name for e in seen if e.is_dir(follow_symlinks=False)))
-            files = (e.name for e in seen if e.name.endswith(".md") and not _is_folder(e))
-            links = (e.name for e in seen if e.is_symlink() and _is_folder(e))
-            time_ = at if at < settled else 0
-            return Names(time_, folders, tuple(sorted(files)), tuple(sorted(links)))
+        if old_names is not None and at == old_names.time:
+            return old_names
+        with os.scandir(place) as directory:
+            entries = [entry for entry in directory if _is_listed(entry.name)]
+            folders = tuple(sorted(e.name for e in entries if e.is_dir(follow_symlinks=False)))
+            files = (e.name for e in entries if e.name.endswith(".md") and not _is_folder(e))
+            links = (e.name for e in entries if e.is_symlink() and _is_folder(e))
+            time_ = at if at < settled_before else 0
+            return FolderNames(time_, folders, tuple(sorted(files)), tuple(sorted(links)))
     except OSError:
         return None
 
 
 def is_skill_file(name: str) -> bool:
-    """Whether a file of this name makes its folder a skill's."""
+    """Return True if a file of this name makes its folder a skill's."""
     return name == FILE or name in _OTHER_CASES
 
 
-def _linked(folder: str) -> str | None:
-    """The skill's file in a folder that a link leads to; None if it is no skill's."""
+def _linked_skill_file(folder: str) -> str | None:
+    """Return the skill's file in a linked folder; None if it is not a skill's."""
     paths = (f"{folder}/{name}" for name in (FILE, *_OTHER_CASES))
     return next((path for path in paths if os.path.isfile(path)), None)  # noqa: PTH113 (as below)
 
 
-def _is_told(name: str) -> bool:
+def _is_listed(name: str) -> bool:
     return not name.startswith(".") and (name.isascii() or not _UNTEXT.search(name))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a folder, or leads to one."""
+    """Return True if an entry is a folder or a link to one."""
     try:
         return entry.is_dir()
     except OSError:
         return False
 
 
-def _stamp(path: str, settled: int) -> Stamp:
+def _stamp(path: str, settled_before: int) -> Stamp:
     try:
         state = os.stat(path)  # noqa: PTH116 (of thousands, and a Path costs more)
     except OSError:
         return _AGAIN
-    if max(state.st_mtime_ns, state.st_ctime_ns) >= settled:
+    if max(state.st_mtime_ns, state.st_ctime_ns) >= settled_before:
         return _AGAIN
     return state.st_size, state.st_mtime_ns, state.st_ctime_ns

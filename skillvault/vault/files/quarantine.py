@@ -1,6 +1,6 @@
 """The quarantine: files that could not be taken, each with its reason beside it.
 
-A person mends, retries or drops them; none is ever deleted unasked.
+A person mends, retries or drops them; the program never deletes one unasked.
 """
 
 import json
@@ -24,13 +24,13 @@ from skillvault.vault.files.arrival import (
     IGNORED,
     MAX_OUTCOME,
     Identity,
-    Received,
+    ReceivedFile,
     digest_of,
     free_names,
     identity_of,
     is_untrusted,
+    make_printable,
     plain_name,
-    shown,
 )
 
 _NO_REASON = (
@@ -42,8 +42,8 @@ _NO_REASON = (
 _NOTES = "sessions/"  # how the origin of an agent's session's notes begins
 
 
-class Refused(Struct, frozen=True):
-    """Why a file was not taken."""
+class RefusedFile(Struct, frozen=True):
+    """The reason why a file was not taken."""
 
     file: str
     code: str
@@ -52,7 +52,7 @@ class Refused(Struct, frozen=True):
 
 
 class QuarantinedFile(Struct, frozen=True, rename={"origin": "from"}):
-    """A file in quarantine/ and why it lies there; without a reason `at` and `from` are null."""
+    """A file in quarantine/ and its reason; without one `at` and `from` are null."""
 
     name: str
     code: str
@@ -62,77 +62,68 @@ class QuarantinedFile(Struct, frozen=True, rename={"origin": "from"}):
     origin: str | None = None
 
 
-class Returned(Struct, frozen=True):
-    """A file that went from quarantine/ back into the inbox, and its name there."""
+class ReturnedFile(Struct, frozen=True):
+    """A file that went back into the inbox, and its name there."""
 
     name: str
     to: str
 
 
 class Quarantine:
-    """The quarantine of one vault, and its way back into the inbox."""
+    """The quarantine of one vault."""
 
     def __init__(self, root: Path) -> None:
         self._inbox = root / layout.INBOX
         self._folder = root / layout.QUARANTINE
 
     def create_folders(self) -> bool:
-        """Make the folders of the inbox and this one if they are missing; True if any was."""
+        """Create the missing folders of inbox and quarantine; return True if any was missing."""
         folders = (self._inbox / "untrusted", self._folder)
-        before = [folder.is_dir() for folder in folders]
+        was_present = [folder.is_dir() for folder in folders]
         folders[0].mkdir(parents=True, exist_ok=True)
         folders[1].mkdir(mode=private_mode(self._inbox.parent), exist_ok=True)
-        return not all(before)
+        return not all(was_present)
 
     # ── in ───────────────────────────────────────────────────────────────────────────
+
+    def take_notes(self, source: Path, error: BadInputError, at: datetime) -> Path:
+        """Move the notes of an agent's session here; return their path."""
+        return self._folder / self.take(_NOTES + source.name, error, at, source=source).file
 
     def take(
         self,
         name: str,
         error: BadInputError,
-        now: datetime,
+        at: datetime,
         *,
-        looks: Identity | None = None,
+        source: Path | None = None,
+        identity: Identity | None = None,
         digest: str | None = None,
-    ) -> Refused:
-        """Move a file of the inbox here with its reason beside it, unless it is gone.
+    ) -> RefusedFile:
+        """Move a file here with its reason beside it, unless it is gone.
 
-        `looks` and `digest` are those of when it was read, if it was.
+        `source` is by default the file of this name in the inbox; `identity` and `digest` are
+        those at the time it was read, if it was.
         """
-        return self._take(self._inbox / name, name, error, now, looks=looks, digest=digest)
-
-    def take_notes(self, source: Path, error: BadInputError, now: datetime) -> Path:
-        """Move the notes of an agent's session here; where they are now."""
-        return self._folder / self._take(source, _NOTES + source.name, error, now).file
-
-    def _take(
-        self,
-        source: Path,
-        name: str,
-        error: BadInputError,
-        now: datetime,
-        *,
-        looks: Identity | None = None,
-        digest: str | None = None,
-    ) -> Refused:
         self.create_folders()
         folder = self._folder
-        message = shown(error.message)
-        if looks is None:
-            digest, looks = _unread(source)
+        source = source or self._inbox / name
+        message = make_printable(error.message)
+        if identity is None:
+            digest, identity = _describe_unread(source)
         plain = plain_name(name.replace("/", "-"))
-        if digest and (twin := _same(folder, plain, name, digest)):
+        if digest and (twin := _find_twin(folder, plain, name, digest)):
             source.unlink(missing_ok=True)  # the same bytes lie there already
-            return Refused(twin, error.code, message, error.line)
-        target = folder / _free_in(folder, plain, name)
+            return RefusedFile(twin, error.code, message, error.line)
+        target = folder / _find_free_name(folder, plain, name)
         reason = {
             "code": error.code,
             "message": message,
             "line": error.line,
             # Of what was read: had more arrived since, it counts as changed and is taken again.
             "sha256": digest,
-            "state": list(looks[1:]) if looks else None,  # its size, and when it was written
-            "at": stamp(now),
+            "state": list(identity[1:]) if identity else None,  # its size, and when it was written
+            "at": stamp(at),
             "from": name,
         }
         # The reason goes first: were we killed in between, the file is refused once more.
@@ -144,61 +135,63 @@ class Quarantine:
         except FileNotFoundError:  # another run took it
             reason_file.unlink()
         reach("quarantined")
-        return Refused(target.name, error.code, message, error.line)
+        return RefusedFile(target.name, error.code, message, error.line)
 
     # ── what lies there ──────────────────────────────────────────────────────────────
 
     def names(self) -> list[str]:
-        """The names of the files here, without the reasons, sorted."""
+        """Return the sorted names of the files here, without the reasons."""
         if not self._folder.is_dir():
             return []
         names = (path.name for path in self._folder.iterdir())
         return sorted(n for n in names if not n.endswith(ERROR) and not DRAFT.fullmatch(n))
 
     def files(self) -> list[QuarantinedFile]:
-        """What lies here, by name, each with its reason in words that can be shown."""
+        """Return the quarantined files by name, each with a printable reason."""
         return [
-            _described(name, _reason_at(self._folder / (name + ERROR))) for name in self.names()
+            _describe(name, _read_reason(self._folder / (name + ERROR))) for name in self.names()
         ]
 
-    def changed(self) -> list[Received]:
-        """The quarantined files whose bytes changed since, as they would arrive again."""
+    def changed_files(self) -> list[ReceivedFile]:
+        """Return the quarantined files that were changed, as they would arrive again."""
         return [
-            Received(origin, path.read_bytes(), "untrusted" if is_untrusted(origin) else "local")
-            for path, origin in self._changed()
+            ReceivedFile(
+                origin, path.read_bytes(), "untrusted" if is_untrusted(origin) else "local"
+            )
+            for path, origin in self._find_changed()
         ]
 
-    def _changed(self) -> Iterator[tuple[Path, str]]:
-        """(place in quarantine, name it came with) of each file that was mended there."""
+    def _find_changed(self) -> Iterator[tuple[Path, str]]:
+        """Yield (path, original name) of each file that was changed here."""
         for name in self.names():
             path = self._folder / name
-            reason = _reason_at(path.with_name(name + ERROR))
+            reason = _read_reason(path.with_name(name + ERROR))
             origin = str((reason or {}).get("from", name))
-            if reason is not None and not origin.startswith(_NOTES) and _differs(path, reason):
+            if reason is not None and not origin.startswith(_NOTES) and _has_changed(path, reason):
                 yield path, origin
 
     # ── out ──────────────────────────────────────────────────────────────────────────
 
     def requeue_changed(self) -> list[str]:
-        """Put quarantined files whose bytes changed since back into the inbox."""
-        back: list[str] = []
-        for path, origin in self._changed():
+        """Move changed files back into the inbox; return their names there."""
+        names: list[str] = []
+        for path, origin in self._find_changed():
             prefix = "untrusted/" if is_untrusted(origin) else ""
             folder = self._inbox / prefix
-            target = folder / _free_in(folder, Path(origin).name)
+            target = folder / _find_free_name(folder, Path(origin).name)
             try:
                 path.rename(target)
                 reach("requeued")
                 path.with_name(path.name + ERROR).unlink()
             except FileNotFoundError:
                 continue  # another run took it
-            back.append(prefix + target.name)
-        return back
+            names.append(prefix + target.name)
+        return names
 
     def obstacle(self, name: str) -> str | None:
-        """Why a quarantined file cannot go back into the inbox; None if it can."""
+        """Return the reason why a file cannot go back into the inbox; None if it can."""
         path = self._folder / name
-        if str((_reason_at(path.with_name(name + ERROR)) or {}).get("from")).startswith(_NOTES):
+        if str((_read_reason(path.with_name(name + ERROR)) or {}).get("from")).startswith(_NOTES):
             return "notes of an agent's session, and no outcome; read them, then drop them"
         if path.is_symlink() or not path.is_file():
             return "not a regular file; put the file itself into inbox/"
@@ -207,9 +200,9 @@ class Quarantine:
         return None
 
     def put_back(self, name: str) -> str | None:
-        """Move a quarantined file back into the inbox; its name there, None if it is gone.
+        """Move a file back into the inbox; return its name there, None if it is gone.
 
-        One without a reason may have come from anywhere, so it comes back untrusted.
+        A file without a reason may have any origin, so it becomes untrusted.
         """
         self.create_folders()
         prefix, plain = self._arrival(name)
@@ -227,24 +220,28 @@ class Quarantine:
             return prefix + free
         raise UsageError(f"{name}: every such name is taken in inbox/; run skillvault run first")
 
-    def retry(self, names: Sequence[str] | None = None) -> list[Returned]:
-        """Put files back into the inbox, as trusted as they came; without names all.
+    def retry(self, names: Sequence[str] | None = None) -> list[ReturnedFile]:
+        """Move files back into the inbox with their old trust; without names all.
 
-        UsageError, before any is moved, for a name that is not there or cannot go back.
+        UsageError, before any move, for a name that does not exist or cannot go back.
         """
-        ready = self._existing(names)
-        for name in ready if names is not None else ():
+        candidates = self._existing(names)
+        for name in candidates if names is not None else ():
             if obstacle := self.obstacle(name):
                 raise UsageError(f"{name}: {obstacle}")
-        back = ((name, self.put_back(name)) for name in ready if self.obstacle(name) is None)
-        return [Returned(shown(name), shown(to)) for name, to in back if to is not None]
+        moves = ((name, self.put_back(name)) for name in candidates if self.obstacle(name) is None)
+        return [
+            ReturnedFile(make_printable(name), make_printable(to))
+            for name, to in moves
+            if to is not None
+        ]
 
     # ── away ─────────────────────────────────────────────────────────────────────────
 
     def drop(self, names: Sequence[str] | None = None, *, dry: bool = False) -> list[str]:
-        """Remove files and their reasons for good; without names all but folders.
+        """Delete files and their reasons; without names all but folders.
 
-        UsageError, before any is removed, for a name that is not there or is a folder's.
+        UsageError, before any deletion, for a name that does not exist or is a folder's.
         """
         existing = self._existing(names)
         places = {name: self._folder / name for name in existing}
@@ -254,10 +251,10 @@ class Quarantine:
         files = [name for name in existing if name not in folders]
         for name in files if not dry else ():
             self.remove(name)
-        return [shown(name) for name in files]
+        return [make_printable(name) for name in files]
 
     def _existing(self, names: Sequence[str] | None) -> list[str]:
-        """These names, each once, if all of them are in quarantine/ itself."""
+        """Return these names, each once; UsageError if one is not in quarantine/ itself."""
         if self._folder.is_symlink():
             raise UsageError(
                 "quarantine/ is a symbolic link and is not followed; remove the files by hand"
@@ -271,14 +268,14 @@ class Quarantine:
         return existing if names is None else list(dict.fromkeys(names))
 
     def remove(self, name: str) -> None:
-        """Remove a quarantined file, or link, and its reason for good."""
+        """Delete a quarantined file, or link, and its reason."""
         path = self._folder / name
         path.with_name(name + ERROR).unlink(missing_ok=True)
         path.unlink(missing_ok=True)
 
     def _arrival(self, name: str) -> tuple[str, str]:
-        """(`untrusted/` or nothing, file name) under which a quarantined file came."""
-        reason = _reason_at(self._folder / (name + ERROR)) or {}
+        """Return (`untrusted/` or "", file name) of a file when it arrived."""
+        reason = _read_reason(self._folder / (name + ERROR)) or {}
         origin = reason.get("from")
         if not isinstance(origin, str):
             return "untrusted/", plain_name(name)
@@ -287,21 +284,21 @@ class Quarantine:
         return "untrusted/" if is_untrusted(origin) else "", arrived_as
 
 
-def _same(folder: Path, name: str, origin: str, digest: str) -> str | None:
-    """The quarantined file that came under this name with these bytes."""
+def _find_twin(folder: Path, name: str, origin: str, digest: str) -> str | None:
+    """Return the quarantined file of this origin with the same bytes."""
     for twin in free_names(name):
         if not os.path.lexists(folder / twin):
             return None
-        reason = _reason_at(folder / (twin + ERROR)) or {}
+        reason = _read_reason(folder / (twin + ERROR)) or {}
         if (reason.get("sha256"), reason.get("from")) == (digest, origin):
             return twin
     return None
 
 
-def _differs(path: Path, reason: dict[str, object]) -> bool:
-    """Whether a quarantined file is another than the one of which the reason tells.
+def _has_changed(path: Path, reason: dict[str, object]) -> bool:
+    """Return True if a quarantined file is not the one that its reason describes.
 
-    A file that looks untouched is not read again, whatever its size.
+    A file with unchanged metadata is not read again.
     """
     try:
         state = path.lstat()
@@ -315,7 +312,7 @@ def _differs(path: Path, reason: dict[str, object]) -> bool:
 
 
 def _write_whole(path: Path, text: str) -> None:
-    """Write a file that is there whole or not at all."""
+    """Write a file atomically."""
     draft = path.with_name(f".{draft_name()}.tmp")
     try:
         # A name that is not UTF-8 becomes a JSON escape.
@@ -325,10 +322,10 @@ def _write_whole(path: Path, text: str) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _free_in(folder: Path, name: str, origin: str | None = None) -> str:
-    """A name that neither a file nor the reason of one has in this folder.
+def _find_free_name(folder: Path, name: str, origin: str | None = None) -> str:
+    """Return a name that neither a file nor a reason has in this folder.
 
-    The reason that was left for a file of this `origin`, which never followed, is no reason.
+    A left-over reason for a file of this `origin` does not count.
     """
     return next(
         free
@@ -336,13 +333,13 @@ def _free_in(folder: Path, name: str, origin: str | None = None) -> str:
         if not os.path.lexists(folder / free)
         and (
             not os.path.lexists(folder / (free + ERROR))
-            or (origin and (_reason_at(folder / (free + ERROR)) or {}).get("from") == origin)
+            or (origin and (_read_reason(folder / (free + ERROR)) or {}).get("from") == origin)
         )
     )
 
 
-def _unread(path: Path) -> tuple[str | None, Identity | None]:
-    """(digest, how it looks) of a file that was not read; a very large one is not read here."""
+def _describe_unread(path: Path) -> tuple[str | None, Identity | None]:
+    """Return (digest, identity) of a file that was not read; a very large one gets no digest."""
     try:
         state = path.lstat()
     except FileNotFoundError:
@@ -350,21 +347,21 @@ def _unread(path: Path) -> tuple[str | None, Identity | None]:
     return digest_of(path) if state.st_size <= MAX_OUTCOME else None, identity_of(state)
 
 
-def _described(name: str, reason: dict[str, object] | None) -> QuarantinedFile:
+def _describe(name: str, reason: dict[str, object] | None) -> QuarantinedFile:
     if reason is None:
-        return QuarantinedFile(shown(name), "no-reason", _NO_REASON)
+        return QuarantinedFile(make_printable(name), "no-reason", _NO_REASON)
     line = reason.get("line")
     return QuarantinedFile(
-        shown(name),
-        shown(reason.get("code") or "no-code"),
-        shown(reason.get("message") or "its .error.json gives no reason"),
+        make_printable(name),
+        make_printable(reason.get("code") or "no-code"),
+        make_printable(reason.get("message") or "its .error.json gives no reason"),
         line if isinstance(line, int) else None,
-        *(shown(value) if (value := reason.get(key)) else None for key in ("at", "from")),
+        *(make_printable(value) if (value := reason.get(key)) else None for key in ("at", "from")),
     )
 
 
-def _reason_at(path: Path) -> dict[str, object] | None:
-    """A reason as it stands in its file; None if none can be read there."""
+def _read_reason(path: Path) -> dict[str, object] | None:
+    """Read a reason from its file; None if that fails."""
     if path.is_symlink() or not path.is_file():
         return None
     try:

@@ -1,7 +1,7 @@
-"""Secrets and hidden characters leave a record before anything of it is written.
+"""The removal of secrets and hidden characters from a record before it is written.
 
-Tokens name themselves by how they begin; `secret_cues` finds the others by what stands around
-them. A marker says of what kind a secret was.
+Tokens are found by their beginnings; `secret_cues` finds other secrets by the text around them.
+A marker names the kind of a removed secret.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Any
 
 from skillvault.model.errors import BadInputError
 from skillvault.model.text import hidden_characters
-from skillvault.vault.files.secret_cues import is_no_value, is_secret_name, with_markers
+from skillvault.vault.files.secret_cues import is_no_value, is_secret_name, mark_secrets
 
 _TABLE = tomllib.loads(Path(__file__).with_name("token_formats.toml").read_text(encoding="utf-8"))
 FORMATS = [(start, row["kind"], row["tail"]) for row in _TABLE["format"] for start in row["starts"]]
@@ -23,7 +23,7 @@ _STARTS = sorted({start for start, _, _ in FORMATS if start}, key=len, reverse=T
 _START = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, _STARTS))})")
 _RUN = re.compile(r"[^\s'\"`<>,;()\[\]{}\\]{16,}")
 _PART = re.compile(r"\{(\w+):(\d+)(?:-(\d+))?\}")
-# A token of a vendor that nobody has listed: a short name, then what is not made by a person.
+# A token of an unlisted vendor: a short name, then generated characters.
 _UNLISTED = re.compile(
     r"(?<![\w.+/=-])(?!sha\d|md5|cs_|pk_|pi_)[a-z][a-z0-9]{0,11}[_-](?:[a-z0-9]{1,8}[_-]){0,2}"
     r"(?=[0-9]{0,40}[A-Za-z]{1,40}[0-9])(?=[a-z0-9]{0,40}[A-Z])(?=[A-Z0-9]{0,40}[a-z])"
@@ -38,7 +38,7 @@ _PRIVATE_KEY = re.compile(
     r"(?:-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|\Z)",
     re.DOTALL,
 )
-# Such a key without its head: how the bytes of one begin, or its last lines.
+# A private key without its head: the first bytes of one, or its last lines.
 _KEY_BODY = re.compile(
     r"(?<![A-Za-z0-9+/=])(?:MII[A-Za-z0-9+/]{2}[AQgw]IBA[AD]|MI[GH][A-Za-z0-9+/]AgE[AB]|M[A-H]"
     r"[A-Za-z0-9+/]{2}AgEA"
@@ -59,7 +59,7 @@ _LONG_NUMBER = 100_000  # below it a number under such a key counts something
 
 @cache
 def _tail(tail: str) -> re.Pattern[str]:
-    """The pattern of `{hex:32}`, `{word:23-26}` and what stands between them."""
+    """Compile a format such as `{hex:32}` or `{word:23-26}` to a pattern."""
     pattern = ""
     end = 0
     for part in _PART.finditer(tail):
@@ -73,7 +73,7 @@ def _tail(tail: str) -> re.Pattern[str]:
     )
 
 
-# What may follow each beginning, also if it is that of another: `sk-ant-` begins with `sk-`.
+# The formats of each beginning, those of shorter ones included: `sk-ant-` begins with `sk-`.
 _BEGUN = {
     start: [
         (len(other), kind, tail)
@@ -86,19 +86,19 @@ _WITHOUT_START = [(kind, _tail(tail)) for start, kind, tail in FORMATS if not st
 
 
 def _tokens(run: str) -> Iterator[tuple[int, int, str]]:
-    """Where each token of a run without spaces begins and ends, and what it is called."""
+    """Yield (start, end, kind) of each token in a run without spaces."""
     for match in _START.finditer(run):
         for length, kind, tail in _BEGUN[match[0]]:
-            found = _tail(tail).match(run, match.start() + length)
-            if found and _is_generated(found[0]):
-                yield match.start(), found.end(), kind
+            token = _tail(tail).match(run, match.start() + length)
+            if token and _is_generated(token[0]):
+                yield match.start(), token.end(), kind
                 break
     for kind, pattern in _WITHOUT_START:
-        yield from ((found.start(), found.end(), kind) for found in pattern.finditer(run))
+        yield from ((match.start(), match.end(), kind) for match in pattern.finditer(run))
     yield from (
-        (found.start(), found.end(), "JSON Web Token") for found in _JSON_WEB_TOKEN.finditer(run)
+        (match.start(), match.end(), "JSON Web Token") for match in _JSON_WEB_TOKEN.finditer(run)
     )
-    yield from ((found.start(), found.end(), "Token") for found in _UNLISTED.finditer(run))
+    yield from ((match.start(), match.end(), "Token") for match in _UNLISTED.finditer(run))
 
 
 def _is_generated(tail: str) -> bool:
@@ -115,41 +115,41 @@ def _without_tokens(match: re.Match[str]) -> str:
     return "".join([*parts, match[0][end:]])
 
 
-def redacted_text(text: str) -> str:
-    """`text` with `[redacted: <kind>]` in place of each secret.
+def redact_text(text: str) -> str:
+    """Replace each secret in a text by `[redacted: <kind>]`.
 
-    Full-width signs are read as plain ones, and stay in every line without a secret.
+    Full-width signs are read as plain ones; they stay in lines without a secret.
     """
     plain_text = text.translate(_FULL_WIDTH)
-    without_secrets = _redacted_text(plain_text)
+    without_secrets = plain_text
+    for pattern in (_PRIVATE_KEY, _KEY_BODY):
+        without_secrets = pattern.sub("[redacted: Private Key]", without_secrets)
+    without_secrets = mark_secrets(_RUN.sub(_without_tokens, without_secrets))
     if plain_text == text:
         return without_secrets
     versions = (text, plain_text, without_secrets)
     if len({version.count("\n") for version in versions}) > 1:
         return without_secrets
     lines = zip(*(version.split("\n") for version in versions), strict=True)
-    return "\n".join(line if before == after else after for line, before, after in lines)
-
-
-def _redacted_text(text: str) -> str:
-    for pattern in (_PRIVATE_KEY, _KEY_BODY):
-        text = pattern.sub("[redacted: Private Key]", text)
-    return with_markers(_RUN.sub(_without_tokens, text))
+    return "\n".join(
+        line if plain_line == redacted_line else redacted_line
+        for line, plain_line, redacted_line in lines
+    )
 
 
 def secret_kinds(text: str) -> list[str]:
-    """The kinds of the secrets in a text, each once."""
-    redacted = redacted_text(text)
+    """Return the kinds of the secrets in a text, each once."""
+    redacted = redact_text(text)
     marks = () if redacted == text else _MARK.findall(redacted)
     return list(dict.fromkeys(kind for kind in marks if f"[redacted: {kind}]" not in text))
 
 
-def _cleaned_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, Any]:
+def _redact_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, Any]:
     clean: dict[str, Any] = {}
     title = next((mapping[key] for key in ("name", "Name", "key", "Key") if key in mapping), "")
     is_pair = isinstance(title, str) and is_secret_name(title)
     for key, member in mapping.items():
-        name = _redacted_key(key)
+        name = _redact_key(key)
         if name in clean:
             raise BadInputError(
                 f"{name}: two keys that differ in a secret or in hidden characters alone; rename "
@@ -157,30 +157,30 @@ def _cleaned_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, A
                 code="duplicate-key",
                 key=name,
             )
-        clean[name] = cleaned(
+        clean[name] = redact_value(
             member, secret=secret or is_secret_name(name) or (is_pair and name.lower() == "value")
         )
     return clean
 
 
 @lru_cache(maxsize=1024)
-def _redacted_key(key: str) -> str:
-    return redacted_text(hidden_characters.cleaned(key))
+def _redact_key(key: str) -> str:
+    return redact_text(hidden_characters.cleaned(key))
 
 
-def cleaned(value: Any, *, secret: bool = False) -> Any:
-    """Mappings, lists and texts without hidden characters, a marker in place of each secret.
+def redact_value(value: Any, *, secret: bool = False) -> Any:
+    """Remove hidden characters and secrets from mappings, lists and texts.
 
-    `secret`: below a key named so text and long numbers go whole. BadInputError if two keys become
-    one.
+    `secret`: the value has a secret's key, so text and long numbers are replaced whole.
+    BadInputError if two keys become one.
     """
     if isinstance(value, str):
         is_whole = secret and value and not is_no_value(value)
-        return _MARKER if is_whole else redacted_text(hidden_characters.cleaned(value))
+        return _MARKER if is_whole else redact_text(hidden_characters.cleaned(value))
     if isinstance(value, Mapping):
-        return _cleaned_mapping(value, secret=secret)
+        return _redact_mapping(value, secret=secret)
     if isinstance(value, list | tuple):
-        return [cleaned(member, secret=secret) for member in value]
+        return [redact_value(member, secret=secret) for member in value]
     if isinstance(value, int | float) and abs(value) >= _LONG_NUMBER and secret:
         return _MARKER
     return value

@@ -1,4 +1,4 @@
-"""Secrets that do not name themselves: what stands around one, and what it looks like.
+"""The search for secrets by the text around them and by the look of the value.
 
 The words and the commands are data. No pattern repeats within a repetition, and each looks a
 bounded way ahead, so that a text made to be slow costs no more.
@@ -14,20 +14,18 @@ from typing import Any, NamedTuple
 
 import ahocorasick
 
-_WORDS: dict[str, list[str]] = tomllib.loads(
-    Path(__file__).with_name("secret_words.toml").read_text(encoding="utf-8")
-)
-_INNER = frozenset(_WORDS["inner"])
-_ALONE = frozenset(_WORDS["alone"])
-_PASSWORDS = frozenset(_WORDS["password"])
-_KEYS = frozenset(_WORDS["key"])
-_NAMES = sorted({*_INNER, *_PASSWORDS, *_WORDS["token"], *_KEYS})
+_DATA = tomllib.loads(Path(__file__).with_name("secret_words.toml").read_text(encoding="utf-8"))
+_INNER = frozenset(_DATA["inner"])
+_ALONE = frozenset(_DATA["alone"])
+_PASSWORDS = frozenset(_DATA["password"])
+_KEYS = frozenset(_DATA["key"])
+_NAMES = sorted({*_INNER, *_PASSWORDS, *_DATA["token"], *_KEYS})
 # They may stand within a word: those of `inner`, and of scripts without spaces or capitals.
 _WITHIN = _INNER.union(w for w in _NAMES if not (w.isascii() or "\u00c0" < max(w) < "\u0590"))
-_KEY_OF, _NOT_OF = frozenset(_WORDS["key_of"]), frozenset(_WORDS["not_of"])
-_ABOUT, _NO_VALUES = frozenset(_WORDS["about"]), frozenset(_WORDS["no_value"])
-COMMANDS = _WORDS["commands"]
-_COPULAS, _WEAK = frozenset(_WORDS["copulas"]), frozenset(_WORDS["weak"])
+_KEY_OF, _NOT_OF = frozenset(_DATA["key_of"]), frozenset(_DATA["not_of"])
+_ABOUT, _NO_VALUES = frozenset(_DATA["about"]), frozenset(_DATA["no_value"])
+COMMANDS = _DATA["commands"]
+_COPULAS, _WEAK = frozenset(_DATA["copulas"]), frozenset(_DATA["weak"])
 
 # Scripts without spaces between words: there a value ends where they go on.
 _UNSPACED = r"\u0e00-\u0e7f\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
@@ -121,9 +119,9 @@ _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
 
 
 class Cue(NamedTuple):
-    """The kind of a secret, the words of which one stands by it, and the pattern around it.
+    """The kind of a secret, words of which one is near it, and the pattern around it.
 
-    The pattern is for a text in lower case: to look for either case takes ten times as long.
+    The pattern is for a text in lower case; matching either case takes ten times as long.
     """
 
     kind: str
@@ -138,24 +136,19 @@ class _Cut(NamedTuple):
     kind: str
 
 
-def _cue(kind: str, signs: str | tuple[str, ...], *pattern: str, least: int = 0) -> Cue:
-    words = (signs,) if isinstance(signs, str) else signs
-    return Cue(kind, words, re.compile("".join(pattern)), least)
-
-
-def with_markers(text: str) -> str:
-    """The text with `[redacted: <kind>]` in place of each secret that a cue tells of."""
+def mark_secrets(text: str) -> str:
+    """Replace each secret that a cue indicates by `[redacted: <kind>]`."""
     if len(text) < 16 and text.isascii() and text.isidentifier():
         return text  # many keys of a mapping are so, and nothing stands around a value in them
-    for find in (_cued_cuts, _named_cuts):
+    for find in (_find_cued_cuts, _find_named_cuts):
         lowered = text.lower()
         if len(lowered) != len(text):
             lowered = "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
-        text = _with_cuts(text, find(text, lowered))
+        text = _cut_out(text, find(text, lowered))
     return text
 
 
-def _with_cuts(text: str, cuts: Iterable[_Cut]) -> str:
+def _cut_out(text: str, cuts: Iterable[_Cut]) -> str:
     parts, end = list[str](), 0
     for cut in sorted(cuts):
         marker = text.rfind("[redacted: ", max(0, cut.start - 60), cut.start + 11)
@@ -166,22 +159,24 @@ def _with_cuts(text: str, cuts: Iterable[_Cut]) -> str:
 
 
 def _span(match: re.Match[str]) -> tuple[int, int]:
-    """Where the value of a match stands, without the full stop behind it."""
+    """Return the span of a match's value, without a full stop at its end."""
     group = match.lastgroup if match.lastgroup == "quoted" else "secret"
     start, end = match.span(group)
     return start, end if group == "quoted" else start + len(match["secret"].rstrip(".,:?"))
 
 
 def _whole_cut(match: re.Match[str], kind: str) -> _Cut:
-    """The cut of a value that may go on behind what was judged."""
+    """Return the cut of a whole value, which may be longer than the part that was matched."""
     start, end = _span(match)
     group = match.lastgroup if match.lastgroup == "quoted" else "secret"
-    if match.end() - start >= 100 and (further := _FURTHER[group].match(match.string, match.end())):
-        end = further.end()
+    if match.end() - start >= 100 and (
+        continuation := _FURTHER[group].match(match.string, match.end())
+    ):
+        end = continuation.end()
     return _Cut(start, end, kind)
 
 
-def _cued_cuts(text: str, lowered: str) -> Iterator[_Cut]:
+def _find_cued_cuts(text: str, lowered: str) -> Iterator[_Cut]:
     cues = {cue for _, sign in _SIGN_FINDER.iter(lowered) for cue in _CUES_OF[sign]}
     for cue in cues:
         for match in cue.pattern.finditer(lowered):
@@ -200,7 +195,7 @@ def is_no_value(value: str) -> bool:
 
 
 def strength(value: str) -> int:
-    """Return how much a value looks generated.
+    """Return the degree to which a value looks generated.
 
     0 words, numbers and names of both; 1 a word and a number; 2 letters within numbers; 3 the
     same in letters of both cases, or with signs.
@@ -221,17 +216,13 @@ def strength(value: str) -> int:
     pieces = sum(len(part) > 3 and turn > 0 for part, turn in zip(parts, turns, strict=True))
     if has_humps or pieces > 2:
         return 2
-    return int(any(map(_is_word_and_number, parts)))
+    return int(any(_WORD_AND_NUMBER.fullmatch(p) and not _TECHNICAL.match(p) for p in parts))
 
 
 def _is_mixed(part: str, turns: int) -> bool:
     begins_so = part[0].isdigit() and len(_HUMP.findall(part)) > 1
     is_long = len(part) >= 6 and (turns > 1 or begins_so)
     return is_long and not (turns < 4 and _TECHNICAL.match(part))
-
-
-def _is_word_and_number(part: str) -> bool:
-    return _WORD_AND_NUMBER.fullmatch(part) is not None and not _TECHNICAL.match(part)
 
 
 def _finder(words: Iterable[str]) -> Any:
@@ -246,15 +237,15 @@ def _finder(words: Iterable[str]) -> Any:
 _NAME_FINDER = _finder(_NAMES)
 
 
-def _positions(lowered: str) -> list[tuple[int, str]]:
-    """Where each word for a secret stands, in order."""
-    found = {(end - len(word) + 1, word) for end, word in _NAME_FINDER.iter(lowered)}
+def _find_names(lowered: str) -> list[tuple[int, str]]:
+    """Return (position, word) of each word for a secret, in order."""
+    matches = {(end - len(word) + 1, word) for end, word in _NAME_FINDER.iter(lowered)}
     # Of one word repeated in a row the last has the value.
-    return sorted((at, word) for at, word in found if (at + len(word), word) not in found)
+    return sorted((at, word) for at, word in matches if (at + len(word), word) not in matches)
 
 
 class _Name(NamedTuple):
-    """A word for a secret in a text: where it and its identifier begin, and what it may be."""
+    """A word for a secret in a text, with the start of its identifier and the kind of value."""
 
     word: str
     at: int
@@ -263,33 +254,33 @@ class _Name(NamedTuple):
     is_strict: bool  # a value must look generated beyond doubt
 
 
-def _named_cuts(text: str, lowered: str) -> Iterator[_Cut]:
-    """The values of what is called a password, a token or a key."""
-    end, generated, heads = 0, -1, list[int]()
-    for at, word in _positions(lowered):
-        name = _name(text, lowered, at, word) if at >= end else None
+def _find_named_cuts(text: str, lowered: str) -> Iterator[_Cut]:
+    """Yield the values of names for a password, a token or a key."""
+    end, sign_start, heads = 0, -1, list[int]()
+    for at, word in _find_names(lowered):
+        name = _read_name(text, lowered, at, word) if at >= end else None
         if name is None:
             continue
-        if generated < at + len(word):
-            found = _GENERATED.search(lowered, at + len(word))
-            generated = found.start() if found else len(lowered)
-        cut = _named_cut(text, lowered, name, generated)
+        if sign_start < at + len(word):
+            sign = _GENERATED.search(lowered, at + len(word))
+            sign_start = sign.start() if sign else len(lowered)
+        cut = _find_named_cut(text, lowered, name, sign_start)
         if cut:
             # What goes on for long is read once, however many words for a secret it has.
             end = cut.end if cut.end - cut.start > 100 else end
             yield cut
         else:
-            yield from _cuts_before(text, lowered, name)
+            yield from _find_cuts_before(text, lowered, name)
             if name.is_password:
                 heads.append(at)
-    yield from _cuts_below(text, lowered, heads)
+    yield from _find_cuts_below(text, lowered, heads)
 
 
-def _named_cut(text: str, lowered: str, name: _Name, generated: int) -> _Cut | None:
-    """The value that stands behind its name, where the next sign of one that is generated is."""
+def _find_named_cut(text: str, lowered: str, name: _Name, sign_start: int) -> _Cut | None:
+    """Return the value behind its name; `sign_start` is the next sign of a generated value."""
     end = name.at + len(name.word)
     reach = end + 250
-    is_sayable = generated < reach
+    is_sayable = sign_start < reach
     if name.is_strict and not (is_sayable and _DIGIT.search(lowered, end, reach)):
         return None
     if not (is_sayable or name.is_password) and text[end:reach] == lowered[end:reach]:
@@ -308,13 +299,13 @@ def _named_cut(text: str, lowered: str, name: _Name, generated: int) -> _Cut | N
     return None
 
 
-def _name(text: str, lowered: str, at: int, word: str) -> _Name | None:
-    """The name that a word stands in, None if it is about something else."""
-    before, end = text[max(0, at - 60) : at], at + len(word)
-    start = at - (len(before) - len(before.rstrip(_IDENTIFIER)))
-    if word not in _WITHIN and before[-1:].isalpha() and not text[at].isupper():
+def _read_name(text: str, lowered: str, at: int, word: str) -> _Name | None:
+    """Return the name around a word; None if it is not about a secret."""
+    preceding, end = text[max(0, at - 60) : at], at + len(word)
+    start = at - (len(preceding) - len(preceding.rstrip(_IDENTIFIER)))
+    if word not in _WITHIN and preceding[-1:].isalpha() and not text[at].isupper():
         return None
-    parts = [part.lower() for part in _PARTS.findall(before[-30:])[-2:]]
+    parts = [part.lower() for part in _PARTS.findall(preceding[-30:])[-2:]]
     last = parts[-1] if parts else ""
     if last in _NOT_OF or "public" in parts:
         return None
@@ -330,8 +321,8 @@ def _name(text: str, lowered: str, at: int, word: str) -> _Name | None:
 
 def _is_about(text: str, match: re.Match[str]) -> bool:
     """Return True if the name goes on to say that it is that of something about a secret."""
-    rest = text[slice(*match.span("rest"))]
-    return rest != "" and any(part.lower() in _ABOUT for part in _PARTS.findall(rest))
+    suffix = text[slice(*match.span("rest"))]
+    return suffix != "" and any(part.lower() in _ABOUT for part in _PARTS.findall(suffix))
 
 
 def _is_inflected(text: str, match: re.Match[str]) -> bool:
@@ -341,7 +332,7 @@ def _is_inflected(text: str, match: re.Match[str]) -> bool:
 
 
 class _Value(NamedTuple):
-    """A value that may be a secret: how much it looks generated, and what stands behind it."""
+    """A value that may be a secret, with its strength and the next character."""
 
     text: str
     degree: int
@@ -359,7 +350,7 @@ class _Value(NamedTuple):
 
 
 def _value_of(text: str, match: re.Match[str]) -> _Value | None:
-    """The value of a match, None if it is no value or calls something."""
+    """Return the value of a match; None if it is not a value or is a call."""
     start, end = _span(match)
     is_quoted = match["quoted"] is not None
     value, following = text[start:end], text[end : end + 1]
@@ -374,8 +365,8 @@ def _is_assigned_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
     if value is None or name.is_strict:
         return value is not None and value.is_key()
     start, is_bare = _span(match)[0], not value.is_quoted
-    between = text[match.end("rest") : start].strip(" '\"`")
-    calls = match["rest"] != "" and "(" in between
+    separator = text[match.end("rest") : start].strip(" '\"`")
+    calls = match["rest"] != "" and "(" in separator
     if " " in value.text or (is_bare and value.names_secret()) or calls:
         return False
     if _is_inflected(text, match) or (is_bare and _IN_CODE.match(value.text)):
@@ -385,25 +376,25 @@ def _is_assigned_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
         return len(value.text) >= 6 and not is_address
     if not name.is_password or _ANOTHER.match(value.text) or value.names_secret():
         return False
-    return _is_password(text, name, value, between)
+    return _is_password(text, name, value, separator)
 
 
-def _is_password(text: str, name: _Name, value: _Value, between: str) -> bool:
+def _is_password(text: str, name: _Name, value: _Value, separator: str) -> bool:
     """Return True if a setting gives a password a value that does not look generated."""
     length, has_sign = len(value.text), bool(re.search(r"[\d!@#$%^]", value.text))
-    if not between:
+    if not separator:
         return has_sign and length >= (5 if text.startswith("-", name.start) else 7)
-    if has_sign and (value.degree or ("=" in between and length >= 6)):
+    if has_sign and (value.degree or ("=" in separator and length >= 6)):
         return True
     if re.fullmatch(r"[\d-]+", value.text):
         return length >= 4 and name.word != "pass"
     if value.is_quoted:
-        return "," not in between and length >= 4
-    ends = ("", "\n", "\r", ",", ";", "&", "<", "}", " " if between == "=" else "")
+        return "," not in separator and length >= 4
+    ends = ("", "\n", "\r", ",", ";", "&", "<", "}", " " if separator == "=" else "")
     is_word = length >= 6 and value.following in ends and "_" not in value.text
     line = text[max(0, name.start - 300) : name.start].rpartition("\n")[2]
     is_call = "(" in line
-    return is_word and not is_call and "|" not in between
+    return is_word and not is_call and "|" not in separator
 
 
 def _is_stated_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
@@ -422,7 +413,7 @@ def _is_stated_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
         return len(words) < 3 and len(value.text) > 3
     if sign or last in _COPULAS or last[-1:] in _PARTICLES:
         return value.degree >= 2 or (name.is_password and _is_phrase(value))
-    return value.degree >= _least(name, words, match["gap"], len(value.text))
+    return value.degree >= _required_strength(name, words, match["gap"], len(value.text))
 
 
 def _is_phrase(value: _Value) -> bool:
@@ -432,8 +423,8 @@ def _is_phrase(value: _Value) -> bool:
     return is_long and value.text[0].isalpha() and not is_named
 
 
-def _least(name: _Name, words: list[str], gap: str, length: int) -> int:
-    """Return how generated a value must look of which no word says that the name has it."""
+def _required_strength(name: _Name, words: list[str], gap: str, length: int) -> int:
+    """Return the strength that a value needs if no verb connects it with the name."""
     is_foreign = name.word not in _INNER | _ALONE
     if re.search(rf"[{_UNSPACED}]", gap):
         return 1 if name.is_password and length >= 8 else 2
@@ -447,16 +438,20 @@ def _least(name: _Name, words: list[str], gap: str, length: int) -> int:
 def is_secret_name(name: str) -> bool:
     """Return True for a name of which every value is a secret, as `db_password` and `apiKey`."""
     lowered = name.lower()
-    for at, word in _positions(lowered):
-        found = _name(name, lowered, at, word)
-        rest = [part.lower() for part in _PARTS.findall(name[at + len(word) :])]
+    for at, word in _find_names(lowered):
+        secret_name = _read_name(name, lowered, at, word)
+        suffix_words = [part.lower() for part in _PARTS.findall(name[at + len(word) :])]
         if (
-            found is None
-            or not _ABOUT.isdisjoint(rest)
-            or (rest and rest[0] not in ("s", "base", "key", "value"))
+            secret_name is None
+            or not _ABOUT.isdisjoint(suffix_words)
+            or (suffix_words and suffix_words[0] not in ("s", "base", "key", "value"))
         ):
             continue
-        if found.is_password or word == "secret" or (word not in ("token", "key") and not rest):
+        if (
+            secret_name.is_password
+            or word == "secret"
+            or (word not in ("token", "key") and not suffix_words)
+        ):
             return True
         parts = [part.lower() for part in _PARTS.findall(name[:at])]
         if parts and (
@@ -467,21 +462,21 @@ def is_secret_name(name: str) -> bool:
     return False
 
 
-def _cuts_before(text: str, lowered: str, name: _Name) -> Iterator[_Cut]:
-    """The value that a sentence says before its name."""
+def _find_cuts_before(text: str, lowered: str, name: _Name) -> Iterator[_Cut]:
+    """Yield the value that a sentence states before its name."""
     offset = max(0, name.at - 100)
     has_digit = _DIGIT.search(lowered, offset, name.at)
-    before = _SAID_BEFORE.search(lowered[offset : name.at]) if has_digit else None
-    if before:
-        start, end = (at + offset for at in before.span("secret"))
+    match = _SAID_BEFORE.search(lowered[offset : name.at]) if has_digit else None
+    if match:
+        start, end = (at + offset for at in match.span("secret"))
         if strength(text[start:end]) == 3 and not is_no_value(text[start:end]):
             yield _Cut(start, end, "Secret Keyword")
 
 
-def _cuts_below(text: str, lowered: str, names: list[int]) -> Iterator[_Cut]:
-    """The values in the columns of tables that are called a password.
+def _find_cuts_below(text: str, lowered: str, names: list[int]) -> Iterator[_Cut]:
+    """Yield the values in the columns of tables that are named as a password.
 
-    A row of a table is no head of another one, so that each line is read once.
+    A row of a table is not the head of another one, so each line is read once.
     """
     end = 0
     for start, ats in groupby(names, lambda at: lowered.rfind("\n", max(0, at - 300), at) + 1):
@@ -504,7 +499,7 @@ def _cuts_below(text: str, lowered: str, names: list[int]) -> Iterator[_Cut]:
 
 
 def _command(template: str) -> Cue:
-    """The cue of a command in which `SECRET` stands."""
+    """Compile a command with `SECRET` in it to a cue."""
     pattern = (
         re.escape(template)
         .replace(r"\ ", r"\s{1,3}")
@@ -529,159 +524,14 @@ def _command(template: str) -> Cue:
 
 
 CUES = (
-    _cue(
-        "Basic Auth Credentials",
-        "authorization",
-        r"(?<![a-z0-9])authorization['\"]?\s{0,3}[:=]\s{0,3}['\"]?basic\s{1,3}",
-        r"(?P<secret>[\w+/-]{8,400}={0,2})",
-    ),
-    _cue(
-        "Authorization",
-        "authorization",
-        r"(?<![a-z0-9])authorization['\"]?\s{0,3}[:=]\s{0,3}[bfru]?['\"]?(?:[a-z]"
-        r"[\w-]{1,20}\s{1,3})?",
-        rf"(?P<secret>{_LONG})",
-    ),
-    _cue("Bearer Token", "bearer ", r"(?<=\bbearer )(?P<secret>[\w.~+/-]{16,400}=*)"),
-    _cue(
-        "Cookie",
-        "cookie",
-        r"\b(?:set-)?cookie['\"]?\s{0,2}[:=]\s{0,3}['\"]?(?P<secret>[\w.-]{1,80}="
-        r"[^\r\n'\"]{4,4000})",
-    ),
-    _cue(
-        "Cookie",
-        ("sess", "sid", "csrf"),
-        r"\b(?:\w{0,12}session_?(?:id)?|\w{0,12}sess_?id|connect\.sid|sid|csrftoken)(?:=|"
-        r"(?<=sessionid)['\"]?\s?:\s?['\"])(?P<secret>[\w%.:-]{16,400})",
-        least=2,
-    ),
-    _cue(
-        "Cookie",
-        "curl",
-        r"\bcurl\b(?:(?!curl\s)[^\n]){0,300}?\s(?:-b|--cookie)[ =]?['\"]?",
-        r"(?P<secret>[\w.-]{1,80}=[^\s'\"]{4,400})",
-    ),
-    _cue(
-        "Basic Auth Credentials",
-        "://",
-        r"://[^\s:@/'\"<>]{0,80}:(?P<secret>(?!\$)[^\s/'\"<>{}\[]{3,200}(?=@))",
-    ),
-    _cue("Basic Auth Credentials", "://", r"://(?P<secret>(?=[a-z_-]{0,99}\d)[\w-]{16,200})@"),
-    _cue(
-        "Basic Auth Credentials",
-        "auth",
-        rf"(?:\bauth['\"]\s{{0,3}}:|\b_auth\s{{0,3}}=)\s{{0,3}}['\"]?(?P<secret>{_LONG})",
-    ),
-    _cue(
-        "Basic Auth Credentials",
-        ("auth", "login", "credential", "connect", "pdo"),
-        r"(?:auth\w{0,12}|login|credentials?|connect\w{0,12}|getconnection|pdo)['\"]?\s{0,2}"
-        r"[=:]?\s{0,2}\(\s{0,2}",
-        r"(?:[^\s,()]{1,80},\s{0,2}){1,2}['\"](?P<secret>[^\s'\"\\]{5,200})['\"]\s{0,2}[,)]",
-        least=1,
-    ),
-    _cue(
-        "Password Option",
-        ("echo", "printf"),
-        r"\b(?:echo|printf)\s[^\n|]{0,60}?(?<=[\s'\":])(?P<secret>[^\s'\"|:-][^\s'\"|:]{3,200})"
-        r"['\"]?\s{0,3}\|\s{0,3}",
-        r"[^\n]{0,80}?(?:\bsudo\s[^\n]{0,20}?-\w{0,4}s\b|passwd\b|\bkinit|\bcryptsetup|\bsu\b"
-        r"|-stdin\b|--with-token)",
-    ),
-    _cue(
-        "Password Option",
-        "<<<",
-        r"\b(?:sudo|su|passwd|chpasswd|kinit|login|cryptsetup)\b[^\n]{0,100}?<<<\s{0,2}['\"]?"
-        r"(?:\w{1,40}:)?",
-        r"(?P<secret>[^\s'\"<>|]{4,200})",
-    ),
-    _cue(
-        "Basic Auth Credentials",
-        "auth",
-        r"auth['\"]?(?:\s|[:=]\s{0,2})['\"]?[\w.@-]{1,40}:(?P<secret>[^\s'\"<>{}$]{5,200})",
-        least=1,
-    ),
-    _cue(
-        "Basic Auth Credentials",
-        ("credential", "creds", "login", "user/pass", "username/password"),
-        r"\b(?:credentials?|creds|login|user/pass|username/password)\s{0,2}(?:is|are|was|"
-        r"[:=])?\s{1,3}",
-        r"['\"]?(?!-)[\w.@-]{1,40}['\"]?\s{0,2}[:/ ]\s{0,2}['\"]?",
-        r"(?P<secret>(?=[a-z!-/:-@_]{0,60}\d)[^\s'\"`<>(){}\[\],;|\\/:.]{7,200})",
-    ),
-    _cue(
-        "Secret Keyword",
-        "values",
-        r"\([\w\s,`'\"\[\]]{0,200}passw\w{0,20}[`'\"\]]?\)\s{1,20}values\s{0,20}\("
-        r"[^()\n]{0,300}?,?\s{0,9}",
-        r"'(?P<secret>[^'\n]{4,200})'\)",
-    ),
-    _cue(
-        "Secret Keyword",
-        ("jwt.", "hmac", "fernet"),
-        r"(?:jwt\.(?:sign|encode|verify|decode)\s?\([^\n()'\"]{1,60},\s{0,2}|createhmac\s?\("
-        r"['\"]\w{1,20}['\"],\s{0,2}",
-        r"|hmac\.new\s?\(\s{0,2}|fernet\s?\(\s{0,2})b?['\"](?P<secret>[^\s'\"]{5,400})['\"]",
-    ),
-    _cue(
-        "Signed URL",
-        "=",
-        r"[?&#;](?:api[-_]?key|key|access_token|token|auth|sig|signature|x-amz-signature",
-        r"|x-amz-security-token|password|secret|client_secret|pwd|pass|apikey|code)=",
-        r"(?P<secret>(?=[^\s&#'\"<>]{0,200}?\d)[^\s&#'\"<>$]{8,2000})",
-    ),
-    _cue(
-        "AWS Secret Key",
-        "[redacted: aws access key]",
-        r"\[redacted: aws access key\][^a-z0-9/+]{1,10}(?:[a-z_]{1,24}[^a-z0-9/+]{1,6}){0,5}?",
-        r"(?P<secret>[a-z0-9/+]{38,44}(?![a-z0-9/+]))",
-    ),
-    _cue(
-        "Twilio API Key",
-        "[redacted: twilio api key]",
-        r"\[redacted: twilio api key\][^a-z0-9]{1,4}(?P<secret>[0-9a-f]{32})",
-    ),
-    _cue(
-        "Private Key",
-        "private-lines",
-        r"\bprivate-lines: \d{1,4}\r?\n(?P<secret>[a-z0-9+/=\r\n]{20,})",
-    ),
-    _cue(
-        "Passphrase",
-        ("passphrase", "password"),
-        r"(?:--?pass(?:phrase|word)[=\s]\s{0,3}|\bpassphrase(?:\s{1,3}[\w.@'-]{1,40}){0,6}?\s{0,3}"
-        r"(?:[:=]|\bis|\bwas|\bto)\s{0,3}|\bpassword(?:\sis|\swas|\s?[:=])\s{0,3})",
-        r"['\"`](?!(?:must|should|see|the|is|not|no|an?|your|use|log|enter|please|at|cannot|may"
-        r"|too|was|has|in\w*)\b)"
-        r"(?P<secret>[^'\"`\n<>{}$]{1,200}\s[^'\"`\n<>{}$]{1,200})['\"`]",
-    ),
-    _cue(
-        "PIN",
-        ("pin", "code"),
-        r"\b(?:pin|passcode|recovery\scode|backup\scode|recovery\scodes|backup\scodes)(?:\s{1,3}"
-        r"(?:code|number))?",
-        r"(?:\s{1,3}(?:for|of|on|to)(?:\s{1,3}[\w.@'-]{1,40}){1,5}?)?\s{0,3}(?:[:=]|is|was)\s{0,3}",
-        r"(?P<secret>\d{4,12}(?![\w.:/-])|(?=[a-z-]{0,20}\d)[\da-z]{4,6}(?:-[\da-z]{4,6}){1,7})"
-        r"(?![\w.:/])",
-    ),
-    _cue(
-        "Password",
-        "machine",
-        r"\bmachine\s{1,9}\S{1,200}\s{1,9}login\s{1,9}\S{1,200}\s{1,9}password\s{1,9}",
-        r"(?P<secret>(?!\[redacted)\S{3,400})",
-    ),
-    _cue(
-        "One-Time Password Seed",
-        ("otp", "2fa", "mfa"),
-        r"\b(?:t?otp|2fa|mfa)\s{1,3}(?:seed|secret|key)(?:\s{1,3}(?:is|was))?\s{0,3}[:=]?\s{0,3}",
-        r"(?P<secret>(?=[a-z]{0,63}[2-7])[a-z2-7]{16,64}\b)",
-    ),
-    _cue(
-        "Recovery Phrase",
-        ("mnemonic", "phrase"),
-        r"\b(?:mnemonic|(?:seed|recovery|backup)\s{1,3}phrase)\s{0,3}(?:[:=]|is|was)\s{0,3}['\"`]?",
-        r"(?P<secret>(?:[a-z]{3,8}\s){11,23}[a-z]{3,8})\b",
+    *(
+        Cue(
+            cue["kind"],
+            tuple(cue["signs"]),
+            re.compile("".join(cue["pattern"]).replace("LONG", _LONG)),
+            cue.get("strength", 0),
+        )
+        for cue in _DATA["cue"]
     ),
     *map(_command, COMMANDS),
 )

@@ -1,6 +1,6 @@
-"""The vault's files in git's index or in the work tree: what `check` looks at.
+"""The vault's files in git's index or in the work tree, for `check`.
 
-A file that cannot be read is a Problem, a value; its record is left out and the rest goes on.
+A file that cannot be read becomes a Problem, a value; the other records are still read.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ Parsed = Record | LinkList | Problem | TriedLines
 Key = tuple[str, str]  # a path, and the id of the blob that stands there
 
 
-class View:
+class WorkTreeView:
     """An immutable view of a vault's files.
 
     `contents` maps path -> blob id; `read` gives the bytes of many blobs at once, `known` the
@@ -42,32 +42,32 @@ class View:
     def __init__(
         self,
         contents: Mapping[str, str],
-        read: Callable[[Iterable[str]], Mapping[str, bytes]],
-        parsed: Callable[[Iterable[Key]], Mapping[Key, Parsed]],
+        read_blobs: Callable[[Iterable[str]], Mapping[str, bytes]],
+        read_known: Callable[[Iterable[Key]], Mapping[Key, Parsed]],
     ) -> None:
         self.contents = contents
-        self._read = read
-        self._parsed = parsed
+        self._read = read_blobs
+        self._parsed = read_known
 
-    def records_at(self, paths: Iterable[str]) -> dict[str, Parsed]:
-        """path -> its record or list of links, or the problem that keeps it from being read."""
+    def read_records(self, paths: Iterable[str]) -> dict[str, Parsed]:
+        """path -> its record or list of links, or the problem with it."""
         keys = {path: (path, self.contents[path]) for path in paths if layout.holds_records(path)}
         records = dict(self._parsed(keys.values()))
         missing = {path: key for path, key in keys.items() if key not in records}
         contents = self._read([blob for _, blob in missing.values()])
-        records |= {key: parsed(path, contents[key[1]]) for path, key in missing.items()}
+        records |= {key: parse_record(path, contents[key[1]]) for path, key in missing.items()}
         return {path: records[key] for path, key in keys.items()}
 
-    def bytes_at(self, path: str) -> bytes | None:
-        """The bytes at a path; None if there is no file."""
+    def read_bytes(self, path: str) -> bytes | None:
+        """Return the bytes at a path; None without a file."""
         blob = self.contents.get(path)
         return self._read([blob])[blob] if blob else None
 
-    def texts_at(self, paths: Iterable[str]) -> dict[str, str]:
-        """path -> what its file says, of those that are text."""
+    def read_texts(self, paths: Iterable[str]) -> dict[str, str]:
+        """path -> the text of its file, if it is text."""
         blobs = {path: self.contents[path] for path in paths if path in self.contents}
         contents = self._read(blobs.values())
-        texts = ((path, _text_in(contents[blob])) for path, blob in blobs.items())
+        texts = ((path, _decode_text(contents[blob])) for path, blob in blobs.items())
         return {path: text for path, text in texts if text is not None}
 
     @cached_property
@@ -82,12 +82,12 @@ class View:
 
     @property
     def policy(self) -> Policy:
-        """What vault.yaml says; BadInputError names its bad key."""
-        return policy_of(self.bytes_at(layout.MARK) or b"")
+        """The policy in vault.yaml; BadInputError names its bad key."""
+        return policy_of(self.read_bytes(layout.MARK) or b"")
 
 
-def _text_in(content: bytes) -> str | None:
-    """What a file says; None for what is no text, such as a picture."""
+def _decode_text(content: bytes) -> str | None:
+    """Decode a text file; None for other content, such as a picture."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -96,7 +96,7 @@ def _text_in(content: bytes) -> str | None:
 
 
 def policy_of(content: bytes) -> Policy:
-    """What the bytes of vault.yaml say; BadInputError names its bad key."""
+    """Parse vault.yaml; BadInputError names its bad key."""
     try:
         return policy_from(strict_yaml.load(front_matter.text_of(content)))
     except BadInputError as error:
@@ -106,13 +106,13 @@ def policy_of(content: bytes) -> Policy:
 
 
 def blob_id(content: bytes) -> str:
-    """The id that git gives these bytes."""
+    """Return git's id of these bytes."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def parsed(path: str, content: bytes) -> Parsed:
-    """The record, links or tries in a file, or the problem that keeps it from being read."""
-    if layout.is_tried(path):
+def parse_record(path: str, content: bytes) -> Parsed:
+    """Parse the record, links or tries in a file; return a Problem if that fails."""
+    if layout.is_tries_file(path):
         return tried_lines(content)
     if owner := layout.links_owner(path):
         return read_links(path, owner, content)
@@ -128,7 +128,7 @@ def parsed(path: str, content: bytes) -> Parsed:
 
 
 def _check_path(path: str, record: Parsed) -> None:
-    """BadInputError if a record says another place than its own."""
+    """Raise BadInputError if a record's fields contradict its path."""
     dated = Outcome | Evaluation | Answer | Recommendation | Fact
     if isinstance(record, dated) and record.domain != layout.domain_of(path):
         folder = layout.domain_of(path)

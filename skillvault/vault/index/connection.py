@@ -1,8 +1,8 @@
-"""The index's connection to SQLite: the one place where an index heals, and where pins come from.
+"""The index's connection to SQLite, which rebuilds a broken index and hands out pins.
 
-An index that is damaged, of another version or contradicts git is deleted and built anew from git,
-once; what fails then too is an error. On a disk that does not serve it is built in memory.
-A pin is a read transaction on a connection of its own: one state of the index, whatever is
+An index that is damaged, of another version or contradicts git is deleted and rebuilt from git,
+once; a second failure is an error. If the disk cannot be used, the index is built in memory.
+A pin is a read transaction on a connection of its own: it shows one state of the index, whatever is
 written meanwhile. The pins of an index in memory share a copy of it.
 """
 
@@ -23,14 +23,14 @@ from skillvault.model.policy import Policy
 from skillvault.vault.index import dirty, schema
 from skillvault.vault.index.dirty import Marks
 from skillvault.vault.index.reader import Rows
-from skillvault.vault.index.rows import DamagedRowError, File, unbound
+from skillvault.vault.index.rows import DamagedRowError, File, unbind
 from skillvault.vault.search import ranking
 
 _Answer = TypeVar("_Answer")
 
 _BUSY = 2.0  # seconds to wait for another process that writes
 _FAULTS = (sqlite3.DatabaseError, UnicodeDecodeError)
-_TAKEN = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_BUSY_CODES = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 # Of a disk that does not serve; a file that is too short is damaged all the same.
 _DISK = {
     sqlite3.SQLITE_CANTOPEN,
@@ -44,14 +44,14 @@ _LOG = logging.getLogger("skillvault")
 
 
 class ReplacedError(sqlite3.DatabaseError):
-    """Another file stands there now, or one of another version or history; nothing is damaged."""
+    """The file was replaced, or is of another version or history; nothing is damaged."""
 
 
 class Connection(Rows):
     """The connection that reads and writes the index. `path` is None for one in memory.
 
-    `heal` is called when an empty index takes the place of one that cannot be used; one of another
-    `shape` cannot. `contradiction` tells what a pin says otherwise than git.
+    `heal` fills an empty index that replaces an unusable one; an index of another `shape` is
+    unusable. `contradiction` returns the first difference between a pin and git.
     """
 
     def __init__(
@@ -77,28 +77,28 @@ class Connection(Rows):
 
     @property
     def commit(self) -> str | None:
-        """The commit that it shows; None for an unborn branch, and before it was built."""
-        return self.run(_shown)
+        """The commit that the index shows; None for an unborn branch and before the first build."""
+        return self.run(_read_commit)
 
     @property
     def pending(self) -> bool:
-        """Whether something is staged in it that is not published."""
+        """True while the index holds staged changes that are not published."""
         return self._database is not None and self._database.in_transaction
 
     def pin(self) -> "Pin":
-        """What the index says now, without what is staged; it stays as it is."""
+        """Return the present state of the index without staged changes."""
         return self.run(lambda database: self._pin(self._path, database))
 
     def _pin(self, path: Path | None, database: sqlite3.Connection) -> "Pin":
         if path is None:
-            return Pin(self, self._copied(database))
-        pin = Pin(self, self._reading(path))
+            return Pin(self, self._shared_copy(database))
+        pin = Pin(self, self._begin_reading(path))
         weakref.finalize(pin, _release, pin.database, self._idle).atexit = False
         return pin
 
-    def _reading(self, path: Path) -> sqlite3.Connection:
-        """A connection that reads one state of the file from now on."""
-        database = self._idle.pop() if self._idle else _connected(str(path))
+    def _begin_reading(self, path: Path) -> sqlite3.Connection:
+        """Return a connection that reads one state of the file."""
+        database = self._idle.pop() if self._idle else _connect(str(path))
         try:
             database.execute("begin")
             if _version(database) != self._shape or self._is_replaced(path):
@@ -108,8 +108,8 @@ class Connection(Rows):
             raise
         return database
 
-    def _copied(self, database: sqlite3.Connection) -> sqlite3.Connection:
-        """A copy of an index in memory, the same one until it changes."""
+    def _shared_copy(self, database: sqlite3.Connection) -> sqlite3.Connection:
+        """Return a copy of an index in memory, the same one until it changes."""
         if database.in_transaction:
             raise VaultBusyError("changes are staged in an index in memory; ask before or after")
         if self._copy is None or self._copy[0] != database.total_changes:
@@ -119,15 +119,15 @@ class Connection(Rows):
     # ── changing ─────────────────────────────────────────────────────────────────────
 
     def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Do something with the database, and once more on a new one if it cannot be used."""
+        """Run work on the database, and again on a rebuilt one if the database is unusable."""
         try:
-            return work(self._opened())
+            return work(self._open())
         except _FAULTS as error:
             self.mend(error)
-        return self.retry(lambda: work(self._opened()))
+        return self.retry(lambda: work(self._open()))
 
     def begin(self) -> None:
-        """Begin to change it; nobody else sees it before `save`."""
+        """Begin a change, which nobody else sees before `save`."""
         if self.pending:
             return
         try:
@@ -139,32 +139,32 @@ class Connection(Rows):
             self.rows("begin immediate")
 
     def save(self) -> None:
-        """Keep what was changed."""
+        """Commit the change."""
         if self.pending:
             self.run(lambda database: database.commit())
 
     def rollback(self) -> None:
-        """Undo what was changed since `begin`."""
+        """Undo the changes since `begin`."""
         if self._database is not None:
             self._database.rollback()
 
     def detach(self) -> None:
-        """Go on with a private copy, for which nobody waits."""
-        database = self._opened()
+        """Continue on a private copy, which nobody else waits for."""
+        database = self._open()
         self.rollback()
         copy = _copy_of(database)
         self._close()
         self._database, self._path = copy, None
 
     def return_to_file(self) -> None:
-        """Go on with the file that stands there now, unless something is staged.
+        """Continue on the file that is at the path now, unless something is staged.
 
-        A copy is left for it once no other process is writing any more.
+        A private copy is dropped once no other process is writing.
         """
         if self.pending:
             return
         if self._path and self._database and self._is_replaced(self._path):
-            self._let_go(ReplacedError("another one"))
+            self._discard(ReplacedError("another one"))
         if self._vacated is None:
             return
         try:
@@ -179,14 +179,14 @@ class Connection(Rows):
 
     @contextmanager
     def without_waiting(self) -> Iterator[None]:
-        """Go on with a copy at once if another process is writing, as others wait for us."""
-        with _without_waiting(self._opened()):
+        """Continue on a copy at once if another process is writing, because others wait for us."""
+        with _without_waiting(self._open()):
             yield
 
     # ── healing ──────────────────────────────────────────────────────────────────────
 
     def whole(self, work: Callable[[], None]) -> None:
-        """Do what only makes sense whole; all of it again if this index cannot be used."""
+        """Run work that must be done as a whole; repeat all of it if the index cannot be used."""
         if self._whole:
             work()
             return
@@ -194,32 +194,32 @@ class Connection(Rows):
         try:
             work()
         except _FAULTS as error:
-            self._let_go(error)
+            self._discard(error)
             self.retry(work)
         finally:
             self._whole = False
 
     def mend(self, error: Exception) -> None:
-        """Build it anew if this is why it cannot be used; VaultBusyError if it is in use."""
-        _refuse_taken(self.name, error)
+        """Rebuild the index after an error; VaultBusyError if another process uses it."""
+        _refuse_busy(self.name, error)
         if self._whole:
             raise error
-        self._let_go(error)
+        self._discard(error)
         self.whole(self._heal)
 
     def retry(self, work: Callable[[], _Answer]) -> _Answer:
-        """Do something on an index built anew; DamagedIndexError if that cannot be used either."""
+        """Run work on a rebuilt index; DamagedIndexError if that cannot be used either."""
         try:
             return work()
         except _FAULTS as error:
-            _refuse_taken(self.name, error)
+            _refuse_busy(self.name, error)
             raise DamagedIndexError(
                 f"{self.name}: built anew from git, and fails again ({error}); run `git fsck "
                 "--full`, and if git is whole, remove this file and report the error"
             ) from error
 
     def verify(self) -> bool:
-        """Build the index anew if it contradicts git; True if it was built anew."""
+        """Rebuild the index if it contradicts git; return True if it was rebuilt."""
         if self._whole or self.pending:
             return False
         with suppress(VaultBusyError):  # it takes SQLite's write lock: only if that is free
@@ -229,13 +229,13 @@ class Connection(Rows):
             self.mend(DamagedRowError(contradiction))
         return contradiction is not None
 
-    def _let_go(self, error: Exception) -> None:
-        """Delete an index that cannot be used, and say so of a damaged one.
+    def _discard(self, error: Exception) -> None:
+        """Delete an unusable index; log a warning if it was damaged.
 
-        Without room for a new one at its place go on in memory: a full disk, or a process that is
-        writing, is no reason to delete what is there.
+        Continue in memory if no new one can take its place: a full disk, or a process that is
+        writing, is no reason to delete the file.
         """
-        _refuse_taken(self.name, error)
+        _refuse_busy(self.name, error)
         short = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
         damaged = short or _code(error) not in _DISK
         if damaged and not isinstance(error, ReplacedError):
@@ -262,30 +262,30 @@ class Connection(Rows):
             self._database.close()
         self._database, self._copy, self._idle = None, None, []
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         if self._database is None:
-            self._database = self._opened_or_new()
+            self._database = self._open_or_create()
         return self._database
 
-    def _opened_or_new(self) -> sqlite3.Connection:
-        """What is on disk, a new one in its place, or if that fails one in memory."""
+    def _open_or_create(self) -> sqlite3.Connection:
+        """Open the index on disk or create it there; if both fail, create one in memory."""
         for _ in range(2):
             try:
                 if self._path:
                     return self._open_file(self._path)
             except sqlite3.Error as error:
-                if _code(error) in _TAKEN:
+                if _code(error) in _BUSY_CODES:
                     break
-                self._let_go(error)
+                self._discard(error)
             except OSError:
                 break
         self._path = None
-        return _create(_connected(":memory:"), self._shape)
+        return _create(_connect(":memory:"), self._shape)
 
     def _open_file(self, path: Path) -> sqlite3.Connection:
-        """A connection to what is there, or to new tables."""
+        """Return a connection to the existing tables or to new ones."""
         path.parent.mkdir(exist_ok=True)
-        database = _connected(str(path))
+        database = _connect(str(path))
         try:
             if _version(database) != self._shape:
                 if database.execute("select count(*) from sqlite_master").fetchone()[0]:
@@ -303,12 +303,12 @@ class Pin(Rows):
 
     def __init__(self, index: Connection, database: sqlite3.Connection) -> None:
         self.database = database
-        self.commit = _shown(database)
+        self.commit = _read_commit(database)
         self._index = index
         self._renewed: Pin | None = None
 
     def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Do something with the database, and once more on a new one if it cannot be used."""
+        """Run work on the database, and again on a rebuilt one if the database is unusable."""
         try:
             return work(self.database)
         except _FAULTS as error:
@@ -320,19 +320,19 @@ class Pin(Rows):
         raise TypeError("a snapshot cannot be changed")
 
     def mend(self, error: Exception) -> None:
-        """Build the index anew if this is why it cannot be used, and show the same of it."""
+        """Rebuild the index after an error, and show the same commit of it."""
         self._index.mend(error)
         self._renew()
 
     def verify(self) -> bool:
-        """Whether the index said otherwise than git, and was built anew therefore."""
+        """Rebuild the index if it contradicts git; return True if it was rebuilt."""
         mended = self._index.verify()
         if mended:
             self._renew()
         return mended
 
     def _renew(self) -> None:
-        """Show the same commit of an index built anew."""
+        """Show the same commit of the rebuilt index."""
         pin = self._index.pin()
         if pin.commit != self.commit:
             raise VaultBusyError("the index was damaged and the vault has moved on; ask again")
@@ -340,20 +340,20 @@ class Pin(Rows):
 
 
 def _release(database: sqlite3.Connection, idle: list[sqlite3.Connection]) -> None:
-    """Let the next pin have the connection of one that nobody holds any more."""
+    """Give the connection of a dropped pin to the next pin."""
     database.rollback()
     idle.append(database)
 
 
-def _shown(database: sqlite3.Connection) -> str | None:
-    """The commit that a database shows; its texts are read from now on as they were bound."""
+def _read_commit(database: sqlite3.Connection) -> str | None:
+    """Return the commit that a database shows, and set how its texts are decoded."""
     state: dict[str, str] = dict(database.execute(_STATE).fetchall())
-    database.text_factory = unbound if "odd" in state else str
+    database.text_factory = unbind if "odd" in state else str
     return state.get("commit")
 
 
-def _connected(name: str) -> sqlite3.Connection:
-    """A connection to a file, or to a database in memory."""
+def _connect(name: str) -> sqlite3.Connection:
+    """Connect to a file, or to a database in memory."""
     # Each thread has its own; a pin's is given back in whichever thread lets go of it.
     database = sqlite3.connect(name, timeout=_BUSY, check_same_thread=False, isolation_level=None)
     database.execute("pragma synchronous = off")  # what is lost is read again
@@ -362,7 +362,7 @@ def _connected(name: str) -> sqlite3.Connection:
 
 
 def _create(database: sqlite3.Connection, shape: int) -> sqlite3.Connection:
-    """The tables, empty; another process may create them too."""
+    """Create the empty tables; another process may do so at the same time."""
     database.execute("pragma journal_mode = wal")
     database.execute("begin immediate")
     if _version(database) == shape:
@@ -375,15 +375,15 @@ def _create(database: sqlite3.Connection, shape: int) -> sqlite3.Connection:
 
 
 def _copy_of(database: sqlite3.Connection) -> sqlite3.Connection:
-    """A private copy in memory."""
-    copy = _connected("")
+    """Return a private copy in memory."""
+    copy = _connect("")
     database.backup(copy)
     return copy
 
 
 @contextmanager
 def _without_waiting(database: sqlite3.Connection) -> Iterator[None]:
-    """Let what another process holds be an error at once."""
+    """Fail at once if another process holds the database."""
     database.execute("pragma busy_timeout = 0")
     try:
         yield
@@ -392,14 +392,14 @@ def _without_waiting(database: sqlite3.Connection) -> Iterator[None]:
             database.execute(f"pragma busy_timeout = {round(_BUSY * 1000)}")
 
 
-def _refuse_taken(name: str, error: Exception) -> None:
-    """VaultBusyError if an error says that another process is writing."""
-    if _code(error) in _TAKEN:
+def _refuse_busy(name: str, error: Exception) -> None:
+    """Raise VaultBusyError if an error says that another process is writing."""
+    if _code(error) in _BUSY_CODES:
         raise VaultBusyError(f"{name}: another process is at work on it; try again") from error
 
 
 def _code(error: Exception) -> int:
-    """The kind of an error; one of ours has no code, and means that it is no database."""
+    """Return SQLite's code of an error; one of our own errors means "not a database"."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB) & 0xFF
 
 
@@ -417,7 +417,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 class IndexDatabase(Connection):
-    """One vault's index, and how what its branch says is written into it."""
+    """One vault's index, and the ways to write the branch's files into it."""
 
     def __init__(
         self,
@@ -433,75 +433,72 @@ class IndexDatabase(Connection):
 
     @cached_property
     def marks(self) -> dirty.Marks:
-        """What makes what due, as queries."""
-        return dirty.compiled(self._agenda)
+        """The agenda as queries."""
+        return dirty.compile_agenda(self._agenda)
 
     @property
     def depth(self) -> int:
-        """The length of the longest way to the commit shown from the first one."""
+        """The length of the longest path from the first commit to the one shown."""
         return self.value("select depth from commits where sha = ?", [self.commit]) or 0
 
     @property
     def boundary(self) -> str:
-        """Where the history ended that it was built of; see `Git.boundary`."""
+        """The end of the history that the index was built of; see `Git.boundary`."""
         return self.value("select value from state where name = 'boundary'") or ""
 
     def show(self, commit: str | None) -> None:
-        """Note which commit is shown now."""
+        """Store the commit that is shown."""
         self.rows("insert or replace into state values ('commit', ?)", [commit])
 
     @property
     def branch(self) -> str | None:
-        """The branch that the vault shown last learns on; None if none was shown."""
-        kept = self.kept_policy()
-        return kept[1].branch if kept else None
+        """The branch that the vault shown last learns on; None before the first one."""
+        stored = self.kept_policy()
+        return stored[1].branch if stored else None
 
     def keep_boundary(self, boundary: str) -> None:
-        """Note where the history ends that is shown now."""
+        """Store the end of the history that is shown."""
         self.rows("insert or replace into state values ('boundary', ?)", [boundary])
 
     def keep_policy(self, blob: str, policy: Policy) -> None:
-        """Keep what a blob of vault.yaml says: each question asks for it."""
-        kept = blob.encode() + msgspec.msgpack.encode(policy)
-        self.rows("insert or replace into state values ('policy', ?)", [kept])
+        """Store the policy of a blob of vault.yaml, which every query needs."""
+        value = blob.encode() + msgspec.msgpack.encode(policy)
+        self.rows("insert or replace into state values ('policy', ?)", [value])
 
     def change(self, work: Callable[[sqlite3.Connection, dirty.Marks], _Answer]) -> _Answer:
-        """Change what it keeps beside the files; nobody else sees it before `save`."""
+        """Change derived data; nobody else sees it before `save`."""
         self.begin()
         return self.run(lambda database: work(database, self.marks))
 
     def put(self, files: Mapping[str, File | None]) -> None:
-        """Set or (None) remove files, path -> (blob, record), and mark what is due thereby."""
+        """Set or (None) remove files, path -> (blob, record), and mark what becomes due."""
         self.run(lambda database: schema.put(database, files, self.marks))
 
     def fill(self, files: Mapping[str, File]) -> None:
-        """Add files to an index that has none of them; `finish` marks what is due."""
+        """Add files that the index does not have; `finish` marks what becomes due."""
         self.run(lambda database: schema.insert(database, files) and None)
 
     def finish(self) -> None:
-        """Mark everything due, and note anew what is gone."""
+        """Mark everything due, and recompute the removed records."""
         for query in ("delete from gone", schema.GONE):
             self.rows(query)
-        self.run(lambda database: schema.join_all(database, self.marks))
+        self.run(lambda database: schema.join_all_outcomes(database, self.marks))
         self.run(lambda database: dirty.mark_everything(database, self.marks))
 
     def mark(self, event: Event, ids: Iterable[str]) -> None:
-        """Mark what is due because something happened to the records of these ids."""
+        """Mark what an event of these records makes due."""
         names = list(ids)
         self.run(lambda database: dirty.mark(database, self.marks, event, names))
 
-    def enter(self, history: Iterable[schema.IndexedCommit]) -> None:
-        """Take in commits, their parents before them."""
-        self.run(lambda database: schema.enter(database, history, self.marks))
+    def add_commits(self, history: Iterable[schema.IndexedCommit]) -> None:
+        """Add commits, parents first."""
+        self.run(lambda database: schema.add_commits(database, history, self.marks))
 
-    def leave(self, commits: Iterable[str]) -> None:
-        """Let go of commits that are no part of the history any more."""
+    def remove_commits(self, commits: Iterable[str]) -> None:
+        """Remove commits that are no longer part of the history."""
         for sha in commits:
             for (number,) in self.rows("select c from commits where sha = ?", [sha]):
-                self._leave(number)
-
-    def _leave(self, number: int) -> None:
-        query = "select ref_id from touch where c = ? and ref_kind = 'skill'"
-        self.mark("committed", [name for (name,) in self.rows(query, [number])])
-        for table in ("trailer", "touch", "commits"):
-            self.rows(f"delete from {table} where c = ?", [number])
+                query = "select ref_id from touch where c = ? and ref_kind = 'skill'"
+                self.mark("committed", [name for (name,) in self.rows(query, [number])])
+                for table in ("trailer", "touch", "commits"):
+                    self.rows(f"delete from {table} where c = ?", [number])

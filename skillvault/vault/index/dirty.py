@@ -1,6 +1,6 @@
-"""What a changed file makes due: the declarations of the rules, compiled to SQL and run.
+"""The queues of the steps: the rules' declarations compiled to SQL, and run on changed files.
 
-A key stands in a queue until the step finds nothing to do for it.
+A key stays in a queue until the step finds nothing to do for it.
 """
 
 import sqlite3
@@ -8,27 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from skillvault.model.due import (
-    Agenda,
-    Event,
-    InDomain,
-    LinkedFrom,
-    Predecessor,
-    Prefix,
-    Queue,
-    Reached,
-    Relation,
-    Same,
-    Says,
-    Source,
-    Target,
-    Through,
-    Users,
-    Uses,
-    When,
-)
+from skillvault.model import due
 from skillvault.model.records import Ref
-from skillvault.vault.index.rows import bound
+from skillvault.vault.index.rows import bind
 
 _MARK = "insert or ignore into due select"
 _TABLES = {
@@ -61,15 +43,15 @@ _SAID = {
         ("saying", "{new}.domain = {old}.domain and {new}.words = {old}.words"),
     ),
 }
-# Files whose numbers stand in these tables; of any other event the keys are handed over.
-_FILES: Mapping[Event, str] = {
+# The tables with the file numbers of an event; for other events the keys are passed.
+_FILES: Mapping[due.Event, str] = {
     "changed": "changed", "gone": "changed", "moved": "moved", "went": "moved",
 }  # fmt: skip
 _GOING = ("gone", "went")  # what led from a file is known while it is shown as it was
 
 
 class _Path(NamedTuple):
-    """What a `When` reaches: tables in the order they are read in, and the last record's id."""
+    """The records that a `When` reaches: tables in reading order, and the last record's id."""
 
     kind: str
     id: str
@@ -86,28 +68,28 @@ class _Path(NamedTuple):
 
     @property
     def new(self) -> str:
-        """A name for one table more."""
+        """An alias for one more table."""
         return f"t{len(self.tables)}"
 
 
 class Marks(NamedTuple):
-    """An agenda as queries: by kind and event those that mark, and those that mark everything."""
+    """An agenda as queries: the marking ones by kind and event, and those that mark everything."""
 
-    queries: Mapping[tuple[str, Event], list[str]]
+    queries: Mapping[tuple[str, due.Event], list[str]]
     everything: list[str]
-    missing: list[Queue]
+    missing: list[due.Queue]
     steps: frozenset[str]
 
 
 @cache
-def compiled(agenda: Agenda) -> Marks:
-    """The queries that the declarations of the rules come to."""
-    queries: dict[tuple[str, Event], list[str]] = {}
+def compile_agenda(agenda: due.Agenda) -> Marks:
+    """Compile the rules' declarations to queries."""
+    queries: dict[tuple[str, due.Event], list[str]] = {}
     missing = [queue for queue in agenda.queues if queue.without]
     for queue in agenda.queues:
         for when in queue.when if queue not in missing else ():
-            queries.setdefault((when.kind, when.event), []).append(_query(queue, when))
-    everything = [_everything(queue) for queue in agenda.queues if queue.every]
+            queries.setdefault((when.kind, when.event), []).append(_compile_trigger(queue, when))
+    everything = [_compile_everything(queue) for queue in agenda.queues if queue.every]
     return Marks(queries, everything, missing, frozenset(agenda.steps))
 
 
@@ -119,9 +101,9 @@ def mark_files(
     *,
     going: bool = False,
 ) -> None:
-    """Mark what is due because of these files: number -> the kind of its record.
+    """Mark what a change of these files makes due; they are number -> kind of record.
 
-    `moved` are those that came, went or moved; `going`: they are shown as they were.
+    `moved` are the files that came, went or moved. `going`: the index still shows the old state.
     """
     for table, rows in (("changed", numbers), ("moved", moved)):
         database.execute(f"create temp table if not exists {table} (n integer primary key)")
@@ -134,56 +116,56 @@ def mark_files(
                 database.execute(query)
 
 
-def mark(database: sqlite3.Connection, marks: Marks, event: Event, ids: Iterable[str]) -> None:
-    """Mark what is due because of an event that is no file's, of the records of these ids."""
-    rows = [(bound(record_id),) for record_id in ids]
-    for (_, of), queries in marks.queries.items():
-        for query in queries if of == event else ():
+def mark(database: sqlite3.Connection, marks: Marks, event: due.Event, ids: Iterable[str]) -> None:
+    """Mark what an event without a file makes due, for the records of these ids."""
+    rows = [(bind(record_id),) for record_id in ids]
+    for (_, trigger), queries in marks.queries.items():
+        for query in queries if trigger == event else ():
             database.executemany(query, rows)
 
 
 def mark_missing(database: sqlite3.Connection, marks: Marks, refs: Collection[Ref]) -> None:
-    """Let those of these records be due that have no record of another kind, and no others."""
+    """Mark exactly the records that lack a record of another kind."""
     for queue in marks.missing:
         kinds = {when.kind for when in queue.when}
-        keys = [(bound(name),) for name in sorted({ref.id for ref in refs if ref.kind in kinds})]
+        keys = [(bind(name),) for name in sorted({ref.id for ref in refs if ref.kind in kinds})]
         database.executemany(f"delete from due where step = '{queue.name}' and key = ?", keys)
-        database.executemany(f"{_everything(queue)} and t0.id = ?", keys)
+        database.executemany(f"{_compile_everything(queue)} and t0.id = ?", keys)
 
 
 def mark_everything(database: sqlite3.Connection, marks: Marks) -> None:
-    """Mark all that there is, for every queue."""
+    """Mark every record in every queue."""
     for query in marks.everything:
         database.execute(query)
 
 
-def _everything(queue: Queue) -> str:
+def _compile_everything(queue: due.Queue) -> str:
     kind = str(queue.every)
     path = _Path(kind, "t0.skill" if kind == "use" else "t0.id", "t0", (f"{_TABLES[kind]} t0",))
-    found = f"{_MARK} distinct '{queue.name}', {_key(queue, path)} {path.body}"
+    query = f"{_MARK} distinct '{queue.name}', {_key_columns(queue, path)} {path.body}"
     if kind == "skill":
-        found += " where t0.n > 0"  # else of another layer
+        query += " where t0.n > 0"  # else of another layer
     if queue.without is None:
-        return found
-    there = f"select 1 from file e where e.ref_id = t0.id and e.ref_kind = '{queue.without}'"
-    return f"{found} where not exists ({there})"
+        return query
+    records = f"select 1 from file e where e.ref_id = t0.id and e.ref_kind = '{queue.without}'"
+    return f"{query} where not exists ({records})"
 
 
-def _query(queue: Queue, when: When) -> str:
-    path = _begun(when)
+def _compile_trigger(queue: due.Queue, when: due.When) -> str:
+    path = _start_path(when)
     for relation in when.along:
-        path = _followed(path, relation)
+        path = _follow(path, relation)
     if queue.key != ("id",) and path.row is None:
-        path = _with_row(path)
-    return f"{path.before}{_MARK} '{queue.name}', {_key(queue, path)} {path.body}"
+        path = _join_row(path)
+    return f"{path.before}{_MARK} '{queue.name}', {_key_columns(queue, path)} {path.body}"
 
 
-def _key(queue: Queue, path: _Path) -> str:
+def _key_columns(queue: due.Queue, path: _Path) -> str:
     fields = (path.id if name == "id" else f"coalesce({path.row}.{name}, '')" for name in queue.key)
     return " || ' ' || ".join(fields)
 
 
-def _begun(when: When) -> _Path:
+def _start_path(when: due.When) -> _Path:
     kind, table = when.kind, _FILES.get(when.event)
     if table is None:
         return _Path(kind, "t0.id", None, ("(select ? as id) t0",))
@@ -197,108 +179,116 @@ def _begun(when: When) -> _Path:
     return _Path(kind, "t0.ref_id", None, ("file t0",), tuple(conditions))
 
 
-def _with_row(path: _Path) -> _Path:
+def _join_row(path: _Path) -> _Path:
     # An evaluation goes by its outcome's id.
     table = "outcome" if path.kind == "evaluation" else path.kind
-    alike = (f"{path.new}.id = {path.id}", f"{path.new}.n > 0")  # else of another layer
-    return _joined(path, path.kind, f"{table} {path.new}", *alike)
+    conditions = (f"{path.new}.id = {path.id}", f"{path.new}.n > 0")  # else of another layer
+    return _join(path, path.kind, f"{table} {path.new}", *conditions)
 
 
-def _joined(path: _Path, kind: str, table: str, *conditions: str) -> _Path:
+def _join(path: _Path, kind: str, table: str, *conditions: str) -> _Path:
     row = path.new
     record_id = f"{row}.skill" if kind == "use" else f"{row}.id"
     added = (*path.tables, table), (*path.conditions, *conditions)
     return _Path(kind, record_id, row, *added, path.before)
 
 
-def _followed(path: _Path, relation: Relation) -> _Path:  # noqa: C901,PLR0911 (one a relation)
+def _follow(path: _Path, relation: due.Relation) -> _Path:  # noqa: C901,PLR0911 (one a relation)
     row = path.new
     match relation:
-        case Source() | Target():
-            return _at_end(path, relation)
-        case LinkedFrom(kind, of, first):
-            conditions = tuple(_linked(row, path, relation))
+        case due.Source() | due.Target():
+            return _follow_end(path, relation)
+        case due.LinkedFrom(kind, link_type, first):
+            conditions = tuple(_link_conditions(row, path, relation))
             if first:
-                before = (*_linked("l", path, relation), f"l.source_id < {row}.source_id")
-                conditions += (f"not exists (select 1 from link l where {' and '.join(before)})",)
-            links = _joined(path, kind, f"link {row}", *conditions)
+                earlier_link = (
+                    *_link_conditions("l", path, relation),
+                    f"l.source_id < {row}.source_id",
+                )
+                conditions += (
+                    f"not exists (select 1 from link l where {' and '.join(earlier_link)})",
+                )
+            links = _join(path, kind, f"link {row}", *conditions)
             return links._replace(id=f"{row}.source_id", row=None)
-        case Through(of):
-            return _closed(path, of)
-        case Same(of):
-            alike = _SAME[of].format(new=row, old=path.row)
-            return _joined(path, "outcome", f"outcome {row}", alike)
-        case InDomain(kind):
-            known = f"(select domain from skill where skill.id = {path.id} and skill.n > 0)"
-            alike = f"coalesce({known}, {row}.domain) = {row}.domain"
-            return _joined(path, kind, f"{kind} {row}", alike)
-        case Reached(kind):
-            return _reached(path, kind)
-        case Says(of):
-            return _saying(path, of)
-        case Prefix(text):
+        case due.Through(link_type):
+            return _follow_sources(path, link_type)
+        case due.Same(link_type):
+            condition = _SAME[link_type].format(new=row, old=path.row)
+            return _join(path, "outcome", f"outcome {row}", condition)
+        case due.InDomain(kind):
+            skill_domain = f"(select domain from skill where skill.id = {path.id} and skill.n > 0)"
+            condition = f"coalesce({skill_domain}, {row}.domain) = {row}.domain"
+            return _join(path, kind, f"{kind} {row}", condition)
+        case due.Reached(kind):
+            return _follow_targets(path, kind)
+        case due.Says(link_type):
+            return _follow_sayings(path, link_type)
+        case due.Prefix(text):
             return path._replace(conditions=(*path.conditions, f"{path.id} glob '{text}*'"))
-        case Predecessor():
-            return _joined(path, "fact", f"fact {row}", f"{row}.id = {path.row}.supersedes")
-        case Uses():
-            return _joined(path, "use", f"used {row}", f"{row}.{path.kind} = {path.id}")
-        case Users():
-            uses = _joined(path, "use", f"used {row}", f"{row}.skill = {path.id}")
-            return _joined(uses, "outcome", f"outcome {uses.new}", f"{uses.new}.id = {row}.outcome")
+        case due.Predecessor():
+            return _join(path, "fact", f"fact {row}", f"{row}.id = {path.row}.supersedes")
+        case due.Uses():
+            return _join(path, "use", f"used {row}", f"{row}.{path.kind} = {path.id}")
+        case due.Users():
+            uses = _join(path, "use", f"used {row}", f"{row}.skill = {path.id}")
+            return _join(uses, "outcome", f"outcome {uses.new}", f"{uses.new}.id = {row}.outcome")
 
 
-def _at_end(path: _Path, relation: Source | Target) -> _Path:
-    """The record at one end of a link."""
-    end = f"{path.row}.{'source' if isinstance(relation, Source) else 'target'}"
+def _follow_end(path: _Path, relation: due.Source | due.Target) -> _Path:
+    """Follow a link to the record at one of its ends."""
+    end = f"{path.row}.{'source' if isinstance(relation, due.Source) else 'target'}"
     conditions = (*path.conditions, f"{end}_kind = '{relation.kind}'")
-    if isinstance(relation, Source) and relation.to:
+    if isinstance(relation, due.Source) and relation.to:
         conditions += (f"{path.row}.target_kind = '{relation.to}'",)
     return path._replace(kind=relation.kind, id=f"{end}_id", row=None, conditions=conditions)
 
 
-def _closed(path: _Path, of: str) -> _Path:
-    """What a path reaches, and all with a link of a type to it, and so on."""
-    links = " and ".join(_pointing("l", path.kind, "line.id"))
-    before = (
+def _follow_sources(path: _Path, link_type: str) -> _Path:
+    """Add the sources of links of a type, recursively."""
+    links = " and ".join(_target_conditions("l", path.kind, "line.id"))
+    prefix = (
         f"with recursive line (id) as (select {path.id} {path.body} union select l.source_id "
         f"from line cross join link l where {links} and l.source_kind = '{path.kind}' "
-        f"and l.type = '{of}') "
+        f"and l.type = '{link_type}') "
     )
-    return _Path(path.kind, "t0.id", None, ("line t0",), before=before)
+    return _Path(path.kind, "t0.id", None, ("line t0",), before=prefix)
 
 
-def _reached(path: _Path, kind: str) -> _Path:
-    """The records of a kind to which links lead from what a path reaches, and so on."""
+def _follow_targets(path: _Path, kind: str) -> _Path:
+    """Follow links to their targets of a kind, recursively."""
     start = "evaluation" if path.kind == "outcome" else path.kind
-    before = (
+    prefix = (
         f"with recursive line (kind, id) as (select '{start}', {path.id} {path.body} "
         "union select l.target_kind, l.target_id from line cross join link l "
         "where l.source_id = line.id and l.source_kind = line.kind "
         f"and (l.type != 'contradicted' or '{kind}' = 'fact')) "
     )
-    return _Path(kind, "t0.id", None, ("line t0",), (f"t0.kind = '{kind}'",), before)
+    return _Path(kind, "t0.id", None, ("line t0",), (f"t0.kind = '{kind}'",), prefix)
 
 
-def _saying(path: _Path, of: str) -> _Path:
-    """The evaluations whose words, or whose grounds, are kept beside those of what is reached."""
-    start, old = path.id, path.row
-    for table, condition in _SAID[of]:
+def _follow_sayings(path: _Path, relation: str) -> _Path:
+    """Follow the stored words or claims to the evaluations that share them."""
+    start, previous_row = path.id, path.row
+    for table, condition in _SAID[relation]:
         row = path.new
-        path = _joined(
-            path, "evaluation", f"{table} {row}", condition.format(new=row, old=old, id=start)
+        path = _join(
+            path,
+            "evaluation",
+            f"{table} {row}",
+            condition.format(new=row, old=previous_row, id=start),
         )
-        old = row
-    return path._replace(id=f"{old}.evaluation", row=None)
+        previous_row = row
+    return path._replace(id=f"{previous_row}.evaluation", row=None)
 
 
-def _linked(row: str, path: _Path, relation: LinkedFrom) -> Iterator[str]:
-    """That the link of a row leads from a record of a kind to what a path reaches."""
-    yield from _pointing(row, path.kind, path.id)
+def _link_conditions(row: str, path: _Path, relation: due.LinkedFrom) -> Iterator[str]:
+    """Yield the conditions for a link from a record of a kind to the path's records."""
+    yield from _target_conditions(row, path.kind, path.id)
     yield f"{row}.source_kind = '{relation.kind}'"
     if relation.type:
         yield f"{row}.type = '{relation.type}'"
 
 
-def _pointing(row: str, kind: str, record_id: str) -> tuple[str, str]:
-    """That the link of a row points to a record."""
+def _target_conditions(row: str, kind: str, record_id: str) -> tuple[str, str]:
+    """Return the conditions for a link to a record."""
     return f"{row}.target_id = {record_id}", f"{row}.target_kind = '{kind}'"

@@ -1,4 +1,4 @@
-"""The facts of the vault, their clusters, and the evaluations that they were made of."""
+"""Queries about facts, their clusters, their evaluations, and the claims of evaluated runs."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -18,6 +18,14 @@ _TELLS = "type in ('promoted', 'reinforced') and source_kind = 'evaluation'"
 _OVERRULED = "exists (select 1 from outcome o where o.id = source_id and not o.counts)"
 
 
+def _linked_runs(reader: Reader, condition: str, facts: Iterable[str]) -> list[str]:
+    query = (
+        f"select distinct source_id from link where {condition} and target_kind = 'fact' "
+        "and target_id in {}"
+    )
+    return sorted({name for (name,) in reader.rows_matching(query, facts)})
+
+
 class Evaluations(Folder[Evaluation]):
     """id -> evaluation; an outcome and its evaluation have one id."""
 
@@ -25,17 +33,11 @@ class Evaluations(Folder[Evaluation]):
         super().__init__(reader, "evaluations", Evaluation)
 
     def supporting(self, facts: Iterable[str]) -> list[Evaluation]:
-        """The evaluations that made or repeat any of these facts, in the order of their ids."""
-        query = (
-            f"select distinct source_id from link where {_TELLS} and target_kind = 'fact' "
-            "and target_id in {}"
-        )
-        return list(
-            self.get_many(sorted({n for (n,) in self._reader.rows_in(query, facts)})).values()
-        )
+        """Return the evaluations that support any of these facts, by id."""
+        return list(self.get_many(_linked_runs(self._reader, _TELLS, facts)).values())
 
     def agreements(self, judge: JudgeInfo) -> dict[tuple[bool, bool], int]:
-        """(it succeeded, the verdict was right) -> how many trusted outcomes that a judge judged.
+        """(succeeded, verdict was right) -> the number of trusted outcomes that a judge judged.
 
         Those with a neutral result are left out.
         """
@@ -59,83 +61,75 @@ class Facts(Folder[Fact]):
         return self._in_domains(domains, "")
 
     def by_persons(self, domains: Iterable[str]) -> dict[str, Fact]:
-        """Those of these domains that persons wrote, or that stand in another's place."""
+        """Return the facts of these domains that persons wrote or that replace another one."""
         return self._in_domains(domains, "and (t.kind = 'human' or t.supersedes is not null)")
 
-    def _in_domains(self, domains: Iterable[str], which: str) -> dict[str, Fact]:
-        query = f"{FILES} join fact t on f.n = t.n where t.domain in {{}} {which}"
-        rows = self._reader.rows_in(query, domains)
+    def _in_domains(self, domains: Iterable[str], condition: str) -> dict[str, Fact]:
+        query = f"{FILES} join fact t on f.n = t.n where t.domain in {{}} {condition}"
+        rows = self._reader.rows_matching(query, domains)
         return {fact.id: fact for fact in self._reader.records(rows, Fact)}
 
     def makers(self, facts: Iterable[str]) -> dict[str, str]:
-        """Fact -> the outcome of the run that made it, of those that a run made."""
+        """Fact -> the outcome of the run that made it, if a run did."""
         query = (
             "select target_id, source_id from link where type = 'promoted' "
             "and target_kind = 'fact' and target_id in {} order by source_id desc"
         )
-        return dict(self._reader.rows_in(query, facts))
+        return dict(self._reader.rows_matching(query, facts))
 
     def domains_with_facts(self) -> list[str]:
         """The domains that have a trusted fact, by name."""
         query = domains_of("fact", "trust = 'local'")
         return [domain for (domain,) in self._reader.rows(query)]
 
-    def runs(self, facts: Iterable[str]) -> dict[str, int]:
-        """Fact -> how many evaluations made or repeat it."""
+    def supporter_counts(self, facts: Iterable[str]) -> dict[str, int]:
+        """Fact -> the number of evaluations that support it."""
         return self._link_counts(facts, _TELLS)
 
-    def against(self, facts: Iterable[str]) -> dict[str, int]:
-        """Fact -> how many evaluations speak against it, of those against which any do."""
+    def opponent_counts(self, facts: Iterable[str]) -> dict[str, int]:
+        """Fact -> the number of evaluations that contradict it, if there are any."""
         return self._link_counts(facts, "type = 'contradicted'")
 
-    def _link_counts(self, facts: Iterable[str], of: str) -> dict[str, int]:
+    def _link_counts(self, facts: Iterable[str], condition: str) -> dict[str, int]:
         query = (
-            f"select target_id, count(*) from link where {of} and target_kind = 'fact' "
+            f"select target_id, count(*) from link where {condition} and target_kind = 'fact' "
             f"and target_id in {{}} and not {_OVERRULED} group by target_id"
         )
-        return dict(self._reader.rows_in(query, facts))
+        return dict(self._reader.rows_matching(query, facts))
 
     def endings(self, facts: Iterable[str]) -> dict[str, Status]:
-        """Fact -> how the run ended that made it, of those that a run made."""
+        """Fact -> the status of the run that made it, if a run did."""
         query = (
             "select l.target_id, o.status from link l join outcome o on o.id = l.source_id "
             "where l.type = 'promoted' and l.target_kind = 'fact' and l.target_id in {}"
         )
-        return dict(self._reader.rows_in(query, facts))
+        return dict(self._reader.rows_matching(query, facts))
 
     def supporters(self, facts: Iterable[str]) -> list[str]:
-        """The evaluations that made or repeat any of these facts, in the order of time."""
-        query = (
-            f"select distinct source_id from link where {_TELLS} and target_kind = 'fact' "
-            "and target_id in {}"
-        )
-        return sorted({name for (name,) in self._reader.rows_in(query, facts)})
+        """Return the ids of the evaluations that support any of these facts, by time."""
+        return _linked_runs(self._reader, _TELLS, facts)
 
     def opponents(self, facts: Iterable[str]) -> list[str]:
-        """The evaluations that speak against any of these facts, in the order of time."""
-        query = (
-            "select distinct source_id from link where type = 'contradicted' "
-            "and target_kind = 'fact' and target_id in {}"
-        )
-        return sorted({name for (name,) in self._reader.rows_in(query, facts)})
+        """Return the ids of the evaluations that contradict any of these facts, by time."""
+        return _linked_runs(self._reader, "type = 'contradicted'", facts)
 
-    def counts_until(self, facts: Iterable[str], until: str) -> dict[str, tuple[int, int]]:
-        """Fact -> how many runs up to one are for it and against it."""
+    def counts_until(self, facts: Iterable[str], last_run: str) -> dict[str, tuple[int, int]]:
+        """Fact -> the numbers of runs up to one that support and contradict it."""
         query = (
             "select target_id, count(distinct iif(type = 'contradicted', null, source_id)), "
             "count(distinct iif(type = 'contradicted', source_id, null)) from link "
             f"where source_id <= ? and (type = 'contradicted' or {_TELLS}) "
             "and target_kind = 'fact' and target_id in {} group by target_id"
         )
-        rows = self._reader.rows_in(query, facts, before=[until])
+        rows = self._reader.rows_matching(query, facts, prefix=[last_run])
         return {fact: (supporters, opponents) for fact, supporters, opponents in rows}
 
     def is_of_one_subject(self, facts: Iterable[str]) -> bool:
-        """Whether all evaluations that made or repeat these facts are of one subject."""
+        """Return True if all evaluations that support these facts are of one subject."""
         return self._are_alike("o.action, o.target", facts)
 
     def is_of_one_action(self, facts: Iterable[str]) -> bool:
-        """Whether all evaluations that made or repeat these facts are of one action."""
+        """Return True if all evaluations that support these facts are of one action."""
         return self._are_alike("o.domain, o.action", facts)
 
     def _are_alike(self, columns: str, facts: Iterable[str]) -> bool:
@@ -143,27 +137,27 @@ class Facts(Folder[Fact]):
             f"select distinct {columns} from link l join outcome o on o.id = l.source_id "
             f"where l.{_TELLS} and l.target_kind = 'fact' and l.target_id in {{}} limit 2"
         )
-        return len(set(self._reader.rows_in(query, facts))) == 1
+        return len(set(self._reader.rows_matching(query, facts))) == 1
 
     def actions(self, facts: Iterable[str]) -> dict[str, set[tuple[str, str]]]:
-        """Fact -> the (domain, action) of the outcomes that made or repeat it."""
+        """Fact -> the (domain, action) of the outcomes that support it."""
         query = (
             "select distinct l.target_id, o.domain, o.action from link l "
             f"join outcome o on o.id = l.source_id where {_TELLS} "
             "and l.target_kind = 'fact' and l.target_id in {}"
         )
-        found: dict[str, set[tuple[str, str]]] = {}
-        for fact, domain, action in self._reader.rows_in(query, facts):
-            found.setdefault(fact, set()).add((domain, action))
-        return found
+        actions: dict[str, set[tuple[str, str]]] = {}
+        for fact, domain, action in self._reader.rows_matching(query, facts):
+            actions.setdefault(fact, set()).add((domain, action))
+        return actions
 
-    def superseded(self, facts: Iterable[str]) -> set[str]:
-        """Those of these facts in whose place another stands."""
+    def superseded_ids(self, facts: Iterable[str]) -> set[str]:
+        """Return the facts that another one replaces."""
         query = "select supersedes from fact where supersedes in {}"
-        return {old for (old,) in self._reader.rows_in(query, facts)}
+        return {fact for (fact,) in self._reader.rows_matching(query, facts)}
 
-    def supporters_at(self, fact: str, moment: str) -> list[str]:
-        """The evaluations that made or repeat a fact whose ids begin with a moment."""
+    def supporters_of_moment(self, fact: str, moment: str) -> list[str]:
+        """Return the evaluations of a moment that support a fact."""
         query = (
             f"select source_id from link where {_TELLS} and target_kind = 'fact' "
             "and target_id = ? and substr(source_id, 1, ?) = ? order by source_id"
@@ -171,7 +165,7 @@ class Facts(Folder[Fact]):
         return [name for (name,) in self._reader.rows(query, [fact, len(moment), moment])]
 
     def sessions(self, facts: Iterable[str], limit: int | None = None) -> set[str]:
-        """The sessions of the outcomes behind facts; no more than `limit` of them."""
+        """Return at most `limit` sessions of the outcomes behind facts."""
         query = (
             "select distinct coalesce(o.session, o.id) from link l join outcome o "
             "on o.id = l.source_id where l.target_kind = 'fact' and l.target_id in {} "
@@ -179,13 +173,13 @@ class Facts(Folder[Fact]):
             "and e.ref_id = l.source_id and e.type = 'Evaluation')"
             + (f" limit {limit}" if limit is not None else "")
         )
-        return {session for (session,) in self._reader.rows_in(query, facts)}
+        return {session for (session,) in self._reader.rows_matching(query, facts)}
 
 
-class AskedFacts(Mapping[str, Fact]):
-    """The facts of some domains, each read once it is asked for.
+class LazyFacts(Mapping[str, Fact]):
+    """The facts of some domains, each read on demand.
 
-    Only those that persons wrote or that replace others are iterated: the rest may be many.
+    Only facts that persons wrote or that replace others are iterated; the others may be many.
     """
 
     def __init__(self, facts: Facts, domains: Collection[str]) -> None:
@@ -197,9 +191,9 @@ class AskedFacts(Mapping[str, Fact]):
         if name not in self._read:
             fact = self._facts.get_many([name]).get(name)
             self._read[name] = fact if fact and fact.domain in self._domains else None
-        if (known := self._read[name]) is None:
+        if (fact_read := self._read[name]) is None:
             raise KeyError(name)
-        return known
+        return fact_read
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._few)
@@ -209,7 +203,7 @@ class AskedFacts(Mapping[str, Fact]):
 
 
 class FactLink(NamedTuple):
-    """A run that speaks for a fact or against it: of which session, subject and action it is."""
+    """A link of a run for or against a fact, with the session, subject and action of the run."""
 
     run: str
     is_for: bool
@@ -220,14 +214,14 @@ class FactLink(NamedTuple):
 
 
 class FactTally(Struct, frozen=True, array_like=True):
-    """How many runs are for a fact and against it, the last of them, and the last link seen."""
+    """The numbers of runs for and against a fact, the last run, and the last link counted."""
 
     seen: int
     newest: str
     runs: int
     against: int
 
-    def with_links(self, links: Sequence[FactLink], seen: int) -> "FactTally | None":
+    def with_links(self, links: Sequence[FactLink], last_link: int) -> "FactTally | None":
         """Count links of later runs too; None if one is not later."""
         newest, counts = self.newest, [self.runs, self.against]
         for link in links:
@@ -235,13 +229,13 @@ class FactTally(Struct, frozen=True, array_like=True):
                 return None
             newest = link.run
             counts[not link.is_for] += 1
-        return FactTally(seen, newest, *counts)
+        return FactTally(last_link, newest, *counts)
 
 
 class UnitTally(Struct, frozen=True, array_like=True):
-    """How many runs speak of facts that may make a skill, and the last of them.
+    """The number of runs about facts that may make a skill, and the last run.
 
-    And the first few sessions, subjects and actions of those that are for them.
+    It also has the first few sessions, subjects and actions of the supporting runs.
     """
 
     runs: int
@@ -251,7 +245,7 @@ class UnitTally(Struct, frozen=True, array_like=True):
     actions: tuple[str, ...]
 
     def with_links(self, links: Sequence[FactLink], enough: int) -> "UnitTally | None":
-        """Count links of later runs too; None if one is not later or says who did not yet."""
+        """Count later links too; None if one is not later or adds a session, subject or action."""
         runs, newest = self.runs, self.newest
         for link in links:
             if link.run < newest or (link.is_for and not self._knows(link, enough)):
@@ -308,11 +302,11 @@ _SUBJECT = f"{_ACTION} || char(10) || coalesce(o.target, char(10))"
 
 
 class Clusters(Topic):
-    """The facts that say nearly the same, as `loop.promote` keeps them; see `clusters`."""
+    """The clusters of facts that say nearly the same; `loop.promote` writes them."""
 
     def of_facts(self, facts: Iterable[str]) -> dict[str, Membership]:
-        """Those of these facts that are kept."""
-        rows = self._reader.rows_in(f"{_CLUSTERED} where fact in {{}}", facts)
+        """Return the stored memberships of these facts."""
+        rows = self._reader.rows_matching(f"{_CLUSTERED} where fact in {{}}", facts)
         return {row[0]: Membership(*row) for row in rows}
 
     def of_pool(self, domain: str, pool: str) -> list[Membership]:
@@ -320,25 +314,25 @@ class Clusters(Topic):
         query = f"{_CLUSTERED} where domain = ? and pool = ? order by place"
         return [Membership(*row) for row in self._reader.rows(query, [domain, pool])]
 
-    def connected(self, seeds: Iterable[str], skills: Iterable[str]) -> dict[str, Membership]:
+    def connected_facts(self, seeds: Iterable[str], skills: Iterable[str]) -> dict[str, Membership]:
         """The facts of these clusters and skills, and of all that share any with those."""
-        found: dict[str, Membership] = {}
-        new = {"seed": {*seeds}, "skill": {*skills}}
-        known: dict[str, set[str]] = {"seed": set(), "skill": set()}
-        while any(new.values()):
+        memberships: dict[str, Membership] = {}
+        pending = {"seed": {*seeds}, "skill": {*skills}}
+        searched: dict[str, set[str]] = {"seed": set(), "skill": set()}
+        while any(pending.values()):
             rows = [
                 Membership(*row)
-                for column, names in new.items()
-                for row in self._reader.rows_in(f"{_CLUSTERED} where {column} in {{}}", names)
+                for column, names in pending.items()
+                for row in self._reader.rows_matching(f"{_CLUSTERED} where {column} in {{}}", names)
             ]
-            found |= {row.fact: row for row in rows}
-            for column, names in new.items():
-                known[column] |= names
-                new[column] = {getattr(row, column) for row in rows} - known[column] - {None}
-        return found
+            memberships |= {row.fact: row for row in rows}
+            for column, names in pending.items():
+                searched[column] |= names
+                pending[column] = {getattr(row, column) for row in rows} - searched[column] - {None}
+        return memberships
 
-    def first_seed(self, fact: Membership, words: Collection[str], above: float) -> str | None:
-        """The first seed before a fact whose words are so similar to its own."""
+    def first_seed(self, fact: Membership, words: Collection[str], threshold: float) -> str | None:
+        """Return the first seed before a fact whose words are similar enough."""
         marks = ",".join("?" * len(words))
         query = (
             "select c.fact from (select seed, size, count(*) as shared from seed_word "
@@ -346,9 +340,9 @@ class Clusters(Topic):
             "join clustered c on c.fact = s.seed where c.place < ? "
             "and cast(shared as real) / (? + size - shared) > ? order by c.place limit 1"
         )
-        values = [fact.domain, fact.pool, *words, fact.place, len(words), above]
-        found: str | None = self._reader.value(query, values)
-        return found
+        values = [fact.domain, fact.pool, *words, fact.place, len(words), threshold]
+        seed: str | None = self._reader.value(query, values)
+        return seed
 
     def is_last(self, fact: Membership) -> bool:
         """Return True if no fact of its pool comes after a fact."""
@@ -361,17 +355,17 @@ class Clusters(Topic):
         return int(self._reader.value(query, [seed, size])) >= size
 
     def tally(self, unit: Unit, enough: int) -> UnitTally:
-        """What speaks of a cluster or a fact."""
+        """Count the runs about a cluster or a fact."""
         runs = _RUNS.format(f"and (l.type = 'contradicted' or l.{_TELLS})", unit.column)
         query = f"select count(distinct l.source_id), coalesce(max(l.source_id), '') {runs}"
         ((count, newest),) = self._reader.rows(query, [unit.name])
-        of = _RUNS.format(_FOR, unit.column)
+        supporters = _RUNS.format(_FOR, unit.column)
         kinds = ((_SESSION, enough), (_SUBJECT, 2), (_ACTION, 2))
-        found = (
-            self._reader.rows(f"select distinct {kind} {of} limit {most}", [unit.name])
+        name_rows = (
+            self._reader.rows(f"select distinct {kind} {supporters} limit {most}", [unit.name])
             for kind, most in kinds
         )
-        return UnitTally(count, newest, *(tuple(name for (name,) in rows) for rows in found))
+        return UnitTally(count, newest, *(tuple(name for (name,) in rows) for rows in name_rows))
 
     def last_link(self) -> int:
         """The number of the link that came last; no other link ever has that again."""
@@ -384,9 +378,9 @@ class Clusters(Topic):
             "sum(type = 'contradicted') from link where target_kind = 'fact' and target_id in {} "
             f"and (type = 'contradicted' or {_TELLS}) and not {_OVERRULED} group by target_id"
         )
-        return {fact: tuple(counts) for fact, *counts in self._reader.rows_in(query, facts)}
+        return {fact: tuple(counts) for fact, *counts in self._reader.rows_matching(query, facts)}
 
-    def new_links(self, fact: str, seen: int) -> list[FactLink]:
+    def new_links(self, fact: str, last_link: int) -> list[FactLink]:
         """The links of runs to a fact that came after one, in the order of the runs."""
         query = (
             f"select l.source_id, l.type != 'contradicted', coalesce(o.counts, 0), {_SESSION}, "
@@ -395,52 +389,112 @@ class Clusters(Topic):
             f"and l.target_id = ? and l.n > ? and (l.type = 'contradicted' or l.{_TELLS}) "
             "order by l.source_id"
         )
-        return [FactLink(*row) for row in self._reader.rows(query, [fact, seen])]
+        return [FactLink(*row) for row in self._reader.rows(query, [fact, last_link])]
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
-    def keep_told(self, facts: Iterable[str], told: UnitTally | None) -> None:
-        """Keep as of which tally these facts were looked at."""
-        query, value = "update clustered set told = ? where fact = ?", told and encode(told)
+    def keep_unit_tally(self, facts: Iterable[str], tally: UnitTally | None) -> None:
+        """Store the tally that a step last saw of these facts."""
+        query, value = "update clustered set told = ? where fact = ?", tally and encode(tally)
         self._reader.change_many(query, [(value, fact) for fact in facts])
 
-    def keep_counted(self, fact: str, counted: FactTally) -> None:
-        """Keep which runs speak of a fact."""
+    def keep_fact_tally(self, fact: str, tally: FactTally) -> None:
+        """Store the tally of a fact."""
         query = "update clustered set counted = ? where fact = ?"
-        self._reader.change_rows(query, [encode(counted), fact])
+        self._reader.change_rows(query, [encode(tally), fact])
 
     def keep_rows(self, facts: Iterable[Membership]) -> None:
-        """Keep where these facts are."""
+        """Store the memberships of facts."""
         query = f"insert or replace into clustered values ({', '.join('?' * 9)})"
         self._reader.change_many(query, facts)
 
     def drop_rows(self, facts: Collection[str]) -> None:
-        """Keep nothing of these facts, and no seeds of theirs."""
-        for query in (
-            "delete from clustered where fact = ?",
-            "delete from seed_word where seed = ?",
-        ):
-            self._reader.change_many(query, [(fact,) for fact in facts])
+        """Delete the memberships and seeds of these facts."""
+        for column in ("clustered where fact", "seed_word where seed"):
+            self._reader.change_many(f"delete from {column} = ?", [(fact,) for fact in facts])
 
     def keep_seed(self, fact: Membership, words: Collection[str]) -> None:
-        """Keep the words of a seed."""
+        """Store the words of a seed."""
         rows = [(fact.domain, fact.pool, word, fact.fact, len(words)) for word in words]
         self._reader.change_many("insert or replace into seed_word values (?, ?, ?, ?, ?)", rows)
 
 
 class FactKeys(Topic):
-    """The keys under which facts are found that may say the same as another.
+    """The keys that find facts which may say the same as another one.
 
-    `sameness` says what a key is; `loop.general` keeps those that are not kept yet.
+    `sameness` defines a key; `loop.general` stores missing ones.
     """
 
     def under(self, keys: Iterable[str]) -> set[str]:
-        """The facts that are kept under any of these keys."""
+        """Return the facts under any of these keys."""
         query = "select distinct fact from fact_key where key in {}"
-        return {fact for (fact,) in self._reader.rows_in(query, keys)}
+        return {fact for (fact,) in self._reader.rows_matching(query, keys)}
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
     def keep_fact(self, fact: str, keys: Iterable[str]) -> None:
-        """Keep a fact under these keys alone."""
+        """Store exactly these keys of a fact."""
         self._reader.change_rows("delete from fact_key where fact = ?", [fact])
         query = "insert or ignore into fact_key (fact, key) values (?, ?)"
         self._reader.change_many(query, [(fact, key) for key in keys])
+
+
+class Insights(Topic):
+    """The claims of evaluated runs and digests of their words; `learning.promote` compares them."""
+
+    def indexed_evaluations(self, evaluations: Iterable[str]) -> set[str]:
+        """Return the evaluations whose claims are stored."""
+        query = "select distinct evaluation from saying where evaluation in {}"
+        return {name for (name,) in self._reader.rows_matching(query, evaluations)}
+
+    def claims(self, domain: str, keys: Iterable[str]) -> set[str]:
+        """Return one run for each claim under any of these keys."""
+        query = (
+            "select distinct (select evaluation from saying s where s.domain = k.domain "
+            "and s.words = k.words limit 1) from saying_key k where k.domain = ? and k.key in {}"
+        )
+        rows = self._reader.rows_matching(query, keys, prefix=[domain])
+        return {name for (name,) in rows if name is not None}
+
+    def sayings(self, domain: str, words: Iterable[str]) -> list[tuple[str, Status, str]]:
+        """Return (run, status, session) of the runs that say any of these words."""
+        query = (
+            "select distinct evaluation, status, session from saying "
+            "where domain = ? and words in {}"
+        )
+        return list(self._reader.rows_matching(query, words, prefix=[domain]))
+
+    def tallies(self, domain: str, words: Iterable[str]) -> list[tuple[Status, int, str, str]]:
+        """Return (status, count, first session, last session) of the runs that say these words."""
+        query = (
+            "select status, count(*), min(session), max(session) from saying "
+            "where domain = ? and words in {} group by words, status"
+        )
+        return list(self._reader.rows_matching(query, words, prefix=[domain]))
+
+    def makers(self, domain: str, words: Iterable[str], most: int) -> list[tuple[str, str, str]]:
+        """Return (words, fact, the run that made it) for these words, at most so many each."""
+        query = (
+            "select words, fact, evaluation from (select s.words, l.target_id as fact, "
+            "s.evaluation, row_number() over "
+            "(partition by s.words order by s.evaluation, l.target_id) as place "
+            "from saying s join link l on l.source_id = s.evaluation "
+            "and l.source_kind = 'evaluation' and l.type = 'promoted' and l.target_kind = 'fact' "
+            f"where s.domain = ? and s.words in {{}} and s.fact = 1) where place <= {most}"
+        )
+        return list(self._reader.rows_matching(query, words, prefix=[domain]))
+
+    # ── keeping ──────────────────────────────────────────────────────────────────────
+    def keep_run(self, domain: str, run: tuple[str, Status, str], words: Iterable[str]) -> None:
+        """Store the words that a run, with its status and session, says."""
+        evaluation, status, session = run
+        rows = [(domain, digest, status, evaluation, session) for digest in words]
+        self._reader.change_many("insert or ignore into saying values (?, ?, ?, ?, ?, 0)", rows)
+
+    def keep_claim(self, domain: str, words: str, keys: Iterable[str]) -> None:
+        """Store the keys of a claim."""
+        rows = [(domain, key, words) for key in keys]
+        self._reader.change_many("insert or ignore into saying_key values (?, ?, ?)", rows)
+
+    def keep_maker(self, domain: str, evaluation: str, words: Iterable[str]) -> None:
+        """Store that a run made a fact out of these words."""
+        query = "update saying set fact = 1 where evaluation = ? and domain = ? and words = ?"
+        self._reader.change_many(query, [(evaluation, domain, digest) for digest in words])

@@ -1,6 +1,6 @@
-"""How the index follows the branch that the vault learns on, wherever HEAD stands.
+"""The index's way to the tip of the branch that the vault learns on, wherever HEAD stands.
 
-By the differences of two commits, or from nothing; and where it says otherwise than git.
+It reads the differences of two commits, or everything, and can compare the index with git.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,14 +23,14 @@ from skillvault.vault.index.rows import (
     TYPED,
     DamagedRowError,
     File,
-    decoded,
-    document,
-    is_found,
-    is_read,
+    decode,
+    is_indexed,
+    is_searchable,
     is_trusted,
-    read,
+    make_document,
+    parse_file,
 )
-from skillvault.vault.index.schema import IndexedCommit, indexed
+from skillvault.vault.index.schema import IndexedCommit, index_parts
 from skillvault.vault.search import ranking
 
 _BATCH = 500  # files read at once
@@ -47,30 +47,30 @@ _LISTED = f"not (ref_kind = 'skill' and ref_id = '{LEARNED}')"
 
 
 def find_tip(database: IndexDatabase, git: Git) -> str | None:
-    """The commit of the branch; None without one.
+    """Return the branch's commit; None without one.
 
     HEAD's branch if its own vault.yaml names it; else that of the vault shown last, which a person
     may have left for another branch; before there is one, that on main.
     """
-    for branch in _branches(git, database.branch):
+    for branch in _candidate_branches(git, database.branch):
         if commit := git.tip(branch):
             return commit
     return git.head()  # no vault yet, or its branch was given another name
 
 
-def _branches(git: Git, shown: str | None) -> Iterator[str]:
-    """Where the vault may learn, the likeliest first; `shown`: as it was shown last."""
+def _candidate_branches(git: Git, last_branch: str | None) -> Iterator[str]:
+    """Yield the branches that the vault may learn on, the likeliest first."""
     current = git.branch()
-    if current and current == shown:
+    if current and current == last_branch:
         yield current  # nothing is read: this is so nearly always
-    named = _named(git, git.head())
-    if named and named == current:
-        yield named
-    yield from filter(None, [shown, named, _named(git, git.tip(Policy().branch))])
+    head_branch = _branch_of(git, git.head())
+    if head_branch and head_branch == current:
+        yield head_branch
+    yield from filter(None, [last_branch, head_branch, _branch_of(git, git.tip(Policy().branch))])
 
 
-def _named(git: Git, commit: str | None) -> str | None:
-    """The branch that a commit's vault.yaml names."""
+def _branch_of(git: Git, commit: str | None) -> str | None:
+    """Return the branch that a commit's vault.yaml names."""
     place = f"{commit}:{layout.MARK}"
     content = git.objects.files_at([place]).get(place) if commit else None
     with suppress(BadInputError):  # told to whoever asks for the policy
@@ -79,7 +79,7 @@ def _named(git: Git, commit: str | None) -> str | None:
 
 
 def follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) -> None:
-    """Let the index show the commit at the branch's tip, if it shows another one."""
+    """Update the index to the commit at the branch's tip."""
     database.return_to_file()
     if database.commit != tip() or database.boundary != git.boundary():
         database.whole(lambda: _follow(database, git, tip))
@@ -89,16 +89,16 @@ def _follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) ->
     database.begin()
     # Asked once more: another process may have gone ahead while this one waited, and to go back
     # would take from the steps what it marked as due.
-    commit, shown = tip(), database.commit
+    commit, old_commit = tip(), database.commit
     boundary = git.boundary()
-    same = database.boundary == boundary
-    if shown == commit and same:
+    is_same_history = database.boundary == boundary
+    if old_commit == commit and is_same_history:
         database.rollback()
         return
-    if shown is None:
-        _everything(database, git, commit)
-    elif commit and same and git.objects.has_commit(shown):
-        _differences(database, git, shown, commit)
+    if old_commit is None:
+        _read_everything(database, git, commit)
+    elif commit and is_same_history and git.objects.has_commit(old_commit):
+        _apply_differences(database, git, old_commit, commit)
     else:
         raise ReplacedError("of another history")
     keep_policy(database, git)
@@ -108,7 +108,7 @@ def _follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) ->
 
 
 def keep_policy(database: IndexDatabase, git: Git) -> None:
-    """Let the index keep the policy; who asks for one that is broken is told so then."""
+    """Store the policy in the index; a broken one is reported when it is asked for."""
     blob = database.value("select blob from file where path = ?", [layout.MARK])
     if blob is None or database.policy(blob):
         return
@@ -116,17 +116,17 @@ def keep_policy(database: IndexDatabase, git: Git) -> None:
         database.keep_policy(blob, policy_of(git.blobs([blob])[blob]))
 
 
-def _differences(database: IndexDatabase, git: Git, old: str, new: str) -> None:
-    for batch in _batches(git.history.changed(old, new).items()):
+def _apply_differences(database: IndexDatabase, git: Git, old_commit: str, new_commit: str) -> None:
+    for batch in _batches(git.history.changed(old_commit, new_commit).items()):
         database.put(_files(git, batch))
-    removed = git.history.between(new, old)
-    database.leave(removed)
-    database.enter(_history(database, git, f"{old}..{new}"))
+    removed = git.history.between(new_commit, old_commit)
+    database.remove_commits(removed)
+    database.add_commits(_history(database, git, f"{old_commit}..{new_commit}"))
     if removed:  # what was taken away then may not have been
         database.finish()
 
 
-def _everything(database: IndexDatabase, git: Git, commit: str | None) -> None:
+def _read_everything(database: IndexDatabase, git: Git, commit: str | None) -> None:
     if commit is None:
         return
     tree = git.objects.files(commit)
@@ -134,7 +134,7 @@ def _everything(database: IndexDatabase, git: Git, commit: str | None) -> None:
     first = {path: entry for path, entry in tree.items() if layout.shelf_of(path) == "outcomes"}
     for batch in _batches(database.track(list((first | tree).items()), "Reading the vault")):
         database.fill({path: file for path, file in _files(git, batch).items() if file})
-    database.enter(_history(database, git, commit))
+    database.add_commits(_history(database, git, commit))
     database.finish()
 
 
@@ -147,10 +147,10 @@ def _batches(
 
 
 def _files(git: Git, entries: Mapping[str, Entry | None]) -> dict[str, File | None]:
-    blobs = [entry.id for path, entry in entries.items() if entry and is_read(path)]
+    blobs = [entry.id for path, entry in entries.items() if entry and is_indexed(path)]
     data = git.blobs(blobs)
     return {
-        path: (entry.id, read(path, data.get(entry.id, b""))) if entry else None
+        path: (entry.id, parse_file(path, data.get(entry.id, b""))) if entry else None
         for path, entry in entries.items()
     }
 
@@ -166,12 +166,12 @@ def _history(database: IndexDatabase, git: Git, span: str) -> Iterator[IndexedCo
 
     for commit in git.history.commits(span):
         depths[commit.sha] = 1 + max(map(depth, commit.parents), default=0)
-        refs = refs_of(commit.files, _links_changed(git, commit.files))
-        yield from indexed(commit.parts, depths[commit.sha], refs)
+        refs = refs_of(commit.files, _changed_links(git, commit.files))
+        yield from index_parts(commit.parts, depths[commit.sha], refs)
 
 
-def _links_changed(git: Git, files: Mapping[str, Diff]) -> Iterator[Link]:
-    """The links that came, went or changed in these files."""
+def _changed_links(git: Git, files: Mapping[str, Diff]) -> Iterator[Link]:
+    """Yield the links that came, went or changed in these files."""
     for path, versions in files.items():
         if owner := layout.links_owner(path):
             data = git.blobs(entry.id for entry in versions if entry)
@@ -181,7 +181,7 @@ def _links_changed(git: Git, files: Mapping[str, Diff]) -> Iterator[Link]:
 
 
 def refs_of(paths: Iterable[str], links: Iterable[Link]) -> list[Ref]:
-    """The records at these paths, and these links; a skill's links count as its own."""
+    """Return the records at these paths and the links; a skill's links also count as the skill."""
     refs = [ref for path in paths if (ref := layout.ref_of(path))]
     for link in links:
         refs += [ref_of(link), *([link.target] if link.target.kind == "skill" else [])]
@@ -189,14 +189,14 @@ def refs_of(paths: Iterable[str], links: Iterable[Link]) -> list[Ref]:
 
 
 def first_contradiction(pin: Pin, git: Git) -> str | None:
-    """The first thing in the index that cannot be or that git says otherwise; None without one."""
+    """Return the first difference between the index and git; None without one."""
     try:
-        return next(_contradictions(pin, git), None)
+        return next(_find_contradictions(pin, git), None)
     except DamagedRowError as error:
         return str(error)
 
 
-def _contradictions(pin: Pin, git: Git) -> Iterator[str]:
+def _find_contradictions(pin: Pin, git: Git) -> Iterator[str]:
     (verdict,) = pin.rows("pragma integrity_check(1)")[0]
     if verdict != "ok":
         yield str(verdict)
@@ -208,50 +208,50 @@ def _contradictions(pin: Pin, git: Git) -> Iterator[str]:
             yield f"{path} is not in git"
         elif files.get(path) != tree[path].id:
             yield f"{path} stands otherwise in git"
-    yield from _columns(pin)
-    yield from _documents(pin)
+    yield from _compare_tables(pin)
+    yield from _compare_documents(pin)
     if commit:
-        yield from _history_contradictions(pin, git, commit)
+        yield from _find_history_contradictions(pin, git, commit)
 
 
-def _columns(pin: Pin) -> Iterator[str]:
-    """Tables named after kinds that lack a record, or hold one that is not there."""
+def _compare_tables(pin: Pin) -> Iterator[str]:
+    """Yield the tables named after kinds that differ from the files."""
     for table, kind in TYPED.items():
-        there = f"select n from file where type = ? and ref_id is not null and {_LISTED}"
-        missing = f"{there} except select n from {table}"
-        extra = f"select n from {table} where n > 0 except {there}"  # else of another layer
+        file_numbers = f"select n from file where type = ? and ref_id is not null and {_LISTED}"
+        missing = f"{file_numbers} except select n from {table}"
+        extra = f"select n from {table} where n > 0 except {file_numbers}"  # else of another layer
         if pin.rows(missing, [kind]) or pin.rows(extra, [kind]):
             yield f"the table {table} does not hold what the files do"
 
 
-def _documents(pin: Pin) -> Iterator[str]:
-    """Texts that are not found as they are; of two of one name none is compared."""
+def _compare_documents(pin: Pin) -> Iterator[str]:
+    """Yield the documents whose text is not indexed; two of one name are not compared."""
     documents: dict[str, ranking.Document | None] = {}
     trusted = {name for (name,) in pin.rows("select id from outcome where trust = 'local'")}
     for path, kind, value in pin.rows(_TEXTS):
-        record = decoded(kind, value)
-        if not is_found(path) or not is_trusted(path, record, trusted):
+        record = decode(kind, value)
+        if not is_searchable(path) or not is_trusted(path, record, trusted):
             continue
-        if text := document(path, record):
+        if text := make_document(path, record):
             documents[text.id] = None if text.id in documents else text
-    kept = {row[0]: row for row in pin.rows(ranking.STORED)}
+    stored_rows = {row[0]: row for row in pin.rows(ranking.STORED)}
     tasks: dict[str, str] = dict(pin.rows(ranking.TASKS))
     for name, text in documents.items():
-        if text and kept.get(name) != ranking.stored(text, tasks.get(name, "")):
+        if text and stored_rows.get(name) != ranking.table_row(text, tasks.get(name, "")):
             yield f"{name} is not found by its text"
 
 
-def _history_contradictions(pin: Pin, git: Git, commit: str) -> Iterator[str]:
-    kept: dict[str, list[Part]] = {}
+def _find_history_contradictions(pin: Pin, git: Git, commit: str) -> Iterator[str]:
+    parts_by_commit: dict[str, list[Part]] = {}
     for (sha, _, step), rows in groupby(pin.rows(_TRAILERS), key=itemgetter(0, 1, 2)):
         refs: dict[str, list[str]] = {}
         for *_, role, ref in rows:
             refs.setdefault(role, []).append(ref)
         part = Part(step, tuple(refs.get("source", ())), tuple(refs.get("target", ())))
-        kept.setdefault(sha, []).append(part)
+        parts_by_commit.setdefault(sha, []).append(part)
     for past in git.history.commits(commit):
         parts = [Part(part.step, part.sources, part.targets) for part in past.parts]
-        if kept.pop(past.sha, None) != parts:
+        if parts_by_commit.pop(past.sha, None) != parts:
             yield f"commit {past.sha} is not in it as it is in git"
-    if kept:
-        yield f"commit {min(kept)} is not in the history"
+    if parts_by_commit:
+        yield f"commit {min(parts_by_commit)} is not in the history"

@@ -16,39 +16,39 @@ class History(Topic):
     """The queries about commits."""
 
     def log(self, limit: int | None = None) -> list[Commit]:
-        """What each step did in the program's commits, newest first; of so many commits."""
+        """Return the parts of the program's last `limit` commits, newest first."""
         newest = f"select distinct sha, depth, date from commits where step != '' {_NEWEST} limit ?"
         query = f"select c from commits where sha in (select sha from ({newest}))"
         return self._commits(self._reader.rows(query, [-1 if limit is None else limit]))
 
-    def touched(self, sha: str) -> list[Ref]:
-        """The records whose files a commit changes, sorted."""
+    def touched_refs(self, sha: str) -> list[Ref]:
+        """Return the records whose files a commit changes, sorted."""
         query = (
             "select distinct t.ref_kind, t.ref_id from commits c join touch t on t.c = c.c "
             "where c.sha = ? order by 1, 2"
         )
         return [Ref(kind, name) for kind, name in self._reader.rows(query, [sha])]
 
-    def commits_at(self, sha: str) -> list[Commit]:
-        """What each step did in one commit; `step` is "" of a person's."""
+    def parts_of(self, sha: str) -> list[Commit]:
+        """Return the parts of a commit, one a step; `step` is "" for a person's commit."""
         return self._commits(self._reader.rows("select c from commits where sha = ?", [sha]))
 
-    def commits_by(self, step: str) -> list[Commit]:
+    def commits_of_step(self, step: str) -> list[Commit]:
         """The commits of a step, newest first."""
         return self._commits(self._reader.rows("select c from commits where step = ?", [step]))
 
     def since(self, at: datetime) -> list[Commit]:
-        """What was done in each commit that was made then or later, newest first.
+        """Return the parts of the commits since a time, newest first.
 
-        Of the program's commits each step by itself; `step` is "" for a person's.
+        A program's commit has one part a step; `step` is "" for a person's commit.
         """
         margin = at.astimezone(UTC) - timedelta(days=1)  # a date is in its committer's time zone
         query = "select c, date from commits where date >= ?"
         dated = self._reader.rows(query, [margin.date().isoformat()])
         return self._commits((c,) for c, date in dated if datetime.fromisoformat(date) >= at)
 
-    def of_kind(self, kind: str) -> list[tuple[str, str, str, str, str]]:
-        """(id, commit, its date, its step, its subject) of all that touched such records.
+    def touches_of_kind(self, kind: str) -> list[tuple[str, str, str, str, str]]:
+        """Return (id, commit, date, step, subject) of all commits that touched records of a kind.
 
         Newest first.
         """
@@ -58,7 +58,7 @@ class History(Topic):
         )
         return self._reader.rows(query, [kind])
 
-    def first_named(self, refs: Iterable[Ref]) -> dict[Ref, str]:
+    def makers(self, refs: Iterable[Ref]) -> dict[Ref, str]:
         """The first of the program's commits that made each of these records."""
         query = (
             "select t.ref_kind, t.ref_id, c.sha from trailer t join commits c on c.c = t.c "
@@ -82,7 +82,7 @@ class History(Topic):
         """
         return self._commits(self._naming(ref, "target"), _MADE)
 
-    def commits_from(self, ref: Ref) -> list[Commit]:
+    def commits_using(self, ref: Ref) -> list[Commit]:
         """The program's commits that made something of a source, newest first."""
         return self._commits(self._naming(ref, "source"))
 
@@ -91,28 +91,30 @@ class History(Topic):
         return self._reader.rows(query, [ref.kind, ref.id, role])
 
     def commits_of_removed(self) -> list[Commit]:
-        """The commits that made what is not there any more, newest first."""
+        """Return the commits that made records which no longer exist, newest first."""
         query = (
             "select distinct t.c from gone g cross join trailer t "
             "on t.ref_kind = g.ref_kind and t.ref_id = g.ref_id and t.role = 'target'"
         )
         return self._commits(self._reader.rows(query))
 
-    def withdrawn(self, step: str) -> set[Ref]:
-        """What is gone because a step took it away: its commit named it last, as a source."""
-        gone = (Ref(*row) for row in self._reader.rows("select ref_kind, ref_id from gone"))
+    def withdrawals(self, step: str) -> set[Ref]:
+        """Return the missing records that a step removed: its commit names them last."""
+        missing_refs = (Ref(*row) for row in self._reader.rows("select ref_kind, ref_id from gone"))
         query = "select sha from commits where step = ?"
-        ours = {sha for (sha,) in self._reader.rows(query, [step])}
-        last = self.last_named(gone) if ours else {}
-        return {ref for ref, (sha, role) in last.items() if role == "source" and sha in ours}
+        step_commits = {sha for (sha,) in self._reader.rows(query, [step])}
+        last = self.last_mentions(missing_refs) if step_commits else {}
+        return {
+            ref for ref, (sha, role) in last.items() if role == "source" and sha in step_commits
+        }
 
     def skills_touched_twice(self, skills: Iterable[str]) -> list[str]:
-        """Those of these skills that more than one commit touches."""
+        """Return the skills that more than one commit touches."""
         query = (
             "select ref_id from touch where ref_kind = 'skill' and ref_id in {} "
             "group by ref_id having count(*) > 1"
         )
-        return [name for (name,) in self._reader.rows_in(query, skills)]
+        return [name for (name,) in self._reader.rows_matching(query, skills)]
 
     def targets_of_day(self, step: str, day: date) -> set[Ref]:
         """The records that a step's commits of a day (UTC) made, also those that are gone."""
@@ -121,7 +123,7 @@ class History(Topic):
         dated = self._reader.rows(query, [step, margin.isoformat()])
         commits = [c for c, at in dated if datetime.fromisoformat(at).astimezone(UTC).date() == day]
         query = "select ref_kind, ref_id from trailer where role = 'target' and c in {}"
-        return {Ref(kind, name) for kind, name in self._reader.rows_in(query, commits)}
+        return {Ref(kind, name) for kind, name in self._reader.rows_matching(query, commits)}
 
     def source_ids(self, step: str, ref: Ref) -> set[str]:
         """The ids of the sources of a step's commits that made or changed a record."""
@@ -133,8 +135,8 @@ class History(Topic):
         )
         return {name for (name,) in self._reader.rows(query, [step, ref.kind, ref.id])}
 
-    def last_named(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, str]]:
-        """Record -> (the program's commit that names it last, as its source or its target)."""
+    def last_mentions(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, str]]:
+        """Record -> (the program's last commit that names it, `source` or `target`)."""
         query = (
             "select t.ref_kind, t.ref_id, c.sha, t.role from trailer t join commits c on c.c = t.c "
             "where t.ref_kind = ? and t.ref_id in {} order by c.depth, c.date, c.sha"
@@ -143,7 +145,7 @@ class History(Topic):
         return {Ref(kind, name): (sha, role) for kind, name, sha, role in rows}
 
     def last_step(self, ref: Ref, steps: Collection[str]) -> str | None:
-        """Which of these steps made or changed a record last."""
+        """Return the step, of these, that made or changed a record last."""
         query = (
             "select c.step from trailer t join commits c on c.c = t.c "
             "where t.ref_kind = ? and t.ref_id = ? and t.role = 'target' "
@@ -162,17 +164,17 @@ class History(Topic):
             "where s.role = 'source' and s.ref_kind = ? and s.ref_id in {} "
             "order by c.depth desc, c.date desc, c.sha desc"
         )
-        yield from self._reader.rows_of(query, sources, before=[step, kind])
+        yield from self._reader.rows_of(query, sources, prefix=[step, kind])
 
     def _commits(self, rows: Iterable[Row], ends: str = "true") -> list[Commit]:
-        """The commits whose numbers these rows hold, with these of their ends, newest first."""
+        """Return the commits of these numbers with some of their ends, newest first."""
         pending = {number for (number,) in rows}
         refs: dict[tuple[int, str], list[str]] = {}
         query = (
             f"select c, role, ref_kind, ref_id from trailer where {ends} "
             "and c in {} order by c, role, place"
         )
-        for number, role, kind, name in self._reader.rows_in(query, pending):
+        for number, role, kind, name in self._reader.rows_matching(query, pending):
             refs.setdefault((number, role), []).append(f"{kind}:{name}")
         query = "select depth, date, sha, c, step, subject from commits where c in {}"
         return [
@@ -181,6 +183,6 @@ class History(Topic):
                 tuple(refs.get((number, "source"), ())), tuple(refs.get((number, "target"), ())),
             )
             for _, date, sha, number, step, subject in sorted(
-                self._reader.rows_in(query, pending), reverse=True
+                self._reader.rows_matching(query, pending), reverse=True
             )
         ]  # fmt: skip

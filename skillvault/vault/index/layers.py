@@ -1,4 +1,4 @@
-"""The skills of the layers before the vault's, as the index keeps them: each file is read once."""
+"""The skills of the other layers in the index, which reads each of their files once."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -15,7 +15,7 @@ from skillvault.vault.index.reader import Topic
 from skillvault.vault.index.rows import (
     DamagedRowError,
     Row,
-    encoded,
+    encode,
     read_value,
     skill_columns,
 )
@@ -25,7 +25,7 @@ _LISTINGS = msgspec.msgpack.Decoder(dict[str, FolderListing])
 _SKILL, _PROBLEM = msgspec.msgpack.Decoder(Skill), msgspec.msgpack.Decoder(Problem)
 _ENCODER = msgspec.msgpack.Encoder()
 _FILE = "select f.place, f.layer, f.path, f.blob, f.value from layer_file f"
-# What serves, and is to be found: what is not hidden, and of whose name the vault has none.
+# A skill serves if it is not hidden and the vault has none of its name.
 _SERVES = (
     "not hidden and not exists "
     f"(select 1 from skill v where v.id = skill.id and v.shelf = '{layout.SERVED}')"
@@ -37,25 +37,25 @@ class Layers(Topic):
 
     @property
     def state(self) -> str | None:
-        """What differs whenever they do; None where it is to be seen which of them serve."""
+        """A mark that changes with the skills; None if the serving ones must be computed again."""
         state: str | None = self._reader.value("select value from state where name = 'layers'")
         return state
 
     def listings(self) -> dict[str, FolderListing]:
-        """Folder -> what stood in it when it was read last."""
+        """Folder -> its last listing."""
         query = "select name, value from state where name = 'listings'"
-        return self._reader.source.kept(query, _LISTINGS.decode).get("listings", {})
+        return self._reader.source.decode_values(query, _LISTINGS.decode).get("listings", {})
 
     def unreadable(self) -> list[Problem]:
-        """What cannot be read."""
+        """Return the problems of unreadable files."""
         query = "select path, value from layer_file where name is null order by place, path"
         return [_problem(*row) for row in self._reader.rows(query)]
 
     def by_place(self) -> dict[int, list[Shelved]]:
-        """Place of a layer -> its skills by path, also those that are overridden or hidden."""
+        """Place of a layer -> its skills by path, overridden and hidden ones included."""
         rows = self._reader.rows(f"{_FILE} where f.name is not null order by f.place, f.path")
         by_place = groupby(rows, key=itemgetter(0))
-        return {place: list(self._read_rows(some)) for place, some in by_place}
+        return {place: list(self._read_rows(place_rows)) for place, place_rows in by_place}
 
     # ── by name ──────────────────────────────────────────────────────────────────────
 
@@ -64,28 +64,28 @@ class Layers(Topic):
         return [n for (n,) in self._reader.rows("select id from skill where n < 0 order by id")]
 
     def of_name(self, name: str) -> Shelved | None:
-        """The skill of this name, whether or not it serves."""
+        """Return the skill of this name, whether or not it serves."""
         return next(iter(self.get_many([name])), None)
 
     def get_many(self, names: Iterable[str], *, serving: bool = False) -> list[Shelved]:
-        """Those of these skills that are there, all or only those that serve."""
-        also = "s.serves and " if serving else ""
-        query = f"{_FILE} join skill s on f.n = -s.n where {also}s.id in {{}}"
-        return list(self._read_rows(self._reader.rows_in(query, names)))
+        """Return the skills of these names, all or only the serving ones."""
+        condition = "s.serves and " if serving else ""
+        query = f"{_FILE} join skill s on f.n = -s.n where {condition}s.id in {{}}"
+        return list(self._read_rows(self._reader.rows_matching(query, names)))
 
     def _read_rows(self, rows: Iterable[Row]) -> Iterator[Shelved]:
-        """The skills of rows of `_FILE`; of a row that is damaged what its file holds now."""
+        """Yield the skills of rows of `_FILE`; for a damaged row the file is read again."""
         for _, layer, path, blob, value in rows:
             try:
                 yield Shelved(read_value(value, _SKILL.decode), layer, path, blob)
             except DamagedRowError as error:
                 self._reader.source.mend(error)
-                found = files.read(path, layer)
-                if isinstance(found, Shelved):
-                    yield found
+                content = files.read(path, layer)
+                if isinstance(content, Shelved):
+                    yield content
 
     def is_served(self, name: str) -> bool:
-        """Whether the skill of this name serves."""
+        """Return True if the skill of this name serves."""
         return bool(self._reader.value("select serves from skill where id = ? and n < 0", [name]))
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
@@ -95,27 +95,35 @@ class Layers(Topic):
         folders: Sequence[tuple[str, str]],
         listings: Mapping[str, FolderListing],
     ) -> bool:
-        """Keep what stands in these (kind of layer, folder), the first to the last; if it changed.
+        """Store the contents of (kind of layer, folder), in order; return True if they changed.
 
-        Only those files are read that may have changed.
+        Only files that may have changed are read.
         """
-        before = self.listings()
+        old_listings = self.listings()
         places = {folder: place for place, (_, folder) in enumerate(folders)}
         query = "select distinct place, folder from layer_file"
-        moved = {(at, folder) for at, folder in self._reader.rows(query)}
+        stored_folders = {(at, folder) for at, folder in self._reader.rows(query)}
         changed = False
-        for place, folder in sorted(moved, key=itemgetter(0)):
+        for place, folder in sorted(stored_folders, key=itemgetter(0)):
             if places.get(folder) != place:
                 self._place(folder, places.get(folder))
                 changed = True
         for place, (layer, folder) in enumerate(folders):
-            old, new = before.get(folder), listings[folder]
-            removed = [path for path in old.files if path not in new.files] if old else []
+            old_listing, listing = old_listings.get(folder), listings[folder]
+            removed = (
+                [path for path in old_listing.files if path not in listing.files]
+                if old_listing
+                else []
+            )
             changed |= self._remove(folder, removed)
-            paths = new.unlike(old) if old else list(new.files)
+            paths = listing.changed_files(old_listing) if old_listing else list(listing.files)
             changed |= self._enter(place, layer, folder, paths)
-        if listings != before:
-            self._keep("listings", _packed(listings))
+        if listings != old_listings:
+            try:
+                value = _ENCODER.encode(listings)
+            except UnicodeEncodeError:  # a path that is no text
+                value = _ENCODER.encode({})
+            self._keep("listings", value)
         return changed
 
     def _place(self, folder: str, place: int | None) -> None:
@@ -132,18 +140,18 @@ class Layers(Topic):
         return bool(paths)
 
     def _enter(self, place: int, layer: str, folder: str, paths: Sequence[str]) -> bool:
-        """Enter what files hold; whether any holds something else than was known."""
+        """Read files into the index; return True if any has changed."""
         query = "select path, blob, name, value from layer_file where folder = ? and path in {}"
-        rows = self._reader.rows_in(query, paths, before=[folder])
-        rows_before = {path: tuple(row) for path, *row in rows}
+        rows = self._reader.rows_matching(query, paths, prefix=[folder])
+        old_rows = {path: tuple(row) for path, *row in rows}
         changed = False
         for path in paths:
-            before = rows_before.get(path)
-            content = files.read(path, layer, before[0] if before else None, folder)
-            if isinstance(content, files.Prose):
-                changed |= self._remove(folder, [path] if before else [])
+            old_row = old_rows.get(path)
+            content = files.read(path, layer, old_row[0] if old_row else None, folder)
+            if isinstance(content, files.ProseFile):
+                changed |= self._remove(folder, [path] if old_row else [])
                 continue
-            if content is None or (row := _row(content)) == before:
+            if content is None or (row := _row(content)) == old_row:
                 continue
             add = "insert or replace into layer_file values (null, ?, ?, ?, ?, ?, ?, ?)"
             self._reader.change_rows(add, [place, layer, folder, path, *row])
@@ -151,72 +159,68 @@ class Layers(Topic):
         return changed
 
     def enforce(self, winners: Sequence[Shelved], hidden: Collection[str], state: str) -> None:
-        """Let these skills stand for the other layers, in place of those before.
+        """Replace the skills that stand for the other layers.
 
-        What serves of them is found by its text; `state` tells this vault's layers from others.
+        Serving ones can be searched; `state` identifies these layers.
         """
-        ask = self._reader.rows
-        files: dict[str, int] = dict(ask("select path, max(n) from layer_file group by path"))
-        before = {row[1]: row for row in ask("select * from skill where n < 0")}
-        after = {
-            one.skill.name: _columns(one, files[one.path], one.skill.name in hidden)
-            for one in winners
+        query_rows = self._reader.rows
+        files: dict[str, int] = dict(
+            query_rows("select path, max(n) from layer_file group by path")
+        )
+        old_rows = {row[1]: row for row in query_rows("select * from skill where n < 0")}
+        new_rows = {
+            winner.skill.name: _columns(winner, files[winner.path], winner.skill.name in hidden)
+            for winner in winners
         }
-        put = {name: row for name, row in after.items() if before.get(name, ())[:-1] != row}
-        removed = before.keys() - after.keys()
-        replaced = [name for name in before if name in removed or name in put]
-        found = [f"skill:{name}" for name in replaced if before[name][-1]]
-        self._reader.change(lambda database, _: ranking.remove_documents(database, found))
+        changed_rows = {
+            name: row for name, row in new_rows.items() if old_rows.get(name, ())[:-1] != row
+        }
+        removed = old_rows.keys() - new_rows.keys()
+        replaced = [name for name in old_rows if name in removed or name in changed_rows]
+        document_ids = [f"skill:{name}" for name in replaced if old_rows[name][-1]]
+        self._reader.change(lambda database, _: ranking.remove_documents(database, document_ids))
         delete = "delete from skill where n = ?"
-        self._reader.change_many(delete, [before[name][:1] for name in replaced])
+        self._reader.change_many(delete, [old_rows[name][:1] for name in replaced])
         add = f"insert into skill values ({', '.join('?' * 19)})"
-        self._reader.change_many(add, [(*row, 0) for row in put.values()])
+        self._reader.change_many(add, [(*row, 0) for row in changed_rows.values()])
         self._serve()
         self._keep("layers", state)
-        turned = sorted(before.keys() ^ after.keys())
-        self._reader.change(lambda database, marks: dirty.mark(database, marks, "beside", turned))
+        names = sorted(old_rows.keys() ^ new_rows.keys())
+        self._reader.change(lambda database, marks: dirty.mark(database, marks, "beside", names))
 
     def _serve(self) -> None:
-        """See which of them serve, and let these be found."""
+        """Update which skills serve, and the search index with it."""
         query = f"select id, serves from skill where n < 0 and serves != ({_SERVES})"
-        turned: dict[str, int] = dict(self._reader.rows(query))
-        new = self.get_many(name for name, serves in turned.items() if not serves)
-        on = [ranking.document_of(one.skill) for one in new]
-        off = [f"skill:{name}" for name, serves in turned.items() if serves]
-        self._reader.change(lambda database, _: ranking.remove_documents(database, off))
-        self._reader.change(lambda database, _: ranking.add_documents(database, on))
+        serving_by_name: dict[str, int] = dict(self._reader.rows(query))
+        newly_served = self.get_many(name for name, serves in serving_by_name.items() if not serves)
+        new_documents = [ranking.document_of(skill.skill) for skill in newly_served]
+        old_documents = [f"skill:{name}" for name, serves in serving_by_name.items() if serves]
+        self._reader.change(lambda database, _: ranking.remove_documents(database, old_documents))
+        self._reader.change(lambda database, _: ranking.add_documents(database, new_documents))
         query = "update skill set serves = ? where id = ? and n < 0"
-        rows = [(int(not serves), name) for name, serves in turned.items()]
+        rows = [(int(not serves), name) for name, serves in serving_by_name.items()]
         self._reader.change_many(query, rows)
 
     def _keep(self, name: str, value: bytes | str | None) -> None:
         self._reader.change_rows("insert or replace into state values (?, ?)", [name, value])
 
 
-def _packed(listings: Mapping[str, FolderListing]) -> bytes:
-    """Listings as bytes; those of a path that is no text are not kept."""
-    try:
-        return _ENCODER.encode(listings)
-    except UnicodeEncodeError:
-        return _ENCODER.encode({})
-
-
 def _row(content: Shelved | Problem) -> tuple[str | None, str | None, bytes | None]:
     """(blob, name, value) of a file."""
     if isinstance(content, Problem):
-        return None, None, encoded(content)
-    value = encoded(content.skill)
+        return None, None, encode(content)
+    value = encode(content.skill)
     if value is None:
         problem = Problem(content.path, None, "not-text", "a text in it is none; write it as UTF-8")
-        return None, None, encoded(problem)
+        return None, None, encode(problem)
     return content.blob, content.skill.name, value
 
 
-def _columns(one: Shelved, file: int, hidden: bool) -> Row:
-    """A row of `skill` without whether it serves."""
+def _columns(shelved: Shelved, file: int, hidden: bool) -> Row:
+    """Return a row of `skill` without its `serves`."""
     return (
         -file,
-        *skill_columns(one.skill.name, "", one.skill, one.blob, layer=one.layer),
+        *skill_columns(shelved.skill.name, "", shelved.skill, shelved.blob, layer=shelved.layer),
         int(hidden),
     )
 

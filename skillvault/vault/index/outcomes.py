@@ -1,4 +1,4 @@
-"""The outcomes of the vault: by event, by decision, by subject, among peers; and their tasks."""
+"""Queries about outcomes, recommendations, and the tasks that both name."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -9,10 +9,10 @@ from skillvault.model.claims import Claim, claim_of, own
 from skillvault.model.records import Outcome, Recommendation, Status, Trust
 from skillvault.vault.index.reader import FILES, Reader, Topic
 from skillvault.vault.index.records import Folder
-from skillvault.vault.index.rows import domains_of, grouped, micros, moment, words
+from skillvault.vault.index.rows import domains_of, group, micros, moment, words
 from skillvault.vault.search import ranking
 
-# With which outcomes one is compared: a trusted one with trusted ones, any other with all.
+# A trusted outcome is compared with trusted ones, any other with all.
 _COMPARED: Mapping[Trust, str] = {"local": "trust = 'local'", "untrusted": "true"}
 HAS_EVALUATION = (
     "o.counts and exists (select 1 from file e "
@@ -28,7 +28,7 @@ class Outcomes(Folder[Outcome]):
         super().__init__(reader, "outcomes", Outcome)
 
     def domains(self, trust: Trust) -> frozenset[str]:
-        """The domains that an outcome of this trust is compared with: of trusted ones, or all."""
+        """Return the domains that an outcome of this trust is compared with."""
         query = domains_of("outcome", _COMPARED[trust])
         return frozenset(domain for (domain,) in self._reader.rows(query))
 
@@ -40,7 +40,7 @@ class Outcomes(Folder[Outcome]):
         return [action for (action,) in self._reader.rows(query, [domain])]
 
     def latest_time(self, domain: str | None = None) -> datetime | None:
-        """When the latest trusted outcome happened, of a domain or of all."""
+        """Return the time of the latest trusted outcome, of a domain or of all."""
         names = [domain] if domain is not None else sorted(self.domains("local"))
         query = (
             "select at from outcome where domain = ? and trust = 'local' order by at desc limit 1"
@@ -49,17 +49,17 @@ class Outcomes(Folder[Outcome]):
         return moment(max(times)) if times else None
 
     def ids_by_domain(self, outcomes: Iterable[str]) -> dict[str, set[str]]:
-        """Domain -> those of these outcomes that are its own, by name; no domain of one gone."""
+        """Domain -> the ones of these outcomes that it has, domains by name."""
         query = "select distinct domain, id from outcome where id in {}"
-        found: dict[str, set[str]] = {}
-        for domain, outcome_id in sorted(self._reader.rows_in(query, outcomes)):
-            found.setdefault(domain, set()).add(outcome_id)
-        return found
+        ids: dict[str, set[str]] = {}
+        for domain, outcome_id in sorted(self._reader.rows_matching(query, outcomes)):
+            ids.setdefault(domain, set()).add(outcome_id)
+        return ids
 
     def since(self, domain: str, at: datetime, trust: Trust | None = "local") -> list[str]:
-        """The evaluated outcomes of a domain that ended then or later, latest first.
+        """Return the evaluated outcomes of a domain since a time, latest first.
 
-        Those of a trust, None for any.
+        They are of one trust, or of any if it is None.
         """
         query = (
             "select distinct o.id, o.at from outcome o where o.domain = ? and o.at >= ? "
@@ -67,7 +67,7 @@ class Outcomes(Folder[Outcome]):
         )
         return [name for name, _ in self._reader.rows(query, [domain, micros(at), trust, trust])]
 
-    def subjects_in(self, domain: str) -> list[tuple[str, str, str | None]]:
+    def domain_subjects(self, domain: str) -> list[tuple[str, str, str | None]]:
         """The (id, action, target) of a domain's evaluated outcomes."""
         query = (
             "select distinct o.id, o.action, o.target from outcome o "
@@ -77,51 +77,55 @@ class Outcomes(Folder[Outcome]):
 
     def by_event(self, events: Iterable[str]) -> list[Outcome]:
         """The outcomes with these event ids."""
-        return self._reader.records(self._reader.rows_in(_joined("event in {}"), events), Outcome)
+        return self._reader.records(
+            self._reader.rows_matching(_outcome_query("event in {}"), events), Outcome
+        )
 
     def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
-        """How these outcomes ended."""
-        return dict(self._reader.rows_in("select id, status from outcome where id in {}", ids))
+        """Outcome -> its status."""
+        return dict(
+            self._reader.rows_matching("select id, status from outcome where id in {}", ids)
+        )
 
     def by_session(self, session: str, trust: Trust) -> list[Outcome]:
         """The outcomes of a session with this trust, oldest first."""
-        rows = self._reader.rows(_joined("session = ? and trust = ?"), [session, trust])
+        rows = self._reader.rows(_outcome_query("session = ? and trust = ?"), [session, trust])
         return sorted(self._reader.records(rows, Outcome), key=lambda outcome: outcome.order)
 
     def by_decision(self, decision: str) -> list[Outcome]:
-        """The outcomes of a decision; the id of one without a decision's id stands for that."""
-        rows = self._reader.rows(_joined("decision = ?"), [decision])
+        """Return the outcomes of a decision; an outcome's id stands for its missing decision id."""
+        rows = self._reader.rows(_outcome_query("decision = ?"), [decision])
         return self._reader.records(rows, Outcome)
 
     def ends(self, decision: str) -> list[Claim]:
-        """The trusted outcomes of a decision, as claims to what was shown for it, oldest first."""
+        """Return a decision's trusted outcomes as claims to its recommendations, oldest first."""
         return _ends(self._reader, [decision]).get(decision, [])
 
-    def overruled(self, ids: Iterable[str]) -> set[str]:
-        """Those of these outcomes in whose place another one of their decision counts."""
+    def overruled_ids(self, ids: Iterable[str]) -> set[str]:
+        """Return the outcomes that do not count because another one of their decision does."""
         query = "select id from outcome where not counts and id in {}"
-        return {name for (name,) in self._reader.rows_in(query, ids)}
+        return {name for (name,) in self._reader.rows_matching(query, ids)}
 
     def failures_without_lesson(self, ids: Iterable[str]) -> list[Outcome]:
-        """Return what counts of these outcomes' decisions, failed and has no lesson; by time."""
+        """Return the counting outcomes of these decisions that failed without a lesson, by time."""
         query = (
             f"{FILES} join outcome o on f.n = o.n join outcome said on said.decision = o.decision "
             "and said.agent is o.agent and said.trust = o.trust "
             "where o.status = 'failure' and o.counts and o.trust = 'local' and said.id in {}"
         )
-        outcomes = self._reader.records(self._reader.rows_in(query, ids), Outcome)
+        outcomes = self._reader.records(self._reader.rows_matching(query, ids), Outcome)
         silent = {outcome.id: outcome for outcome in outcomes if outcome.lesson is None}
         return sorted(silent.values(), key=lambda outcome: outcome.order)
 
-    def untrusted(self, ids: Iterable[str]) -> set[str]:
-        """Those of these outcomes, and of these recommendations, that are untrusted."""
+    def untrusted_ids(self, ids: Iterable[str]) -> set[str]:
+        """Return the untrusted ones of these outcomes and recommendations."""
         names = list(ids)
         tables = ("outcome", "recommendation")
         queries = (f"select id from {t} where trust = 'untrusted' and id in {{}}" for t in tables)
-        return {name for query in queries for (name,) in self._reader.rows_in(query, names)}
+        return {name for query in queries for (name,) in self._reader.rows_matching(query, names)}
 
     def count_evaluated(self, domain: str) -> int:
-        """How many trusted and evaluated outcomes a domain has."""
+        """Return the number of a domain's trusted and evaluated outcomes."""
         query = f"select count(*) from outcome o where domain = ? and {EVALUATED}"
         return int(self._reader.value(query, [domain]))
 
@@ -135,17 +139,21 @@ class Outcomes(Folder[Outcome]):
         return [name for (name,) in reversed(rows)]
 
     def actions_of(self, outcomes: Iterable[str]) -> list[tuple[str, str]]:
-        """(domain, action) of these outcomes, those that are trusted, each once."""
+        """Return the (domain, action) of the trusted ones of these outcomes, each once."""
         query = "select distinct domain, action from outcome where trust = 'local' and id in {}"
-        return sorted({(of, action) for of, action in self._reader.rows_in(query, outcomes)})
+        return sorted({(of, action) for of, action in self._reader.rows_matching(query, outcomes)})
 
     # ── by what they say ─────────────────────────────────────────────────────────────
 
     def mentioning(self, skills: Iterable[str]) -> set[str]:
-        """The ids of the outcomes that may name any of these skills: all words of it occur."""
+        """Return the outcomes that may name any of these skills: all words of its name occur."""
         query = "select o.id from said join outcome o on o.n = said.rowid where said match ?"
-        occurs = cache(self._occurs)  # many names share a word that no outcome holds
         ids: set[str] = set()
+
+        @cache  # many names share a word that no outcome holds
+        def occurs(term: str) -> bool:
+            return bool(self._reader.rows("select 1 from said where said match ? limit 1", [term]))
+
         for name in skills:
             # A word that is no ASCII may be cut otherwise in the full-text table.
             terms = [f'"{word}"' for word in words(name) if word.isascii()]
@@ -155,12 +163,9 @@ class Outcomes(Folder[Outcome]):
                 ids.update(name for (name,) in self._reader.rows(query, [" AND ".join(terms)]))
         return ids
 
-    def _occurs(self, word: str) -> bool:
-        return bool(self._reader.rows("select 1 from said where said match ? limit 1", [word]))
 
-
-class AskedRow(NamedTuple):
-    """A receipt, as far as it says what was asked of whom."""
+class ReceiptRow(NamedTuple):
+    """The part of a receipt that says who asked for which task."""
 
     agent: str | None
     trust: str
@@ -169,15 +174,15 @@ class AskedRow(NamedTuple):
 
 
 class Recommendations(Topic):
-    """What agents were recommended."""
+    """The queries about recommendations."""
 
     def by_decision(self, decision: str) -> list[Recommendation]:
-        """What was recommended for a decision, to whomever."""
+        """Return the recommendations for a decision, to any agent."""
         query = f"{FILES} join recommendation r on f.n = r.n where r.decision = ? order by r.id"
         return self._reader.records(self._reader.rows(query, [decision]), Recommendation)
 
     def latest_decisions(self, beginning: str, limit: int) -> list[str]:
-        """The decisions whose ids begin so, of recommendations and outcomes, the latest first."""
+        """Return the latest decisions whose ids begin so, latest first."""
         both = " union all ".join(
             f"select decision, at from {table} where decision != id and substr(decision, 1, ?) = ?"
             for table in ("recommendation", "outcome")
@@ -187,7 +192,7 @@ class Recommendations(Topic):
         return [name for (name,) in self._reader.rows(query, [*values, *values, limit])]
 
     def tasks(self, outcomes: Iterable[Outcome]) -> dict[str, str]:
-        """Outcome id -> what was asked, of those that say so or whose recommendation does."""
+        """Outcome id -> its task, if it or its recommendation names one."""
         tasks: dict[str, str] = {}
         silent: dict[str, tuple[str, Claim]] = {}
         for outcome in outcomes:
@@ -195,10 +200,10 @@ class Recommendations(Topic):
                 tasks[outcome.id] = outcome.decision.task
             elif outcome.decision.id:
                 silent[outcome.id] = outcome.decision.id, claim_of(outcome)
-        return tasks | self.asked(silent)
+        return tasks | self.receipt_tasks(silent)
 
-    def asked(self, outcomes: Mapping[str, tuple[str, Claim]]) -> dict[str, str]:
-        """Outcome -> the task that was asked for its decision, as its own latest receipt says."""
+    def receipt_tasks(self, outcomes: Mapping[str, tuple[str, Claim]]) -> dict[str, str]:
+        """Outcome -> the task in the latest receipt of its decision."""
         receipts = self._receipts({decision for decision, _ in outcomes.values()})
         ends = _ends(self._reader, receipts)
         tasks: dict[str, str] = {}
@@ -207,15 +212,15 @@ class Recommendations(Topic):
                 tasks[name] = receipt.task
         return tasks
 
-    def _receipts(self, decisions: Iterable[str]) -> dict[str, list[AskedRow]]:
+    def _receipts(self, decisions: Iterable[str]) -> dict[str, list[ReceiptRow]]:
         """Decision -> its receipts that name a task, oldest first."""
         query = (
             "select decision, agent, trust, at, task from recommendation "
             "where decision in {} and task != '' order by id"
         )
-        return grouped(
-            (decision, AskedRow(agent, trust, moment(at), task))
-            for decision, agent, trust, at, task in self._reader.rows_in(query, decisions)
+        return group(
+            (decision, ReceiptRow(agent, trust, moment(at), task))
+            for decision, agent, trust, at, task in self._reader.rows_matching(query, decisions)
         )
 
 
@@ -225,11 +230,11 @@ def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
         "select decision, agent, at from outcome where decision in {} and trust = 'local' "
         "and action != '' order by at, id"
     )
-    rows = reader.rows_in(query, decisions)
-    return grouped((name, Claim("local", agent, moment(at))) for name, agent, at in rows)
+    rows = reader.rows_matching(query, decisions)
+    return group((name, Claim("local", agent, moment(at))) for name, agent, at in rows)
 
 
-def _joined(where: str) -> str:
+def _outcome_query(where: str) -> str:
     return f"{FILES} join outcome o on f.n = o.n where {where}"
 
 
@@ -241,21 +246,21 @@ class Tasks(Topic):
     """The tasks of the outcomes that made or used a skill."""
 
     def of_outcomes(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
-        """Outcome -> (when it was, what was asked), of those of which that is known."""
+        """Outcome -> (time, task), if the task is known."""
         times: dict[str, int] = {}
         tasks: dict[str, str] = {}
         silent: dict[str, tuple[str, Claim]] = {}
-        for name, at, task, decision, trust, agent in self._reader.rows_in(_OUTCOMES, ids):
+        for name, at, task, decision, trust, agent in self._reader.rows_matching(_OUTCOMES, ids):
             times[name] = at
             if task:
                 tasks[name] = task
             elif decision:
                 silent[name] = decision, Claim(trust, agent, moment(at))
-        tasks |= Recommendations(self._reader).asked(silent)
+        tasks |= Recommendations(self._reader).receipt_tasks(silent)
         return {name: (times[name], task) for name, task in tasks.items()}
 
     def latest_behind(self, name: str, most: int) -> set[str]:
-        """The ids of the latest outcomes that a skill rests on; so many of each step at most."""
+        """Return the latest outcomes behind a skill, at most so many a source."""
         links = (
             "from link where target_kind = ? and target_id = ? and type != 'contradicted' "
             "and source_kind"
@@ -270,7 +275,7 @@ class Tasks(Topic):
         return outcomes
 
     def latest_users(self, skill: str, most: int) -> set[str]:
-        """The ids of the latest outcomes that applied a skill, so many at most."""
+        """Return the latest outcomes that applied a skill, at most so many."""
         query = (
             f"select u.outcome from used u where {_APPLIED} and u.skill = ? "
             f"order by u.outcome desc limit {most:d}"
@@ -278,6 +283,6 @@ class Tasks(Topic):
         return {outcome for (outcome,) in self._reader.rows(query, [skill])}
 
     def keep(self, tasks: Mapping[str, str]) -> None:
-        """Let skills be found by these tasks, in place of those before; "" for none."""
+        """Replace the tasks that find skills in a search; "" for none."""
         texts = {f"skill:{name}": task for name, task in tasks.items()}
         self._reader.change(lambda database, _: ranking.keep_tasks(database, texts))

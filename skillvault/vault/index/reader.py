@@ -1,4 +1,4 @@
-"""Queries to the index, rows and records in answer: what every topic asks through."""
+"""The reader of the index that every topic uses: queries in, rows and records out."""
 
 import sqlite3
 from abc import ABC, abstractmethod
@@ -10,9 +10,9 @@ import msgspec
 from skillvault.model.errors import GitError
 from skillvault.model.policy import Policy
 from skillvault.model.records import Problem, Record, Ref
-from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.index.dirty import Marks
-from skillvault.vault.index.rows import DamagedRowError, Parsed, Row, bound, decoded, read_value
+from skillvault.vault.index.rows import DamagedRowError, Parsed, Row, bind, decode, read_value
 from skillvault.vault.search import ranking
 
 _R = TypeVar("_R", bound=Record)
@@ -24,53 +24,52 @@ _POLICY = msgspec.msgpack.Decoder(Policy)
 _BLOB = 40  # characters of a blob's id
 _CHUNK = 500  # values in one query
 
-_KEPT = "select name, value from state where name = 'policy'"
 FILE = "select path, blob, type, value from file"
 FILES = "select f.path, f.blob, f.type, f.value from file f"
 
 
 class Rows(ABC):
-    """Whatever answers queries: the index as it is now, or one state of it."""
+    """A source of rows: the present index, or one state of it."""
 
     @abstractmethod
     def run(self, work: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Do something with the database, and once more on a new one if it cannot be used."""
+        """Run work on the database, and again on a rebuilt one if the database is unusable."""
 
     @abstractmethod
     def change(self, work: Callable[[sqlite3.Connection, Marks], _Answer]) -> _Answer:
-        """Change what the index keeps beside the files; nobody else sees it before it is saved."""
+        """Change derived data; nobody else sees it before it is saved."""
 
     @abstractmethod
     def mend(self, error: Exception) -> None:
-        """Build the index anew if this is why it cannot be used; any other error is raised."""
+        """Rebuild the index after an error that a damaged index raises; raise any other error."""
 
     @abstractmethod
     def verify(self) -> bool:
-        """Whether the index said otherwise than git, and was built anew therefore."""
+        """Rebuild the index if it contradicts git; return True if it was rebuilt."""
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
-        """The rows of one query."""
-        parameters = [bound(value) for value in values]
+        """Return the rows of one query."""
+        parameters = [bind(value) for value in values]
         return self.run(lambda database: database.execute(query, parameters).fetchall())
 
     def search(
-        self, text: str, limit: int, filters: ranking.Filters, near: ranking.Near | None = None
+        self, text: str, limit: int, filters: ranking.Filters, nearness: ranking.Near | None = None
     ) -> list[ranking.Hit]:
-        """The documents that answer a text best, by their `<kind>:<id>`."""
+        """Return the documents that answer a text best, by their `<kind>:<id>`."""
 
         def find(database: sqlite3.Connection) -> ranking.Hits:
             try:
-                return ranking.find(database, text, limit, filters, texts=near is not None)
+                return ranking.find(database, text, limit, filters, texts=nearness is not None)
             except (AttributeError, LookupError, TypeError, ValueError) as error:
                 raise DamagedRowError(f"the search fails: {error}") from error
 
-        return self.run(find).ranked(near)
+        return self.run(find).rank(nearness)
 
-    def kept(
+    def decode_values(
         self, query: str, decode: Callable[[bytes], _Kept], values: Sequence[Any] = ()
     ) -> dict[str, _Kept]:
-        """Key -> what is kept under it; rows of (key, value) in answer to one query."""
-        parameters = [bound(value) for value in values]
+        """Key -> decoded value, for a query with rows of (key, value)."""
+        parameters = [bind(value) for value in values]
 
         def read(database: sqlite3.Connection) -> dict[str, _Kept]:
             rows = database.execute(query, parameters)
@@ -78,73 +77,73 @@ class Rows(ABC):
 
         return self.run(read)
 
-    def rows_in(
-        self, query: str, values: Iterable[Any], *, before: Sequence[Any] = ()
+    def rows_matching(
+        self, query: str, values: Iterable[Any], *, prefix: Sequence[Any] = ()
     ) -> Iterator[Row]:
-        """The rows of a query whose `{}` stands for a list of values, a few at a time."""
+        """Yield the rows of a query whose `{}` stands for a list of values, queried in chunks."""
         pending = list(values)
         for start in range(0, len(pending), _CHUNK):
             chunk = pending[start : start + _CHUNK]
             marks = ",".join("?" * len(chunk))
-            yield from self.rows(query.format(f"({marks})"), [*before, *chunk])
+            yield from self.rows(query.format(f"({marks})"), [*prefix, *chunk])
 
     def rows_of(
-        self, query: str, refs: Iterable[Ref], *, before: Sequence[Any] = ()
+        self, query: str, refs: Iterable[Ref], *, prefix: Sequence[Any] = ()
     ) -> Iterator[Row]:
-        """The rows of a query whose last `?` stands for a kind and `{}` for ids, kind by kind."""
+        """Yield the rows of a query whose last `?` is a kind and `{}` its ids, kind by kind."""
         ids: dict[str, list[str]] = {}
         for ref in refs:
             ids.setdefault(ref.kind, []).append(ref.id)
         for kind, names in ids.items():
-            yield from self.rows_in(query, names, before=[*before, kind])
+            yield from self.rows_matching(query, names, prefix=[*prefix, kind])
 
     def value(self, query: str, values: Sequence[Any] = ()) -> Any:
-        """The first value of the first row; None if there is none."""
+        """Return the first value of the first row; None without a row."""
         rows = self.rows(query, values)
         return rows[0][0] if rows else None
 
     def policy(self, blob: str) -> Policy | None:
-        """What this blob of vault.yaml says; None if that is not kept."""
-        kept = self.kept_policy()
-        return kept[1] if kept and kept[0] == blob else None
+        """Return the stored policy of a blob of vault.yaml; None if it is not stored."""
+        stored = self.kept_policy()
+        return stored[1] if stored and stored[0] == blob else None
 
     def kept_policy(self) -> tuple[str, Policy] | None:
-        """The vault.yaml that could be read last: its blob, what it says; None if none could."""
-        return self.kept(_KEPT, _policy_of).get("policy")
+        """Return (blob, policy) of the last readable vault.yaml; None without one."""
 
+        def decode_policy(value: bytes) -> tuple[str, Policy]:
+            return value[:_BLOB].decode(), _POLICY.decode(value[_BLOB:])
 
-def _policy_of(value: bytes) -> tuple[str, Policy]:
-    """(the blob of vault.yaml, what it says) that a value holds."""
-    return value[:_BLOB].decode(), _POLICY.decode(value[_BLOB:])
+        query = "select name, value from state where name = 'policy'"
+        return self.decode_values(query, decode_policy).get("policy")
 
 
 class Reader:
-    """Rows of the index, and the records and bytes that they stand for.
+    """A reader of rows, and of the records and bytes that they refer to.
 
-    `blobs` gives the bytes of blobs by their ids.
+    `blobs` returns the bytes of blobs by their ids.
     """
 
     def __init__(self, source: Rows, blobs: Blobs) -> None:
         self.source = source
         self.rows = source.rows
-        self.rows_in = source.rows_in
+        self.rows_matching = source.rows_matching
         self.rows_of = source.rows_of
         self.value = source.value
         self.change = source.change
         self.blobs = blobs
 
     def record(self, row: Row) -> Parsed:
-        """The record of one row of `file`, or the problem that keeps it from being read."""
+        """Return the record of a row of `file`, or the problem with it."""
         path, _, kind, value = row
         if value is not None:  # else it must be parsed from the blob
             try:
-                return decoded(kind, value)
+                return decode(kind, value)
             except DamagedRowError as error:
                 self.source.mend(error)
-        content = self.bytes_at([path]).get(path)
-        if content is None:  # it stood in a damaged index only
+        content = self.read_bytes([path]).get(path)
+        if content is None:  # only a damaged index had it
             return Problem(path, None, "gone", "not in git; ask again")
-        return parsed(path, content)
+        return parse_record(path, content)
 
     def change_rows(self, query: str, values: Sequence[Any] = ()) -> None:
         """Change rows by one query."""
@@ -152,34 +151,34 @@ class Reader:
 
     def change_many(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
         """Change rows by one query, once for each of these values."""
-        parameters = [tuple(map(bound, row)) for row in rows]
+        parameters = [tuple(map(bind, row)) for row in rows]
         self.change(lambda database, _: database.executemany(query, parameters))
 
-    def bytes_at(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """path -> bytes of the paths that exist."""
+    def read_bytes(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """path -> bytes, for the paths that exist."""
         names = list(paths)
         try:
-            return self._bytes_at(names)
+            return self._read_bytes(names)
         except GitError:
             if not self.source.verify():  # it is git that lacks something
                 raise
-        return self._bytes_at(names)
+        return self._read_bytes(names)
 
-    def _bytes_at(self, paths: Iterable[str]) -> dict[str, bytes]:
+    def _read_bytes(self, paths: Iterable[str]) -> dict[str, bytes]:
         blobs: dict[str, str] = dict(
-            self.rows_in("select path, blob from file where path in {}", paths)
+            self.rows_matching("select path, blob from file where path in {}", paths)
         )
         contents = self.blobs(blobs.values())
         return {path: contents[blob] for path, blob in blobs.items()}
 
     def records(self, rows: Iterable[Row], kind: type[_R]) -> list[_R]:
-        """Those of these rows of `file` that hold a record of this kind."""
+        """Return the records of this kind among rows of `file`."""
         records = map(self.record, rows)
         return [record for record in records if isinstance(record, kind)]
 
 
 class Topic:
-    """The queries about one topic."""
+    """A group of queries about one topic."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

@@ -1,13 +1,17 @@
-"""The records of the vault: those of a folder by their ids, and all by their addresses."""
+"""Queries about records by id, address and path, and about the links between them."""
 
-from collections.abc import Iterable, Iterator, Mapping, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, ValuesView
 from datetime import datetime
 from typing import Generic, TypeVar, cast
+
+from msgspec import Struct
 
 from skillvault.model.records import (
     Answer,
     Evaluation,
     Fact,
+    Link,
+    LinkType,
     Outcome,
     RecordKind,
     Ref,
@@ -19,7 +23,15 @@ from skillvault.model.records import (
 from skillvault.model.skill_evidence import TRIED, TriedLines
 from skillvault.vault.files.work_tree import Key
 from skillvault.vault.index.reader import FILE, Reader, Topic
-from skillvault.vault.index.rows import Parsed, Row, decoded, moment
+from skillvault.vault.index.rows import (
+    DamagedRowError,
+    Parsed,
+    Row,
+    decode,
+    group,
+    moment,
+    parse_link,
+)
 
 _R = TypeVar("_R", Outcome, Evaluation, Session, Fact, Skill, Answer, Retraction)
 
@@ -27,7 +39,7 @@ _PAGE = 1000  # records read at once if all of them are looked at
 
 
 class Folder(Mapping[str, _R], Generic[_R]):
-    """id -> record of one folder of the vault, in the order of the ids; read when asked for."""
+    """id -> record of one folder of the vault, by id; read on demand."""
 
     def __init__(self, reader: Reader, top: str, kind: type[_R]) -> None:
         self._reader = reader
@@ -55,12 +67,12 @@ class Folder(Mapping[str, _R], Generic[_R]):
         return _Values(self)
 
     def get_many(self, names: Iterable[str]) -> dict[str, _R]:
-        """Those of these ids that are there."""
+        """Return the ones of these ids that exist."""
         query = (
             "select ref_id, path, blob, type, value from file "
             "where top = ? and ref_id in {} order by ref_id, path"
         )
-        return dict(self._read(self._reader.rows_in(query, names, before=[self._top])))
+        return dict(self._read(self._reader.rows_matching(query, names, prefix=[self._top])))
 
     def _pages(self) -> Iterator[tuple[str, _R]]:
         query = (
@@ -73,7 +85,7 @@ class Folder(Mapping[str, _R], Generic[_R]):
             yield from self._read(rows)
 
     def _read(self, rows: Iterable[Row]) -> Iterator[tuple[str, _R]]:
-        """The records of rows that are sorted; of two of one id the first."""
+        """Yield the records of sorted rows; the first one of an id wins."""
         previous = None
         for record_id, *row in rows:
             record = self._reader.record(tuple(row)) if record_id != previous else None
@@ -93,7 +105,7 @@ class Records(Topic):
     """Every record, readable or not; `in` takes a Ref or its `<kind>:<id>`."""
 
     def __contains__(self, address: object) -> bool:
-        return self.path_of(ref_from(str(address))) is not None
+        return self.path_of(parse_ref(str(address))) is not None
 
     def path_of(self, ref: Ref) -> str | None:
         """The path of a record; None if there is no such record."""
@@ -106,27 +118,27 @@ class Records(Topic):
         path: str | None = self._reader.value(query, [ref.kind, ref.id])
         return path
 
-    def tried(self, name: str) -> tuple[str, ...]:
-        """Return the tries of a served guide, a line each, as the file beside it has them."""
+    def read_tries(self, name: str) -> tuple[str, ...]:
+        """Return the tries of a served guide, a line each, from the file beside it."""
         query = "select type, value from file where path = ? and value is not null"
         rows = self._reader.rows(query, [f"skills/{name}/references/{TRIED}"])
-        found = (decoded(kind, value) for kind, value in rows)
-        return next((one.lines for one in found if isinstance(one, TriedLines)), ())
+        parsed_files = (decode(kind, value) for kind, value in rows)
+        return next((parsed.lines for parsed in parsed_files if isinstance(parsed, TriedLines)), ())
 
     def existing(self, refs: Iterable[Ref]) -> set[Ref]:
-        """Those of these records that are there."""
+        """Return the records that exist."""
         pending = list(refs)
         links = [ref for ref in pending if ref.kind == "link"]
-        others = [ref for ref in pending if ref.kind != "link"]
+        file_refs = [ref for ref in pending if ref.kind != "link"]
         query = "select ref_kind, ref_id from file where ref_kind = ? and ref_id in {}"
-        rows = [*self._reader.rows_of(query, others)]
+        rows = [*self._reader.rows_of(query, file_refs)]
         rows += self._reader.rows_of(
             "select 'link', id from link where ? = 'link' and id in {}", links
         )
         return {Ref(*row) for row in rows}
 
     def with_prefix(self, kind: RecordKind, prefix: str) -> list[Ref]:
-        """The records of a kind whose id begins with a text."""
+        """Return the records of a kind whose id begins with a text."""
         end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
         query = (
             "select distinct ref_id from file "
@@ -139,20 +151,22 @@ class Records(Topic):
         return [Ref(kind, name) for (name,) in self._reader.rows(query, [kind, prefix, end])]
 
     def count_by_folder(self) -> dict[str, int]:
-        """How many records each of the vault's folders has."""
+        """Folder -> the number of its records."""
         query = "select top, count(*) from file where ref_id is not null group by top"
         return dict(self._reader.rows(query))
 
-    def at(self, paths: Iterable[str]) -> dict[str, Parsed]:
-        """path -> its record, or the problem that keeps it from being read."""
+    def by_path(self, paths: Iterable[str]) -> dict[str, Parsed]:
+        """path -> its record, or the problem with it."""
         query = f"{FILE} where type is not null and path in {{}}"
-        return {row[0]: self._reader.record(row) for row in self._reader.rows_in(query, paths)}
+        return {
+            row[0]: self._reader.record(row) for row in self._reader.rows_matching(query, paths)
+        }
 
-    def at_blobs(self, keys: Iterable[Key]) -> dict[Key, Parsed]:
-        """(path, blob) -> its record, of those (path, blob) that the vault has."""
+    def by_blob(self, keys: Iterable[Key]) -> dict[Key, Parsed]:
+        """(path, blob) -> its record, for the pairs that the vault has."""
         blobs = dict(keys)
         query = f"{FILE} where type is not null and path in {{}}"
-        rows = self._reader.rows_in(query, blobs)
+        rows = self._reader.rows_matching(query, blobs)
         return {
             (path, blob): self._reader.record((path, blob, *values))
             for path, blob, *values in rows
@@ -160,8 +174,8 @@ class Records(Topic):
         }
 
 
-def ref_from(key: str) -> Ref:
-    """The address that `<kind>:<id>` is."""
+def parse_ref(key: str) -> Ref:
+    """Parse an address, `<kind>:<id>`."""
     kind, _, record_id = key.partition(":")
     return Ref(cast("RecordKind", kind), record_id)
 
@@ -173,12 +187,12 @@ class Answers(Folder[Answer]):
         super().__init__(reader, "answers", Answer)
 
     def about(self, subject: str) -> list[Answer]:
-        """What was answered about a subject, by key."""
+        """Return the answers about a subject, by key."""
         query = "select id from answer where subject = ? order by id"
         return list(self.get_many(name for (name,) in self._reader.rows(query, [subject])).values())
 
     def count_of_session(self, session: str) -> int:
-        """How many answers a session gave."""
+        """Return the number of answers that a session gave."""
         query = "select count(distinct id) from answer where session = ?"
         return int(self._reader.value(query, [session]))
 
@@ -190,16 +204,16 @@ class Sessions(Folder[Session]):
         super().__init__(reader, "sessions", Session)
 
     def in_order(self, ids: Iterable[str]) -> list[Session]:
-        """Those of these sessions that are there, in the order of time."""
+        """Return the ones of these sessions that exist, by time."""
         return sorted(self.get_many(ids).values(), key=lambda session: session.order)
 
     def domains_of(self, trust: Trust) -> frozenset[str]:
-        """The domains of the sessions that one of this trust is compared with."""
+        """Return the domains of the sessions that one of this trust is compared with."""
         query = "select distinct domain from session where trust in ('local', ?)"
         return frozenset(domain for (domain,) in self._reader.rows(query, [trust]))
 
     def latest_time(self, domain: str | None = None) -> datetime | None:
-        """When the latest trusted session ended, of a domain or of all."""
+        """Return the end of the latest trusted session, of a domain or of all."""
         where = "trust = 'local'" + ("" if domain is None else " and domain = ?")
         values = [] if domain is None else [domain]
         at = self._reader.value(f"select max(at) from session where {where}", values)
@@ -223,3 +237,116 @@ class Sessions(Folder[Session]):
             "where l.target_kind = 'skill' and l.source_kind = 'session' order by 1"
         )
         return [name for (name,) in self._reader.rows(query, [skill])]
+
+
+_LINK = "select id, type, source_kind, source_id, target_kind, target_id, at, metadata from link"
+
+
+class LinkEnds(Struct, frozen=True):
+    """The type and the two ends of a link."""
+
+    type: LinkType
+    source: Ref
+    target: Ref
+
+
+class Links(Topic, Mapping[str, Link]):
+    """id -> link, and the queries about links; if two lists have one, the earlier counts."""
+
+    def __getitem__(self, name: str) -> Link:
+        return self.get_many([name])[name]
+
+    def __iter__(self) -> Iterator[str]:
+        rows = self._reader.rows("select distinct id from link order by id")
+        return (name for (name,) in rows)
+
+    def __len__(self) -> int:
+        return int(self._reader.value("select count(distinct id) from link"))
+
+    def get_many(self, names: Iterable[str]) -> dict[str, Link]:
+        """Return the ones of these ids that exist."""
+        query, pending = f"{_LINK} where id in {{}}", list(names)
+        links = self._links(lambda: list(self._reader.rows_matching(query, pending)))
+        return {link.id: link for link in links}
+
+    def by_target(self, refs: Iterable[Ref]) -> list[Link]:
+        """The links to these records, in the order of their ids."""
+        return self._by_end("target", refs)
+
+    def by_source(self, refs: Iterable[Ref]) -> list[Link]:
+        """The links from these records, in the order of their ids."""
+        return self._by_end("source", refs)
+
+    def _by_end(self, end: str, refs: Iterable[Ref]) -> list[Link]:
+        query = f"{_LINK} where {end}_kind = ? and {end}_id in {{}}"
+        pending = list(dict.fromkeys(refs))
+        return self._links(lambda: list(self._reader.rows_of(query, pending)))
+
+    def of_type(self, link_type: str) -> list[Link]:
+        """The links of a type, in the order of their ids."""
+        return self._links(lambda: self._reader.rows(f"{_LINK} where type = ?", [link_type]))
+
+    def _links(self, ask: Callable[[], Sequence[Row]]) -> list[Link]:
+        """Return the links of rows, each once, by id."""
+        try:
+            links = [parse_link(row) for row in ask()]
+        except DamagedRowError as error:
+            self._reader.source.mend(error)
+            links = [parse_link(row) for row in ask()]
+        links.sort(key=lambda link: (link.id, link.created_at), reverse=True)
+        return [*{link.id: link for link in links}.values()][::-1]
+
+    def path_of_list(self, owner: Ref) -> str | None:
+        """Return the path of a list with links of a record; None without one."""
+        query = (
+            "select f.path from link l join file f on f.n = l.file "
+            "where l.{0}_id = ? and l.{0}_kind = ? {1} order by f.path limit 1"
+        )
+        ends = [query.format("source", ""), query.format("target", "and l.source_kind = 'origin'")]
+        paths = (self._reader.value(query, [owner.id, owner.kind]) for query in ends)
+        return next(filter(None, paths), None)
+
+    def lists_of(self, ids: Iterable[str]) -> dict[str, list[str]]:
+        """Path of a list -> the ids of these links in it."""
+        query = "select f.path, l.id from link l join file f on f.n = l.file where l.id in {}"
+        return group(self._reader.rows_matching(query, ids))
+
+    def source_ids(self, target: Ref, link_type: str) -> list[str]:
+        """The ids of the records from which links of a type lead to a record, sorted."""
+        query = (
+            "select source_id from link where target_kind = ? and target_id = ? and type = ? "
+            "order by source_kind, source_id"
+        )
+        return [name for (name,) in self._reader.rows(query, [target.kind, target.id, link_type])]
+
+    def sources_among(self, refs: Iterable[Ref], target: Ref) -> set[str]:
+        """Return the ids of the records that have a link to `target`."""
+        query = (
+            "select source_id from link where target_kind = ? and target_id = ? "
+            "and source_kind = ? and source_id in {}"
+        )
+        rows = self._reader.rows_of(query, refs, prefix=[target.kind, target.id])
+        return {name for (name,) in rows}
+
+    def merge_targets(self, refs: Iterable[Ref]) -> dict[str, str]:
+        """Skill -> the evolved skill that it was merged into."""
+        query = (
+            "select source_id, target_id from link "
+            "where type = 'merged' and source_kind = ? and source_id in {} order by id"
+        )
+        return dict(self._reader.rows_of(query, refs))
+
+    def ends(self) -> dict[str, LinkEnds]:
+        """Link id -> its type and ends, of every link, by id."""
+        query = (
+            "select id, type, source_kind, source_id, target_kind, target_id from link order by id"
+        )
+        return {
+            link_id: LinkEnds(type_, Ref(kind, source), Ref(to, target))
+            for link_id, type_, kind, source, to, target in self._reader.rows(query)
+        }
+
+    def count_by_type(self) -> dict[str, int]:
+        """Link type -> the number of links."""
+        query = "select type, count(*) from link group by type order by type"
+        return dict(self._reader.rows(query))

@@ -1,4 +1,4 @@
-"""The tables of the index: what stands in them, and how a change is entered."""
+"""The tables of the index, and the changes to them."""
 
 import hashlib
 import sqlite3
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pkgutil import get_data
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -15,24 +15,25 @@ from skillvault.model import policy, profiles, records
 from skillvault.model.change import FORGET
 from skillvault.model.due import Agenda
 from skillvault.model.link_lists import LinkList
-from skillvault.model.records import Commit, Outcome, Ref
+from skillvault.model.observed import observed
+from skillvault.model.records import Commit, Outcome, Recommendation, Ref
 from skillvault.vault.files import layout
-from skillvault.vault.files.listing import Names
-from skillvault.vault.index import decisions, dirty
+from skillvault.vault.files.listing import FolderNames
+from skillvault.vault.index import dirty
 from skillvault.vault.index.rows import (
     TYPED,
     File,
     Row,
-    bound,
-    columns,
-    decoded,
-    document,
-    encoded,
-    is_found,
+    bind,
+    decode,
+    encode,
+    has_raw_bytes,
+    is_searchable,
     is_trusted,
-    is_untext,
     link_row,
-    unbound,
+    make_document,
+    typed_rows,
+    unbind,
     words,
 )
 from skillvault.vault.search import ranking
@@ -51,7 +52,7 @@ from skillvault.vault.search.ranking import Document
 # A record's address is its kind and its id; an index begins with the id, or a query for one kind
 # would be planned as a scan of all of that kind.
 SCHEMA = (get_data("skillvault.vault.index", "schema.sql") or b"").decode()
-# Whether a pattern is there, its file says, and not a path.
+# A pattern has no path of its own: its file says if it exists.
 GONE = """
 insert or ignore into gone select distinct +t.ref_kind, +t.ref_id from trailer t
 where t.role = 'target' and t.ref_kind != 'pattern' and not exists
@@ -62,7 +63,7 @@ _EVALUATION = (
     "select path, type, value from file "
     "where ref_id = ? and ref_kind = 'evaluation' and type = 'Evaluation'"
 )
-# Of which an outcome was counted that is another now.
+# The accounts that counted an outcome which has changed.
 _COUNT_ANEW = (
     "update account set outcomes = 0 where n in (select a.n from outcome o join account a "
     "on a.domain = o.domain and a.action = o.action and a.trust = o.trust "
@@ -74,7 +75,7 @@ _CLUSTERED = ("clustered", "seed_word")
 
 
 class IndexedCommit(Struct, frozen=True):
-    """What one step did in a commit of the history, or (step "") a person's commit.
+    """The part of a commit that one step made, or (step "") a person's commit.
 
     `depth` is the length of the longest way to it from the first commit; `touched` are the
     records whose files it changes.
@@ -85,8 +86,10 @@ class IndexedCommit(Struct, frozen=True):
     touched: Sequence[Ref]
 
 
-def indexed(parts: Sequence[Commit], depth: int, touched: Sequence[Ref]) -> Iterator[IndexedCommit]:
-    """The parts of one commit; a record is touched by the part that names it, else by the first."""
+def index_parts(
+    parts: Sequence[Commit], depth: int, touched: Sequence[Ref]
+) -> Iterator[IndexedCommit]:
+    """Yield the parts of a commit; a record belongs to the part that names it or to the first."""
     owners = {ref: part for part in reversed(parts) for ref in part.targets}
     for part in parts:
         refs = [ref for ref in touched if owners.get(str(ref), parts[0]) is part]
@@ -95,115 +98,121 @@ def indexed(parts: Sequence[Commit], depth: int, touched: Sequence[Ref]) -> Iter
 
 @cache
 def shape(agenda: Agenda) -> int:
-    """A number that changes with the tables, the fields of the records and what makes what due."""
-    kinds = (kind for room in (records, policy) for kind in vars(room).values())
-    chosen = repr(profiles.SETTINGS)  # a kept policy has the numbers of its profile
-    said = [SCHEMA, ranking.VERSION, repr(agenda), chosen, _told(Names)]
-    said += [_told(k) for k in kinds if isinstance(k, type) and issubclass(k, Struct)]
-    return int.from_bytes(hashlib.sha256("".join(said).encode()).digest()[:4]) & 0x7FFFFFFF
+    """Return a number that changes with the tables, the records' fields and the agenda."""
+    kinds = (kind for module in (records, policy) for kind in vars(module).values())
+    profile_settings = repr(profiles.SETTINGS)  # a kept policy has the numbers of its profile
+    parts = [SCHEMA, ranking.VERSION, repr(agenda), profile_settings, _describe_struct(FolderNames)]
+    parts += [_describe_struct(k) for k in kinds if isinstance(k, type) and issubclass(k, Struct)]
+    return int.from_bytes(hashlib.sha256("".join(parts).encode()).digest()[:4]) & 0x7FFFFFFF
 
 
-def _told(kind: Any) -> str:
+def _describe_struct(kind: Any) -> str:
     names, defaults = kind.__struct_fields__, kind.__struct_defaults__
     return f"{kind.__name__}{names}{defaults}{kind.__annotations__}"
 
 
 def create(database: sqlite3.Connection) -> None:
-    """Make the tables, empty, in the caller's transaction."""
+    """Create the empty tables in the caller's transaction."""
     ranking.create_tables(database)
     for statement in filter(str.strip, SCHEMA.split(";")):
         database.execute(statement)
 
 
-def _next(database: sqlite3.Connection, column: str, table: str) -> int:
-    found = database.execute(f"select coalesce(max({column}), 0) + 1 from {table}").fetchone()
-    return int(found[0])
+def _next_number(database: sqlite3.Connection, column: str, table: str) -> int:
+    row = database.execute(f"select coalesce(max({column}), 0) + 1 from {table}").fetchone()
+    return int(row[0])
 
 
 def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks) -> None:
-    """Set or (None) remove files, path -> (blob, record), and mark what is due thereby.
+    """Set or (None) remove files, path -> (blob, record), and mark what becomes due.
 
-    What is said anew of a decision is joined with what others say of it.
+    New outcomes of a decision are joined with its others.
     """
-    named = decisions.decisions_of(database, _numbers(database, files).values())
-    new = _set(database, files, marks)
-    named |= decisions.decisions_of(database, new.values())
+    names = _decisions_of_files(database, _numbers(database, files).values())
+    numbers = _replace_files(database, files, marks)
+    names |= _decisions_of_files(database, numbers.values())
     refs = filter(None, map(layout.ref_of, files))
     outcomes = {ref.id for ref in refs if ref.kind in ("outcome", "retraction")}
-    join(database, named | decisions.decisions_named(database, outcomes), marks)
+    _join_outcomes(database, names | _decisions_of_outcomes(database, outcomes), marks)
 
 
-def join(database: sqlite3.Connection, named: Iterable[str], marks: dirty.Marks) -> None:
-    """Show the outcomes of these decisions as they stand together."""
-    for one in list(decisions.joined_anew(database, named)):
-        numbers = _set(database, {one.path: (one.blob, one.outcome)}, marks)
+def _join_outcomes(database: sqlite3.Connection, names: Iterable[str], marks: dirty.Marks) -> None:
+    """Update the outcomes of these decisions to their joined state."""
+    for change in list(_find_outdated(database, names)):
+        numbers = _replace_files(database, {change.path: (change.blob, change.outcome)}, marks)
         for n in numbers.values():
-            database.execute("update outcome set counts = ? where n = ?", [one.counts, n])
-            if one.own is not None:
-                database.execute("insert into own values (?, ?)", [n, one.own])
+            database.execute("update outcome set counts = ? where n = ?", [change.counts, n])
+            if change.own is not None:
+                database.execute("insert into own values (?, ?)", [n, change.own])
 
 
-def join_all(database: sqlite3.Connection, marks: dirty.Marks) -> None:
-    """Show every outcome as it stands together with those of its decision."""
-    retracted = decisions.all_retracted(database)
-    named = {*decisions.decisions_of_several(database)}
-    join(database, named | decisions.decisions_named(database, retracted), marks)
+def join_all_outcomes(database: sqlite3.Connection, marks: dirty.Marks) -> None:
+    """Update every outcome to the joined state of its decision."""
+    _join_outcomes(database, {name for (name,) in database.execute(_JOINABLE)}, marks)
 
 
-def _set(
+def _replace_files(
     database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks
 ) -> dict[str, int]:
-    """Set or remove files as they say themselves; path -> the number that a file got."""
-    old = _numbers(database, files)
-    links = _link_rows(database, old)
-    going = links.keys() - _new_link_rows(files)
-    _mark_links(database, marks, [links[row] for row in going], going=True)
+    """Set or remove files without joining outcomes; return path -> the number of the file."""
+    old_numbers = _numbers(database, files)
+    links = _link_rows(database, old_numbers)
+    removed_links = links.keys() - _new_link_rows(files)
+    _mark_links(database, marks, [links[row] for row in removed_links], going=True)
     # The outcomes behind a skill are looked at when it comes, goes or is put elsewhere.
-    same = {p for p in files if files[p] and p in old and layout.shelf_of(p) != "archive"}
+    stable_paths = {
+        p for p in files if files[p] and p in old_numbers and layout.shelf_of(p) != "archive"
+    }
     refs = {path: ref for path in files if (ref := layout.ref_of(path))}
-    numbers = {n: refs[path].kind for path, n in old.items() if path in refs}
-    moved = [n for path, n in old.items() if path not in same]
+    numbers = {n: refs[path].kind for path, n in old_numbers.items() if path in refs}
+    moved = [n for path, n in old_numbers.items() if path not in stable_paths]
     dirty.mark_files(database, marks, numbers, moved, going=True)
-    rows = [(n,) for n in old.values()]
+    rows = [(n,) for n in old_numbers.values()]
     database.executemany(_COUNT_ANEW, rows)
     for table in ("file", "own", *TYPED):
         database.executemany(f"delete from {table} where n = ?", rows)
-    staying = {row: n for row, n in links.items() if row not in going}
+    kept_links = {row: n for row, n in links.items() if row not in removed_links}
     if links:
-        others = "delete from link where file = ? and n not in (select value from json_each(?))"
-        names = msgspec.json.encode([*staying.values()]).decode()
-        database.executemany(others, [(n, names) for n in old.values()])
+        query = "delete from link where file = ? and n not in (select value from json_each(?))"
+        names = msgspec.json.encode([*kept_links.values()]).decode()
+        database.executemany(query, [(n, names) for n in old_numbers.values()])
     outcomes = [ref.id for ref in refs.values() if ref.kind == "outcome"]
-    found = {str(ref) for path, ref in refs.items() if is_found(path)}
-    _unfind(database, found.union(f"evaluation:{name}" for name in outcomes))
-    _unuse(database, outcomes, marks)
-    database.executemany("delete from mark where outcome = ?", [(bound(i),) for i in outcomes])
+    documents = {str(ref) for path, ref in refs.items() if is_searchable(path)}
+    _remove_documents(database, documents.union(f"evaluation:{name}" for name in outcomes))
+    _forget_uses(database, outcomes, marks)
+    database.executemany("delete from mark where outcome = ?", [(bind(i),) for i in outcomes])
     evaluations = [ref.id for ref in refs.values() if ref.kind == "evaluation"]
-    gone = [ref.id for path, ref in refs.items() if ref.kind == "evaluation" and not files[path]]
-    database.executemany("delete from mark where outcome = ?", [(bound(i),) for i in gone])
-    _unsay(database, [bound(i) for i in dict.fromkeys((*outcomes, *evaluations))])
-    new = insert(database, {path: found for path, found in files.items() if found}, staying)
-    moves = [(new[row[0]], n) for row, n in staying.items()]
+    removed_evaluations = [
+        ref.id for path, ref in refs.items() if ref.kind == "evaluation" and not files[path]
+    ]
+    database.executemany(
+        "delete from mark where outcome = ?", [(bind(i),) for i in removed_evaluations]
+    )
+    _forget_sayings(database, [bind(i) for i in dict.fromkeys((*outcomes, *evaluations))])
+    new_numbers = insert(
+        database, {path: documents for path, documents in files.items() if documents}, kept_links
+    )
+    moves = [(new_numbers[row[0]], n) for row, n in kept_links.items()]
     database.executemany("update link set file = ? where n = ?", moves)
-    coming = {row: n for row, n in _link_rows(database, new).items() if row not in links}
-    _mark_links(database, marks, list(coming.values()))
-    numbers = {n: refs[path].kind for path, n in new.items() if path in refs}
-    moved = [n for path, n in new.items() if path not in same]
+    new_links = {row: n for row, n in _link_rows(database, new_numbers).items() if row not in links}
+    _mark_links(database, marks, list(new_links.values()))
+    numbers = {n: refs[path].kind for path, n in new_numbers.items() if path in refs}
+    moved = [n for path, n in new_numbers.items() if path not in stable_paths]
     dirty.mark_files(database, marks, numbers, moved)
     dirty.mark_missing(database, marks, refs.values())
-    changed = {Ref("link", link_id) for _, link_id, *_ in (*going, *coming)}
+    changed = {Ref("link", link_id) for _, link_id, *_ in (*removed_links, *new_links)}
     _note_gone(database, {*refs.values(), *changed}, marks)
     if layout.MARK in files:
         # Which outcomes count is the policy's to say.
-        counted = ("mark", "account", "account_mark", "said_key", "rule")
-        for table in (*counted, *_SAID, *_CLUSTERED):
+        account_tables = ("mark", "account", "account_mark", "said_key", "rule")
+        for table in (*account_tables, *_SAID, *_CLUSTERED):
             database.execute(f"delete from {table}")
         dirty.mark_everything(database, marks)
-    return new
+    return new_numbers
 
 
 def _link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict[Row, int]:
-    """(path, what a link says) -> the number of its row, of the lists among these files."""
+    """(path, *columns of a link) -> the number of its row, for the lists among these files."""
     query = (
         "select n, id, type, source_kind, source_id, target_kind, target_id, at, metadata "
         "from link where file = ?"
@@ -217,9 +226,9 @@ def _link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict
 
 
 def _new_link_rows(files: Mapping[str, File | None]) -> set[Row]:
-    """(path, what a link says) of the lists among files that are set."""
+    """Return (path, *columns of a link) for the lists among the files that are set."""
     return {
-        (path, *map(bound, link_row(link)))
+        (path, *map(bind, link_row(link)))
         for path, file in files.items()
         if file and isinstance(file[1], LinkList)
         for link in file[1].links
@@ -229,16 +238,16 @@ def _new_link_rows(files: Mapping[str, File | None]) -> set[Row]:
 def _mark_links(
     database: sqlite3.Connection, marks: dirty.Marks, numbers: Sequence[int], *, going: bool = False
 ) -> None:
-    """Mark what is due because these links come or go."""
+    """Mark what becomes due because these links come or go."""
     if numbers:
         kinds = dict.fromkeys(numbers, "link")
         dirty.mark_files(database, marks, kinds, numbers, going=going)
 
 
 def _note_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.Marks) -> None:
-    """Note anew which of these are gone, and mark what is due by the skills that are back."""
+    """Update which of these records are gone, and mark what returning skills make due."""
     for ref in refs:
-        values = [bound(ref.kind), bound(ref.id)]
+        values = [bind(ref.kind), bind(ref.id)]
         query = "delete from gone where ref_kind = ? and ref_id = ?"
         was_gone = database.execute(query, values).rowcount
         is_gone = database.execute(f"{GONE} and t.ref_kind = ? and t.ref_id = ?", values).rowcount
@@ -246,147 +255,252 @@ def _note_gone(database: sqlite3.Connection, refs: Iterable[Ref], marks: dirty.M
             dirty.mark(database, marks, "readmitted", [ref.id])
 
 
-def _unsay(database: sqlite3.Connection, ids: Iterable[str]) -> None:
-    """Forget what runs said, and the keys of claims that no other makes."""
+def _forget_sayings(database: sqlite3.Connection, ids: Iterable[str]) -> None:
+    """Delete the words of runs, and the keys of claims that no other run makes."""
     for name in ids:
         query = "select distinct domain, words from saying where evaluation = ?"
-        said = database.execute(query, [name]).fetchall()
+        claims = database.execute(query, [name]).fetchall()
         database.execute("delete from saying where evaluation = ?", [name])
         database.executemany(
             "delete from saying_key where domain = ? and words = ? and not exists (select 1 "
             "from saying s where s.domain = saying_key.domain and s.words = saying_key.words)",
-            said,
+            claims,
         )
 
 
-def _unfind(database: sqlite3.Connection, refs: set[str]) -> None:
-    """Take documents out; where one stood beside the branch's, it is looked which of them serve."""
+def _remove_documents(database: sqlite3.Connection, refs: set[str]) -> None:
+    """Remove documents from the search; a skill of another layer must be checked again."""
     ranking.remove_documents(database, refs)
-    names = [(bound(ref.partition(":")[2]),) for ref in refs if ref.startswith("skill:")]
+    names = [(bind(ref.partition(":")[2]),) for ref in refs if ref.startswith("skill:")]
     query = "update skill set serves = 0 where id = ? and n < 0"
     if names and database.executemany(query, names).rowcount:
         database.execute("delete from state where name = 'layers'")
 
 
-def use(
+def replace_uses(
     database: sqlite3.Connection, outcomes: Sequence[str], rows: list[Row], marks: dirty.Marks
 ) -> None:
-    """Note which skills these outcomes used, in place of what was noted of them."""
-    _unuse(database, outcomes, marks)
+    """Replace the uses of these outcomes."""
+    _forget_uses(database, outcomes, marks)
     database.executemany("insert into used values (?, ?, ?, ?, ?, ?, ?)", rows)
-    late = "update evidence set last = '' where key = ? and last >= ?"  # to be counted anew
-    database.executemany(late, [(skill, outcome) for outcome, skill, *_ in rows])
+    query = "update evidence set last = '' where key = ? and last >= ?"  # to be counted anew
+    database.executemany(query, [(skill, outcome) for outcome, skill, *_ in rows])
     dirty.mark(database, marks, "used", outcomes)
 
 
-def _unuse(database: sqlite3.Connection, outcomes: Sequence[str], marks: dirty.Marks) -> None:
+def _forget_uses(database: sqlite3.Connection, outcomes: Sequence[str], marks: dirty.Marks) -> None:
     dirty.mark(database, marks, "used", outcomes)
-    rows = [(bound(name),) for name in outcomes]
-    users = "update evidence set last = '' where key in (select skill from used where outcome = ?)"
-    database.executemany(users, rows)
+    rows = [(bind(name),) for name in outcomes]
+    query = "update evidence set last = '' where key in (select skill from used where outcome = ?)"
+    database.executemany(query, rows)
     database.executemany("delete from used where outcome = ?", rows)
 
 
 def _numbers(database: sqlite3.Connection, paths: Iterable[str]) -> dict[str, int]:
     query = "select n from file where path = ?"
-    found = ((path, database.execute(query, [bound(path)]).fetchone()) for path in paths)
-    return {path: row[0] for path, row in found if row}
+    rows = ((path, database.execute(query, [bind(path)]).fetchone()) for path in paths)
+    return {path: row[0] for path, row in rows if row}
 
 
 def insert(
-    database: sqlite3.Connection, files: Mapping[str, File], known: Collection[Row] = ()
+    database: sqlite3.Connection, files: Mapping[str, File], known_links: Collection[Row] = ()
 ) -> dict[str, int]:
-    """Add files of which none is there; path -> the number that a file got.
+    """Add new files; return path -> the number of the file.
 
-    `known` are the links that are there already: (path, what a link says).
+    `known_links` are the links that exist already: (path, *columns of a link).
     """
     rows: list[Row] = []
     typed: dict[str, list[Row]] = {table: [] for table in TYPED}
-    said: list[Row] = []
+    word_rows: list[Row] = []
     links: list[Row] = []
     numbers: dict[str, int] = {}
-    for n, (path, (blob, parsed)) in enumerate(files.items(), _next(database, "n", "file")):
+    for n, (path, (blob, parsed)) in enumerate(files.items(), _next_number(database, "n", "file")):
         ref = layout.ref_of(path)
-        kind, value = (type(parsed).__name__, encoded(parsed)) if parsed else (None, None)
+        kind, value = (type(parsed).__name__, encode(parsed)) if parsed else (None, None)
         top = layout.shelf_of(path)
         address = (ref.kind, ref.id) if ref else (None, None)
         rows.append((n, path, blob, top, *address, kind, value))
         numbers[path] = n
-        for table, *values in columns(ref, top, parsed, blob) if ref else ():
+        for table, *values in typed_rows(ref, top, parsed, blob) if ref else ():
             typed[table].append((n, *values))
         if isinstance(parsed, LinkList):
             links += [
                 (n, *values)
                 for values in map(link_row, parsed.links)
-                if (path, *map(bound, values)) not in known
+                if (path, *map(bind, values)) not in known_links
             ]
         if isinstance(parsed, Outcome):
             texts = (parsed.decision.reasoning, *(parsed.applied or ()))
-            said.append((n, " ".join(word for text in texts for word in words(text))))
-    for table, found in {"file": rows, **typed}.items():
-        if found:
-            marks = ", ".join("?" * len(found[0]))
+            word_rows.append((n, " ".join(word for text in texts for word in words(text))))
+    for table, table_rows in {"file": rows, **typed}.items():
+        if table_rows:
+            marks = ", ".join("?" * len(table_rows[0]))
             database.executemany(
                 f"insert into {table} values ({marks})",
-                [tuple(map(bound, row)) for row in found],
+                [tuple(map(bind, row)) for row in table_rows],
             )
     query = f"insert into link values (null{', ?' * 9})"
-    database.executemany(query, [tuple(map(bound, row)) for row in links])
-    database.executemany("insert into said (rowid, text) values (?, ?)", said)
-    if any(map(is_untext, files)):
+    database.executemany(query, [tuple(map(bind, row)) for row in links])
+    database.executemany("insert into said (rowid, text) values (?, ?)", word_rows)
+    if any(map(has_raw_bytes, files)):
         database.execute("insert or replace into state values ('odd', '')")
-        database.text_factory = unbound
+        database.text_factory = unbind
     ranking.add_documents(database, _documents(database, files))
     return numbers
 
 
 def _documents(database: sqlite3.Connection, files: Mapping[str, File]) -> Iterator[Document]:
-    """What is found of these files, and of the evaluations that stood there before outcomes."""
-    trusted = trusted_ids(database, filter(None, map(layout.ref_of, files)))
-    found = [(path, parsed) for path, (_, parsed) in files.items() if is_found(path)]
-    ended = {ref.id for path in files if (ref := layout.ref_of(path)) and ref.kind == "outcome"}
-    for name in sorted(trusted & ended):
-        for path, kind, value in database.execute(_EVALUATION, [bound(name)]):
+    """Yield the documents of these files, and of evaluations that came before their outcomes."""
+    refs = filter(None, map(layout.ref_of, files))
+    ids = {ref.id for ref in refs if ref.kind in ("outcome", "evaluation")}
+    query = "select 1 from outcome where id = ? and trust = 'local'"
+    trusted = {name for name in ids if database.execute(query, [bind(name)]).fetchone()}
+    parsed_files = [(path, parsed) for path, (_, parsed) in files.items() if is_searchable(path)]
+    outcome_ids = {
+        ref.id for path in files if (ref := layout.ref_of(path)) and ref.kind == "outcome"
+    }
+    for name in sorted(trusted & outcome_ids):
+        for path, kind, value in database.execute(_EVALUATION, [bind(name)]):
             if path not in files and value is not None:
-                found.append((path, decoded(kind, value)))
-    for path, parsed in found:
-        if is_trusted(path, parsed, trusted) and (text := document(path, parsed)):
+                parsed_files.append((path, decode(kind, value)))
+    for path, parsed in parsed_files:
+        if is_trusted(path, parsed, trusted) and (text := make_document(path, parsed)):
             yield text
 
 
-def trusted_ids(database: sqlite3.Connection, refs: Iterable[Ref]) -> set[str]:
-    """The ids of the trusted outcomes, of these and of those that these evaluate."""
-    ids = {ref.id for ref in refs if ref.kind in ("outcome", "evaluation")}
-    query = "select 1 from outcome where id = ? and trust = 'local'"
-    return {name for name in ids if database.execute(query, [bound(name)]).fetchone()}
-
-
-def enter(
+def add_commits(
     database: sqlite3.Connection, history: Iterable[IndexedCommit], marks: dirty.Marks
 ) -> None:
-    """Take in commits, their parents before them."""
-    first = _next(database, "c", "commits")
+    """Add commits, parents first."""
+    first = _next_number(database, "c", "commits")
     parts: Counter[str] = Counter()
-    for number, indexed in enumerate(history, first):
-        commit = indexed.commit
-        place = (number, commit.sha, parts[commit.sha], indexed.depth)
+    for number, entry in enumerate(history, first):
+        commit = entry.commit
+        place = (number, commit.sha, parts[commit.sha], entry.depth)
         row = (*place, commit.date, commit.step, commit.subject)
         database.execute("insert into commits values (?, ?, ?, ?, ?, ?, ?)", row)
         parts[commit.sha] += 1
         roles = (("source", commit.sources), ("target", commit.targets))
         rows = [
-            (number, role, i, *map(bound, ref.partition(":")[::2]))
+            (number, role, i, *map(bind, ref.partition(":")[::2]))
             for role, refs in roles
             for i, ref in enumerate(refs)
         ]
         database.executemany("insert into trailer values (?, ?, ?, ?, ?)", rows)
-        touched = [(ref.kind, bound(ref.id), number) for ref in indexed.touched]
-        database.executemany("insert or ignore into touch values (?, ?, ?)", touched)
+        touched_rows = [(ref.kind, bind(ref.id), number) for ref in entry.touched]
+        database.executemany("insert or ignore into touch values (?, ?, ?)", touched_rows)
         if commit.step not in marks.steps:
-            skills = [ref.id for ref in indexed.touched if ref.kind == "skill"]
+            skills = [ref.id for ref in entry.touched if ref.kind == "skill"]
             dirty.mark(database, marks, "committed", skills)
         if commit.step == FORGET:
-            named = (ref.removeprefix("skill:") for ref in commit.targets)
-            dirty.mark(database, marks, "readmitted", named)
-    # What came and went between two states stands in neither, so no file of it was put.
+            names = (ref.removeprefix("skill:") for ref in commit.targets)
+            dirty.mark(database, marks, "readmitted", names)
+    # A record that came and went between two states is in neither, so no file of it was put.
     database.execute(f"{GONE} and t.c >= ?", [first])
+
+
+_CHUNK = 500
+_OF_FILES = "select distinct decision from {} where n in (%s)"
+_MEMBERS = """
+select f.path, f.blob, coalesce(w.value, f.value), f.value, o.counts
+from outcome o join file f on f.n = o.n left join own w on w.n = o.n
+where o.decision = ? and f.value is not null order by f.path
+"""
+_RECEIPTS = """
+select f.value from recommendation r join file f on f.n = r.n
+where r.decision = ? and f.value is not null order by r.id
+"""
+# Nothing joins an outcome that is described, alone of its decision, and as it says itself.
+_JOINABLE = """
+select decision from outcome group by decision having count(*) > 1 or min(action) = ''
+union select decision from outcome
+where id in (select ref_id from file where ref_kind = 'retraction')
+"""
+_ALONE = """
+select count(*) = 1 and min(o.action) != '' and min(o.counts) = 1 and max(w.n) is null
+and max(r.n) is null
+from outcome o left join own w on w.n = o.n
+left join file r on r.ref_id = o.id and r.ref_kind = 'retraction' where o.decision = ?
+"""
+_RETRACTED = "select 1 from file where ref_kind = 'retraction' and ref_id = ?"
+
+
+class _OutcomeChange(NamedTuple):
+    """A file whose outcome the index must show in another state.
+
+    `own` is the content of the file itself, None if that is the state shown.
+    """
+
+    path: str
+    blob: str
+    outcome: Outcome
+    own: bytes | None
+    counts: bool
+
+
+def _decisions_of_files(database: sqlite3.Connection, numbers: Iterable[int]) -> set[str]:
+    """Return the decisions of the outcomes and receipts in these files."""
+    names: set[str] = set()
+    rows = list(numbers)
+    for start in range(0, len(rows), _CHUNK):
+        chunk = rows[start : start + _CHUNK]
+        marks = ",".join("?" * len(chunk))
+        for table in ("outcome", "recommendation"):
+            query = _OF_FILES.format(table) % marks
+            names.update(name for (name,) in database.execute(query, chunk))
+    return names
+
+
+def _decisions_of_outcomes(database: sqlite3.Connection, outcomes: Iterable[str]) -> set[str]:
+    """Return the decisions of these outcomes."""
+    query = "select decision from outcome where id = ?"
+    rows = (database.execute(query, [bind(name)]) for name in outcomes)
+    return {decision for outcome_rows in rows for (decision,) in outcome_rows}
+
+
+def _find_outdated(
+    database: sqlite3.Connection, decisions: Iterable[str]
+) -> Iterator[_OutcomeChange]:
+    """Yield the outcomes of these decisions that are not in their joined state."""
+    for decision in sorted(decisions):
+        (is_alone,) = database.execute(_ALONE, [bind(decision)]).fetchone()
+        if not is_alone:
+            yield from _find_outdated_of(database, decision)
+
+
+def _find_outdated_of(database: sqlite3.Connection, decision: str) -> Iterator[_OutcomeChange]:
+    rows = database.execute(_MEMBERS, [bind(decision)]).fetchall()
+    values = {path: value for path, _, value, _, _ in rows}
+    members = [record for value in values.values() if (record := _decode_outcome(value))]
+    receipts = [
+        receipt
+        for (value,) in database.execute(_RECEIPTS, [bind(decision)])
+        if isinstance(receipt := decode("Recommendation", value), Recommendation)
+    ]
+    # Of two files of one id both are shown alike.
+    unique = {member.id: member for member in members}
+    retracted = {
+        name: unique.pop(name)
+        for name in list(unique)
+        if database.execute(_RETRACTED, [bind(name)]).fetchone()
+    }
+    completed_by_id = {
+        completed.outcome.id: completed for completed in observed(unique.values(), receipts)
+    }
+    for path, blob, value, shown_value, counts in rows:
+        record = _decode_outcome(value)
+        if record and record.id in retracted:  # as if it were not there
+            if counts or record != _decode_outcome(shown_value):
+                yield _OutcomeChange(path, blob, record, None, counts=False)
+            continue
+        completed = completed_by_id[record.id] if record else None
+        if record is None or completed is None:
+            continue
+        if completed.outcome != _decode_outcome(shown_value) or completed.counts != bool(counts):
+            own_value = value if completed.outcome != record else None
+            yield _OutcomeChange(path, blob, completed.outcome, own_value, completed.counts)
+
+
+def _decode_outcome(value: bytes) -> Outcome | None:
+    record = decode("Outcome", value)
+    return record if isinstance(record, Outcome) else None

@@ -1,21 +1,22 @@
-"""The skills of the vault, on whatever shelf, and the outcomes that they rest on."""
+"""Queries about skills on any shelf, and about the outcomes behind them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from skillvault.model.errors import GitError
 from skillvault.model.records import LEARNED, Elsewhere, Outcome, Ref, Skill, Subject
-from skillvault.vault.files.work_tree import parsed
+from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.index.outcomes import HAS_EVALUATION, Outcomes
 from skillvault.vault.index.reader import Reader
 from skillvault.vault.index.records import Folder
 from skillvault.vault.index.rows import LISTS
 
+_STATUS = "select s.id, s.shelf, s.status, s.domain, s.kind from skill s"
 _CANDIDATE = "select id, kind, tokens, domain, status, roles, stages, blob, layer from skill"
 
 
 class SkillRow(NamedTuple):
-    """The columns that a recommendation reads of a skill; roles and stages stand a line each."""
+    """The columns of a skill that a recommendation reads; roles and stages have a line each."""
 
     name: str
     kind: str
@@ -29,24 +30,17 @@ class SkillRow(NamedTuple):
 
 
 class SkillStatusRow(NamedTuple):
-    """On which shelf a skill is, its status, and its domain."""
+    """The shelf, status, domain and kind of a skill."""
 
     name: str
     shelf: str
     status: str
     domain: str | None
-
-
-class SkillPlace(NamedTuple):
-    """On which shelf a skill is, and its kind."""
-
-    name: str
-    shelf: str
     kind: str
 
 
 class Skills(Folder[Skill]):
-    """name -> skill in skills/, those that may be served; the queries are about all shelves.
+    """name -> skill in skills/, which may be served; the queries cover all shelves.
 
     In force are those in skills/ and, under other names, those of the layers before the vault's.
     """
@@ -59,29 +53,29 @@ class Skills(Folder[Skill]):
     # ── on the shelves ───────────────────────────────────────────────────────────────
 
     def find(self, name: str) -> Skill | None:
-        """The skill of this name, in whatever folder it is."""
+        """Return the skill of this name, in any folder."""
         shelves = (self, self.proposed, self.archived)
         return next((skill for shelf in shelves if (skill := shelf.get(name))), None)
 
     def live(self, names: Collection[str]) -> dict[str, Skill]:
-        """Those of these skills that are outside the archive."""
+        """Return the skills that are not in the archive."""
         return {**self.get_many(names), **self.proposed.get_many(names)}
 
     def names(self, shelf: str, domain: str | None = None) -> list[str]:
         """The names on a shelf, of a domain ("" for none) or of all."""
-        also = "" if domain is None else " and coalesce(domain, '') = ?"
+        condition = "" if domain is None else " and coalesce(domain, '') = ?"
         values = [shelf] if domain is None else [shelf, domain]
-        query = f"select id from skill where shelf = ?{also} order by id"
+        query = f"select id from skill where shelf = ?{condition} order by id"
         return [name for (name,) in self._reader.rows(query, values)]
 
-    def on_shelf(self, shelf: str, names: Iterable[str]) -> set[str]:
-        """Those of these names that are on a shelf."""
+    def names_on_shelf(self, shelf: str, names: Iterable[str]) -> set[str]:
+        """Return the names that are on a shelf."""
         # By the names, which are fewer than what is on a shelf.
         query = "select id from skill where +shelf = ? and id in {}"
-        return {name for (name,) in self._reader.rows_in(query, names, before=[shelf])}
+        return {name for (name,) in self._reader.rows_matching(query, names, prefix=[shelf])}
 
     def is_name_taken(self, name: str) -> bool:
-        """Whether a skill of this name is there, was there, or something is linked to it.
+        """Return True if a skill of this name exists, existed, or has links to it.
 
         A new one would inherit another skill's links and rejections.
         """
@@ -94,63 +88,60 @@ class Skills(Folder[Skill]):
         return name == LEARNED or bool(self._reader.value(query, [name] * 3))
 
     def statuses(self, names: Iterable[str]) -> list[SkillStatusRow]:
-        """The shelf, the status and the domain of those of these skills that are there, by name."""
-        query = (
-            "select id, shelf, status, domain from skill where n > 0 and id in {} "
-            "order by id, shelf"
-        )
-        return list(map(SkillStatusRow._make, self._reader.rows_in(query, names)))
+        """Return the status rows of the skills that exist, by name."""
+        query = f"{_STATUS} where n > 0 and id in {{}} order by id, shelf"
+        return list(map(SkillStatusRow._make, self._reader.rows_matching(query, names)))
 
-    def living(self, kind: str) -> list[SkillPlace]:
+    def living(self, kind: str) -> list[SkillStatusRow]:
         """Return the living skills of a kind about a subject, by name."""
         query = (
-            "select id, shelf, kind from skill where shelf in ('skills', 'proposed') "
+            f"{_STATUS} where shelf in ('skills', 'proposed') "
             "and kind = ? and subject is not null order by id, shelf"
         )
-        return list(map(SkillPlace._make, self._reader.rows(query, [kind])))
+        return list(map(SkillStatusRow._make, self._reader.rows(query, [kind])))
 
-    def without_outcomes(self) -> list[SkillPlace]:
-        """The living skills about a subject that rest on no evaluated outcome, by name."""
+    def without_outcomes(self) -> list[SkillStatusRow]:
+        """Return the living skills about a subject without an evaluated outcome, by name."""
         query = (
-            "select s.id, s.shelf, s.kind from skill s "
-            "where s.shelf in ('skills', 'proposed') and s.subject is not null and not exists "
+            f"{_STATUS} where s.shelf in ('skills', 'proposed') and s.subject is not null "
+            "and not exists "
             "(select 1 from link l join outcome o on o.id = l.source_id "
             "where l.target_id = s.id and l.target_kind = 'skill' "
             f"and l.source_kind = 'evaluation' and {HAS_EVALUATION}) order by s.id, s.shelf"
         )
-        return list(map(SkillPlace._make, self._reader.rows(query)))
+        return list(map(SkillStatusRow._make, self._reader.rows(query)))
 
-    def by_subject(self, subject: str) -> list[SkillPlace]:
-        """The skills about a subject, on whatever shelf and under whatever name, by name."""
-        query = "select id, shelf, kind from skill where subject = ? and n > 0 order by id, shelf"
-        return list(map(SkillPlace._make, self._reader.rows(query, [subject])))
+    def by_subject(self, subject: str) -> list[SkillStatusRow]:
+        """Return the skills about a subject, on any shelf, by name."""
+        query = f"{_STATUS} where subject = ? and n > 0 order by id, shelf"
+        return list(map(SkillStatusRow._make, self._reader.rows(query, [subject])))
 
-    def expiring(self, shelf: str, before: str, created: str) -> list[str]:
-        """The skills on a shelf that end before a time, or state no end and are older than another.
+    def expiring(self, shelf: str, latest_end: str, oldest_creation: str) -> list[str]:
+        """Return the skills on a shelf that end before a time, or state no end and are older.
 
-        The times are texts, as they are written in files.
+        The times are texts as in files.
         """
         query = (
             "select id from skill where shelf = ? and status != 'pinned' and (expires < ? "
             "or (created < ? and (expires is null or expires not glob '[0-9]*'))) order by id"
         )
-        return [name for (name,) in self._reader.rows(query, [shelf, before, created])]
+        return [name for (name,) in self._reader.rows(query, [shelf, latest_end, oldest_creation])]
 
-    def created(self, names: Iterable[str]) -> dict[str, str]:
-        """When each of these skills was made, as it says, of those in skills/ or archive/."""
+    def creation_times(self, names: Iterable[str]) -> dict[str, str]:
+        """Skill -> the creation time that it states, for those in skills/ or archive/."""
         query = (
             "select id, coalesce(created, '') from skill "
             "where shelf in ('archive', 'skills') and id in {} order by shelf"
         )
-        return dict(self._reader.rows_in(query, names))
+        return dict(self._reader.rows_matching(query, names))
 
-    def body_at(self, name: str, blob: str) -> str:
-        """The text of a skill at a version, "" if that cannot be read."""
+    def read_body(self, name: str, blob: str) -> str:
+        """Return the text of a skill at a version, "" if it cannot be read."""
         try:
             data = self._reader.blobs([blob])[blob]
         except GitError:  # never committed here, or gone since
             return ""
-        skill = parsed(f"skills/{name}/SKILL.md", data)
+        skill = parse_record(f"skills/{name}/SKILL.md", data)
         return skill.body if isinstance(skill, Skill) else ""
 
     # ── in force ─────────────────────────────────────────────────────────────────────
@@ -160,7 +151,7 @@ class Skills(Folder[Skill]):
         query = "select id from skill where serves and ? in (layer, '') order by id"
         return [name for (name,) in self._reader.rows(query, [layer])]
 
-    def labelled(self, column: str, value: str) -> list[str]:
+    def with_label(self, column: str, value: str) -> list[str]:
         """The names of the skills in force with a role, a stage or a tag, by name."""
         query = f"select id from skill where serves and {LISTS.format(column)} order by id"
         return [name for (name,) in self._reader.rows(query, [value])]
@@ -168,51 +159,51 @@ class Skills(Folder[Skill]):
     def counted_elsewhere(self) -> dict[str, Elsewhere]:
         """Return the counts that other tools made of the skills in force."""
         query = "select id, counted, rate from skill where counted is not null and serves"
-        return {name: Elsewhere(*told) for name, *told in self._reader.rows(query)}
+        return {name: Elsewhere(*counts) for name, *counts in self._reader.rows(query)}
 
     def candidates(self, domain: str | None = None) -> list[SkillRow]:
         """The skills in force by name: of a domain and of none if one is given, else all."""
-        also = "" if domain is None else "and (domain is null or domain = ?)"
-        query = f"{_CANDIDATE} where serves {also} order by id, n"
+        condition = "" if domain is None else "and (domain is null or domain = ?)"
+        query = f"{_CANDIDATE} where serves {condition} order by id, n"
         rows = self._reader.rows(query, [] if domain is None else [domain])
         return list(map(SkillRow._make, rows))
 
     def candidates_named(self, names: Iterable[str]) -> list[SkillRow]:
         """Return the skills in force that have one of these names."""
         query = f"{_CANDIDATE} where +serves and id in {{}}"
-        return list(map(SkillRow._make, self._reader.rows_in(query, names)))
+        return list(map(SkillRow._make, self._reader.rows_matching(query, names)))
 
     def of_actions(self, domain: str, actions: Iterable[str]) -> set[str]:
-        """What the outcomes of these actions of a domain made, through whatever links."""
+        """Return the skills made of the outcomes of these actions, through any links."""
         query = (
             "with recursive made (kind, id) as (select 'evaluation', id from outcome "
             "where domain = ? and action in {} union select l.target_kind, l.target_id from link l "
             "join made m on l.source_id = m.id and l.source_kind = m.kind "
             "where l.type != 'contradicted') select id from made where kind = 'skill'"
         )
-        return {name for (name,) in self._reader.rows_in(query, actions, before=[domain])}
+        return {name for (name,) in self._reader.rows_matching(query, actions, prefix=[domain])}
 
     def subjects(self, names: Iterable[str]) -> dict[str, str]:
-        """Skill -> what it states as its subject, of those in skills/ that do."""
+        """Skill -> its subject, for those in skills/ that state one."""
         query = (
             "select id, subject from skill where +shelf = 'skills' and subject is not null "
             "and id in {}"
         )
-        return dict(self._reader.rows_in(query, names))
+        return dict(self._reader.rows_matching(query, names))
 
     def made_alone(self, kind: str, sources: Iterable[Ref]) -> set[str]:
-        """The skills of a kind that were generated of any of these and state no subject."""
+        """Return the skills of a kind generated from any of these that state no subject."""
         query = (
             "select l.target_id from link l join skill s on s.id = l.target_id "
             "where l.type = 'generated' and l.target_kind = 'skill' and s.subject is null "
             "and s.n > 0 and s.kind = ? and l.source_kind = ? and l.source_id in {}"
         )
-        return {name for (name,) in self._reader.rows_of(query, sources, before=[kind])}
+        return {name for (name,) in self._reader.rows_of(query, sources, prefix=[kind])}
 
     # ── what they rest on ────────────────────────────────────────────────────────────
 
     def from_memory(self, name: str) -> bool:
-        """Whether facts made a skill."""
+        """Return True if facts made a skill."""
         query = (
             "select exists (select 1 from link "
             "where target_kind = 'skill' and target_id = ? and type = 'derived')"
@@ -220,31 +211,31 @@ class Skills(Folder[Skill]):
         return bool(self._reader.value(query, [name]))
 
     def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
-        """The outcomes that each of these skills rests on, through whatever links, oldest first."""
-        behind = self.outcome_ids_behind(names)
-        ids = dict.fromkeys(id_ for some in behind.values() for id_ in some)
-        outcomes = Outcomes(self._reader).get_many(ids)
+        """Skill -> the outcomes behind it, through any links, oldest first."""
+        ids_by_skill = self.outcome_ids_behind(names)
+        all_ids = dict.fromkeys(id_ for ids in ids_by_skill.values() for id_ in ids)
+        outcomes = Outcomes(self._reader).get_many(all_ids)
         return {
             name: tuple(
-                sorted((outcomes[id_] for id_ in some if id_ in outcomes), key=lambda o: o.order)
+                sorted((outcomes[id_] for id_ in ids if id_ in outcomes), key=lambda o: o.order)
             )
-            for name, some in behind.items()
+            for name, ids in ids_by_skill.items()
         }
 
     def subjects_behind(self, names: Iterable[str]) -> dict[str, set[Subject]]:
-        """What the outcomes are about that each of these skills rests on."""
-        behind = self.outcome_ids_behind(names)
+        """Skill -> the subjects of the outcomes behind it."""
+        ids_by_skill = self.outcome_ids_behind(names)
         query = "select id, domain, action, target from outcome where id in {}"
-        ids = dict.fromkeys(id_ for some in behind.values() for id_ in some)
-        rows = self._reader.rows_in(query, ids)
+        ids = dict.fromkeys(id_ for outcome_ids in ids_by_skill.values() for id_ in outcome_ids)
+        rows = self._reader.rows_matching(query, ids)
         subjects = {id_: (domain, action, target) for id_, domain, action, target in rows}
         return {
-            name: {subjects[id_] for id_ in some if id_ in subjects}
-            for name, some in behind.items()
+            name: {subjects[id_] for id_ in outcome_ids if id_ in subjects}
+            for name, outcome_ids in ids_by_skill.items()
         }
 
     def outcome_ids_behind(self, names: Iterable[str]) -> dict[str, list[str]]:
-        """The ids of the outcomes that each of these skills rests on."""
+        """Skill -> the ids of the outcomes behind it."""
         roots = [Ref("skill", name) for name in names]
         sources: dict[Ref, list[Ref]] = {}
         level = dict.fromkeys(roots)
@@ -256,20 +247,20 @@ class Skills(Folder[Skill]):
             sources |= {ref: [] for ref in level}
             for kind, name, *source in self._reader.rows_of(query, level):
                 sources[Ref(kind, name)].append(Ref(*source))
-            below = dict.fromkeys(ref for target in level for ref in sources[target])
-            level = {ref: None for ref in below if ref not in sources}
+            next_level = dict.fromkeys(ref for target in level for ref in sources[target])
+            level = {ref: None for ref in next_level if ref not in sources}
         return {
-            root.id: [ref.id for ref in _reachable(root, sources) if ref.kind == "evaluation"]
+            root.id: [ref.id for ref in _find_reachable(root, sources) if ref.kind == "evaluation"]
             for root in roots
         }
 
 
-def _reachable(start: Ref, sources: Mapping[Ref, Sequence[Ref]]) -> set[Ref]:
-    """What a record comes of, step by step."""
+def _find_reachable(start: Ref, sources: Mapping[Ref, Sequence[Ref]]) -> set[Ref]:
+    """Return all sources of a record, direct and indirect."""
     reached: set[Ref] = set()
     pending = [start]
     while pending:
-        new = set(sources[pending.pop()]) - reached
-        reached |= new
-        pending += new
+        new_sources = set(sources[pending.pop()]) - reached
+        reached |= new_sources
+        pending += new_sources
     return reached

@@ -1,6 +1,6 @@
-"""The vault as learning and serving ask it: of one commit, or with what is staged on it.
+"""The queries of learning and serving to a vault: to one commit, or with staged files on it.
 
-A file that cannot be read is a Problem, a value; its record is left out and the rest goes on.
+A file that cannot be read becomes a Problem, a value; the other records are still read.
 """
 
 import sqlite3
@@ -9,42 +9,42 @@ from contextlib import closing
 from functools import cached_property
 from typing import cast
 
+import msgspec
+from msgspec import Struct
+
 from skillvault.model.policy import Policy
 from skillvault.model.records import Retraction
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, policy_of
-from skillvault.vault.index.captures import Captures
 from skillvault.vault.index.connection import IndexDatabase, Pin
-from skillvault.vault.index.facts import Clusters, Evaluations, FactKeys, Facts
+from skillvault.vault.index.facts import Clusters, Evaluations, FactKeys, Facts, Insights
 from skillvault.vault.index.history import History
-from skillvault.vault.index.insights import Insights
 from skillvault.vault.index.layers import Layers
-from skillvault.vault.index.links import Links
 from skillvault.vault.index.outcomes import Outcomes, Recommendations, Tasks
 from skillvault.vault.index.reader import Blobs, Reader, Topic
-from skillvault.vault.index.records import Answers, Folder, Records, Sessions
-from skillvault.vault.index.rows import File, decoded, document, read
+from skillvault.vault.index.records import Answers, Folder, Links, Records, Sessions
+from skillvault.vault.index.rows import decode, make_document, parse_file
 from skillvault.vault.index.skills import Skills
 from skillvault.vault.index.subjects import Subjects
 from skillvault.vault.index.uses import Uses
 from skillvault.vault.search import ranking
-from skillvault.vault.search.ranking import Document, Filters, Hit, Near
+from skillvault.vault.search.ranking import Filters, Hit, Near
 
 
 class Due(Topic):
     """The queues of the steps; `dirty` says what puts a key into one."""
 
     def keys(self, step: str) -> list[str]:
-        """What a step must look at: nothing else has changed since it found nothing to do."""
+        """Return the keys that a step must look at; nothing else changed since its last look."""
         query = "select key from due where step = ? order by key"
         return [key for (key,) in self._reader.rows(query, [step])]
 
     def lengths(self) -> dict[str, int]:
-        """Queue -> how many keys lie in it, of those that are not empty."""
+        """Queue -> the number of its keys; empty queues are left out."""
         return dict(self._reader.rows("select step, count(*) from due group by step"))
 
     def mark_done(self, step: str, keys: Iterable[str]) -> None:
-        """A step found nothing to do for these; they are due again when something changes."""
+        """Remove keys for which a step found nothing to do; a change makes them due again."""
         if rows := [(step, key) for key in keys]:
             self._reader.change_many("delete from due where step = ? and key = ?", rows)
 
@@ -70,17 +70,47 @@ class Files(Topic, Mapping[str, str]):
 
     def read(self, paths: Iterable[str]) -> dict[str, bytes]:
         """path -> bytes of the paths that exist."""
-        return self._reader.bytes_at(paths)
+        return self._reader.read_bytes(paths)
 
     def existing(self, paths: Iterable[str]) -> set[str]:
-        """Those of these paths that are there."""
-        rows = self._reader.rows_in("select path from file where path in {}", paths)
+        """Return the paths that exist."""
+        rows = self._reader.rows_matching("select path from file where path in {}", paths)
         return {path for (path,) in rows}
 
     def below(self, folder: str) -> list[str]:
         """Every path below a folder, sorted."""
         query = "select path from file where path > ? and path < ? order by path"  # "0" comes next
         return [path for (path,) in self._reader.rows(query, [f"{folder}/", f"{folder}0"])]
+
+
+class EvidenceScan(Struct, frozen=True):
+    """The files in which evidence was last searched: blobs by path, versions of code by place.
+
+    `tail` identifies the uncommitted rules of the work tree, `settings` the policy; `at` is a unix
+    time.
+    """
+
+    at: float
+    blobs: Mapping[str, str | None]
+    tail: str
+    code: Mapping[str, str]
+    settings: str
+
+
+class Captures(Topic):
+    """The last scan for evidence."""
+
+    @property
+    def last_scan(self) -> EvidenceScan | None:
+        """The last scan; None before the first one."""
+        query = "select name, value from state where name = 'capture'"
+        decode = msgspec.msgpack.Decoder(EvidenceScan).decode
+        return self._reader.source.decode_values(query, decode).get("capture")
+
+    def note_scan(self, looked_for: EvidenceScan) -> None:
+        """Store a scan."""
+        value = msgspec.msgpack.encode(looked_for)
+        self._reader.change_rows("insert or replace into state values ('capture', ?)", [value])
 
 
 _UNTRUSTED = """
@@ -94,7 +124,7 @@ and not exists (select 1 from outcome o where o.id = f.ref_id and o.trust = 'loc
 
 
 class Topics:
-    """What a vault is asked, by topic; see `Snapshot` and `Staged`."""
+    """The queries to a vault, by topic; see `Snapshot` and `Staged`."""
 
     def __init__(self, source: IndexDatabase | Pin, blobs: Blobs) -> None:
         reader = Reader(source, blobs)
@@ -139,10 +169,10 @@ class Topics:
 
     @property
     def policy(self) -> Policy:
-        """What vault.yaml says; BadInputError names its bad key."""
+        """The policy in vault.yaml; BadInputError names its bad key."""
         blob = self.files.get(layout.MARK)
-        kept = self._source.policy(blob) if blob else None
-        return kept or policy_of(self.files.read([layout.MARK]).get(layout.MARK, b""))
+        stored = self._source.policy(blob) if blob else None
+        return stored or policy_of(self.files.read([layout.MARK]).get(layout.MARK, b""))
 
     def search(
         self,
@@ -151,26 +181,25 @@ class Topics:
         *,
         kinds: tuple[str, ...] | None = None,
         domains: tuple[str | None, ...] | None = None,
-        near: Near | None = None,
+        nearness: Near | None = None,
         untrusted: bool = False,
     ) -> list[Hit]:
-        """The facts, skills and evaluations that answer best, by their `<kind>:<id>`.
+        """Return the facts, skills and evaluations that answer a text best, by their `<kind>:<id>`.
 
-        The trusted ones, or the `untrusted` ones alone.
+        Only trusted ones, or only `untrusted` ones.
         """
         filters = Filters(kinds, domains)
         if not untrusted:
-            return self._source.search(text, limit, filters, near)
-        # They stand in no table by which anything else is found or weighed, however many they are.
+            return self._source.search(text, limit, filters, nearness)
+        # They must not influence other searches, so they get an index of their own.
         with closing(sqlite3.connect(":memory:")) as database:
             ranking.create_tables(database)
-            ranking.add_documents(database, self._untrusted_documents())
-            return ranking.search(database, text, limit, filters, near=near)
-
-    def _untrusted_documents(self) -> Iterator[Document]:
-        for path, kind, value in self.rows(_UNTRUSTED):
-            if text := document(path, decoded(kind, value)):
-                yield text
+            documents = (
+                make_document(path, decode(kind, value))
+                for path, kind, value in self.rows(_UNTRUSTED)
+            )
+            ranking.add_documents(database, filter(None, documents))
+            return ranking.search(database, text, limit, filters, nearness=nearness)
 
 
 class Snapshot(Topics):
@@ -178,14 +207,14 @@ class Snapshot(Topics):
 
     @cached_property
     def policy(self) -> Policy:
-        """What vault.yaml says; BadInputError names its bad key."""
+        """The policy in vault.yaml; BadInputError names its bad key."""
         return super().policy
 
 
 class Staged(Topics):
-    """The vault with what is staged on it, always as it is now; what a run works on.
+    """The vault with its staged files, always in the present state; a run works on it.
 
-    What the index derives of records (what is due, uses, other layers) is written here too.
+    Data that the index derives of records (queues, uses, other layers) is written here too.
     """
 
     def __init__(self, database: IndexDatabase, blobs: Blobs) -> None:
@@ -198,7 +227,7 @@ class Staged(Topics):
 
     @property
     def policy(self) -> Policy:
-        """What vault.yaml says; BadInputError names its bad key."""
+        """The policy in vault.yaml; BadInputError names its bad key."""
         blob = self.files.get(layout.MARK)
         if self._policy is None or self._policy[0] != blob:
             self._policy = blob, super().policy
@@ -208,10 +237,15 @@ class Staged(Topics):
         """Show files that are not committed yet: path -> new bytes, None: removed."""
         self.files_staged |= files
         self._by_blob |= {blob_id(data): data for data in files.values() if data is not None}
-        self._database.put({path: _file(path, data) for path, data in files.items()})
+        self._database.put(
+            {
+                path: None if data is None else (blob_id(data), parse_file(path, data))
+                for path, data in files.items()
+            }
+        )
 
     def forget(self) -> None:
-        """What was staged is committed, or rolled back."""
+        """Drop the staged files after a commit or a rollback."""
         self.files_staged, self._by_blob = {}, {}
 
     def _bytes(self, blobs: Iterable[str]) -> Mapping[str, bytes]:
@@ -219,9 +253,3 @@ class Staged(Topics):
         ids = list(blobs)
         staged = {blob: self._by_blob[blob] for blob in ids if blob in self._by_blob}
         return {**self._committed([blob for blob in ids if blob not in staged]), **staged}
-
-
-def _file(path: str, data: bytes | None) -> File | None:
-    if data is None:
-        return None
-    return blob_id(data), read(path, data)

@@ -1,6 +1,6 @@
-"""What of an outcome decides when its subject's account is read, as the index keeps it.
+"""The stored data about outcomes that decides when the account of their subject is read.
 
-Texts in, texts out: what they mean is `learning.account`'s to say.
+It stores and returns texts, which `learning.account` interprets.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -42,10 +42,10 @@ class AccountKey(NamedTuple):
     target: str | None = None
 
 
-class SaidRow(NamedTuple):
-    """What an action says, as keys, of how many tries; `first` is one of its outcomes.
+class ActionKeys(NamedTuple):
+    """The keys of what an action says, and the number of its tries; `first` is one of its outcomes.
 
-    `rules` counts what separates them.
+    `rules` is the number of rules that separate them.
     """
 
     action: str
@@ -56,12 +56,12 @@ class SaidRow(NamedTuple):
 
 
 class Subjects(Topic):
-    """The outcomes of each subject as they are counted."""
+    """The counted outcomes of each subject."""
 
     def history(self, outcome_id: str, scope: Scope = "subject") -> list[Placed]:
         """Return the outcomes of one subject or action and trust, oldest first.
 
-        Nothing of an outcome that is gone.
+        An outcome that is gone has none.
         """
         query = (
             f"select o.at, o.id, {HAS_EVALUATION}, m.marks from outcome s "
@@ -69,23 +69,25 @@ class Subjects(Topic):
             "where s.id = ? order by o.at, o.id"
         )
         rows = self._reader.rows(query, [outcome_id])
-        return list({row[1]: _placed(row) for row in rows}.values())
+        return list({row[1]: _parse_placed(row) for row in rows}.values())
 
     def accounts(self, outcomes: Iterable[str], scope: Scope) -> dict[AccountKey, list[Placed]]:
-        """The accounts that these outcomes are of, with those of them that each has."""
+        """Account -> the ones of these outcomes that it has."""
         query = (
             f"select o.domain, o.action, o.trust, {'o.target' if scope == 'subject' else 'null'}, "
             f"o.at, o.id, {HAS_EVALUATION}, m.marks from outcome o "
             "left join mark m on m.outcome = o.id where o.id in {}"
         )
-        found: dict[AccountKey, list[Placed]] = {}
-        for domain, action, trust, target, *placed in self._reader.rows_in(query, outcomes):
+        accounts: dict[AccountKey, list[Placed]] = {}
+        for domain, action, trust, target, *outcome_row in self._reader.rows_matching(
+            query, outcomes
+        ):
             account = AccountKey(scope, domain, action, trust, target)
-            found.setdefault(account, []).append(_placed(placed))
-        return found
+            accounts.setdefault(account, []).append(_parse_placed(outcome_row))
+        return accounts
 
     def position(self, account: AccountKey) -> Position:
-        """How far an account was counted."""
+        """Return the position up to which an account was counted."""
         query = (
             "select outcomes, at, id, until_at, until_id, point_at, point_id from account "
             f"where {_ACCOUNT} and outcomes > 0"
@@ -95,46 +97,46 @@ class Subjects(Topic):
         return Position()
 
     def mark_counts(self, account: AccountKey, marks: Collection[str]) -> dict[str, int]:
-        """How many outcomes of those counted had each of these marks."""
+        """Mark -> the number of counted outcomes that have it."""
         query = (
             "select m.mark, m.count from account_mark m "
             f"where m.account = (select n from account where {_ACCOUNT}) and m.mark in {{}}"
         )
-        return dict(self._reader.rows_in(query, marks, before=account))
+        return dict(self._reader.rows_matching(query, marks, prefix=account))
 
-    def evaluated_after(self, account: AccountKey, last: tuple[int, str]) -> list[Placed]:
+    def evaluated_after(self, account: AccountKey, start: tuple[int, str]) -> list[Placed]:
         """The evaluated outcomes of an account after one of them, oldest first."""
         query = f"{_EVALUATED[account.scope]} and (o.at, o.id) > (?, ?) order by o.at, o.id"
-        rows = self._reader.rows(query, [*account[1:], *last])
-        return list({row[1]: _placed(row) for row in rows}.values())
+        rows = self._reader.rows(query, [*account[1:], *start])
+        return list({row[1]: _parse_placed(row) for row in rows}.values())
 
-    def evaluated_until(
-        self, account: AccountKey, until: tuple[int, str], most: int
-    ) -> list[Placed]:
+    def evaluated_until(self, account: AccountKey, end: tuple[int, str], most: int) -> list[Placed]:
         """The latest evaluated outcomes of an account up to one of them, oldest first."""
         query = (
             f"{_EVALUATED[account.scope]} and (o.at, o.id) <= (?, ?) "
             "order by o.at desc, o.id desc limit ?"
         )
-        rows = self._reader.rows(query, [*account[1:], *until, most])
-        return list({row[1]: _placed(row) for row in reversed(rows)}.values())
+        rows = self._reader.rows(query, [*account[1:], *end, most])
+        return list({row[1]: _parse_placed(row) for row in reversed(rows)}.values())
 
-    def said(self, domain: str) -> list[SaidRow]:
-        """Return what the actions of a domain say, by name."""
+    def action_keys(self, domain: str) -> list[ActionKeys]:
+        """Return the keys of a domain's actions, by name."""
         query = (
             "select s.action, s.first, s.keys, s.tries, s.rules from said_key s where s.domain = ? "
             f"and exists (select 1 from outcome o where o.id = s.first and {HAS_EVALUATION}) "
             "order by s.action"
         )
         rows = self._reader.rows(query, [domain])
-        return [SaidRow(action, first, _split(keys), *more) for action, first, keys, *more in rows]
+        return [
+            ActionKeys(action, first, _split(keys), *more) for action, first, keys, *more in rows
+        ]
 
     def rules(self, domain: str, action: str) -> tuple[str, bytes]:
-        """(the digest of what they were computed from, the rules) kept of an action; ("", b"")."""
+        """Return (digest of their sources, rules) stored for an action; ("", b"") without any."""
         query = "select digest, rules from rule where domain = ? and action = ?"
         return next(iter(self._reader.rows(query, [domain, action])), ("", b""))
 
-    def evaluated(self, domain: str, trust: str) -> list[Subject]:
+    def evaluated_subjects(self, domain: str, trust: str) -> list[Subject]:
         """The subjects of a domain that have an evaluated outcome."""
         query = (
             "select distinct o.domain, o.action, o.target from outcome o "
@@ -144,21 +146,26 @@ class Subjects(Topic):
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
     def keep_marks(self, marks: Mapping[str, Iterable[str]]) -> None:
-        """Keep the marks of outcomes, by id."""
+        """Store the marks of outcomes, by id."""
         rows = [(name, _BETWEEN.join(of)) for name, of in marks.items()]
         self._reader.change_many("insert or replace into mark values (?, ?)", rows)
 
     def keep_position(
-        self, account: AccountKey, position: Position, counts: Mapping[str, int], *, anew: bool
+        self,
+        account: AccountKey,
+        position: Position,
+        counts: Mapping[str, int],
+        *,
+        is_recount: bool,
     ) -> None:
-        """Keep how far an account was counted, and the counts of marks that are others now.
+        """Store the position of an account, and the changed counts of marks.
 
-        `anew`: it was counted from the first outcome on.
+        `is_recount`: it was counted again from the first outcome.
         """
         change = self._reader.change_rows
-        if anew:
-            which = f"select n from account where {_ACCOUNT}"
-            change(f"delete from account_mark where account in ({which})", account)
+        if is_recount:
+            account_ids = f"select n from account where {_ACCOUNT}"
+            change(f"delete from account_mark where account in ({account_ids})", account)
             change(f"delete from account where {_ACCOUNT}", account)
             query = (
                 "insert into account (scope, domain, action, trust, target) values (?, ?, ?, ?, ?)"
@@ -173,19 +180,19 @@ class Subjects(Topic):
         query = f"insert or replace into account_mark select n, ?, ? from account where {_ACCOUNT}"
         self._reader.change_many(query, [(*pair, *account) for pair in counts.items()])
 
-    def keep_said(self, domain: str, row: SaidRow) -> None:
-        """Keep what an action of a domain says."""
+    def keep_action_keys(self, domain: str, row: ActionKeys) -> None:
+        """Store the keys of an action."""
         values = (domain, row.action, row.first, _BETWEEN.join(row.keys), row.tries, row.rules)
         query = "insert or replace into said_key values (?, ?, ?, ?, ?, ?)"
         self._reader.change_rows(query, values)
 
     def keep_rules(self, domain: str, action: str, rules: tuple[str, bytes]) -> None:
-        """Keep the rules of an action, with the digest of what they were computed from."""
+        """Store the rules of an action, with the digest of their sources."""
         query = "insert or replace into rule values (?, ?, ?, ?)"
         self._reader.change_rows(query, [domain, action, *rules])
 
 
-def _placed(row: Sequence[Any]) -> Placed:
+def _parse_placed(row: Sequence[Any]) -> Placed:
     at, name, evaluated, marks = row
     return Placed(at, name, bool(evaluated), None if marks is None else _split(marks))
 

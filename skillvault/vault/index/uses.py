@@ -1,6 +1,6 @@
-"""Which decisions used which skills, as the index keeps it, and what was added up of it.
+"""The stored uses of skills by decisions, and the sums over them.
 
-Rows in, rows out: what they mean is `learning.effect`'s to say. Only trusted outcomes are asked.
+It stores and returns rows, which `learning.effect` interprets. Only trusted outcomes count.
 Times are microseconds since 1970.
 """
 
@@ -12,7 +12,7 @@ import msgspec
 from skillvault.model.records import Status
 from skillvault.vault.index import dirty, schema
 from skillvault.vault.index.reader import Topic
-from skillvault.vault.index.rows import bound, grouped
+from skillvault.vault.index.rows import bind, group
 
 _Kept = TypeVar("_Kept")
 
@@ -27,8 +27,8 @@ _MERGED = (
 _SUMMED = "o.domain = ? and o.status != 'neutral' and (o.at, o.id) <= (?, ?)"
 
 
-class Used(NamedTuple):
-    """One outcome's use of a skill, or its being shown or held out without one.
+class SkillUse(NamedTuple):
+    """An outcome's use of a skill, or its offer of one without a use.
 
     `match` and `confidence` are those of `learning.effect.detect`; `offer` is shown, held or "".
     """
@@ -55,8 +55,8 @@ class ExposureRow(msgspec.Struct, frozen=True, gc=False):  # in no circle, and t
     offer: str
 
 
-class DecidedRow(NamedTuple):
-    """What may make one episode of a closed decision and others of its domain."""
+class DecisionRow(NamedTuple):
+    """The marks by which a closed decision joins others of its domain in one episode."""
 
     outcome: str
     action: str
@@ -82,7 +82,7 @@ class UseRow(NamedTuple):
 
 
 class SumsEnd(NamedTuple):
-    """How many closed decisions of a domain are added up, and the last of them by time."""
+    """The number of a domain's summed decisions, and the last of them by time."""
 
     decisions: int = 0
     at: int = -(2**63)
@@ -114,7 +114,7 @@ class Uses(Topic):
         return {group: (count, successes) for group, count, successes in rows}
 
     def closed_since(self, domain: str | None, at: int) -> int:
-        """How many decisions of a domain, or of all, ended after a time."""
+        """Return the number of decisions, of a domain or of all, that ended after a time."""
         query = (
             "select count(*) from outcome o where o.at > ? and (? is null or o.domain = ?) "
             f"and o.status != 'neutral' and {_CLOSED}"
@@ -122,7 +122,7 @@ class Uses(Topic):
         return int(self._reader.value(query, [at, domain, domain]))
 
     def later_end(self, domain: str, end: SumsEnd, more: int) -> SumsEnd | None:
-        """So many closed decisions of a domain further on; None if there are fewer."""
+        """Return the end that is `more` closed decisions later; None if there are fewer."""
         query = (
             "select o.at, o.id from outcome o where o.domain = ? and o.status != 'neutral' "
             f"and (o.at, o.id) > (?, ?) and {_CLOSED} order by o.at, o.id limit 1 offset ?"
@@ -130,35 +130,40 @@ class Uses(Topic):
         rows = self._reader.rows(query, [domain, end.at, end.id, more - 1])
         return next((SumsEnd(end.decisions + more, at, name) for at, name in rows), None)
 
-    def decided(self, domain: str, end: SumsEnd) -> list[DecidedRow]:
-        """When and in which session a domain's closed decisions up to one were made."""
+    def decisions(self, domain: str, end: SumsEnd) -> list[DecisionRow]:
+        """Return the closed decisions of a domain up to one."""
         query = (
             "select o.id, o.action, o.target, o.at, o.session, d.made, d.batch, o.agent, d.task "
             "from outcome o cross join decided d on d.id = o.id "
             f"where {_SUMMED} and {_CLOSED}"
         )
         rows = self._reader.rows(query, [domain, end.at, end.id])
-        return list(map(DecidedRow._make, rows))
+        return list(map(DecisionRow._make, rows))
 
-    def by_skill(self, skills: Iterable[str], after: str = "") -> list[UseRow]:
-        """The closed uses of these skills, by outcomes after one."""
+    def by_skill(self, skills: Iterable[str], last_counted: str = "") -> list[UseRow]:
+        """Return the closed uses of these skills by outcomes after one."""
         query = (
             "select u.outcome, o.at, o.status, u.made, u.match, u.offer, (select max(t.c) "
             "from touch t where t.ref_kind = 'outcome' and t.ref_id = u.outcome) from used u "
             "join outcome o on o.id = u.outcome "
             f"where u.outcome > ? and u.skill in {{}} and {_CLOSED}"
         )
-        return list(map(UseRow._make, self._reader.rows_in(query, skills, before=[after])))
+        return list(
+            map(
+                UseRow._make,
+                self._reader.rows_matching(query, skills, prefix=[last_counted]),
+            )
+        )
 
-    def crowded(self, commits: Iterable[int], least: int) -> set[int]:
-        """Those of these commits that brought at least so many records."""
-        query = f"select c from touch where c in {{}} group by c having count(*) >= {least:d}"
-        return {commit for (commit,) in self._reader.rows_in(query, commits)}
+    def large_commits(self, commits: Iterable[int], minimum: int) -> set[int]:
+        """Return the commits that brought at least so many records."""
+        query = f"select c from touch where c in {{}} group by c having count(*) >= {minimum:d}"
+        return {commit for (commit,) in self._reader.rows_matching(query, commits)}
 
-    def closed(self, domain: str | None = None) -> list[tuple[str, int, Status]]:
-        """(outcome, when, how it ended) of every closed decision, of a domain or of all.
+    def closed_decisions(self, domain: str | None = None) -> list[tuple[str, int, Status]]:
+        """Return (outcome, time, status) of every closed decision, of a domain or of all.
 
-        By time; what ended neither way is none.
+        They are sorted by time; neutral outcomes are left out.
         """
         query = (
             "select o.id, o.at, o.status from outcome o where (? is null or o.domain = ?) "
@@ -167,31 +172,31 @@ class Uses(Topic):
         return self._reader.rows(query, [domain, domain])
 
     def matches(self) -> list[tuple[str, str, str, str]]:
-        """(outcome, skill, how it was used, whether it was offered) of all that is kept."""
+        """Return (outcome, skill, match, offer) of every stored use."""
         query = "select outcome, skill, match, offer from used order by outcome, skill"
         return self._reader.rows(query)
 
-    def by_outcome(self, outcomes: Iterable[str]) -> list[Used]:
-        """What these outcomes used or were offered, as it was computed last."""
+    def by_outcome(self, outcomes: Iterable[str]) -> list[SkillUse]:
+        """Return the uses and offers of these outcomes."""
         query = (
             "select outcome, skill, made, match, confidence, quote, offer from used "
             "where outcome in {} order by outcome, skill"
         )
-        return list(map(Used._make, self._reader.rows_in(query, outcomes)))
+        return list(map(SkillUse._make, self._reader.rows_matching(query, outcomes)))
 
     # ── versions ─────────────────────────────────────────────────────────────────────
 
     def version_starts(self, skills: Iterable[str]) -> dict[str, list[int]]:
-        """Skill -> the times from which on it has another text, of those that have any."""
+        """Skill -> the times at which its text changed, if it did."""
         query = "select skill, at from begun where skill in {} order by skill, at"
-        return grouped(self._reader.rows_in(query, skills))
+        return group(self._reader.rows_matching(query, skills))
 
-    def merged(self) -> dict[str, str]:
-        """Skill in archive/ -> the one that stands for it since they were merged."""
+    def merges(self) -> dict[str, str]:
+        """Skill in archive/ -> the one it was merged into."""
         return dict(self._reader.rows(f"select {_MERGED} order by id"))
 
-    def merged_with(self, skills: Iterable[str]) -> dict[str, str]:
-        """The same of those alone that these skills stand for, or that stand for these."""
+    def merges_of(self, skills: Iterable[str]) -> dict[str, str]:
+        """Return the merges that concern these skills."""
         query = (
             "with recursive near (id) as (select value from json_each(?) union "
             "select l.target_id from near join link l on l.source_id = near.id "
@@ -207,49 +212,51 @@ class Uses(Topic):
 
     def sums(self, kind: type[_Kept]) -> dict[str, _Kept]:
         """Domain -> its sums."""
-        return self._kept("select key, value from sums order by key", kind)
+        return self._decode_values("select key, value from sums order by key", kind)
 
     def sums_end(self, domain: str) -> SumsEnd:
-        """How far a domain's sums go."""
+        """Return the end of a domain's sums."""
         query = "select count, at, id from sums where key = ?"
         return next(map(SumsEnd._make, self._reader.rows(query, [domain])), SumsEnd())
 
     def evidence(self, kind: type[_Kept]) -> dict[str, _Kept]:
-        """Skill -> what is known of it."""
-        return self._kept("select key, value from evidence order by key", kind)
+        """Skill -> its evidence."""
+        return self._decode_values("select key, value from evidence order by key", kind)
 
     def evidence_of(self, skill: str, kind: type[_Kept]) -> _Kept | None:
-        """What is known of one skill."""
-        found = self._kept("select key, value from evidence where key = ?", kind, skill)
-        return found.get(skill)
+        """Return the evidence of one skill."""
+        evidence = self._decode_values("select key, value from evidence where key = ?", kind, skill)
+        return evidence.get(skill)
 
     def last_counted(self, skill: str) -> str:
-        """The last outcome of those that what is known of a skill counts; "" to count all anew."""
+        """Return the last outcome in a skill's evidence; "" to count all again."""
         query = "select last from evidence where key = ?"
         return str(self._reader.value(query, [skill]) or "")
 
     @property
     def state(self) -> str | None:
-        """What differs whenever the evidence does."""
+        """A mark that changes with the evidence."""
         state: str | None = self._reader.value("select value from state where name = 'uses'")
         return state
 
-    def _kept(self, query: str, kind: type[_Kept], *values: str) -> dict[str, _Kept]:
+    def _decode_values(self, query: str, kind: type[_Kept], *values: str) -> dict[str, _Kept]:
         decode: Callable[[bytes], _Kept] = msgspec.msgpack.Decoder(kind).decode
-        return self._reader.source.kept(query, decode, values)
+        return self._reader.source.decode_values(query, decode, values)
 
     # ── keeping ──────────────────────────────────────────────────────────────────────
 
-    def keep(self, outcomes: Sequence[str], rows: Iterable[Used]) -> None:
-        """Keep what these outcomes used, in place of what was kept of them."""
-        used = [tuple(map(bound, row)) for row in rows]
-        self._reader.change(lambda database, marks: schema.use(database, outcomes, used, marks))
+    def keep(self, outcomes: Sequence[str], rows: Iterable[SkillUse]) -> None:
+        """Replace the uses of these outcomes."""
+        used = [tuple(map(bind, row)) for row in rows]
+        self._reader.change(
+            lambda database, marks: schema.replace_uses(database, outcomes, used, marks)
+        )
 
     def keep_version_starts(self, starts: Mapping[str, Sequence[int]]) -> None:
-        """Keep from when on skills have another text."""
-        known = self.version_starts(starts)
-        changed = [skill for skill in starts if list(starts[skill]) != known.get(skill, [])]
-        skills = [(one,) for one in changed]
+        """Store the times at which the text of skills changed."""
+        old_starts = self.version_starts(starts)
+        changed = [skill for skill in starts if list(starts[skill]) != old_starts.get(skill, [])]
+        skills = [(skill,) for skill in changed]
         self._reader.change_many("delete from begun where skill = ?", skills)
         self._reader.change_many("update evidence set last = '' where key = ?", skills)
         rows = [(skill, at) for skill in changed for at in starts[skill]]
@@ -259,18 +266,18 @@ class Uses(Topic):
         )
 
     def keep_sums(self, domain: str, value: object | None, end: SumsEnd) -> None:
-        """Keep a domain's sums, and how far they go; None: nothing was decided in it."""
+        """Store a domain's sums and their end; None without any decision."""
         self._put("sums", domain, value, *end)
 
     def keep_evidence(
-        self, evidence: Sequence[tuple[str, object | None]], counted: Mapping[str, str]
+        self, evidence: Sequence[tuple[str, object | None]], last_outcomes: Mapping[str, str]
     ) -> None:
-        """Keep what is known of skills; None: nothing.
+        """Store the evidence of skills; None deletes it.
 
-        `counted` are those that were counted, each up to an outcome; see `last_counted`.
+        `last_outcomes` maps the counted skills to their last outcome; see `last_counted`.
         """
         for skill, value in evidence:
-            last = counted.get(skill, self.last_counted(skill))
+            last = last_outcomes.get(skill, self.last_counted(skill))
             self._put("evidence", skill, value, last)
         if evidence:
             query = "insert or replace into state values ('uses', hex(randomblob(8)))"

@@ -1,1 +1,1 @@
-"""Which texts answer a query."""
+"""The search for texts that answer a query."""

@@ -1,10 +1,10 @@
 """The ranking behind `search` and `recommend --task`: texts in SQLite's FTS5, no model.
 
 BM25F over the stems of name, description, body and tasks (Robertson, Zaragoza and Taylor, CIKM
-2004), and what is near in meaning before the rest where the caller can tell. Beside the score,
-which orders, stands a share that can be compared between vaults: how much of what is asked a
-document says, by words' rarity in English and in the vault. It asks nothing but the tables it made,
-so that documents added and removed one by one rank as in a database that is made anew.
+2004), adjusted by nearness in meaning if the caller can compute it. Beside the score,
+which orders, each hit has a share that can be compared between vaults: how much of the query a
+document covers, by the words' rarity in English and in the vault. It reads only its own tables,
+so documents added and removed one by one rank as in a new database.
 """
 
 import math
@@ -28,7 +28,7 @@ FIELDS = ("name", "description", "body", "task")
 TOKENS = "porter unicode61"
 _RUN = re.compile(f"[{UNSPACED}]{{2,}}")
 
-# What a question or a request is put in more often than what it is about.
+# Words that phrase a question or a request, rather than name its topic.
 GENERAL_WORDS = frozenset(
     """
     come comes coming came feel feels feeling felt find finds finding found get gets getting got
@@ -43,10 +43,10 @@ GENERAL_WORDS = frozenset(
 )
 
 
-def spaced(text: str) -> str:
-    """A text whose runs of scripts without spaces are cut into pairs of characters.
+def split_unspaced(text: str) -> str:
+    """Split the runs of scripts without spaces into pairs of characters.
 
-    So that a word within such a run is found; the pairs overlap.
+    The pairs overlap, so a word within a run is found.
     """
     return text if text.isascii() else _RUN.sub(_pairs, text)
 
@@ -67,18 +67,18 @@ class Stems:
         self._database.execute("create virtual table v using fts5vocab(t, 'col')")
 
     def close(self) -> None:
-        """Let go of the table."""
+        """Close the database."""
         self._database.close()
 
     def counts(self, texts: Sequence[str]) -> list[tuple[str, str, int]]:
-        """(stem, field, how often) of the fields' texts, by stem."""
+        """Return (stem, field, count) for the texts of the fields, by stem."""
         self._database.execute("delete from t")
         self._database.execute("insert into t values (?, ?, ?, ?)", texts)
         return self._database.execute("select term, col, cnt from v order by term, col").fetchall()
 
 
 WEIGHTS = {"name": 2.0, "description": 1.0, "body": 0.5, "task": 1.0}
-# Words at which a field is of middling length: those of a shorter one count more.
+# The medium length of a field in words: words of a shorter one count more.
 PIVOTS = {"description": 30, "body": 300, "task": 60}
 
 _PLACES = {field: place for place, field in enumerate(FIELDS)}
@@ -118,15 +118,15 @@ create virtual table if not exists ranked_text using fts5(
 create virtual table if not exists ranked_places using fts5vocab(ranked_text, 'instance');
 create virtual table if not exists ranked_terms using fts5vocab(ranked_text, 'row');
 """
-# What the tables hold of each document, as `stored` says it of one with its tasks.
+# The columns of each document, as `table_row` returns them.
 STORED = """
 select r.id, r.kind, r.domain, r.description, r.body, r.task,
 t.name, t.description, t.body, t.task from ranked r left join ranked_text t on t.rowid = r.number
 """
-# By which tasks a document of an id is found.
+# The tasks that find a document of an id.
 TASKS = "select id, task from ranked_task"
 _WORD = re.compile(r"\w+")
-# What is stored of a document depends on these; an index of another version is made anew.
+# The stored columns depend on these; an index of another version is rebuilt.
 VERSION = f"{SCHEMA}{WEIGHTS}{PIVOTS}{_LENGTH} names"
 
 Terms = Mapping[str, float]  # stem -> weight
@@ -136,7 +136,7 @@ _Best = list[tuple[int, str, float]]  # number, id, score of documents, best fir
 
 
 class Document(Struct, frozen=True):
-    """A text to be found. `id` is unique in the index; a text alone stands in `body`."""
+    """A searchable text. `id` is unique in the index; a text without a name is in `body`."""
 
     id: str
     kind: str
@@ -147,14 +147,14 @@ class Document(Struct, frozen=True):
 
 
 class Filters(Struct, frozen=True):
-    """What may be found; None for all. `domains` may hold None for what is of no domain."""
+    """The documents that a search may find; None for all. `domains` may hold None: no domain."""
 
     kinds: tuple[str, ...] | None = None
     domains: tuple[str | None, ...] | None = None
 
 
 def document_of(record: Skill | Fact | Evaluation) -> Document:
-    """A record as a document, under its address (`skill:<name>`, `fact:<id>`)."""
+    """Convert a record to a document under its address (`skill:<name>`, `fact:<id>`)."""
     if isinstance(record, Fact):
         return Document(f"fact:{record.id}", "fact", body=record.text, domain=record.domain)
     if isinstance(record, Evaluation):
@@ -174,7 +174,7 @@ def document_of(record: Skill | Fact | Evaluation) -> Document:
 class Hit(Struct, frozen=True):
     """A document that answers a query; `score` orders.
 
-    `share`, 0..1, is how much of what is asked it says, whatever the others of its vault say.
+    `share`, 0..1, is the part of the query that it covers, independent of other documents.
     """
 
     id: str
@@ -183,42 +183,42 @@ class Hit(Struct, frozen=True):
 
 
 class Hits(Struct, frozen=True):
-    """What words find, best first; `meant` and `texts` are for who tells how near they are."""
+    """The documents found by words, best first; `meant` and `texts` are the input of a `Near`."""
 
     limit: int
     hits: Sequence[Hit]
     meant: Terms
     texts: Sequence[Sequence[str]]
 
-    def ranked(self, near: Near | None) -> list[Hit]:
-        """The hits in the order of words, with `near` of words and meaning together."""
-        hits = self.hits if near is None else self._reranked(near(self.meant, self.texts))
+    def rank(self, nearness: Near | None) -> list[Hit]:
+        """Return the hits ordered by words, or by words and meaning with `nearness`."""
+        hits = self.hits if nearness is None else self._rerank(nearness(self.meant, self.texts))
         return list(hits[: self.limit])
 
-    def _reranked(self, nearness: Sequence[float]) -> list[Hit]:
+    def _rerank(self, nearness: Sequence[float]) -> list[Hit]:
         best = self.hits[0].score if self.hits else 0.0
         reranked = [
-            Hit(hit.id, (1 - _MEANT) * hit.score + _MEANT * best * alike, hit.share)
-            for hit, alike in zip(self.hits, nearness, strict=True)
+            Hit(hit.id, (1 - _MEANT) * hit.score + _MEANT * best * similarity, hit.share)
+            for hit, similarity in zip(self.hits, nearness, strict=True)
         ]
         return sorted(reranked, key=lambda hit: (-hit.score, hit.id))
 
 
 def create_tables(database: sqlite3.Connection) -> None:
-    """Make the tables where they are missing, in the caller's transaction."""
+    """Create missing tables in the caller's transaction."""
     for statement in filter(str.strip, SCHEMA.split(";")):
         database.execute(statement)
     database.execute("insert or ignore into ranked_stamp values (1, randomblob(16))")
 
 
 def add_documents(database: sqlite3.Connection, documents: Iterable[Document]) -> None:
-    """Put documents into the index, in the caller's transaction; one of the same id is replaced."""
-    _stamp(database)
+    """Add or replace documents in the caller's transaction."""
+    _change_stamp(database)
     for document in documents:
         _remove(database, document.id)
         sql = "select task from ranked_task where id = ?"
-        kept = database.execute(sql, (document.id,)).fetchone()
-        columns = stored(document, kept[0] if kept else "")
+        task_row = database.execute(sql, (document.id,)).fetchone()
+        columns = table_row(document, task_row[0] if task_row else "")
         number = database.execute(
             "insert into ranked (id, kind, domain, description, body, task) "
             "values (?, ?, ?, ?, ?, ?)",
@@ -231,38 +231,38 @@ def add_documents(database: sqlite3.Connection, documents: Iterable[Document]) -
 
 
 def keep_tasks(database: sqlite3.Connection, tasks: Mapping[str, str]) -> None:
-    """Let documents be found by tasks too, id -> their text, whenever one of the id is there.
+    """Set the tasks that find documents, id -> text; the documents may come later.
 
-    In the caller's transaction; "" for none.
+    It runs in the caller's transaction; "" removes the tasks.
     """
-    _stamp(database)
+    _change_stamp(database)
     for name, task in tasks.items():
         database.execute("delete from ranked_task where id = ?", (name,))
         if task:
             database.execute("insert into ranked_task values (?, ?)", (name, task))
-        text = spaced(task)
+        text = split_unspaced(task)
         number = database.execute("select number from ranked where id = ?", (name,)).fetchone()
         if number:
             sql = "update ranked set task = ? where number = ?"
-            database.execute(sql, (_worth("task", text), *number))
+            database.execute(sql, (_word_worth("task", text), *number))
             database.execute("update ranked_text set task = ? where rowid = ?", (text, *number))
 
 
-def stored(document: Document, task: str) -> tuple[str | float | None, ...]:
-    """What the tables hold of a document: id, kind, domain, fields' worth, its texts."""
-    texts = tuple(map(spaced, (*_texts(document), task)))
-    worth = (_worth(field, text) for field, text in zip(FIELDS[1:], texts[1:], strict=True))
-    return document.id, document.kind, document.domain, *worth, *texts
+def table_row(document: Document, task: str) -> tuple[str | float | None, ...]:
+    """Return a document's columns: id, kind, domain, worths of its fields, its texts."""
+    texts = tuple(map(split_unspaced, (*_texts(document), task)))
+    worths = (_word_worth(field, text) for field, text in zip(FIELDS[1:], texts[1:], strict=True))
+    return document.id, document.kind, document.domain, *worths, *texts
 
 
 def check_places(database: sqlite3.Connection) -> None:
-    """sqlite3.DatabaseError if the words of a document cannot be found where they stand."""
+    """Raise sqlite3.DatabaseError if the full-text index contradicts its texts."""
     database.execute("insert into ranked_text (ranked_text) values ('integrity-check')")
 
 
 def remove_documents(database: sqlite3.Connection, ids: Iterable[str]) -> None:
-    """Take documents out of the index, in the caller's transaction; unknown ids are none."""
-    _stamp(database)
+    """Remove documents in the caller's transaction; unknown ids are ignored."""
+    _change_stamp(database)
     for name in ids:
         _remove(database, name)
 
@@ -274,8 +274,8 @@ def _remove(database: sqlite3.Connection, name: str) -> None:
         database.execute("delete from ranked where number = ?", number)
 
 
-def _stamp(database: sqlite3.Connection) -> None:
-    """Mark the index as another one; a rollback gives it its mark of before again."""
+def _change_stamp(database: sqlite3.Connection) -> None:
+    """Change the stamp of the index; a rollback restores the old one."""
     database.execute("update ranked_stamp set stamp = randomblob(16)")
 
 
@@ -285,14 +285,14 @@ def search(
     limit: int = 10,
     filters: Filters | None = None,
     *,
-    near: Near | None = None,
+    nearness: Near | None = None,
 ) -> list[Hit]:
-    """The documents that answer a query, best first, ties by id.
+    """Return the documents that answer a query, best first, ties by id.
 
-    The score, 0..1, is the share of the query's weight that a document carries; with `near` a
-    part of it is how near the document is in meaning, among those found by their words.
+    The score, 0..1, is the share of the query's weight that a document carries; with `nearness` a
+    part of it is the nearness in meaning, among the documents found by words.
     """
-    return find(database, query, limit, filters, texts=near is not None).ranked(near)
+    return find(database, query, limit, filters, texts=nearness is not None).rank(nearness)
 
 
 def find(
@@ -303,27 +303,27 @@ def find(
     *,
     texts: bool = False,
 ) -> Hits:
-    """What a query finds by words; with the `texts` of which is asked how near they are."""
+    """Find documents by words; `texts`: with the input of a `Near`."""
     index = _Index(database, filters or Filters())
     if not index.ids:
         return Hits(limit, [], {}, [])
     with closing(Stems()) as stems:
         asked_terms, forms = _query_terms(stems, query)
-        terms = index.weighted({**forms, **asked_terms})
+        terms = index.weigh({**forms, **asked_terms})
         best = index.best(index.scores(terms), max(limit, _NEAREST) if texts else limit)
-        meant = _meant(index, stems, query) if texts else {}
-    covered = index.known(asked_terms)
+        query_words = _weigh_words(index, stems, query) if texts else {}
+    covered = index.coverage(asked_terms)
     shares = index.shares(asked_terms, [number for number, *_ in best])
     hits = [
         Hit(name, score * covered, share)
         for (_, name, score), share in zip(best, shares, strict=True)
     ]
     words = [_words(index.summary(number)) for number, *_ in best] if texts else []
-    return Hits(limit, hits, meant, words)
+    return Hits(limit, hits, query_words, words)
 
 
 def _texts(document: Document) -> tuple[str, str, str]:
-    """Name, description and body; a text alone is named by the names in it."""
+    """Return name, description and body; a body alone is named by the names in it."""
     name = document.name
     if not (name or document.description):
         name = " ".join(filter(_is_name, _WORD.findall(document.body)))
@@ -334,8 +334,8 @@ def _is_name(word: str) -> bool:
     return word[0].isupper() and len(word) > 1 and word.lower() not in FUNCTION_WORDS
 
 
-def _worth(field: str, text: str) -> float:
-    """What a word of a field counts, less in a long one."""
+def _word_worth(field: str, text: str) -> float:
+    """Return the worth of a word in a field; it is less in a long field."""
     return WEIGHTS[field] / (1 + _LENGTH * (len(text.split()) / PIVOTS[field] - 1))
 
 
@@ -343,20 +343,20 @@ def _worth(field: str, text: str) -> float:
 
 
 def _query_terms(stems: Stems, query: str) -> tuple[Terms, Terms]:
-    """What a query says without function words, and other forms of its irregular words."""
+    """Return the terms of a query, and those of other forms of its irregular words."""
     words = _words(query)[:_WORDS]
     forms = sorted({form for word in words for form in other_forms(word)})
-    others = _weights(stems, forms)
-    return _weights(stems, words), {term: _FORM * weight for term, weight in others.items()}
+    form_weights = _weights(stems, forms)
+    return _weights(stems, words), {term: _FORM * weight for term, weight in form_weights.items()}
 
 
 def _words(text: str) -> list[str]:
     """The words of a text without function words."""
-    return [w for w in _WORD.findall(spaced(text).lower()) if w not in FUNCTION_WORDS]
+    return [w for w in _WORD.findall(split_unspaced(text).lower()) if w not in FUNCTION_WORDS]
 
 
 def _weights(stems: Stems, words: Sequence[str]) -> Terms:
-    """Stem -> what the words say of it; one that is said again counts less."""
+    """Stem -> its weight in the words; a repeated word counts less."""
     telling = " ".join(word for word in words if not _is_general(word))
     general = " ".join(filter(_is_general, words))
     weights: defaultdict[str, float] = defaultdict(float)
@@ -367,28 +367,28 @@ def _weights(stems: Stems, words: Sequence[str]) -> Terms:
 
 
 def _is_general(word: str) -> bool:
-    """Whether it says little of what is asked; so does a number smaller than a year."""
+    """Return True for a word that says little about a question, or a number below 1000."""
     return word in GENERAL_WORDS or (len(word) < len("2000") and word.isdecimal())
 
 
 # ── meaning ──────────────────────────────────────────────────────────────────────────
 
 
-def _meant(index: "_Index", stems: Stems, query: str) -> Terms:
-    """Word -> its weight, of a query's words the weightiest."""
+def _weigh_words(index: "_Index", stems: Stems, query: str) -> Terms:
+    """Word -> its weight, for the weightiest words of a query."""
     weights = {}
     for word in dict.fromkeys(_words(query)[:_WORDS]):
         terms = _weights(stems, [word])
-        heard = sum(index.weighted(terms).values())
-        weights[word] = heard or _UNHEARD * index.unheard(terms)
+        heard_weight = sum(index.weigh(terms).values())
+        weights[word] = heard_weight or _UNHEARD * index.unused_weight(terms)
     return dict(nsmallest(_MEANT_WORDS, weights.items(), key=lambda item: (-item[1], item[0])))
 
 
 # ── the tables ───────────────────────────────────────────────────────────────────────
 
 
-class _Kept(NamedTuple):
-    """What searches with the same filters share until the index changes."""
+class _SharedState(NamedTuple):
+    """The data that searches with the same filters share until the index changes."""
 
     total: int
     ids: dict[int, str]  # by number, of the documents that may be found
@@ -398,7 +398,7 @@ class _Kept(NamedTuple):
 
 
 @lru_cache(maxsize=_FILTERS)
-def _kept(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _Kept:
+def _load_state(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _SharedState:
     conditions, values = ["true"], list[str | None]()
     for column, chosen in (("kind", filters.kinds), ("domain", filters.domains)):
         if chosen is not None:
@@ -412,101 +412,109 @@ def _kept(database: sqlite3.Connection, _stamp: bytes, filters: Filters) -> _Kep
         ids[number] = name
         worths[number] = (WEIGHTS["name"], *worth)
     (total,) = database.execute("select count(*) from ranked").fetchone()
-    return _Kept(total, ids, worths, {}, {})
+    return _SharedState(total, ids, worths, {}, {})
 
 
 class _Index:
-    """What the tables say, each thing read once a search."""
+    """The tables of one search, each value read once."""
 
     def __init__(self, database: sqlite3.Connection, filters: Filters) -> None:
         self._database = database
         (stamp,) = database.execute("select stamp from ranked_stamp").fetchone()
-        kept = _kept(database, stamp, filters)
-        # What has become much is forgotten.
-        if len(kept.counted) > _REMEMBERED:
-            kept.counted.clear()
-        if sum(map(len, kept.scored.values())) > _HELD:
-            kept.scored.clear()
-        self._total, self.ids, self._worths, self._counted, self._scored = kept
+        state = _load_state(database, stamp, filters)
+        # Large caches are emptied.
+        if len(state.counted) > _REMEMBERED:
+            state.counted.clear()
+        if sum(map(len, state.scored.values())) > _HELD:
+            state.scored.clear()
+        self._total, self.ids, self._worths, self._counted, self._scored = state
         self._chosen: set[str] = set()
         self._places_left = max(_READ[0], round(_READ[1] * self._total))
 
     def summary(self, number: int) -> str:
-        """What tells a document in few words: name and description, or a text alone."""
+        """Return a short text of a document: name and description, or its body alone."""
         sql = "select name, description, body from ranked_text where rowid = ?"
         name, description, body = self._database.execute(sql, (number,)).fetchone()
         return f"{name} {description or body}"
 
-    def unheard(self, terms: Terms) -> float:
-        """The weight of terms that no document says."""
+    def unused_weight(self, terms: Terms) -> float:
+        """Return the weight of terms as if no document had them."""
         return sum(weight * self._bits(term, 0) for term, weight in terms.items())
 
-    def weighted(self, terms: Terms) -> Terms:
-        """The terms that occur, each times its information."""
+    def weigh(self, terms: Terms) -> Terms:
+        """Return the terms that occur, each weighted by its information."""
         counts = self._counts(terms)
         return {term: terms[term] * self._bits(term, count) for term, (count, _) in counts.items()}
 
-    def known(self, terms: Terms) -> float:
-        """The share of the terms' weight that any document may carry, 0..1."""
-        unheard = self.unheard({t: terms[t] for t in terms.keys() - self._counts(terms).keys()})
-        heard = sum(self.weighted(terms).values())
-        return heard / (heard + unheard) if heard else 0.0
+    def coverage(self, terms: Terms) -> float:
+        """Return the share of the terms' weight that occurs in any document, 0..1."""
+        unheard_weight = self.unused_weight(
+            {t: terms[t] for t in terms.keys() - self._counts(terms).keys()}
+        )
+        heard_weight = sum(self.weigh(terms).values())
+        return heard_weight / (heard_weight + unheard_weight) if heard_weight else 0.0
 
     def _bits(self, term: str, count: int) -> float:
-        """A term's information: -log2 of the share of documents that say it, here so many.
+        """Return a term's information: -log2 of the share of documents that have it.
 
-        Documents of English at large are counted in, so that a few are judged by those.
+        Documents of general English are included, because a vault may have only a few.
         """
         documents = min(1.0, _LONG * 2.0 ** (-weight(term) / 2)) * _ENGLISH
         return _COMMON - math.log2((count + documents) / (self._total + _ENGLISH))
 
     def scores(self, terms: Terms) -> dict[int, float]:
-        """Number -> the share of the terms' weight that a document carries, 0..1."""
-        whole = sum(terms.values()) * (_SATURATION + 1)
+        """Number -> the share of the terms' weight that the document carries, 0..1."""
+        total_weight = sum(terms.values()) * (_SATURATION + 1)
         scores: defaultdict[int, float] = defaultdict(float)
         for term in self._affordable(terms):
-            weight = terms[term] / whole
+            weight = terms[term] / total_weight
             for number, count in self._scored[term].items():
                 scores[number] += weight * count
         return scores
 
-    def shares(self, asked: Terms, numbers: Sequence[int]) -> list[float]:
-        """How much of the information that is asked for each of these documents has, 0..1."""
-        counts = self._counts(asked)
-        # What is too common to be read of all documents is asked of none.
-        told = sorted(t for t in asked if t in self._chosen or t not in counts)
+    def shares(self, asked_terms: Terms, numbers: Sequence[int]) -> list[float]:
+        """Return the share of the query's information that each of these documents has, 0..1."""
+        counts = self._counts(asked_terms)
+        # A term that is too common to be read for all documents is left out.
+        counted_terms = sorted(t for t in asked_terms if t in self._chosen or t not in counts)
         bits = [
-            min(_RAREST, self._bits(t, counts.get(t, (0, 0))[0])) * min(1.0, asked[t]) for t in told
+            min(_RAREST, self._bits(t, counts.get(t, (0, 0))[0])) * min(1.0, asked_terms[t])
+            for t in counted_terms
         ]
-        whole = sum(bits)
-        whole = _SILENCE + min(whole, _ASKED + (whole - _ASKED) * _RAMBLING)
-        places = [self._scored[t] if t in counts else {} for t in told]
-        # A word alone that is rare in English is a question of its own.
-        is_rare_alone = len(told) == 1 and self._bits(told[0], 0) >= _RARE
+        total_bits = sum(bits)
+        total_bits = _SILENCE + min(total_bits, _ASKED + (total_bits - _ASKED) * _RAMBLING)
+        places = [self._scored[t] if t in counts else {} for t in counted_terms]
+        # A single word that is rare in English is a question by itself.
+        is_rare_alone = len(counted_terms) == 1 and self._bits(counted_terms[0], 0) >= _RARE
         chance = 0.0 if is_rare_alone else _CHANCE
         shares = []
         for number in numbers:
-            said = [b * min(1.0, of.get(number, 0.0)) for b, of in zip(bits, places, strict=True)]
-            shares.append(min(1.0, (sum(said) - chance * max(said, default=0.0)) / whole))
+            heard_bits = [
+                b * min(1.0, scores.get(number, 0.0))
+                for b, scores in zip(bits, places, strict=True)
+            ]
+            shares.append(
+                min(1.0, (sum(heard_bits) - chance * max(heard_bits, default=0.0)) / total_bits)
+            )
         return shares
 
     def best(self, scores: Mapping[int, float], limit: int) -> _Best:
-        """The highest scores, ties by id."""
+        """Return the highest scores, ties by id."""
         least = min(nlargest(limit, scores.values()), default=math.inf)
         hits = [(n, self.ids[n], score) for n, score in scores.items() if score >= least]
         return sorted(hits, key=lambda item: (-item[2], item[1]))[:limit]
 
     def _counts(self, terms: Iterable[str]) -> dict[str, tuple[int, int]]:
-        """Term -> in how many documents and at how many places it stands."""
-        new = [term for term in terms if term not in self._counted]
-        marks = ", ".join("?" * len(new))
+        """Term -> (number of documents, number of places)."""
+        unread_terms = [term for term in terms if term not in self._counted]
+        marks = ", ".join("?" * len(unread_terms))
         sql = f"select term, doc, cnt from ranked_terms where term in ({marks})"  # noqa: S608
-        rows = self._database.execute(sql, new)
+        rows = self._database.execute(sql, unread_terms)
         self._counted |= {term: (count, places) for term, count, places in rows}
         return {term: self._counted[term] for term in terms if term in self._counted}
 
     def _affordable(self, terms: Iterable[str]) -> list[str]:
-        """The terms, the rarest first, as far as their places are few enough to be read."""
+        """Return the terms, the rarest first, whose places are few enough to be read."""
         places = {term: count for term, (_, count) in self._counts(terms).items()}
         chosen: list[str] = []
         for term in sorted(places, key=lambda term: (places[term], term)):
@@ -521,7 +529,7 @@ class _Index:
         return chosen
 
     def _places_of(self, term: str) -> dict[int, float]:
-        """Number -> how much a document says of a term, saturated."""
+        """Number -> the saturated weight of a term in the document."""
         counts: dict[int, float] = {}
         worths = self._worths
         sql = "select doc, col from ranked_places where term = ?"

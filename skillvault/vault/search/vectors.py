@@ -1,6 +1,6 @@
-"""How near texts are in meaning, by word vectors: the one room of the extra `semantic`.
+"""The nearness of texts in meaning by word vectors, for the extra `semantic`.
 
-Who asks loads the model, which comes inside its package; nothing is fetched and nothing is stored.
+The model is loaded on the first call from its package; nothing is fetched or stored.
 """
 
 import logging
@@ -17,11 +17,11 @@ Floats = NDArray[np.float64]
 _ALIKE = 0.3  # words less alike than this have nothing to do with each other
 
 
-def near(query: Mapping[str, float], texts: Sequence[Sequence[str]]) -> list[float]:
-    """How near each text is to what is asked, 0..1, among these texts; 1 for the nearest.
+def compute_nearness(query: Mapping[str, float], texts: Sequence[Sequence[str]]) -> list[float]:
+    """Return the nearness of each text to the query, 0..1; 1 for the nearest.
 
-    `query` is word -> weight, a text its words. The mean of two shares: how well each word asked
-    is met by the text's nearest one, and how alike the two are as a whole.
+    `query` is word -> weight, a text its words. The nearness is the mean of two shares: how well
+    the text's nearest words match the query's, and the similarity of the two as a whole.
     """
     words = list(dict.fromkeys(word for text in texts for word in text))
     if not (query and words):
@@ -30,25 +30,25 @@ def near(query: Mapping[str, float], texts: Sequence[Sequence[str]]) -> list[flo
     rows = [[places[word] for word in dict.fromkeys(text)] for text in texts]
     query_rows, text_rows = _vectors(list(query)), _vectors(words)
     weights = list(query.values())
-    met = _share(_met(query_rows @ text_rows.T, rows, weights))
-    alike = _share(_alike(query_rows, text_rows, rows, weights))
-    return [float(share) for share in (met + alike) / 2]
+    matches = _share(_score_matches(query_rows @ text_rows.T, rows, weights))
+    similarities = _share(_score_similarity(query_rows, text_rows, rows, weights))
+    return [float(share) for share in (matches + similarities) / 2]
 
 
-def _met(alike: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
-    """Of each text, the weights of the words asked by how alike its nearest word is."""
-    telling = np.where(alike > _ALIKE, alike, 0.0)
+def _score_matches(similarities: Floats, rows: list[list[int]], weights: list[float]) -> Floats:
+    """Return for each text the query's weights times the similarity of its nearest words."""
+    telling = np.where(similarities > _ALIKE, similarities, 0.0)
     best = [telling[:, row].max(axis=1, initial=0.0) for row in rows]
     scores: Floats = np.stack(best) @ np.array(weights)
     return scores
 
 
-def _alike(
+def _score_similarity(
     query_rows: Floats, text_rows: Floats, rows: list[list[int]], weights: list[float]
 ) -> Floats:
-    """Of each text, the cosine of its words' sum, the rare ones first, with that of the asked.
+    """Return for each text the cosine of its words' sum, weighted by rarity, with the query's.
 
-    Measured from the middle of the texts, so that what all of them say does not count.
+    It is measured from the texts' mean, so words that all of them have do not count.
     """
     counts = np.bincount([place for row in rows for place in row], minlength=len(text_rows))
     rare = np.log(1 + len(rows) / (counts + 0.5))
@@ -70,7 +70,7 @@ def _unit(vectors: Floats) -> Floats:
 
 
 def _vectors(words: list[str]) -> Floats:
-    """One row of length 1 a word: the mean of its pieces."""
+    """Return one row of length 1 for each word: the mean of its pieces."""
     model = _model()
     pieces = model.tokenizer.encode_batch(words, add_special_tokens=False)
     nothing = np.zeros(model.embedding.shape[1])

@@ -42,10 +42,10 @@ class Counts(promote.FactCounts):
         links = [link for link in self._links if link.type in ("promoted", "reinforced")]
         return [(link.target.id, link.source.id) for link in links if link.target.id in facts]
 
-    def runs(self, facts: Collection[str]) -> Mapping[str, int]:
+    def supporter_counts(self, facts: Collection[str]) -> Mapping[str, int]:
         return Counter(fact for fact, _ in self._supporters(facts))
 
-    def against(self, facts: Collection[str]) -> Mapping[str, int]:
+    def opponent_counts(self, facts: Collection[str]) -> Mapping[str, int]:
         links = [link for link in self._links if link.type == "contradicted"]
         return Counter(link.target.id for link in links if link.target.id in facts)
 

@@ -568,10 +568,10 @@ def test_head_is_the_truth_and_the_work_tree_and_the_index_are_asked_for(
     person.write(PATH, "no skill at all\n")
     store = Store(vault.root, AGENDA)
     assert store.head().skills["a-skill"].body == "Do it."
-    indexed = store.git_index().records_at([PATH])[PATH]
+    indexed = store.git_index().read_records([PATH])[PATH]
     assert isinstance(indexed, Skill)
     assert indexed.body == "Do it.\nMine."
-    broken = store.work_tree().records_at([PATH])[PATH]
+    broken = store.work_tree().read_records([PATH])[PATH]
     assert isinstance(broken, Problem)
     assert broken.code == "no-front-matter"
 

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import EvolutionEntry, Expertise, LearnedPattern, Missed
 from skillvault.model.text.strict_yaml import comments
-from skillvault.vault.files import expertise
-from skillvault.vault.files.expertise import decode, encode, rewritten
+from skillvault.vault.files import learnings
 from tests.vault.given import DATA, TEXTS
 
 FILE = b"""\
@@ -34,10 +33,10 @@ owner: ada
 
 
 def test_a_file_is_written_as_it_was_read() -> None:
-    found = expertise.decode(FILE)
+    found = learnings.decode_expertise(FILE)
     assert found.patterns[0].extra == {"reviewed": True}
     assert found.extra == {"owner": "ada"}
-    assert expertise.encode(found) == FILE
+    assert learnings.encode_expertise(found) == FILE
 
 
 def test_another_reader_of_yaml_reads_the_same() -> None:
@@ -51,11 +50,11 @@ def test_what_is_written_is_read_again(entries: list[tuple[str, int, object]]) -
         for text, n, data in entries
     )
     whole = Expertise(patterns=patterns, evolution_log=(EvolutionEntry(date="d", change="c"),))
-    assert expertise.decode(expertise.encode(whole)) == whole
+    assert learnings.decode_expertise(learnings.encode_expertise(whole)) == whole
 
 
 def test_nothing_is_an_expertise_without_patterns() -> None:
-    assert expertise.decode(b"") == Expertise()
+    assert learnings.decode_expertise(b"") == Expertise()
 
 
 @pytest.mark.parametrize(
@@ -72,7 +71,7 @@ def test_nothing_is_an_expertise_without_patterns() -> None:
 )
 def test_a_broken_file_is_named_with_its_key(content: bytes, key: str | None) -> None:
     with pytest.raises(BadInputError) as caught:
-        expertise.decode(content)
+        learnings.decode_expertise(content)
     assert caught.value.key == key
 
 
@@ -98,29 +97,29 @@ notes: {kept: here} # as it is
 
 def states(content: bytes, wanted: Expertise) -> bool:
     """Whether the bytes state exactly that."""
-    return decode(content) == wanted
+    return learnings.decode_expertise(content) == wanted
 
 
 def test_what_a_person_wrote_beside_the_patterns_stays() -> None:
-    before = decode(COMMENTED.encode())
+    before = learnings.decode_expertise(COMMENTED.encode())
     one, two = before.patterns
     three = LearnedPattern(pattern="Keep `three`.", occurrences=4)
     log = EvolutionEntry(date="2026-11-20", change="Promoted 1 patterns", patterns_added=1)
     grown = replace(before, patterns=(one, two, three), evolution_log=(log,))
-    content = rewritten(COMMENTED.encode(), grown)
+    content = learnings.rewrite_expertise(COMMENTED.encode(), grown)
     assert states(content, grown)
     # Every line stays but the one with the empty log, and its place in the order.
     lines = iter(content.decode().splitlines())
     stays = [line for line in COMMENTED.splitlines() if line != "evolution_log: []"]
     assert [line for line in stays if line not in lines] == []  # in their order
     again = replace(grown, patterns=(replace(one, occurrences=7), three))
-    smaller = rewritten(content, again)
+    smaller = learnings.rewrite_expertise(content, again)
     assert states(smaller, again)
     assert comments(smaller.decode()) == comments(COMMENTED)
-    empty = rewritten(smaller, replace(again, patterns=()))
+    empty = learnings.rewrite_expertise(smaller, replace(again, patterns=()))
     assert states(empty, replace(again, patterns=()))
     assert comments(empty.decode()) == comments(COMMENTED)
-    assert states(rewritten(empty, grown), grown)
+    assert states(learnings.rewrite_expertise(empty, grown), grown)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +137,7 @@ def test_what_a_person_wrote_beside_the_patterns_stays() -> None:
     ],
 )
 def test_every_form_of_the_file_is_changed_and_keeps_its_comments(content: str) -> None:
-    before = decode(content.encode())
+    before = learnings.decode_expertise(content.encode())
     log = (*before.evolution_log, EvolutionEntry(date="e", change="f", patterns_added=2))
     for patterns in (
         (*before.patterns, LearnedPattern(pattern="# Keep: 'three'")),
@@ -147,7 +146,7 @@ def test_every_form_of_the_file_is_changed_and_keeps_its_comments(content: str) 
         (),
     ):
         changes = replace(before, patterns=patterns, evolution_log=log)
-        changed = rewritten(content.encode(), changes)
+        changed = learnings.rewrite_expertise(content.encode(), changes)
         assert states(changed, changes)
         assert sorted(comments(changed.decode())) == sorted(comments(content))
 
@@ -156,7 +155,7 @@ def test_every_form_of_the_file_is_changed_and_keeps_its_comments(content: str) 
 def test_any_comments_outlive_any_change(data: st.DataObject) -> None:
     entries = st.integers(0, 9).map(lambda n: LearnedPattern(pattern=f"Keep `term_{n}`."))
     patterns = data.draw(st.lists(entries, max_size=5, unique_by=lambda p: p.pattern))
-    lines = encode(Expertise(patterns=tuple(patterns))).decode().splitlines()
+    lines = learnings.encode_expertise(Expertise(patterns=tuple(patterns))).decode().splitlines()
     lines = [
         text
         for number, line in enumerate(lines)
@@ -167,10 +166,10 @@ def test_any_comments_outlive_any_change(data: st.DataObject) -> None:
         )
     ]  # fmt: skip
     content = "\n".join(lines) + "\n"
-    before = decode(content.encode())
+    before = learnings.decode_expertise(content.encode())
     chosen = [p for p in before.patterns if data.draw(st.booleans())]
     after = [replace(p, confidence="high") if data.draw(st.booleans()) else p for p in chosen]
     changes = replace(before, patterns=(*after, LearnedPattern(pattern="Keep `new`.")))
-    changed = rewritten(content.encode(), changes)
+    changed = learnings.rewrite_expertise(content.encode(), changes)
     assert states(changed, changes)
     assert sorted(comments(changed.decode())) == sorted(comments(content))

@@ -16,8 +16,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.model.errors import BadInputError
 from skillvault.vault.files.arrival import MAX_OUTCOME
-from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.files.taken import Taken
+from skillvault.vault.files.inbox import Inbox, TakenFiles
 from tests.given import NOW, as_file, raw
 
 PATIENCE = 30.0  # seconds within which a busy machine has done next to nothing
@@ -143,7 +142,7 @@ def test_another_ending_is_refused_with_the_ones_there_are(inbox: Inbox) -> None
 
 def test_a_file_that_vanished_since_the_scan_is_nothing(inbox: Inbox) -> None:
     assert inbox.read_file("gone.yaml") is None
-    inbox.mark_done(["gone.yaml"], Taken(inbox.root, inbox.root / "taken"), "0" * 40)
+    inbox.mark_done(["gone.yaml"], TakenFiles(inbox.root, inbox.root / "taken"), "0" * 40)
     assert not (inbox.root / "taken").exists()
 
 

@@ -8,7 +8,7 @@ import pytest
 from skillvault.learning.recommend import shelf
 from skillvault.model.records import Problem, Shelved
 from skillvault.vault.files import layers as shelves
-from skillvault.vault.files.listing import listed
+from skillvault.vault.files.listing import list_folder
 from skillvault.vault.files.work_tree import blob_id
 
 
@@ -22,7 +22,7 @@ def written(folder: Path, path: str, name: str, body: str = "Text.") -> bytes:
 
 def read(folder: Path) -> tuple[list[Shelved], list[Problem]]:
     """The skills of a folder by path, and what of it cannot be read."""
-    paths = sorted(listed(folder).files)
+    paths = sorted(list_folder(folder).files)
     found = [shelves.read(path, "domain", folder=str(folder)) for path in paths]
     skills = [one for one in found if isinstance(one, Shelved)]
     return skills, [one for one in found if isinstance(one, Problem)]
@@ -196,10 +196,10 @@ def test_a_link_that_leads_in_a_circle_or_to_no_skill_is_not_followed(tmp_path: 
 def test_a_skill_that_a_link_gets_later_is_found(tmp_path: Path) -> None:
     (tmp_path / "own/.kept/x").mkdir(parents=True)
     (tmp_path / "own/x").symlink_to(tmp_path / "own/.kept/x")
-    before = listed(tmp_path / "own")
+    before = list_folder(tmp_path / "own")
     assert not before.files
     written(tmp_path, "own/.kept/x/SKILL.md", "x")
-    assert list(listed(tmp_path / "own", before).files) == [str(tmp_path / "own/x/SKILL.md")]
+    assert list(list_folder(tmp_path / "own", before).files) == [str(tmp_path / "own/x/SKILL.md")]
 
 
 def test_what_is_no_file_is_a_problem(tmp_path: Path) -> None:

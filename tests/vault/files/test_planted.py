@@ -9,7 +9,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.model.text.hidden_characters import cleaned
 from skillvault.vault.files import redact, secret_cues
-from skillvault.vault.files.redact import FORMATS, redacted_text
+from skillvault.vault.files.redact import FORMATS, redact_text
 from skillvault.vault.files.secret_cues import COMMANDS, CUES
 from skillvault.vault.git.repository import Git
 from tests.given import NOW, as_file, raw
@@ -39,7 +39,7 @@ def _example(start: str, tail: str) -> str:
 
 
 def _found(text: str) -> str:
-    return redacted_text(cleaned(text)).translate(_PLAIN)
+    return redact_text(cleaned(text)).translate(_PLAIN)
 
 
 def test_at_most_3_percent_come_through_and_each_is_named() -> None:
@@ -56,22 +56,22 @@ def test_at_most_3_percent_come_through_and_each_is_named() -> None:
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_is_no_secret_stays(text: str) -> None:
-    assert redacted_text(text) == text
+    assert redact_text(text) == text
 
 
 def test_the_words_around_a_secret_stay() -> None:
     text, token = PLANTED["Hugging Face"]
-    assert redacted_text(text) == text.replace(token, "[redacted: Hugging Face Token]")
+    assert redact_text(text) == text.replace(token, "[redacted: Hugging Face Token]")
     text, word = FORMS["--token"]
-    assert redacted_text(text) == text.replace(word, "[redacted: Secret Option]")
+    assert redact_text(text) == text.replace(word, "[redacted: Secret Option]")
     text, word = FORMS["redis"]
-    assert redacted_text(text) == text.replace(word, "[redacted: Basic Auth Credentials]")
+    assert redact_text(text) == text.replace(word, "[redacted: Basic Auth Credentials]")
 
 
 def test_full_width_signs_stay_where_there_is_no_secret() -> None:
     text, word = FORMS["full-width sign"]
     mixed = f"止损：２％；不要追高。\n{text}\n好：是"
-    found = redacted_text(mixed)
+    found = redact_text(mixed)
     assert word not in found
     assert found.splitlines()[0] == mixed.splitlines()[0]
     assert found.splitlines()[2] == mixed.splitlines()[2]
@@ -79,27 +79,27 @@ def test_full_width_signs_stay_where_there_is_no_secret() -> None:
 
 def test_redacting_twice_changes_nothing_more() -> None:
     for text, _ in (*PLANTED.values(), *WRITTEN.values()):
-        once = redacted_text(cleaned(text))
-        assert redacted_text(once) == once
+        once = redact_text(cleaned(text))
+        assert redact_text(once) == once
 
 
 @pytest.mark.parametrize(("start", "kind", "tail"), FORMATS)
 def test_a_token_of_each_vendor_is_found(start: str, kind: str, tail: str) -> None:
     token = _example(start, tail)
-    found = redacted_text(f"I called it with {token} and it failed")
+    found = redact_text(f"I called it with {token} and it failed")
     assert token[len(start) :] not in found
     assert found.startswith("I called it with [redacted: ")
 
 
 def test_a_token_is_called_by_its_vendor() -> None:
     for name, kind in (("npm", "NPM tokens"), ("xAI", "xAI Key"), ("Terraform", "Terraform Token")):
-        assert redacted_text(f"it is {TOKENS[name]}") == f"it is [redacted: {kind}]"
+        assert redact_text(f"it is {TOKENS[name]}") == f"it is [redacted: {kind}]"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_secret_in_a_command_is_found(command: str) -> None:
     text = command.replace("USER", "ada").replace("…", "x").replace("SECRET", WORD)
-    assert WORD not in redacted_text(text)
+    assert WORD not in redact_text(text)
 
 
 @pytest.mark.parametrize("text", WRITTEN)
@@ -154,7 +154,7 @@ def test_no_pattern_repeats_within_a_repetition_or_looks_ahead_without_a_bound()
 @pytest.mark.parametrize("unit", _SLOW)
 def test_a_text_made_to_be_slow_is_read_to_its_end(unit: str) -> None:
     text = (unit * 65_536)[:65_536]
-    assert redacted_text(f"{text}\n{TOKENS['npm']}").endswith("[redacted: NPM tokens]")
+    assert redact_text(f"{text}\n{TOKENS['npm']}").endswith("[redacted: NPM tokens]")
 
 
 def test_the_later_ones_count_too() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from skillvault.api import Vault
 from skillvault.model.codec import outcome_values
-from skillvault.vault.files.redact import redacted_text
+from skillvault.vault.files.redact import redact_text
 from tests.conftest import Person
 from tests.given import NOW, as_file, ended, outcome, raw, redacted, shown
 
@@ -36,7 +36,7 @@ SECRETS = {
 
 @pytest.mark.parametrize(("kind", "secret"), SECRETS.items())
 def test_a_marker_names_the_kind_and_the_words_around_it_stay(kind: str, secret: str) -> None:
-    assert redacted_text(f"before {secret} after") == f"before [redacted: {kind}] after"
+    assert redact_text(f"before {secret} after") == f"before [redacted: {kind}] after"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_marker_names_the_kind_and_the_words_around_it_stay(kind: str, secret:
     ],
 )
 def test_a_secret_given_to_a_name_is_found(text: str, gone: str) -> None:
-    found = redacted_text(text)
+    found = redact_text(text)
     assert gone not in found
     assert "[redacted: " in found
 
@@ -87,9 +87,7 @@ def test_a_value_beside_the_name_of_a_secret_goes() -> None:
 
 
 def test_redaction_loads_no_client_of_http() -> None:
-    code = (
-        "import sys; from skillvault.vault.files.redact import redacted_text; print(*sys.modules)"
-    )
+    code = "import sys; from skillvault.vault.files.redact import redact_text; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"requests", "urllib3", "http.client", "ssl"} & set(done.stdout.split())
 
@@ -124,7 +122,7 @@ def test_a_key_that_only_sounds_like_a_secret_keeps_its_value(key: str, value: A
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
-    assert redacted_text(text) == text
+    assert redact_text(text) == text
 
 
 WORDS = st.sampled_from(
@@ -138,7 +136,7 @@ WORDS = st.sampled_from(
 @settings(max_examples=150)
 def test_prose_stays_byte_for_byte(words: list[str]) -> None:
     text = " ".join(words)
-    assert redacted_text(text) == text
+    assert redact_text(text) == text
 
 
 def test_the_id_does_not_depend_on_what_was_redacted() -> None:
@@ -195,5 +193,5 @@ def test_no_secret_reaches_any_object_of_the_repository(vault: Vault, person: Pe
 def test_a_long_text_of_anything_is_read_in_reasonable_time(unit: str) -> None:
     text = (unit * 65_536)[:65_536]
     start = time.perf_counter()
-    redacted_text(text)
+    redact_text(text)
     assert time.perf_counter() - start < 20  # seconds; it takes one

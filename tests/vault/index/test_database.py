@@ -28,7 +28,7 @@ from skillvault.model.records import (
 )
 from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.follow import follow
-from skillvault.vault.index.rows import decoded
+from skillvault.vault.index.rows import decode
 from tests.conftest import Person
 from tests.given import NOW, as_file, evaluation, outcome, raw, trade
 from tests.vault.given import DATA, HAND_MADE, anew, shown
@@ -56,7 +56,7 @@ def test_what_is_read_back_is_what_was_kept(
     for path, (_, record) in kept.items():
         kind, value = found[path]
         # An outcome may bring along what no database takes, such as a number beyond 64 bits.
-        assert isinstance(record, Outcome) if value is None else decoded(kind, value) == record
+        assert isinstance(record, Outcome) if value is None else decode(kind, value) == record
 
 
 def place(vault: Vault) -> Path:

@@ -213,7 +213,7 @@ def test_what_tells_the_meaning_may_fail_and_the_index_stays(
         raise ValueError("no model")
 
     with pytest.raises(ValueError, match="no model"):
-        learned.store.head().search("funding", 3, near=near)
+        learned.store.head().search("funding", 3, nearness=near)
     assert caplog.messages == []
 
 

@@ -16,7 +16,7 @@ from skillvault.model import codec
 from skillvault.model.records import Link, Ref, Skill, link_of
 from skillvault.vault.files import layout
 from skillvault.vault.index.snapshot import Snapshot
-from skillvault.vault.index.subjects import SaidRow
+from skillvault.vault.index.subjects import ActionKeys
 from tests.given import NOW, as_file, evaluation, outcome, raw, recommendation, trade
 from tests.vault.given import showing
 from tests.vault.index.test_database import cut_off, damaged, of_another_version
@@ -70,15 +70,15 @@ def test_an_outcome_is_read_by_marks_that_go_when_it_changes_or_the_policy_does(
 def test_what_an_action_says_stands_until_its_outcome_is_gone() -> None:
     one = outcome(raw(1))
     view = showing(one, evaluation(one))
-    said = SaidRow("fix-flaky-test", one.id, ("error-1", "guess-2"), 3, 1)
-    view.subjects.keep_said("coding", said)
-    assert view.subjects.said("coding") == [said]
-    assert view.subjects.said("perps") == []
+    said = ActionKeys("fix-flaky-test", one.id, ("error-1", "guess-2"), 3, 1)
+    view.subjects.keep_action_keys("coding", said)
+    assert view.subjects.action_keys("coding") == [said]
+    assert view.subjects.action_keys("perps") == []
     later = said._replace(keys=("error-1",))
-    view.subjects.keep_said("coding", later)
-    assert view.subjects.said("coding") == [later]
+    view.subjects.keep_action_keys("coding", later)
+    assert view.subjects.action_keys("coding") == [later]
     view.stage({layout.path_of(one): None})
-    assert view.subjects.said("coding") == []
+    assert view.subjects.action_keys("coding") == []
 
 
 def test_what_domains_have_is_counted_by_trust() -> None:
@@ -120,7 +120,8 @@ def test_a_skill_is_found_by_its_subject_wherever_and_however_named() -> None:
         }
     )
     found = [("a", "skills", "warning"), ("b", "archive", "warning")]
-    assert view.skills.by_subject("x on y") == found
+    rows = view.skills.by_subject("x on y")
+    assert [(row.name, row.shelf, row.kind) for row in rows] == found
     assert view.skills.by_subject("") == []
 
 

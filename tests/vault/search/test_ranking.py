@@ -21,7 +21,7 @@ from skillvault.vault.search.ranking import (
     keep_tasks,
     remove_documents,
     search,
-    spaced,
+    split_unspaced,
 )
 
 
@@ -301,4 +301,4 @@ def test_an_irregular_word_has_its_other_forms(word: str, forms: list[str]) -> N
     [("plain text", "plain text"), ("见费率高", " 见费 费率 率高 "), ("a 费 b", "a 费 b")],
 )
 def test_runs_without_spaces_are_cut_into_pairs(text: str, cut: str) -> None:
-    assert spaced(text) == cut
+    assert split_unspaced(text) == cut

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skillvault.vault.evidence.code_base import (
+from skillvault.vault.code_base import (
     CodeBase,
     Searcher,
-    UnreadableError,
+    UnreadableCodeError,
     lines_of,
     open_code_base,
     search_code,
@@ -122,19 +122,19 @@ def test_files_of_several_code_bases_are_told_apart(code: Path, tmp_path: Path) 
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError, match="No such folder"):
+    with pytest.raises(UnreadableCodeError, match="No such folder"):
         opened(tmp_path / "none")
-    with pytest.raises(UnreadableError, match="no file in it"):
+    with pytest.raises(UnreadableCodeError, match="no file in it"):
         opened(tmp_path)
     (tmp_path / ".git").mkdir()
-    with pytest.raises(UnreadableError, match="git rev-parse"):
+    with pytest.raises(UnreadableCodeError, match="git rev-parse"):
         opened(tmp_path)
 
 
 def test_a_file_that_goes_while_it_is_read_makes_its_code_base_unreadable(tmp_path: Path) -> None:
     base = opened(written(tmp_path, FILES))
     (tmp_path / "a.py").unlink()
-    with pytest.raises(UnreadableError, match="No such file"):
+    with pytest.raises(UnreadableCodeError, match="No such file"):
         search_code([base], TERMS)
 
 
@@ -161,7 +161,7 @@ def test_only_own_code_is_searched(tmp_path: Path, path: str, size: int, *, sear
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_term_is_a_fixed_text_byte_for_byte(terms: list[str], text: str) -> None:
-    found = Searcher(terms).terms_in("a.py", text.encode())
+    found = Searcher(terms).find_terms("a.py", text.encode())
     assert found == {term for term in terms if term in text}
-    loose = Searcher(terms).terms_in("a.json", text.encode())
+    loose = Searcher(terms).find_terms("a.json", text.encode())
     assert found <= loose

@@ -1,6 +1,6 @@
-"""A code base that bears rules out: the committed tree of a repository, or a folder without git.
+"""A code base with evidence for rules: the committed tree of a repository, or a folder without git.
 
-What is nobody's own code (dependencies, build output, lock files, the vault) is left out.
+Code is read, never run. Dependencies, build output, lock files and the vault are left out.
 """
 
 import fnmatch
@@ -25,7 +25,7 @@ MAX_FILE = 1 << 20  # bytes of a file that is searched
 _BATCH = 200  # files read at once
 _ENDINGS = (".lock", ".min.js", ".min.css", ".map")
 _DOCUMENTS = (".yaml", ".yml", ".md")  # searched for a rule whose scope names them
-# What repeats the rules themselves, or was made of them.
+# Files that repeat the rules themselves or are generated from them.
 _TOLD = frozenset({"CLAUDE.md", "AGENTS.md", "SKILL.md", "LEARNINGS.md", "expertise.yaml"})
 _LOCKS = frozenset({"package-lock.json", "npm-shrinkwrap.json", "go.sum", "gradle.lockfile"})
 _FOLDERS = frozenset(
@@ -39,8 +39,8 @@ _OF_VAULT = (*layout.FOLDERS, *layout.LOCAL)
 _VAULT_FILES = (layout.MARK, layout.LEARNINGS)
 
 
-class UnreadableError(Exception):
-    """A code base of which something cannot be read: its `name`, and why."""
+class UnreadableCodeError(Exception):
+    """A code base, by `name`, that cannot be read completely."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(reason)
@@ -48,10 +48,10 @@ class UnreadableError(Exception):
 
 
 class CodeBase(Struct, frozen=True):
-    """A folder of code as it was looked at: `version` is its commit, or what its files betray.
+    """A version of a folder of code; `version` is its commit, or a digest of its file list.
 
-    `sizes` are the files that are searched, in their order, `documents` the YAML and markdown
-    beside them; `read` gives the bytes of some.
+    `sizes` are the code files in order, `documents` the YAML and markdown files; `read` returns
+    the bytes of some.
     """
 
     name: str
@@ -62,13 +62,13 @@ class CodeBase(Struct, frozen=True):
 
     @property
     def stamp(self) -> str:
-        """Which code base it is, at which version."""
+        """The name and version of the code base."""
         return f"{self.name}@{self.version[:10]}"
 
-    def paths_in(self, scope: Sequence[str]) -> list[str]:
-        """The files that are searched: all code, or what one of the scope's patterns fits.
+    def find_paths(self, scope: Sequence[str]) -> list[str]:
+        """Return the files to search: all code, or the files that match a pattern of the scope.
 
-        A pattern is that of a whole path or of a file's name; its `*` passes over `/`.
+        A pattern matches a whole path or a file's name; its `*` also matches `/`.
         """
         if not scope:
             return list(self.sizes)
@@ -80,78 +80,76 @@ class CodeBase(Struct, frozen=True):
         ]
 
     def contents(self, scope: Sequence[str] = ()) -> Iterator[tuple[str, bytes]]:
-        """(path, bytes) of every file that is searched, none of them binary."""
-        for path, content in self.contents_at(self.paths_in(scope)):
-            if not is_binary(content):
+        """Yield (path, bytes) of every file to search; binary ones are left out."""
+        for path, content in self.read_files(self.find_paths(scope)):
+            if b"\0" not in content[:8000]:  # git's test for binary files
                 yield path, content
 
-    def contents_at(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """(path, bytes) of some of its files; UnreadableError if one cannot be read."""
+    def read_files(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield (path, bytes) of some files; UnreadableCodeError if one cannot be read."""
         for start in range(0, len(paths), _BATCH):
             try:
                 contents = self.read(paths[start : start + _BATCH])
             except (GitError, OSError) as error:
-                raise UnreadableError(self.name, reason_of(error)) from None
+                raise UnreadableCodeError(self.name, reason_of(error)) from None
             yield from contents.items()
 
 
 def open_code_base(place: Path, root: Path, name: str = "") -> CodeBase:
-    """The code base at a place; `root` is the vault's, `name` by default the folder's.
+    """Open the code base at a place; `root` is the vault's, `name` by default the folder's.
 
-    UnreadableError if it cannot be read, or holds nothing: an empty folder bears nothing out.
+    UnreadableCodeError if it cannot be read or is empty: an empty folder is no evidence.
     """
     name = name or place.resolve().name
     try:
-        base = _code_base_at(place, root, name)
+        base = _read_code_base(place, root, name)
     except (GitError, OSError) as error:
-        raise UnreadableError(name, reason_of(error)) from None
+        raise UnreadableCodeError(name, reason_of(error)) from None
     if not base.sizes and not base.documents:
-        raise UnreadableError(name, "no file in it that could be searched")
+        raise UnreadableCodeError(name, "no file in it that could be searched")
     return base
 
 
-def _code_base_at(place: Path, root: Path, name: str) -> CodeBase:
+def _read_code_base(place: Path, root: Path, name: str) -> CodeBase:
     version = committed_version(place)
     entries = _committed_files(Runner(place), version) if version else {}
     if not entries:  # also a folder inside a repository that holds nothing of it
-        walked = dict(sorted(_walked(place, root)))
-        sizes, documents = _parted(walked)
-        # What betrays that other files stand in the folder.
-        lines = "".join(f"{path}\0{size}\n" for path, size in walked.items())
+        walked_sizes = dict(sorted(_walk(place, root)))
+        code_sizes, documents = _split_documents(walked_sizes)
+        # A digest that changes with the folder's files.
+        lines = "".join(f"{path}\0{size}\n" for path, size in walked_sizes.items())
         version = hashlib.sha256(lines.encode(errors="surrogateescape")).hexdigest()
 
         def read_files(paths: Sequence[str]) -> Mapping[str, bytes]:
             return {path: (place / path).read_bytes() for path in paths}
 
-        return CodeBase(name, version, sizes, read_files, documents)
-    ours = {
+        return CodeBase(name, version, code_sizes, read_files, documents)
+    entries_searched = {
         path: (blob, size)
         for path, (blob, size) in entries.items()
-        if is_own(path, size) and not _is_vaults(place / path, root)
+        if _is_searched(path, size) and not _is_of_vault(place / path, root)
     }
-    objects = _objects(place)
+    folder = Runner(place).run("rev-parse", "--git-path", "objects")
+    objects = Objects(place / os.fsdecode(folder).rstrip("\n"))
 
     def read_blobs(paths: Sequence[str]) -> Mapping[str, bytes]:
-        contents = objects.blobs(ours[path][0] for path in paths)
-        return {path: contents[ours[path][0]] for path in paths}
+        contents = objects.blobs(entries_searched[path][0] for path in paths)
+        return {path: contents[entries_searched[path][0]] for path in paths}
 
-    sizes, documents = _parted({path: size for path, (_, size) in ours.items()})
-    return CodeBase(name, version, sizes, read_blobs, documents)
+    code_sizes, documents = _split_documents(
+        {path: size for path, (_, size) in entries_searched.items()}
+    )
+    return CodeBase(name, version, code_sizes, read_blobs, documents)
 
 
-def _parted(sizes: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
-    """(code, documents)."""
-    documents = {path: size for path, size in sizes.items() if _is_document(path)}
+def _split_documents(sizes: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+    """Return (code, documents)."""
+    documents = {p: size for p, size in sizes.items() if p.lower().endswith(_DOCUMENTS)}
     return {p: size for p, size in sizes.items() if p not in documents}, documents
 
 
-def _objects(place: Path) -> Objects:
-    folder = Runner(place).run("rev-parse", "--git-path", "objects")
-    return Objects(place / os.fsdecode(folder).rstrip("\n"))
-
-
 def committed_version(place: Path) -> str:
-    """The commit of a repository's HEAD; "" for a folder without git. GitError for a broken one."""
+    """Return the commit of HEAD; "" for a folder without git. GitError for a broken repository."""
     if not place.is_dir():
         raise FileNotFoundError(2, "No such folder", str(place))
     inside = place.resolve()
@@ -160,24 +158,15 @@ def committed_version(place: Path) -> str:
     return Runner(place).text("rev-parse", "--verify", "HEAD^{commit}")
 
 
-def is_own(path: str, size: int) -> bool:
-    """Whether a file is a code base's own, its documents among them, and not too large."""
+def _is_searched(path: str, size: int) -> bool:
+    """Return True for code or documents of the code base itself that are not too large."""
     *folders, name = path.split("/")
-    ours = not _FOLDERS.intersection(folders) and name not in _LOCKS and name not in _TOLD
-    return ours and not name.lower().endswith(_ENDINGS) and size <= MAX_FILE
+    is_own = not _FOLDERS.intersection(folders) and name not in _LOCKS and name not in _TOLD
+    return is_own and not name.lower().endswith(_ENDINGS) and size <= MAX_FILE
 
 
-def _is_document(path: str) -> bool:
-    return path.lower().endswith(_DOCUMENTS)
-
-
-def is_binary(content: bytes) -> bool:
-    """Whether git would take it for binary."""
-    return b"\0" in content[:8000]
-
-
-def _is_vaults(place: Path, root: Path) -> bool:
-    """Whether a file is one of the vault's."""
+def _is_of_vault(place: Path, root: Path) -> bool:
+    """Return True if a file belongs to the vault."""
     if not place.is_relative_to(root):
         return False
     inside = PurePosixPath(place.relative_to(root))
@@ -185,7 +174,7 @@ def _is_vaults(place: Path, root: Path) -> bool:
 
 
 def _committed_files(runner: Runner, commit: str) -> dict[str, tuple[str, int]]:
-    """path -> (blob, size) of the regular files of a commit, below the folder asked from."""
+    """path -> (blob, size) of a commit's regular files below the runner's folder."""
     entries: dict[str, tuple[str, int]] = {}
     for line in runner.run("ls-tree", "-r", "-l", "-z", commit).split(b"\0")[:-1]:
         meta, _, path = os.fsdecode(line).partition("\t")
@@ -197,15 +186,15 @@ def _committed_files(runner: Runner, commit: str) -> dict[str, tuple[str, int]]:
     return entries
 
 
-def _walked(place: Path, root: Path) -> Iterator[tuple[str, int]]:
-    """(path, size) of the regular files below a folder that are searched."""
+def _walk(place: Path, root: Path) -> Iterator[tuple[str, int]]:
+    """Yield (path, size) of the regular files below a folder that can be searched."""
     for folder, folders, names in os.walk(place, onerror=_raise):
         folders[:] = sorted(set(folders) - _FOLDERS)
         for name in names:
             path = Path(folder) / name
             state, inside = path.lstat(), path.relative_to(place).as_posix()
             regular = stat.S_ISREG(state.st_mode)
-            if regular and is_own(inside, state.st_size) and not _is_vaults(path, root):
+            if regular and _is_searched(inside, state.st_size) and not _is_of_vault(path, root):
                 yield inside, state.st_size
 
 
@@ -214,7 +203,7 @@ def _raise(error: OSError) -> None:
 
 
 def reason_of(error: GitError | OSError) -> str:
-    """Why a code base cannot be read, in words."""
+    """Return the reason why a code base cannot be read."""
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
@@ -223,41 +212,41 @@ _BLANKS = dict.fromkeys(map(ord, "\"' \t"))
 
 
 class Occurrences(Struct, frozen=True):
-    """Term -> the files that hold it, and how many files were searched."""
+    """Term -> the files that hold it, and the number of files searched."""
 
     files: Mapping[str, frozenset[str]]
     searched: int
 
 
 class Searcher:
-    """Terms, ready to be looked for."""
+    """A search for a set of terms."""
 
     def __init__(self, terms: Iterable[str]) -> None:
         distinct = list(dict.fromkeys(terms))
         self._exact = _automaton((_as_bytes(term), term) for term in distinct)
-        self._loose = _automaton((_squeezed(_as_bytes(term)), term) for term in distinct)
+        self._loose = _automaton((_strip_blanks(_as_bytes(term)), term) for term in distinct)
 
-    def terms_in(self, path: str, content: bytes) -> set[str]:
-        """The terms that stand in a file."""
+    def find_terms(self, path: str, content: bytes) -> set[str]:
+        """Return the terms that occur in a file."""
         text = content.decode("latin-1")
         terms = _matches(self._exact, text)
         if path.lower().endswith(_LOOSE):
-            terms |= _matches(self._loose, _squeezed(text))
+            terms |= _matches(self._loose, _strip_blanks(text))
         return terms
 
 
 def search_code(
     bases: Sequence[CodeBase], terms: Iterable[str], scope: Sequence[str] = ()
 ) -> Occurrences:
-    """Which files of some code bases hold which terms; `scope` as `CodeBase.paths_in` has it."""
+    """Search code bases for terms in the files of a `scope`; see `CodeBase.find_paths`."""
     searcher = Searcher(terms)
     files: dict[str, set[str]] = {}
     searched = 0
     for base in bases:
         for path, content in base.contents(scope):
-            name = path_in(bases, base, path)
+            name = qualified_path(bases, base, path)
             searched += 1
-            for term in searcher.terms_in(name, content):
+            for term in searcher.find_terms(name, content):
                 files.setdefault(term, set()).add(name)
     return Occurrences({term: frozenset(paths) for term, paths in files.items()}, searched)
 
@@ -265,9 +254,9 @@ def search_code(
 def lines_of(
     bases: Sequence[CodeBase], terms_by_name: Mapping[str, tuple[Collection[str], Collection[str]]]
 ) -> dict[str, dict[str, list[int]]]:
-    """Name -> file -> the lines on which any of its terms stand.
+    """Name -> file -> the lines on which any of its terms occurs.
 
-    `terms_by_name` says by name (terms, files); each file is read once.
+    `terms_by_name` is name -> (terms, files); each file is read once.
     """
     by_file: dict[str, list[str]] = {}
     for name, (_, files) in terms_by_name.items():
@@ -278,26 +267,26 @@ def lines_of(
     for path, content in _contents_of(bases, by_file):
         rows = content.split(b"\n")
         for name in by_file[path]:
-            terms_in = searchers[name].terms_in
-            lines[name][path] = [n for n, row in enumerate(rows, 1) if terms_in(path, row)]
+            find_terms = searchers[name].find_terms
+            lines[name][path] = [n for n, row in enumerate(rows, 1) if find_terms(path, row)]
     return lines
 
 
 def _contents_of(bases: Sequence[CodeBase], files: Collection[str]) -> Iterator[tuple[str, bytes]]:
     for base in bases:
-        names = {path: path_in(bases, base, path) for path in (*base.sizes, *base.documents)}
+        names = {path: qualified_path(bases, base, path) for path in (*base.sizes, *base.documents)}
         paths = [path for path, name in names.items() if name in files]
-        for path, content in base.contents_at(paths):
+        for path, content in base.read_files(paths):
             yield names[path], content
 
 
-def path_in(bases: Sequence[CodeBase], base: CodeBase, path: str) -> str:
-    """How a file is called: behind the name of its code base if there are several."""
+def qualified_path(bases: Sequence[CodeBase], base: CodeBase, path: str) -> str:
+    """Return a file's path, with the name of its code base if there are several."""
     return path if len(bases) == 1 else f"{base.name}/{path}"
 
 
 def _automaton(terms: Iterable[tuple[str, str]]) -> Any:
-    """What finds texts of bytes: each stands for the terms that it comes of."""
+    """Build an automaton that finds texts of bytes, each with its terms."""
     automaton = ahocorasick.Automaton()
     for text, term in terms:
         if text:
@@ -313,9 +302,9 @@ def _matches(automaton: Any, text: str) -> set[str]:
 
 
 def _as_bytes(term: str) -> str:
-    """A term as its bytes in UTF-8, each a character, as a file is read."""
+    """Convert a term to its UTF-8 bytes, one character each, as files are decoded."""
     return term.encode(errors="surrogateescape").decode("latin-1")
 
 
-def _squeezed(text: str) -> str:
+def _strip_blanks(text: str) -> str:
     return text.translate(_BLANKS)

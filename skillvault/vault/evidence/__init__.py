@@ -1,1 +1,0 @@
-"""Evidence for rules: which files of the code bases hold which terms. Code is read, never run."""

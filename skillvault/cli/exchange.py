@@ -80,7 +80,7 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     _check_options(source, names, lists=lists, updates=updates, seeds=seeds, force=force)
     vault = open_vault(vault_path)
     installer = vault.curate.installer
-    how: dict[str, Any] = {"now": now, "dry": dry, "with_secrets": with_secrets}
+    choices: dict[str, Any] = {"now": now, "dry": dry, "with_secrets": with_secrets}
     if lists:
         offers, problems = installer.offers(_parse_source(source, registry), names)
         _print_offers(offers, problems, as_data=as_data)
@@ -88,9 +88,9 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     if seeds:
         report = installer.seeds(force=force, now=now, dry=dry)
     elif updates:
-        report = installer.update([source] if source else [], **how)
+        report = installer.update([source] if source else [], **choices)
     else:
-        report = installer.install(_parse_source(source, registry), names, **how)
+        report = installer.install(_parse_source(source, registry), names, **choices)
     if not dry and report.installed:
         pack(vault)
     print_report(report, as_data=as_data)
@@ -105,7 +105,7 @@ def _check_options(
     seeds: bool,
     force: bool,
 ) -> None:
-    """UsageError for options that do not go together."""
+    """Raise UsageError for options that do not go together."""
     if lists + updates + seeds > 1:
         raise UsageError("--list, --update and --seeds are three questions; ask one at a time")
     if force and not seeds:
@@ -172,7 +172,7 @@ def _say_problems(problems: Sequence[Problem]) -> None:
 
 
 def _report_shape(report: InstallReport) -> dict[str, Any]:
-    """`install --json`."""
+    """Return the JSON of `install --json`."""
     rows = [
         {
             "name": installed.name,
@@ -223,32 +223,32 @@ def export(
     in DIR was left as it is.
     """
     exporter = open_vault(vault_path).exporter
-    exported = exporter.export(to, folder, domain=domain, budget=budget, dry=dry)
+    report = exporter.export(to, folder, domain=domain, budget=budget, dry=dry)
     if as_data:
-        print_json(exported)
+        print_json(report)
     else:
-        _print(exported, dry=dry)
-    if exported.left:
+        _print(report, dry=dry)
+    if report.left:
         sys.exit(1)
 
 
-def _print(exported: ExportReport, *, dry: bool) -> None:
-    for path in exported.removed:
+def _print(report: ExportReport, *, dry: bool) -> None:
+    for path in report.removed:
         say(f"{'would remove' if dry else 'removed'}: {path}")
-    if exported.cut:
-        say(f"descriptions are cut to {exported.cut} characters to fit; --budget allows more")
-    for skill in exported.left_out:
+    if report.cut:
+        say(f"descriptions are cut to {report.cut} characters to fit; --budget allows more")
+    for skill in report.left_out:
         say(f"left out: {skill.skill}: {skill.reason}")
-    for problem in exported.left:
+    for problem in report.left:
         say(f"left as it is: {problem.path}: {problem.message}")
     changes = [
-        f"{len(exported.written)} written",
-        f"{len(exported.removed)} removed",
-        f"{exported.unchanged} as before",
+        f"{len(report.written)} written",
+        f"{len(report.removed)} removed",
+        f"{report.unchanged} as before",
     ]
-    skills = f"{len(exported.changed)} skill{'s' * (len(exported.changed) != 1)}"
+    skills = f"{len(report.changed)} skill{'s' * (len(report.changed) != 1)}"
     prefix = "would export" if dry else "exported"
-    echo(f"{prefix} {skills} to {exported.folder}; files: {', '.join(changes)}")
+    echo(f"{prefix} {skills} to {report.folder}; files: {', '.join(changes)}")
 
 
 _WIDTHS = (20, 8, 10, 8, 60)  # when, status, by, action, task
@@ -266,7 +266,7 @@ def import_transcripts(
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Bring transcripts in, and end as an intake does."""
+    """Import transcripts, and print the result as an intake does."""
     is_table = dry and not as_data
     if is_table:
         echo(_row("made at", "status", "seen by", "action", "task"))
@@ -290,7 +290,7 @@ def import_transcripts(
 
 
 def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
-    """A line an outcome."""
+    """Print a line for each outcome."""
     for outcome in outcomes:
         decision, result = outcome["decision"], outcome["result"]
         made_at = decision.get("made_at", outcome["occurred_at"])
@@ -300,13 +300,13 @@ def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
 
 def _row(*values: str) -> str:
     cells = (shorten(flat(value), width) for value, width in zip(values, _WIDTHS, strict=True))
-    padded = (f"{cell:{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
-    return make_printable("  ".join(padded)).rstrip()
+    columns = (f"{cell:{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
+    return make_printable("  ".join(columns)).rstrip()
 
 
 @contextmanager
 def _bar(size: int) -> Iterator[Callable[[int], object]]:
-    """A progress bar on stderr for so many bytes, where they are many and somebody looks."""
+    """Show a progress bar on stderr for many bytes in a terminal."""
     if size < _LARGE:
         yield int
         return

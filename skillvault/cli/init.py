@@ -63,19 +63,19 @@ def check(staged: bool, vault_path: Path | None, as_data: bool) -> None:
     Exit code 1, with a list, if something does not hold.
     """
     index = os.environ.get("GIT_INDEX_FILE") if staged else None
-    checked = open_vault(vault_path).check(
+    report = open_vault(vault_path).check(
         staged=staged, index=str(Path(index).absolute()) if index else None
     )
     if as_data:
-        print_json(msgspec.to_builtins(checked))
+        print_json(msgspec.to_builtins(report))
     else:
-        for problem in checked.problems:
+        for problem in report.problems:
             echo(_line(problem), err=staged)
-        for note in checked.notes if not staged else ():
+        for note in report.notes if not staged else ():
             echo(f"note: {_line(note)}")
-        if not staged and not checked.problems:
+        if not staged and not report.problems:
             echo("all holds")
-    if checked.problems:
+    if report.problems:
         sys.exit(1)
 
 

@@ -232,13 +232,13 @@ class VaultTools:
 
     def _intake_result(self, report: Report) -> IntakeResult:
         """Tell what was recorded and which lessons are asked for; BadInputError for a refusal."""
-        for refused in report.quarantined:
-            raise BadInputError(refused.message, code=refused.code, line=refused.line)
-        recorded = [ref.id for done in report.done for ref in done.change.targets]
-        failures = self._vault.store.head().outcomes.failures_without_lesson(recorded)
+        for refusal in report.quarantined:
+            raise BadInputError(refusal.message, code=refusal.code, line=refusal.line)
+        outcome_ids = [ref.id for done in report.done for ref in done.change.targets]
+        failures = self._vault.store.head().outcomes.failures_without_lesson(outcome_ids)
         decisions = (outcome.decision.id or outcome.id for outcome in failures)
         return IntakeResult(
-            recorded=recorded,
+            recorded=outcome_ids,
             known=report.known,
             waiting=[entry.reason for entry in report.waiting],
             asks=[f"failed without a lesson: close {name} with a `lesson`" for name in decisions],
@@ -430,8 +430,8 @@ class LiveSkills:
 
     def whole_skills(self, names: Collection[str]) -> Iterator[OutgoingSkill]:
         """Yield the named skills that can be served whole."""
-        chosen = [skill for skill in self._vault.exporter.live() if skill.name in names]
-        outgoing = self._vault.exporter.outgoing(chosen)
+        candidates = [skill for skill in self._vault.exporter.live() if skill.name in names]
+        outgoing = self._vault.exporter.outgoing(candidates)
         skills = [skill for skill in outgoing if isinstance(skill, OutgoingSkill)]
         for skill in sorted(skills, key=lambda skill: skill.name):
             size = sum(map(len, skill.files.values()))
@@ -531,9 +531,9 @@ def _list_entry(skill: OutgoingSkill) -> dict[str, Any] | None:
 def _json_value(value: Any) -> Any:
     """Convert a value of YAML to JSON; what has no form there becomes text."""
     if isinstance(value, Mapping):
-        return {str(key): _json_value(inner) for key, inner in value.items()}
+        return {str(key): _json_value(member) for key, member in value.items()}
     if isinstance(value, list):
-        return [_json_value(inner) for inner in value]
+        return [_json_value(member) for member in value]
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
@@ -626,14 +626,14 @@ def server_of(vault: Vault, *, may_review: bool = False, lists_all: bool = False
     """
     server = VaultServer(LiveSkills(vault))
     tools = VaultTools(vault, lists_all=lists_all)
-    offered: list[tuple[Callable[..., Any], ToolAnnotations]] = [
+    entries: list[tuple[Callable[..., Any], ToolAnnotations]] = [
         *((tools.recommend_tool, _WRITES), (tools.search_tool, _READS), (tools.get_tool, _READS)),
         *((tools.record_tool, _WRITES), (tools.close_tool, _WRITES), (tools.learn_tool, _ADDS)),
         *((tools.why_tool, _READS), (tools.status_tool, _READS)),
         *((tools.next_question_tool, _READS), (tools.answer_tool, _ADDS)),
     ]
     reviews = [(tools.approve_tool, _ADDS), (tools.reject_tool, _ADDS)]
-    for tool, annotations in [*offered, *(reviews if may_review else ())]:
+    for tool, annotations in [*entries, *(reviews if may_review else ())]:
         name = str(tool.__name__).removesuffix("_tool")
         server.add_tool(tool, name, annotations=annotations)
     return server

@@ -50,7 +50,7 @@ class VaultPath(click.Path):
 
 
 def vault_option(function: _F, envvar: str | None = None) -> _F:
-    """`--vault PATH` of one command; the group's stands behind it (`open_vault`)."""
+    """Add `--vault PATH` to one command; the group's is the default (`open_vault`)."""
     return click.option(
         "--vault",
         "vault_path",
@@ -62,19 +62,19 @@ def vault_option(function: _F, envvar: str | None = None) -> _F:
 
 
 def json_option(function: _F) -> _F:
-    """`--json`: a stable shape on stdout, nothing else."""
+    """Add `--json`: a stable shape on stdout, nothing else."""
     return click.option("--json", "as_data", is_flag=True, help="Print JSON.")(function)
 
 
 def now_option(function: _F) -> _F:
-    """`--now TIME`: the clock for tests and replays."""
+    """Add `--now TIME`: the clock for tests and replays."""
     return click.option(
         "--now", callback=_time, metavar="TIME", help="Use this time instead of the clock."
     )(function)
 
 
 def at_option(function: _F) -> _F:
-    """`--at REV|DATE`: what the vault knew then."""
+    """Add `--at REV|DATE`: the vault as it was then."""
     return click.option(
         "--at",
         metavar="REV|DATE",
@@ -83,7 +83,7 @@ def at_option(function: _F) -> _F:
 
 
 def since_option(default: str) -> Callable[[_F], _F]:
-    """`--since AGE`: from how long ago on, or from which day; `default` says what holds else."""
+    """Add `--since AGE`: a span of time or a first day; `default` is for the help."""
     return click.option(
         "--since",
         callback=_since,
@@ -93,19 +93,19 @@ def since_option(default: str) -> Callable[[_F], _F]:
 
 
 def dry_option(function: _F) -> _F:
-    """`--dry-run`: the same path, nothing published."""
+    """Add `--dry-run`: the same path, nothing published."""
     return click.option(
         "--dry-run", "dry", is_flag=True, help="Print the changes without making them."
     )(function)
 
 
 def write_options(function: _F) -> _F:
-    """The options of a command that commits: `--vault`, `--now`, `--dry-run`, `--json`."""
+    """Add the options of a command that commits: `--vault`, `--now`, `--dry-run`, `--json`."""
     return vault_option(now_option(dry_option(json_option(function))))
 
 
 def read_options(function: _F) -> _F:
-    """The options of a command that answers: `--vault`, `--json`."""
+    """Add the options of a command that answers: `--vault`, `--json`."""
     return vault_option(json_option(function))
 
 

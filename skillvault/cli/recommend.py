@@ -87,13 +87,13 @@ def learn(
 
 
 def _note(vault: Vault, rule: str, scope: tuple[str, ...], *, dry: bool, as_data: bool) -> None:
-    noted = vault.learn(rule, scope, dry=dry)
+    text = vault.learn(rule, scope, dry=dry)
     if as_data:
-        print_json({"rule": noted})
+        print_json({"rule": text})
     elif dry:
-        echo(f"would note in LEARNINGS.md: {noted}")
+        echo(f"would note in LEARNINGS.md: {text}")
     else:
-        echo(f"noted in LEARNINGS.md: {noted}")
+        echo(f"noted in LEARNINGS.md: {text}")
         say("next: skillvault run (it looks for the rule in your code)")
 
 
@@ -348,17 +348,17 @@ def _print_problems(answer: Selection, problems: Iterable[Problem]) -> None:
 
 
 def _print_reasons(answer: Selection) -> None:
-    for served in answer.recommended:
-        parts = ", ".join(f"{part} {value:+.2f}" for part, value in served.reasons.items())
-        scores = f"score {served.score:.2f}, relevance {served.relevance:.2f} ({parts})"
-        say(f"shown: {served.name}: {scores}")
+    for skill in answer.recommended:
+        parts = ", ".join(f"{part} {value:+.2f}" for part, value in skill.reasons.items())
+        scores = f"score {skill.score:.2f}, relevance {skill.relevance:.2f} ({parts})"
+        say(f"shown: {skill.name}: {scores}")
     for withheld in answer.withheld:
         if withheld.reason != "unknown-pin":
             say(f"not shown: {withheld.name}: {withheld.reason}: {withheld.detail}")
     for fact in answer.facts:
         say(f"shown: {fact.handle} {fact.id}: says {fact.share:.2f} of what is asked")
-    for unknown in answer.unknown_context:
-        say(f"unknown context: {unknown}: no boost of the policy and no skill asks for it")
+    for name in answer.unknown_context:
+        say(f"unknown context: {name}: no boost of the policy and no skill asks for it")
 
 
 def _explain_none(answer: Selection, *, has_rules: bool) -> str:

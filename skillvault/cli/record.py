@@ -143,13 +143,13 @@ def retry(names: tuple[str, ...], everything: bool, vault_path: Path | None) -> 
     """Put files back into the inbox that they came from."""
     chosen = _choose_names("retry", names, everything=everything)
     vault = open_vault(vault_path)
-    retried = vault.quarantine.retry(chosen)
-    for file in retried:
+    files = vault.quarantine.retry(chosen)
+    for file in files:
         echo(f"{file.name} -> inbox/{file.to}")
     if chosen is None:
         for entry in vault.quarantine.files():
             say(f"not retried: {entry.name}: `skillvault quarantine retry {entry.name}` says why")
-    say("next: skillvault run" if retried else "nothing to retry")
+    say("next: skillvault run" if files else "nothing to retry")
 
 
 @quarantine.command()
@@ -160,14 +160,14 @@ def retry(names: tuple[str, ...], everything: bool, vault_path: Path | None) -> 
 def drop(names: tuple[str, ...], everything: bool, yes: bool, vault_path: Path | None) -> None:
     """Remove files and their reasons for good."""
     chosen = _choose_names("drop", names, everything=everything)
-    going = open_vault(vault_path).quarantine.drop(chosen, dry=not yes)
-    for name in going:
+    removed_names = open_vault(vault_path).quarantine.drop(chosen, dry=not yes)
+    for name in removed_names:
         echo(f"removed {name}" if yes else f"would remove {name}", err=not yes)
-    if not going:
+    if not removed_names:
         say("nothing to drop")
     elif not yes:
         raise UsageError(
-            f"{len(going)} file(s) would be removed for good; add --yes to remove them"
+            f"{len(removed_names)} file(s) would be removed for good; add --yes to remove them"
         )
 
 
@@ -251,14 +251,14 @@ def _choose_source(sources: dict[str, Any], command: tuple[str, ...], *, teaches
 
     UsageError for none without a lesson, several, or a stray command.
     """
-    chosen = [name for name, value in sources.items() if value is not None and value is not False]
-    if not chosen and teaches:
-        chosen = ["status"]
-    if len(chosen) != 1:
+    options = [name for name, value in sources.items() if value is not None and value is not False]
+    if not options and teaches:
+        options = ["status"]
+    if len(options) != 1:
         raise UsageError(f"say how it ended in one way: {_ONE}; or --lesson TEXT alone")
-    if (chosen == ["runs"]) != bool(command):
+    if (options == ["runs"]) != bool(command):
         raise UsageError("--run needs a COMMAND behind --, and only --run takes one")
-    return chosen[0]
+    return options[0]
 
 
 def _closing(source: str, value: Any) -> Closing:
@@ -286,8 +286,8 @@ def _close_quietly(
     except SkillvaultError as error:
         say(f"skillvault: not closed: {error}")
         return
-    for refused in report.quarantined:
-        say(f"skillvault: not closed: {refused.message}")
+    for refusal in report.quarantined:
+        say(f"skillvault: not closed: {refusal.message}")
     for waiting in report.waiting:
         say(f"skillvault: {decision} waits: {waiting.reason}")
     if report.done:

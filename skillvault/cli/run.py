@@ -27,7 +27,7 @@ _SHOWN = 10  # paths of a change that a dry run lists
 
 
 def run_shape(report: Report) -> dict[str, Any]:
-    """`run --json`."""
+    """Return the JSON of `run --json`."""
     return {
         "changes": [_change_shape(done) for done in report.done],
         "waiting": report.waiting,
@@ -107,10 +107,10 @@ def print_recomputed(report: Report) -> None:
 
 def print_committed(vault: Vault, path: str) -> None:
     """Print a committed file, and say if it is edited locally."""
-    committed = vault.store.head().files.read([path])[path]
-    echo(committed.decode("utf-8"), nl=False)
+    content = vault.store.head().files.read([path])[path]
+    echo(content.decode("utf-8"), nl=False)
     place = vault.root / path
-    if not place.is_file() or place.read_bytes() != committed:
+    if not place.is_file() or place.read_bytes() != content:
         say(f"{path} has edits that are not committed; commit them and they count")
 
 
@@ -152,8 +152,8 @@ def print_waiting(entries: Sequence[Waiting]) -> None:
 
 def print_refused(report: Report) -> None:
     """Print a line for each file that was refused."""
-    for refused in report.quarantined:
-        say(f"not taken: {refused.file}: {refused.message} [{refused.code}]")
+    for refusal in report.quarantined:
+        say(f"not taken: {refusal.file}: {refusal.message} [{refusal.code}]")
 
 
 def _print_rejected(report: Report) -> None:
@@ -229,27 +229,25 @@ def _print_proposed(report: Report) -> None:
 
 def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
     """Print what `record` and `import` took in."""
-    recorded = [
+    outcome_ids = [
         ref.id for done in report.done for ref in done.change.targets if ref.kind == "outcome"
     ]
     if as_data:
-        quarantined = [
-            {"file": r.file, "code": r.code, "message": r.message} for r in report.quarantined
-        ]
-        print_json({"recorded": recorded, "known": len(report.known), "quarantined": quarantined})
+        rows = [{"file": r.file, "code": r.code, "message": r.message} for r in report.quarantined]
+        print_json({"recorded": outcome_ids, "known": len(report.known), "quarantined": rows})
         return
     for done in report.done:
         print_done(done)
     print_refused(report)
     print_waiting(report.waiting)
     _print_rejected(report)
-    if report.known and not recorded:
+    if report.known and not outcome_ids:
         count = len(report.known)
         outcomes = "this outcome is" if count == 1 else f"all {count} outcomes are"
         echo(f"nothing new: {outcomes} known already")
-    elif recorded and not dry:
-        repeated = f", {len(report.known)} known already" if report.known else ""
-        say(f"{len(recorded)} recorded{repeated}; next: skillvault run")
+    elif outcome_ids and not dry:
+        note = f", {len(report.known)} known already" if report.known else ""
+        say(f"{len(outcome_ids)} recorded{note}; next: skillvault run")
 
 
 @click.command()

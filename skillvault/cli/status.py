@@ -80,23 +80,25 @@ def _say_links(vault: Vault) -> None:
     """Say that nothing is held out if a client lists the skills itself."""
     for record in client_setup.ClientSetup(vault.store).records():
         if record.links:
-            where = record.project or "all projects"
-            say(f"linked in {where} ({record.client}): nothing is held out there")
+            place = record.project or "all projects"
+            say(f"linked in {place} ({record.client}): nothing is held out there")
 
 
 def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
     """Draw the lifts into a file; exit code 1 if there is none to draw."""
     if plot.suffix.lower() != ".svg":
         raise UsageError(f"--plot {plot}: the picture is an SVG; choose a name that ends in .svg")
-    measured = [skill for skill in skills if skill.lift is not None]
-    if not measured:
+    rated_skills = [skill for skill in skills if skill.lift is not None]
+    if not rated_skills:
         say(
             f"nothing to draw: no skill of {domain} has a lift yet; name the skills that an "
             "outcome applied under its key `applied`"
         )
         sys.exit(1)
     try:
-        plot.write_text(chart.lifts(f"What skills change: {domain}", measured), encoding="utf-8")
+        plot.write_text(
+            chart.lifts(f"What skills change: {domain}", rated_skills), encoding="utf-8"
+        )
     except OSError as error:
         raise UsageError(
             f"--plot {plot}: {error.strerror}; choose a file that you may write"
@@ -110,10 +112,10 @@ def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
 def _print_all(skills: "list[SkillStats]") -> None:
     for skill in skills:
         lift = "no lift yet" if skill.lift is None else _lift_text(skill)
-        used = f"{skill.times_applied} uses, {skill.success_count} succeeded"
+        usage = f"{skill.times_applied} uses, {skill.success_count} succeeded"
         echo(
             make_printable(
-                f"{shorten(skill.skill, _NAME):{_NAME}}  {used}  {lift}  {skill.decision}"
+                f"{shorten(skill.skill, _NAME):{_NAME}}  {usage}  {lift}  {skill.decision}"
             )
         )
     if not skills:
@@ -149,14 +151,14 @@ def _version_lines(version: "VersionStats") -> list[str]:
     if not (version.times_applied or version.overruled or version.shown or version.held_out):
         return ["not used yet"]
     rate = "" if version.success_rate is None else f" ({version.success_rate:.0%})"
-    used = f"applied {version.times_applied} times: {version.success_count} succeeded{rate}"
-    used += f", {version.failure_count} failed"
+    usage = f"applied {version.times_applied} times: {version.success_count} succeeded{rate}"
+    usage += f", {version.failure_count} failed"
     if version.consecutive_failures:
-        used += f", the last {version.consecutive_failures} in a row"
+        usage += f", the last {version.consecutive_failures} in a row"
     if version.overruled:
-        used += f"; overruled {version.overruled} times"
+        usage += f"; overruled {version.overruled} times"
     average = "" if version.ema is None else f", EMA {version.ema:.2f}"
-    lines = [used, f"Wilson bound {version.wilson:.2f}{average}"]
+    lines = [usage, f"Wilson bound {version.wilson:.2f}{average}"]
     if version.lift is not None:
         errors = f"standard error {version.error:.3f}, base rate {version.base_rate:.2f}"
         lines.append(f"{_lift_text(version)}, {errors}")
@@ -227,15 +229,15 @@ def _observer_lines(decision: dict[str, Any]) -> list[str]:
 
 def _skill_part(row: dict[str, Any]) -> str:
     """Describe the part of a skill in a decision."""
-    offered = "shown" if row["shown"] else "held out" if row["held_out"] else "not shown"
+    exposure = "shown" if row["shown"] else "held out" if row["held_out"] else "not shown"
     if row["read"]:
-        offered += ", read all the same"
+        exposure += ", read all the same"
     if not (row["applied"] or row["overruled"]):
-        return f"{offered}, not applied"
+        return f"{exposure}, not applied"
     quote = f": {' '.join(row['quote'].split())}" if row["quote"] else ""
     if row["overruled"]:
-        return f"{offered}, overruled ({row['confidence']:.2f}){quote}"
-    return f"{offered}, applied ({row['match']}, {row['confidence']:.2f}){quote}"
+        return f"{exposure}, overruled ({row['confidence']:.2f}){quote}"
+    return f"{exposure}, applied ({row['match']}, {row['confidence']:.2f}){quote}"
 
 
 _SHOWN = 3  # edited files that are named
@@ -264,9 +266,9 @@ def status(vault_path: Path | None, as_data: bool) -> None:
         echo(f"{_count(state.patterns, 'pattern')}, {_count(state.rules, 'rule')} in LEARNINGS.md")
     todo = [f"{step} {count}" for step, count in state.waiting.items() if count]
     echo(f"waiting: {', '.join(todo)}{_next_step(state)}" if todo else "nothing waits")
-    later = {name: count for name, count in state.tomorrow.items() if count}
-    if later:
-        echo(f"until tomorrow (UTC): {_limits(later)}; raise it in vault.yaml, or wait")
+    untrusted_counts = {name: count for name, count in state.tomorrow.items() if count}
+    if untrusted_counts:
+        echo(f"until tomorrow (UTC): {_limits(untrusted_counts)}; raise it in vault.yaml, or wait")
     if state.edited:
         files = ", ".join(state.edited[:_SHOWN])
         more = f" and {len(state.edited) - _SHOWN} more" if len(state.edited) > _SHOWN else ""

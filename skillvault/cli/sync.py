@@ -69,12 +69,12 @@ def sync(take_over: bool, vault_path: Path | None, now: datetime | None, as_data
     Nothing is published that would break the vault, and nothing is forced. Without a connection
     all waits.
     """
-    exchanged = api.sync(open_vault(vault_path), take_over=take_over, now=now)
+    result = api.sync(open_vault(vault_path), take_over=take_over, now=now)
     if as_data:
-        print_json(exchanged)
+        print_json(result)
     else:
-        print_exchanged(exchanged)
-    if exchanged.problems:
+        print_exchanged(result)
+    if result.problems:
         sys.exit(1)
 
 

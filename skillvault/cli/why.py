@@ -46,8 +46,8 @@ def notes_of(skill: "WaitingSkill") -> list[str]:
     if nearest := skill.nearest:
         lines.append(f"nearest live skill: {nearest.skill} ({nearest.share:.0%} the same)")
     if rejected := skill.rejected:
-        why = rejected.reason or "without a reason"
-        lines.append(f"near to {rejected.skill}, which was rejected: {why}")
+        reason = rejected.reason or "without a reason"
+        lines.append(f"near to {rejected.skill}, which was rejected: {reason}")
     lines.append(skill.stats.decision if skill.stats else "never shown: its lift is not known")
     return lines
 
@@ -75,8 +75,8 @@ def log(
     """Show the commits of the loop, newest first."""
     vault = open_vault(vault_path)
     start = datetime.now(UTC) - since if isinstance(since, timedelta) else since
-    asks = CommitFilter(since=start, domain=domain, step=step, skill=skill)
-    commits = vault.log(limit, asks)
+    commit_filter = CommitFilter(since=start, domain=domain, step=step, skill=skill)
+    commits = vault.log(limit, commit_filter)
     patches = describe_commits(vault.store, vault.store.head(), commits, skill) if patch else None
     if as_data:
         print_json(commits if patches is None else list(patches))
@@ -130,14 +130,14 @@ def print_tree(tree: dict[str, Any], branch_key: str) -> None:
     if not tree[branch_key] and (layer := tree["ref"].get("layer")):
         echo(f"└── ({_LAYERS[layer]})")
     elif not tree[branch_key] and "pattern" not in tree:  # which comes of a rule, told below
-        nothing = (
+        note = (
             "written by hand or not linked" if branch_key == "sources" else "nothing came of it yet"
         )
-        echo(f"└── ({nothing})")
+        echo(f"└── ({note})")
     echo("commits:")
     for commit in tree["commits"]:
-        by = commit["step"] or "by hand"
-        echo(f"  {commit['sha'][:10]} {commit['date'][:10]} {commit['subject']} ({by})")
+        author = commit["step"] or "by hand"
+        echo(f"  {commit['sha'][:10]} {commit['date'][:10]} {commit['subject']} ({author})")
 
 
 def _print_branches(branches: list[dict[str, Any]], branch_key: str, lead: str) -> None:
@@ -185,9 +185,9 @@ def _print_pattern(pattern: Mapping[str, Any], origin: "Writing | None") -> None
     if origin:
         day = origin.date[:10]
         echo(f"written: {origin.sha[:10]} {day} {origin.author}: {origin.subject}")
-    where = f" ({pattern['code']})" if pattern["code"] else ""
+    place = f" ({pattern['code']})" if pattern["code"] else ""
     lines = f" on {pattern['lines']} lines" if pattern["lines"] else ""
-    echo(f"evidence: {pattern['occurrences']} files{lines}{where}, {pattern['confidence']}")
+    echo(f"evidence: {pattern['occurrences']} files{lines}{place}, {pattern['confidence']}")
     echo(f"  {pattern['evidence']}")
     if pattern["missed"]:
         echo(f"missed: {pattern['missed'].at} in {pattern['missed'].code}")

@@ -47,12 +47,12 @@ def check_vault(
     remover = lookup.remover(store, head, view)
     committed = checks.checked_out(store.git, head)
     mistakes, hints = learned.mistakes(view.read_bytes(layout.LEARNINGS))
-    changed = {p for p, key in view.contents.items() if committed.get(p) != key}
-    problems, notes = checks.findings(view, remover, changed if staged else view.contents.keys())
+    changes = {p for p, key in view.contents.items() if committed.get(p) != key}
+    problems, notes = checks.findings(view, remover, changes if staged else view.contents.keys())
     problems, notes = [*problems, *mistakes], [*notes, *hints]
     if staged:
         # A folder without its file stands at no path of the index.
-        staged_problems = [p for p in problems if p.path in changed or p.path not in view.contents]
+        staged_problems = [p for p in problems if p.path in changes or p.path not in view.contents]
         return CheckReport(_in_order(staged_problems), _in_order(notes))
     problems += _recount(head)
     notes += [*checks.uncommitted(committed, view), *checks.lost_notes(store.git, head)]

@@ -271,9 +271,9 @@ def _head(exam: Examination) -> Iterator[Row]:
     exam.git.asked_dirs()
     commit_id = exam.head_id()
     branch = exam.git.branch()
-    where = f"on branch {branch}" if branch else "detached"
+    position = f"on branch {branch}" if branch else "detached"
     if not commit_id:
-        yield Row("head", "note", f"{where}, without a commit")
+        yield Row("head", "note", f"{position}, without a commit")
         return
     try:
         commit = exam.git.head()
@@ -282,10 +282,12 @@ def _head(exam: Examination) -> Iterator[Row]:
         commit, files = str(error), None
     if files is None:
         fix = "git fsck --full names what is missing; fetch it from a remote or a backup"
-        detail = f"{where}, {commit_id[:10]} cannot be read" + (f" ({commit})" if commit else "")
+        detail = f"{position}, {commit_id[:10]} cannot be read" + (f" ({commit})" if commit else "")
         yield Row("head", "problem", detail, fix)
     else:
-        yield Row("head", "ok" if branch else "note", f"{where} at {commit_id[:10]}, {files} files")
+        yield Row(
+            "head", "ok" if branch else "note", f"{position} at {commit_id[:10]}, {files} files"
+        )
 
 
 def _index(exam: Examination) -> Iterator[Row]:
@@ -355,8 +357,8 @@ def _pause(exam: Examination) -> Iterator[Row]:
     if reason is None:
         yield Row("paused", "ok", "no: branch, HEAD and index are ready for a commit")
     else:
-        why, _, fix = reason.partition("; ")
-        yield Row("paused", "problem", why, fix or None)
+        detail, _, fix = reason.partition("; ")
+        yield Row("paused", "problem", detail, fix or None)
 
 
 def _killed_writer(exam: Examination) -> Iterator[Row]:
@@ -411,8 +413,8 @@ def _signing(exam: Examination) -> Iterator[Row]:
     try:
         exam.git.committer.try_signing(exam.now, settings)
     except PausedError as error:
-        why, _, fix = str(error).removeprefix("paused: ").rpartition("; ")
-        yield Row("signing", "problem", f"on, by {path} ({form}), and fails: {why}{aside}", fix)
+        detail, _, fix = str(error).removeprefix("paused: ").rpartition("; ")
+        yield Row("signing", "problem", f"on, by {path} ({form}), and fails: {detail}{aside}", fix)
     else:
         yield Row("signing", "ok", f"on, by {path} ({form}), which has just signed{aside}")
 
@@ -421,8 +423,8 @@ def _signer(exam: Examination, form: str) -> tuple[str | None, bool]:
     """Return the program that signs, and True if the vault's own config names another one."""
     keys = {f"gpg.{form}.program", *(["gpg.program"] if form == "openpgp" else [])}
     lines = [line for line in exam.git.settings().lines if line.key in keys]
-    trusted = [line.value for line in lines if not line.own and line.value]
-    program = trusted[-1] if trusted else _SIGNERS.get(form)
+    programs = [line.value for line in lines if not line.own and line.value]
+    program = programs[-1] if programs else _SIGNERS.get(form)
     return program, any(line.own for line in lines)
 
 

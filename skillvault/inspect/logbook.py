@@ -131,9 +131,9 @@ def find_commits(head: Topics, asks: CommitFilter, limit: int | None) -> list[Co
 
     if asks == CommitFilter():
         return head.history.log(limit)
-    matching = [commit for commit in head.history.log() if is_wanted(commit)]
-    newest = set(islice(dict.fromkeys(commit.sha for commit in matching), limit))
-    return [commit for commit in matching if commit.sha in newest]
+    matches = [commit for commit in head.history.log() if is_wanted(commit)]
+    shas = set(islice(dict.fromkeys(commit.sha for commit in matches), limit))
+    return [commit for commit in matches if commit.sha in shas]
 
 
 def _domain_of_end(head: Topics, ref: Ref) -> str | None:
@@ -160,8 +160,8 @@ def describe_commits(
     )
     for sha, steps in parts.items():
         author, text = messages[sha]
-        changed = list(files[sha])
-        paths = [path for path in changed if layout.shelf_of(path) in _READ]
+        changed_paths = list(files[sha])
+        paths = [path for path in changed_paths if layout.shelf_of(path) in _READ]
         links = [ref for ref in head.history.touched_refs(sha) if ref.kind == "link"]
         types = Counter(link.type for link in head.links.get_many(ref.id for ref in links).values())
         sources = {parse_ref(ref) for step in steps for ref in step.sources}
@@ -175,8 +175,8 @@ def describe_commits(
             text=text,
             patch=sort_patch(history.patch(sha, paths), skill),
             basis=basis_of(outcomes, head.policy.evaluate.episode_minutes),
-            links=listed([f"{count} {of}" for of, count in sorted(types.items())]),
-            others=tuple(_record_counts(changed)),
+            links=listed([f"{count} {link_type}" for link_type, count in sorted(types.items())]),
+            others=tuple(_record_counts(changed_paths)),
         )
 
 

@@ -78,26 +78,26 @@ class Benefit(Struct, frozen=True, kw_only=True):
 
 def benefit_of(vault: Contents) -> Benefit:
     """Return the effect of all uses of skills in a vault."""
-    used: dict[str, list[str]] = defaultdict(list)
+    skills_by_outcome: dict[str, list[str]] = defaultdict(list)
     for outcome, skill, match, _ in vault.view.uses.matches():
         if match in APPLIED:
-            used[outcome].append(skill)
-    closed = [
-        (moment(at), status, outcome in used)
+            skills_by_outcome[outcome].append(skill)
+    decisions = [
+        (moment(at), status, outcome in skills_by_outcome)
         for outcome, at, status in vault.view.uses.closed_decisions(vault.domain)
     ]
     skills = vault.effects
     return Benefit(
         skills=skills,
         verdicts=Counter(skill.verdict for skill in skills if skill.lift is not None),
-        applied=_rate_among([status for _, status, is_used in closed if is_used]),
-        bare=_rate_among([status for _, status, is_used in closed if not is_used]),
-        spans=_spans(closed),
+        applied=_rate_among([status for _, status, is_used in decisions if is_used]),
+        bare=_rate_among([status for _, status, is_used in decisions if not is_used]),
+        spans=_spans(decisions),
         neutral=sum(outcome.result.status == "neutral" for outcome in vault.outcomes.values()),
         held_out=sum(skill.held_out for skill in skills),
         overruled=sum(skill.overruled for skill in skills),
         trials=sorted(skill.skill for skill in skills if skill.trial),
-        used=used,
+        used=skills_by_outcome,
     )
 
 
@@ -237,7 +237,7 @@ def warnings_of(pages: Sequence[SkillPage]) -> list[Stop]:
 
     A guide counts if it has failures that no warning covers.
     """
-    warned = {
+    warned_runs = {
         name
         for page in pages
         if page.shelf == "skills" and page.skill.kind == "warning"
@@ -255,7 +255,7 @@ def warnings_of(pages: Sequence[SkillPage]) -> list[Stop]:
         for page in pages
         if page.shelf == "skills"
         and page.warns
-        and (page.skill.kind != "guide" or not warned.issuperset(page.failed))
+        and (page.skill.kind != "guide" or not warned_runs.issuperset(page.failed))
     ]
     return sorted(stops, key=lambda stop: (-stop.failures, stop.skill or ""))
 
@@ -529,7 +529,7 @@ def _stops(
         for page in skills
         if page.skill.kind == "guide" and page.shelf == "skills"
     }
-    hurting = [
+    harmful_skills = [
         Stop(
             what=f"Following {skill.skill}",
             why=f"It hurts: {skill.decision}",
@@ -555,7 +555,7 @@ def _stops(
         for cause in action.causes
         if cause.is_loss
     ]
-    return [*hurting, *rules, *warnings_of(skills)][:_STOPS]
+    return [*harmful_skills, *rules, *warnings_of(skills)][:_STOPS]
 
 
 def _cost(vault: Contents) -> JudgeCost | None:

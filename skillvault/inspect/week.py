@@ -179,20 +179,20 @@ def week_of(vault: Contents) -> Week:
         vault.outcomes[name] for name in _ids_of_step(commits, "record") if name in vault.outcomes
     ]
     evaluated = [name for name in _ids_of_step(commits, "evaluate") if name in vault.evaluations]
-    happened = [*_learning_events(vault, commits), *_removals(vault, commits)]
-    happened.sort(key=lambda entry: entry.at, reverse=True)
+    events = [*_learning_events(vault, commits), *_removals(vault, commits)]
+    events.sort(key=lambda entry: entry.at, reverse=True)
     return Week(
         since=vault.since,
         until=vault.until,
         recorded=len(recorded),
         evaluated=len(evaluated),
         ended=Counter(outcome.result.status for outcome in recorded),
-        counts={event: sum(entry.event == event for entry in happened) for event in EVENTS},
+        counts={event: sum(entry.event == event for entry in events) for event in EVENTS},
         surprises=sorted(
             _surprises(vault, {*(outcome.id for outcome in recorded), *evaluated}),
             key=lambda entry: (not entry.is_refused, -entry.at.timestamp(), entry.outcome),
         ),
-        happened=happened,
+        happened=events,
     )
 
 
@@ -206,13 +206,13 @@ def _ids_of_step(commits: Iterable[Commit], step: str) -> list[str]:
 
 
 def _learning_events(vault: Contents, commits: Sequence[Commit]) -> Iterator[VaultEvent]:
-    learning = [commit for commit in commits if commit.step not in _INTAKE]
-    ends = [(commit, ref) for commit in learning for ref in _targets(commit)]
+    learning_commits = [commit for commit in commits if commit.step not in _INTAKE]
+    ends = [(commit, ref) for commit in learning_commits for ref in _targets(commit)]
     first = vault.view.history.makers({ref for _, ref in ends})
     last = {ref: commit.sha for commit, ref in reversed(ends)}
     history, head = vault.run.store.git.history, vault.view.commit
-    messages = history.messages(head, vault.since) if learning and head else {}
-    for commit in learning:
+    messages = history.messages(head, vault.since) if learning_commits and head else {}
+    for commit in learning_commits:
         message = messages.get(commit.sha, "")
         for ref, event in _events(vault, commit, first, last):
             domain = _domain_of(vault, ref)
@@ -245,12 +245,12 @@ def _events(
     for ref in targets:
         is_first = first.get(ref) == commit.sha
         yield ref, _event(vault, commit, ref, (is_first, last[ref] == commit.sha))
-    weighed: dict[Ref, set[str]] = defaultdict(set)
+    types_by_record: dict[Ref, set[str]] = defaultdict(set)
     for target in commit.targets:
         link = vault.by_id.get(target.removeprefix("link:"))
         if link is not None and link.type in _WEIGHED and link.target not in targets:
-            weighed[link.target].add(link.type)
-    for ref, types in weighed.items():
+            types_by_record[link.target].add(link.type)
+    for ref, types in types_by_record.items():
         yield from ((ref, event) for type_, event in _WEIGHED.items() if type_ in types)
 
 

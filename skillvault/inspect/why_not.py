@@ -36,8 +36,8 @@ def why_no_strategy(run: Run, domain: str) -> list[rules.StepAnswer]:
     """Say what a domain lacks for a strategy, with its numbers."""
     if not run.view.outcomes.count_evaluated(domain):
         return [rules.StepAnswer("generate", "waiting", "no trusted outcome is evaluated yet")]
-    standing = run.rules.strategy_standing(run, domain)
-    return [rules.StepAnswer("generate", standing.state, standing.reason)]
+    state = run.rules.strategy_standing(run, domain)
+    return [rules.StepAnswer("generate", state.state, state.reason)]
 
 
 def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
@@ -57,14 +57,14 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
         letter = evaluate.set_aside(run).get(ref.id)
         aside = letter.reason if letter else None
         unevaluated = [] if ref.id in view.evaluations else [outcome]
-        edited = [": ".join(edit) for edit in evaluate.local_edits(run, unevaluated).items()]
+        edits = [": ".join(edit) for edit in evaluate.local_edits(run, unevaluated).items()]
         return rules.answers(
             outcome,
             material,
             memory,
             promoting.state(run, ref.id),
             aside=aside,
-            edited=next(iter(edited), None),
+            edited=next(iter(edits), None),
         )
     if ref.kind == "session" and (session := view.sessions.get(ref.id)):
         return rules.session_answers(session, distill.standing(run, session)[0])

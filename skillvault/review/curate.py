@@ -47,7 +47,7 @@ def clean_skill(skill: Skill) -> Skill:
 
 
 def check_round_trip(staged: StagedChange, skill: Skill) -> None:
-    """UsageError if the file that a skill becomes is read as another skill, or is invalid."""
+    """Raise UsageError if the file that a skill becomes is read as another skill, or is invalid."""
     ((path, content),) = staged.files.items()
     try:
         decoded = codec.decode(Ref("skill", skill.name), content or b"")

@@ -312,7 +312,7 @@ class _Installation:
             self.renew(name, origin, lambda: self._newer_version(name, origin), asks=asks)
 
     def renew(
-        self, name: str, origin: Origin, newer: Callable[[], Incoming | None], *, asks: bool
+        self, name: str, origin: Origin, read_newer: Callable[[], Incoming | None], *, asks: bool
     ) -> None:
         """Install a newer version of one skill, merged with the local changes since `origin`."""
         head = self._store.head()
@@ -320,7 +320,7 @@ class _Installation:
         if sentence := _explain_no_update(head, name, shelf):
             self.report.known.append(sentence)
             return
-        skill = newer()
+        skill = read_newer()
         if skill is None or self._is_secret(skill):
             return
         files_here = folder_files(self._store.git, head, f"{shelf}/{name}")

@@ -26,18 +26,18 @@ def retraction_changes(
     """Return the changes of a retraction; UsageError for no outcome, or a retracted one."""
     store.follow()
     outcome = _outcome_named(store, store.staged, text)
-    by = store.git.committer.identity()
+    author = store.git.committer.identity()
     retraction = Retraction(
-        outcome=outcome.id, domain=outcome.domain, reason=reason.strip(), at=now, by=by
+        outcome=outcome.id, domain=outcome.domain, reason=reason.strip(), at=now, by=author
     )
     run = Run(store, judge=judge, now=now, options=RunOptions(dry=True))
-    removed = list(_derived_records(run, [Ref("evaluation", outcome.id)]))
-    orphans = list(_orphaned_skills(run, outcome, {ref for ref, _ in removed}))
+    removals = list(_derived_records(run, [Ref("evaluation", outcome.id)]))
+    orphans = list(_orphaned_skills(run, outcome, {ref for ref, _ in removals}))
     learner = learner_elsewhere(store.git, run.policy)
-    retraction_change = rules.retract_change(retraction, removed, orphans, learner=learner)
+    retraction_change = rules.retract_change(retraction, removals, orphans, learner=learner)
     options = RunOptions(
         dry=True,
-        withdrawn=frozenset(str(ref) for ref, _ in removed),
+        withdrawn=frozenset(str(ref) for ref, _ in removals),
         recounts=frozenset({strategy_name(outcome.domain)}),
     )
     return recompute(Run(store, judge=judge, now=now, options=options), retraction_change)

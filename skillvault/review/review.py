@@ -129,8 +129,8 @@ def compare_with_replaced(run: Run, name: str, skill: Skill) -> TextPair:
     place = run.view.records.path_of(Ref("skill", name)) or ""
     approved = run.view.skills.get_many([skill.replaces or ""]).get(skill.replaces or "")
     if approved is not None and skill.origin in PROGRAMS_OWN:
-        after = as_approved(run.store.git, run.view, skill, approved)
-        return TextPair(approved.name, place, approved.body.strip(), after.body.strip())
+        new_skill = as_approved(run.store.git, run.view, skill, approved)
+        return TextPair(approved.name, place, approved.body.strip(), new_skill.body.strip())
     replaced = replaced_skills(run, name, skill)
     texts = [
         old_skill.body.strip()
@@ -190,8 +190,8 @@ def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
     if revision is None and path.startswith("proposed/"):
         return compare_with_replaced(run, name, skill)
     if revision is None:
-        touching = view.history.commits_touching([Ref("skill", name)])
-        revision = f"{touching[0].sha}^" if touching else "HEAD"
+        commits = view.history.commits_touching([Ref("skill", name)])
+        revision = f"{commits[0].sha}^" if commits else "HEAD"
     commit = git.history.commit_named(revision)
     if commit is None:
         if revision.endswith("^"):

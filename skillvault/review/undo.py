@@ -61,8 +61,8 @@ def undo_changes(
     for ref in records:
         _refuse_personal(run, ref)
     skills += [ref for ref in _later_skills(run, skills) if ref not in skills]
-    derived = [Ref("skill", name) for _, name in skills_without_facts(run, facts)]
-    skills += [ref for ref in derived if ref not in skills]
+    derived_skills = [Ref("skill", name) for _, name in skills_without_facts(run, facts)]
+    skills += [ref for ref in derived_skills if ref not in skills]
     view, paths = run.view, list[str]()
     for ref in skills:
         paths += paths_of(view, layout.shelf_of(view.records.path_of(ref) or ""), ref.id)
@@ -106,12 +106,12 @@ def _find_records(run: Run, text: str) -> tuple[str, list[Ref]]:
     if not any(steps):
         raise UsageError(f"{sha[:10]}: is a person's commit; `git revert {sha[:10]}` takes it back")
     records = [ref for ref in _skills_and_facts(parts, _MAKERS) if _is_created_by(run, ref, sha)]
-    existing = [ref for ref in records if ref in view.records]
-    if records and not existing:
+    present_records = [ref for ref in records if ref in view.records]
+    if records and not present_records:
         raise UsageError(f"{sha[:10]}: nothing that it made is there any more")
     if not records:
         raise UsageError(f"{sha[:10]}: made nothing that could be rejected{_advise(view, parts)}")
-    return sha, existing
+    return sha, present_records
 
 
 def _skills_and_facts(parts: Iterable[Commit], steps: Collection[str]) -> list[Ref]:
@@ -131,8 +131,8 @@ def _advise(view: Topics, parts: Sequence[Commit]) -> str:
     """Say what a commit did instead of making anything, and what a person may do about it."""
     step = next((part.step for part in parts if part.step in _INSTEAD), "")
     way = _INSTEAD.get(step, f"`git revert {parts[0].sha[:10]}` takes it back")
-    changed = [ref for ref in _skills_and_facts(parts, _CHANGING) if ref.kind == "skill"]
-    names = [ref.id for ref in changed if ref in view.records and _is_learned(view, ref)]
+    changed_skills = [ref for ref in _skills_and_facts(parts, _CHANGING) if ref.kind == "skill"]
+    names = [ref.id for ref in changed_skills if ref in view.records and _is_learned(view, ref)]
     if not names:
         return f"; {way}"
     several = f" and {len(names) - 1} more" if names[1:] else ""
@@ -147,7 +147,7 @@ def _is_learned(view: Topics, ref: Ref) -> bool:
 
 
 def _refuse_personal(run: Run, ref: Ref) -> None:
-    """EditedError if a person wrote in a record."""
+    """Raise EditedError if a person wrote in a record."""
     skill = run.view.skills.find(ref.id) if ref.kind == "skill" else None
     path = run.view.records.path_of(ref)
     if skill is not None:
@@ -162,10 +162,10 @@ def _refuse_personal(run: Run, ref: Ref) -> None:
         raise EditedError(f"{path}: a person wrote in it, and undoing would take that away; {way}")
 
 
-def _later_skills(run: Run, removed: Sequence[Ref]) -> Iterator[Ref]:
+def _later_skills(run: Run, skills: Sequence[Ref]) -> Iterator[Ref]:
     """Yield the program's later skills that say the same; a rejection would have prevented them."""
     view = run.view
-    for ref in removed:
+    for ref in skills:
         skill = view.skills.find(ref.id)
         names = [*view.skills.names("skills"), *view.skills.names("proposed")] if skill else []
         for name in names:
@@ -185,7 +185,12 @@ def _is_later_skill(run: Run, skill: Skill, candidate: Skill, ref: Ref) -> bool:
     if not says_same(skill.body, candidate.body):
         return False
     first = history.commits_changing(Ref("skill", skill.name))[-1:]
-    later = history.commits_changing(ref)[-1:]
+    later_commits = history.commits_changing(ref)[-1:]
     git = run.store.git.history
     edited = sections.theirs(run.versions(ref.id).bodies, candidate.body)
-    return bool(first and later and not edited and git.is_ancestor(first[0].sha, later[0].sha))
+    return bool(
+        first
+        and later_commits
+        and not edited
+        and git.is_ancestor(first[0].sha, later_commits[0].sha)
+    )

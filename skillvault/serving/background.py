@@ -79,7 +79,7 @@ def _about(head: Topics) -> Callable[[str], About]:
 
 
 def _skill_actions(head: Topics, scores: Mapping[str, Match]) -> dict[str, frozenset[Action]]:
-    """Skill -> the actions that it is about, of those that answer a task best."""
+    """Map the skills that answer a task best to their actions."""
     names = sorted(scores, key=lambda name: (-scores[name].score, name))[:_ASKED]
     subjects_by_skill = head.skills.subjects_behind(names) if names else {}
     return {
@@ -163,7 +163,7 @@ def _is_form(word: str, term: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text or a name without function words."""
+    """Return the words of a text or a name without function words."""
     return [word for word in _WORD.findall(text.lower()) if word not in FUNCTION_WORDS]
 
 

@@ -63,10 +63,10 @@ class Exporter:
         budget: int | None = None,
         dry: bool = False,
     ) -> ExportReport:
-        """Bring a folder in step with the live skills, of a domain and of none, or of all.
+        """Update a folder to the live skills, of a domain and of none, or of all.
 
-        `budget` is in characters of what a host lists; its own limit by default. UsageError for a
-        format that there is not, and for a folder that is the vault's.
+        `budget` is in characters of what a host lists; its own limit by default. UsageError for an
+        unknown format, and for a folder of the vault.
         """
         write = _writer(to)
         domains = self._store.head().domains
@@ -80,36 +80,36 @@ class Exporter:
         self._check_place(root, export)
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
         with guarded():
-            synced = export_folder.sync(root, to, export, drafts, dry=dry)
+            result = export_folder.sync(root, to, export, drafts, dry=dry)
         places = {name: _places(export.units, name) for name in export.skills}
-        refused = {problem.path for problem in synced.left}
+        refused = {problem.path for problem in result.left}
         skills = [name for name in export.skills if not places[name] & refused]
         return ExportReport(
             format=to,
             folder=str(target),
             skills=skills,
-            changed=[name for name in skills if places[name] & {*synced.written}],
+            changed=[name for name in skills if places[name] & {*result.written}],
             left_out=[*export.left_out, *unread],
             cut=export.cut,
-            **msgspec.structs.asdict(synced),
+            **msgspec.structs.asdict(result),
         )
 
     def withdraw(self, to: str, target: Path) -> "export_folder.Synced":
-        """Take out of a folder what was exported to it, but for what a person edited."""
+        """Remove from a folder what was exported to it, unless a person edited it."""
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
         with guarded():
             return export_folder.sync(target.absolute(), to, Export(units={}), drafts, dry=False)
 
     def live(self, domain: str | None = None) -> "Sequence[Candidate]":
-        """The live skills, best first by their effect."""
+        """Return the live skills, best first by their effect."""
         return shelves.live(self._shelf(), domain)
 
     def outgoing(self, candidates: "Sequence[Candidate]") -> list[OutgoingSkill | LeftOut]:
-        """Skills with their files and what their use showed."""
+        """Return skills with their files and what their use showed."""
         return list(_outgoing(self._store, candidates))
 
     def _check_place(self, root: Path, export: Export) -> None:
-        """UsageError for an export that would write where the vault has its records."""
+        """Raise UsageError for an export into the folders of the vault."""
         vault = self._store.root.resolve()
         shut = [vault / name for name in (*layout.FOLDERS, *layout.LOCAL)]
         for unit in export.units:

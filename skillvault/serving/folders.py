@@ -38,7 +38,7 @@ class Folders:
         self.reload()
 
     def reload(self) -> None:
-        """List them again when something is asked of them next."""
+        """List the folders again at the next question."""
         self._followed = None
 
     def follow(self, head: Staged) -> None:
@@ -62,7 +62,7 @@ class Folders:
         self._followed = rules, readable, head.layers.state
 
     def layers(self, head: Topics) -> list[list[Shelved]]:
-        """The skills of each layer, from the first to the last; also those that do not serve."""
+        """Return the skills of each layer in order, also those that are not served."""
         by_place = head.layers.by_place()
         return [by_place.get(place, []) for place in range(len(self._places))]
 

@@ -49,10 +49,10 @@ class Notebook:
         self._store = store
 
     def learn(self, rule: str, scope: Sequence[str] = (), *, dry: bool = False) -> str:
-        """Append a rule to LEARNINGS.md, without secrets; the rule as it stands there.
+        """Append a rule to LEARNINGS.md, without secrets; return it as it stands there.
 
         `scope`: the patterns of the files that it is about, YAML and markdown among them. The next
-        run commits it. UsageError for what can be no rule. `dry`: nothing is written.
+        run commits it. UsageError for an invalid rule. `dry`: nothing is written.
         """
         return tiers.note_rule(self._store, rule, scope, dry=dry)
 
@@ -88,11 +88,12 @@ class Inquiry:
         semantic: bool = True,
         untrusted: bool = False,
     ) -> list[SearchResult]:
-        """The skills, facts and evaluations that answer a text best.
+        """Return the skills, facts and evaluations that answer a text best.
 
-        `kind` is skill, fact or evaluation; the score is a share of the query, 0..1. `semantic`:
-        what is near in meaning comes first, where the extra of that name is installed.
-        `untrusted`: also facts and evaluations of untrusted sources.
+        `kind` is skill, fact or evaluation; the score is a share of the query, 0..1. Of other
+        domains than the one asked only facts that apply there too. `semantic`: results near in
+        meaning come first, if that extra is installed. `untrusted`: also facts and evaluations of
+        untrusted sources. A skill of the package takes only a place that nothing else fills.
         """
         if kind is not None and kind not in KINDS:
             raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
@@ -117,7 +118,7 @@ class Inquiry:
             untrusted_ids = {hit.id for hit in doubtful}
             return list(_results(head, sorted(best, key=_by_score), untrusted_ids))
 
-        return shelves.ask(self._shelf(), search_head)
+        return shelves.answer_question(self._shelf(), search_head)
 
     @overload
     def stats(
@@ -155,8 +156,8 @@ def _unrequested_seeds(head: "Topics", domain: str | None) -> set[str]:
     domains = head.policy.shelf.seeds
     if domain in domains or (domain is None and domains):
         return set()
-    unpinned = set(head.skills.serving("seed")).difference(head.policy.shelf.pinned)
-    return {f"skill:{name}" for name in unpinned}
+    names = set(head.skills.serving("seed")).difference(head.policy.shelf.pinned)
+    return {f"skill:{name}" for name in names}
 
 
 def _by_score(hit: "Hit") -> tuple[float, str]:

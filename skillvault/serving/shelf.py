@@ -95,17 +95,17 @@ class Shelf:
         return self._folders.problems(self._head())
 
     def layers(self) -> list[list[Shelved]]:
-        """The skills of each layer, from the first to the last, which is the vault."""
+        """Return the skills of each layer; the last layer is the vault."""
         head = self._head()
         return [*self._folders.layers(head), list(_vault_skills(head))]
 
     def skills(self) -> list[Skill]:
-        """The skills in force, by name."""
+        """Return the skills in force, by name."""
         head = self._head()
         return _in_force(head, head.skills.serving())
 
     def get(self, name: str) -> Skill | None:
-        """The skill in force of this name; `_` stands for `-`."""
+        """Return the skill in force of this name; `_` stands for `-`."""
         return shelf.get(_in_force(self._head(), {name, name.replace("_", "-")}), name)
 
     def layer_skill(self, name: str) -> Shelved | None:
@@ -123,16 +123,16 @@ class Shelf:
         return None
 
     def get_by_tags(self, tags: Iterable[str]) -> list[Skill]:
-        """The skills with any of these tags, by name."""
+        """Return the skills with any of these tags, by name."""
         names = list(tags)
         return shelf.get_by_tags(self._labelled_skills([("tags", tag) for tag in names]), names)
 
     def get_by_role(self, role: str) -> list[Skill]:
-        """The skills for a role, by name."""
+        """Return the skills for a role, by name."""
         return shelf.get_by_role(self._labelled_skills([("roles", role)]), role)
 
     def get_by_pipeline_stage(self, stage: str) -> list[Skill]:
-        """The skills for a stage, by name."""
+        """Return the skills for a stage, by name."""
         return shelf.get_by_pipeline_stage(self._labelled_skills([("stages", stage)]), stage)
 
     def _labelled_skills(self, labels: Iterable[tuple[str, str | None]]) -> list[Skill]:
@@ -165,14 +165,14 @@ class Shelf:
         labels = [("roles", role), ("stages", stage)][: 2 * (strategy != "semantic")]
         places = {name for pin in pins for name in (pin, pin.replace("_", "-"))}
         unpinned = [name for name in _labelled_names(head, labels) if name not in places]
-        chosen = shelf.shortlist(
+        shortlist = shelf.shortlist(
             unpinned,
             k=k,
             strategy=strategy,
             usage=usage,
             scores=scores,
         )
-        skills = _in_force(head, [*chosen, *places])
+        skills = _in_force(head, [*shortlist, *places])
         for pin in shelf.pinned(skills, pins)[1]:
             warnings.warn(f"{pin}: no skill in force has this name", stacklevel=2)
         return shelf.top_k(
@@ -194,7 +194,7 @@ class Shelf:
 
         See `learning.recommend`. An unknown domain has none.
         """
-        return ask(self, lambda head: self._recommend(head, query, task))
+        return answer_question(self, lambda head: self._recommend(head, query, task))
 
     def _recommend(self, head: Topics, query: Query, task: str) -> Selection:
         if (near_domain := ground.unknown_domain(head, query.domain)) is not None:
@@ -349,7 +349,7 @@ class Shelf:
         return self._store.head()
 
 
-def ask(shelf: Shelf, answer: Callable[[Snapshot], _Answer]) -> _Answer:
+def answer_question(shelf: Shelf, answer: Callable[[Snapshot], _Answer]) -> _Answer:
     """Return what the vault answers; ask again if its index was rebuilt meanwhile.
 
     An index built from git alone knows no uses and no other layers.
@@ -471,10 +471,10 @@ def _rows(
         earned = status if layer == "vault" else _earned_status(name, status, evidence, rules)
         # One that hurts is left out with its numbers, not for its status.
         served_status = status if earned == "retired" else earned
-        whom = (_split_names(roles), _split_names(stages))
+        labels = (_split_names(roles), _split_names(stages))
         seed = layer == "seed" and not serves_seeds
         yield recommend.Candidate(
-            name, kind, size, skill_domain, served_status, *whom, blob, evidence, seed
+            name, kind, size, skill_domain, served_status, *labels, blob, evidence, seed
         )
 
 

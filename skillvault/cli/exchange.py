@@ -105,7 +105,6 @@ def _check_options(
     seeds: bool,
     force: bool,
 ) -> None:
-    """Raise UsageError for options that do not go together."""
     if lists + updates + seeds > 1:
         raise UsageError("--list, --update and --seeds are three questions; ask one at a time")
     if force and not seeds:
@@ -290,7 +289,6 @@ def import_transcripts(
 
 
 def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
-    """Print a line for each outcome."""
     for outcome in outcomes:
         decision, result = outcome["decision"], outcome["result"]
         made_at = decision.get("made_at", outcome["occurred_at"])
@@ -378,13 +376,7 @@ def import_(  # noqa: PLR0913 (one an option)
         return
     if format_name != _SKILLS:
         report = vault.import_files(
-            format_name,
-            files,
-            domain=domain,
-            decision=decision,
-            now=now,
-            dry=dry,
-            track=track,
+            format_name, files, domain=domain, decision=decision, now=now, dry=dry, track=track
         )
         end_intake(vault, report, dry=dry, as_data=as_data)
         return

@@ -49,7 +49,6 @@ def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool)
 
 
 def _print_memory(facts: list[ListedFact]) -> None:
-    """Print a MEMORY.md for each domain, which agents may load as it is."""
     for domain in dict.fromkeys(fact_.domain for fact_ in facts):
         echo(f"# MEMORY.md: {domain}\n")
         for importance in get_args(Importance):
@@ -104,7 +103,6 @@ def add(vault_path: Path | None, dry: bool, as_data: bool, **given: object) -> N
 
 
 def _day(value: str | None) -> str | None:
-    """Parse `--review-by`, a day such as 2027-01-31."""
     if value is None:
         return None
     try:

@@ -118,7 +118,6 @@ def init(
 
 
 def _choose_folder(path: Path | None, vault_path: Path | None) -> Path:
-    """Return where the vault is made; UsageError if PATH and `--vault` differ."""
     folder = vault_path_of(vault_path)
     if path is None or folder is None or layout.real_path(path) == layout.real_path(folder):
         return path or folder or Path()

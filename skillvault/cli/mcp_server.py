@@ -220,11 +220,7 @@ class VaultTools:
 
         def ask() -> IntakeResult:
             closing = Closing(
-                status=status,
-                evidence=evidence,
-                lesson=lesson,
-                observed_by="agent",
-                domain=domain,
+                status=status, evidence=evidence, lesson=lesson, observed_by="agent", domain=domain
             )
             return self._intake_result(self._vault.close(decision, closing))
 
@@ -315,7 +311,6 @@ def _refused_call(error: SkillvaultError) -> CallToolResult:
 
 
 def _refusal(error: SkillvaultError) -> dict[str, Any]:
-    """Return the code, the message, the key and the exit code of an error."""
     name = type(error).__name__.removesuffix("Error")
     slug = "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")
     code = error.code if isinstance(error, BadInputError) else slug
@@ -336,7 +331,6 @@ def _call_error(error: ToolError) -> SkillvaultError:
 
 
 def _commits_of(report: Report | None) -> CommitsResult:
-    """Return the commits of a report; UsageError if it has to wait."""
     if report is None:
         return CommitsResult(commits=[])
     if not report.done and report.waiting:
@@ -509,7 +503,6 @@ def mime_type_of(path: str) -> str:
 
 
 def _list_entry(skill: OutgoingSkill) -> dict[str, Any] | None:
-    """Return a skill as the list names it; None if its front matter cannot be read."""
     try:
         matter, _ = front_matter.read_foreign(skill.files[PAGE].decode())
     except (BadInputError, UnicodeDecodeError):

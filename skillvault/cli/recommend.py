@@ -303,7 +303,6 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
 
 
 def _read_task(task: str) -> str:
-    """Return the task, from stdin for `-`."""
     if task != "-":
         return task
     try:
@@ -313,7 +312,6 @@ def _read_task(task: str) -> str:
 
 
 def _context(pairs: Iterable[str]) -> dict[str, Scalar]:
-    """Return the pairs as a mapping; the last value of a key counts."""
     context: dict[str, Scalar] = {}
     for pair in pairs:
         key, sign, value = pair.partition("=")
@@ -326,7 +324,6 @@ def _context(pairs: Iterable[str]) -> dict[str, Scalar]:
 
 
 def _print_answer(answer: Selection, form: str, learned: Learned | None) -> None:
-    """Print the answer, followed by what was learned."""
     if form == "json":
         extra = {"learned": learned_shape(learned.told)} if learned else {}
         print_json({**plain(answer), **extra})
@@ -338,7 +335,6 @@ def _print_answer(answer: Selection, form: str, learned: Learned | None) -> None
 
 
 def _print_problems(answer: Selection, problems: Iterable[Problem]) -> None:
-    """Say which pins do not exist, and what could not be read."""
     for skill in answer.withheld:
         if skill.reason == "unknown-pin":
             hint = "`skillvault skill list --layers` shows the names"
@@ -362,7 +358,6 @@ def _print_reasons(answer: Selection) -> None:
 
 
 def _explain_none(answer: Selection, *, has_rules: bool) -> str:
-    """Explain in a line why there is no skill."""
     held_out = sum(withheld.reason == "held-out" for withheld in answer.withheld)
     by_rank = sum(withheld.reason == "rank" for withheld in answer.withheld)
     counts = {

@@ -172,7 +172,6 @@ def drop(names: tuple[str, ...], everything: bool, yes: bool, vault_path: Path |
 
 
 def _choose_names(verb: str, names: Sequence[str], *, everything: bool) -> Sequence[str] | None:
-    """Return the names that were given; None for all."""
     if names and everything:
         raise UsageError(f"{verb}: pass NAMEs or --all, not both")
     if not names and not everything:

@@ -132,7 +132,6 @@ def _escape_value(value: Any) -> Any:
 
 @contextmanager
 def _raw_terminal() -> Iterator[int]:
-    """Let the terminal pass on each key at once."""
     terminal = sys.stdin.fileno()
     settings = termios.tcgetattr(terminal)
     tty.setcbreak(terminal)
@@ -143,6 +142,5 @@ def _raw_terminal() -> Iterator[int]:
 
 
 def _read_key() -> str:
-    """Read the next key; "" if the terminal is gone."""
     with _raw_terminal() as terminal:
         return os.read(terminal, 1).decode(errors="replace").lower()

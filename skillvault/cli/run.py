@@ -89,7 +89,6 @@ def _preview(change: Change) -> str:
 
 
 def _write_line(record: Record) -> str:
-    """Return a new record's path; a link as its ends."""
     if isinstance(record, Link):
         return f"link {record.type}: {record.source} -> {record.target}"
     return layout.path_of(record)
@@ -228,7 +227,6 @@ def _print_proposed(report: Report) -> None:
 
 
 def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
-    """Print what `record` and `import` took in."""
     outcome_ids = [
         ref.id for done in report.done for ref in done.change.targets if ref.kind == "outcome"
     ]

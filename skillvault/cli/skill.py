@@ -246,7 +246,5 @@ _add_command(
 )
 _add_command("pin", "Keep a skill, whatever its effect and age.", lambda v: v.curate.pin)
 _add_command(
-    "restore",
-    "Bring a skill back from archive/; or unhide, unpin.",
-    lambda v: v.curate.restore,
+    "restore", "Bring a skill back from archive/; or unhide, unpin.", lambda v: v.curate.restore
 )

@@ -77,7 +77,6 @@ def stats(
 
 
 def _say_links(vault: Vault) -> None:
-    """Say that nothing is held out if a client lists the skills itself."""
     for record in client_setup.ClientSetup(vault.store).records():
         if record.links:
             place = record.project or "all projects"
@@ -228,7 +227,6 @@ def _observer_lines(decision: dict[str, Any]) -> list[str]:
 
 
 def _skill_part(row: dict[str, Any]) -> str:
-    """Describe the part of a skill in a decision."""
     exposure = "shown" if row["shown"] else "held out" if row["held_out"] else "not shown"
     if row["read"]:
         exposure += ", read all the same"
@@ -295,7 +293,6 @@ def _print_team(state: "Status") -> None:
 
 
 def _limits(counts: dict[str, int]) -> str:
-    """Describe the untrusted records that wait, and their limits."""
     words = {
         "record": ("file", "in inbox/untrusted/ (record.untrusted_per_day)"),
         "evaluate": ("untrusted outcome", "without a verdict (evaluate.untrusted_per_day)"),
@@ -304,7 +301,6 @@ def _limits(counts: dict[str, int]) -> str:
 
 
 def _next_step(state: "Status") -> str:
-    """Name the next command; nothing while the vault is paused."""
     if state.paused:
         return ""
     step = (
@@ -314,7 +310,6 @@ def _next_step(state: "Status") -> str:
 
 
 def _print_judge(judge: "JudgeStatus") -> None:
-    """Print the usage of a paid judge, its state, and its accuracy."""
     if judge.provider == "agent":
         echo("judge: agent; `skillvault ask` prints what it may answer")
     if judge.provider == "claude":

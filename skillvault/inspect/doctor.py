@@ -250,7 +250,6 @@ def _repository(exam: Examination) -> Iterator[Row]:
 
 
 def _explain_unusable(root: Path, message: str) -> tuple[str, str]:
-    """Return git's message and the remedy for a folder that is no usable repository."""
     message = message.partition("; run `skillvault init`")[0]
     error, remedy, place = message.partition(OWNER_REMEDY)
     if remedy:
@@ -460,7 +459,6 @@ def _hooks(exam: Examination) -> Iterator[Row]:
 
 
 def _own_hooks(exam: Examination) -> Iterator[Row]:
-    """Yield the hooks of `init` that are missing or do nothing."""
     if not (exam.git.hooks_dir() / setup.HOOKS[0]).exists():
         detail = f"there is no {setup.HOOKS[0]} hook: a broken skill is committed unnoticed"
         yield Row("hooks", "note", detail, "skillvault init")

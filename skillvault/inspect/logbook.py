@@ -194,9 +194,6 @@ def _precedence(patch: str, skill: str | None) -> tuple[bool, bool, bool]:
 
 def _record_counts(paths: Iterable[str]) -> Iterator[str]:
     """Count the files of each folder that the diff and the links leave out."""
-    counts: dict[str, int] = {}
-    for path in paths:
-        top = layout.shelf_of(path)
-        if top not in _READ and not layout.links_owner(path):
-            counts[top] = counts.get(top, 0) + 1
-    yield from (f"{count} in {top}" for top, count in sorted(counts.items()))
+    folders = (layout.shelf_of(path) for path in paths if not layout.links_owner(path))
+    counts = Counter(folder for folder in folders if folder not in _READ)
+    yield from (f"{count} in {folder}" for folder, count in sorted(counts.items()))

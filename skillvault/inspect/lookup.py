@@ -57,7 +57,6 @@ def both_sides(view: Topics, ref: Ref) -> Sides:
 
 
 def _linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) -> Sides:
-    """Return the runs for and against a fact or a skill by its links."""
     supporting, against = set[str](), set[str]()
     for link in links(ref):
         if link.source.kind == "evaluation":
@@ -70,7 +69,6 @@ def _linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) -
 
 
 def _evidence_sides(view: Topics, ref: Ref) -> Sides | None:
-    """Return the runs in the evidence _layer_skill a skill; None if none can be read."""
     path = view.records.path_of(ref)
     place = f"{path.rpartition('/')[0]}/references/{EVIDENCE}" if path else ""
     content = view.files.read([place]).get(place)
@@ -168,10 +166,7 @@ def list_skills(head: Topics, shelf: str) -> list[ListedSkill]:
 def _with_commits(head: Topics, ref: Ref) -> dict[str, Any]:
     """Return `{ref, commits}`: a record, and every commit that touched it."""
     commits = head.history.commits_touching([ref])
-    return {
-        "ref": provenance.node(head, ref),
-        "commits": [_commit_shape(commit) for commit in commits],
-    }
+    return {"ref": provenance.node(head, ref), "commits": list(map(_commit_shape, commits))}
 
 
 def _layer_skill(head: Topics, entry: Shelved) -> dict[str, Any]:
@@ -179,7 +174,7 @@ def _layer_skill(head: Topics, entry: Shelved) -> dict[str, Any]:
     ref = Ref("skill", entry.skill.name)
     commits = head.history.commits_changing(ref)
     node = {"kind": ref.kind, "id": ref.id, "path": entry.path, "layer": entry.layer}
-    return {"ref": node, "commits": [_commit_shape(commit) for commit in commits]}
+    return {"ref": node, "commits": list(map(_commit_shape, commits))}
 
 
 def _commit_shape(commit: Commit) -> dict[str, Any]:

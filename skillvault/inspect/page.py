@@ -261,7 +261,6 @@ def warnings_of(pages: Sequence[SkillPage]) -> list[Stop]:
 
 
 def _to_avoid(skill: Skill) -> list[str]:
-    """Return what a guide says to avoid."""
     sections = markdown.sections(skill.body)
     return [
         line for part in sections if part.heading == "Avoid" for line in markdown.bullets(part.text)
@@ -523,7 +522,6 @@ def page_of(
 def _stops(
     benefit: Benefit, domains: Sequence[DomainFigures], skills: Sequence[SkillPage]
 ) -> list[Stop]:
-    """Return skills that hurt, rules that predict a loss, then warnings."""
     guides = {
         page.skill.subject: page.name
         for page in skills

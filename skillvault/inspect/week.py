@@ -61,10 +61,7 @@ class Contents(Struct, frozen=True, kw_only=True):
 
 
 def contents_of(
-    run: Run,
-    effects: Sequence[SkillStats],
-    span: tuple[datetime, datetime],
-    domain: str | None,
+    run: Run, effects: Sequence[SkillStats], span: tuple[datetime, datetime], domain: str | None
 ) -> Contents:
     """Read what a page of these days needs."""
     view = run.view
@@ -197,7 +194,6 @@ def week_of(vault: Contents) -> Week:
 
 
 def _ids_of_step(commits: Iterable[Commit], step: str) -> list[str]:
-    """Return the ids that a step's commits made, each once."""
     targets = (target for commit in commits if commit.step == step for target in commit.targets)
     return list(dict.fromkeys(target.partition(":")[2] for target in targets))
 
@@ -230,7 +226,6 @@ def _learning_events(vault: Contents, commits: Sequence[Commit]) -> Iterator[Vau
 
 
 def _targets(commit: Commit) -> list[Ref]:
-    """Return the skills and facts that a commit made."""
     pairs = (target.partition(":") for target in commit.targets)
     return [
         Ref(cast("RecordKind", kind), name) for kind, _, name in pairs if kind in ("fact", "skill")
@@ -240,7 +235,6 @@ def _targets(commit: Commit) -> list[Ref]:
 def _events(
     vault: Contents, commit: Commit, first: Mapping[Ref, str], last: Mapping[Ref, str]
 ) -> Iterator[tuple[Ref, Event]]:
-    """Yield the effects of a commit."""
     targets = _targets(commit)
     for ref in targets:
         is_first = first.get(ref) == commit.sha

@@ -76,7 +76,6 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
 
 
 def _accounts(run: Run, history: Sequence[Placed]) -> rules.AccountMaterial:
-    """Return what is known of the outcomes of one action."""
     outcomes = run.view.outcomes.get_many(entry.id for entry in history)
     standings = run.rules.standings(run, history, outcomes)
     waiting = {

@@ -257,8 +257,6 @@ class Installer:
 
 
 class _Installation:
-    """One installation and its report so far."""
-
     def __init__(self, store: Store, now: datetime, *, dry: bool, with_secrets: bool) -> None:
         self._store = store
         self._now = now
@@ -384,7 +382,6 @@ class _Installation:
         self.report.installed.append(InstalledSkill(name, origin.url, origin.digest, lines, done))
 
     def _newer_version(self, name: str, origin: Origin) -> Incoming | None:
-        """Return the newer version in a skill's source; None with a reason in the report."""
         registry = origin.registry or REGISTRY
         problems: list[Problem] = []
         source = source_of(origin.url, registry=registry, is_folder=origin.url.startswith("/"))
@@ -428,7 +425,6 @@ def _skills_of(source: SkillSource, names: Sequence[str]) -> tuple[list[Incoming
 
 
 def _seeds() -> Iterator[tuple[str, Files]]:
-    """Yield the package's own skills: name and files."""
     for folder in sorted(path.parent for path in layers.seeds().glob(f"*/{FILE}")):
         files = (path for path in sorted(folder.rglob("*")) if path.is_file())
         yield (
@@ -438,7 +434,6 @@ def _seeds() -> Iterator[tuple[str, Files]]:
 
 
 def _explain_known(head: Topics, origin: Origin) -> str | None:
-    """Explain that a skill was installed before; None if it was not, or is gone."""
     for link in head.links.by_source([origin.ref]):
         if link.target in head.records:
             return f"{link.target.id}: is here already, from {rules.origin_of(link).url}"
@@ -468,7 +463,6 @@ def _says_same(store: Store, head: Topics, skill: Incoming) -> bool:
 
 
 def _explain_no_update(head: Topics, name: str, shelf: str) -> str | None:
-    """Explain why a skill gets no newer version now; None if it may."""
     if shelf not in ("skills", "proposed"):
         return f"{name}: is in {shelf}/; `skillvault skill restore {name}` brings it back first"
     waiting = next(next_names(name))

@@ -143,15 +143,13 @@ def compare_with_replaced(run: Run, name: str, skill: Skill) -> TextPair:
 
 
 def _nearest(run: Run, skill: Skill) -> SimilarText | None:
-    """Return the most similar live skill of its domain or of none."""
     rows = run.view.skills.candidates(skill.domain)
     names = [row.name for row in rows if row.name != skill.replaces]
     shares = [
         SimilarText(name, round(likeness(skill.body, live_skill.body), 2))
         for name, live_skill in run.view.skills.get_many(names).items()
     ]
-    best = max(shares, key=lambda like: (like.share, like.skill), default=None)
-    return best if best and best.share >= _NEAR else None
+    return _most_similar(shares)
 
 
 def _near_rejected(run: Run, skill: Skill) -> SimilarText | None:
@@ -162,12 +160,15 @@ def _near_rejected(run: Run, skill: Skill) -> SimilarText | None:
         for rejection in run.rejections.said
         if rejection.domain == skill.domain
     ]
-    best = max(likes, key=lambda like: (like.share, like.skill), default=None)
+    return _most_similar(likes)
+
+
+def _most_similar(texts: list[SimilarText]) -> SimilarText | None:
+    best = max(texts, key=lambda text: (text.share, text.skill), default=None)
     return best if best and best.share >= _NEAR else None
 
 
 def _rejected_version(run: Run, skill: Skill) -> SimilarText | None:
-    """Return the latest rejected version of the same skill."""
     for refusal in run.rejections.said:
         if skill.replaces and refusal.replaces == skill.replaces:
             share = round(likeness(skill.body, refusal.body), 2)
@@ -221,7 +222,6 @@ class ProposalBranch(Struct, frozen=True):
 
 
 def _add_evidence(change: Change, waiting: WaitingSkill) -> Change:
-    """Add the evidence to an approval, as the reviewer of its branch reads it."""
     rows = [
         f"  {row.outcome}  {row.status:7}  {row.session or '-'}  episode {row.episode}"
         for row in waiting.basis.rows[-_ROWS:]

@@ -115,7 +115,6 @@ def _find_records(run: Run, text: str) -> tuple[str, list[Ref]]:
 
 
 def _skills_and_facts(parts: Iterable[Commit], steps: Collection[str]) -> list[Ref]:
-    """Return the skills and facts that these steps of a commit were about."""
     targets = (parse_ref(target) for part in parts if part.step in steps for target in part.targets)
     return list(dict.fromkeys(ref for ref in targets if ref.kind in ("skill", "fact")))
 
@@ -141,13 +140,11 @@ def _advise(view: Topics, parts: Sequence[Commit]) -> str:
 
 
 def _is_learned(view: Topics, ref: Ref) -> bool:
-    """Return True if the program made a record."""
     makers = view.history.commits_changing(ref)
     return bool(makers) and makers[-1].step in _MAKERS
 
 
 def _refuse_personal(run: Run, ref: Ref) -> None:
-    """Raise EditedError if a person wrote in a record."""
     skill = run.view.skills.find(ref.id) if ref.kind == "skill" else None
     path = run.view.records.path_of(ref)
     if skill is not None:

@@ -51,7 +51,6 @@ def judge_decision(
 
 
 def _recommended_skills(shelf: Shelf, proposal: advise.Proposal) -> list[Skill]:
-    """Return the skills that would be recommended before this decision."""
     outcome, decision = proposal.outcome, proposal.outcome.decision
     query = Query(
         domain=outcome.domain, context=outcome.context, strategy="hybrid", action=decision.action

@@ -38,9 +38,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def background_of(
-    head: Topics,
-    query: Query,
-    task_matches: tuple[str, Mapping[str, Match]] | None,
+    head: Topics, query: Query, task_matches: tuple[str, Mapping[str, Match]] | None
 ) -> Background:
     """Collect the background of a query.
 
@@ -121,7 +119,6 @@ def _about_actions(head: Topics, domain: str, actions: Collection[str]) -> set[s
 
 
 def _actions_named(head: Topics, domain: str, action: str) -> list[str]:
-    """Return the domain's actions that equal a name, in any letter case."""
     return [name for name in head.outcomes.actions(domain) if folded(name) == folded(action)]
 
 
@@ -150,7 +147,6 @@ def _is_exact(subject: str | None, keys: Iterable[str], task_words: list[str]) -
 
 
 def _mentions(task_words: Iterable[str], text: str) -> bool:
-    """Return True if the task mentions every word of a text, in any form."""
     words = _words(text)
     return bool(words) and all(any(_is_form(word, term) for term in task_words) for word in words)
 
@@ -163,7 +159,6 @@ def _is_form(word: str, term: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text or a name without function words."""
     return [word for word in _WORD.findall(text.lower()) if word not in FUNCTION_WORDS]
 
 

@@ -125,7 +125,6 @@ def _places(units: Units, skill: str) -> set[str]:
 
 
 def _writer(name: str) -> "formats.Writer":
-    """Return the writer of a format; UsageError if there is none."""
     format_ = formats.SKILL_FORMATS.get(name)
     if format_ is None or format_.write is None:
         names = [name for name, format_ in formats.SKILL_FORMATS.items() if format_.write]

@@ -26,15 +26,7 @@ from skillvault.loop.effects import Uses, assessed
 from skillvault.loop.profiles import rules_of
 from skillvault.model import claims
 from skillvault.model.errors import UsageError
-from skillvault.model.records import (
-    Outcome,
-    Problem,
-    Recommendation,
-    Record,
-    Ref,
-    Shelved,
-    Skill,
-)
+from skillvault.model.records import Outcome, Problem, Recommendation, Record, Ref, Shelved, Skill
 from skillvault.serving import background as ground
 from skillvault.serving.folders import Folders
 from skillvault.vault.commit.store import Store
@@ -165,13 +157,7 @@ class Shelf:
         labels = [("roles", role), ("stages", stage)][: 2 * (strategy != "semantic")]
         places = {name for pin in pins for name in (pin, pin.replace("_", "-"))}
         unpinned = [name for name in _labelled_names(head, labels) if name not in places]
-        shortlist = shelf.shortlist(
-            unpinned,
-            k=k,
-            strategy=strategy,
-            usage=usage,
-            scores=scores,
-        )
+        shortlist = shelf.shortlist(unpinned, k=k, strategy=strategy, usage=usage, scores=scores)
         skills = _in_force(head, [*shortlist, *places])
         for pin in shelf.pinned(skills, pins)[1]:
             warnings.warn(f"{pin}: no skill in force has this name", stacklevel=2)
@@ -430,7 +416,6 @@ def _labelled_names(head: Topics, labels: Iterable[tuple[str, str | None]]) -> l
 
 
 def _in_force(head: Topics, names: Iterable[str]) -> list[Skill]:
-    """The skills in force of these names, by name."""
     names = list(names)
     skills = {entry.skill.name: entry.skill for entry in head.layers.get_many(names, serving=True)}
     skills |= head.skills.get_many(names)
@@ -499,7 +484,6 @@ def _proven_date(head: Topics, skill: Skill) -> datetime | None:
 
 
 def _split_names(column: str) -> tuple[str, ...]:
-    """Split a column of names."""
     return tuple(column.split("\n")) if column else ()
 
 
@@ -525,10 +509,7 @@ def _earned_status(name: str, status: str, evidence: Evidence, rules: Rules) -> 
 
 
 def _scores(
-    head: Topics,
-    task: str,
-    domains: tuple[str | None, ...] | None,
-    nearness: Near | None,
+    head: Topics, task: str, domains: tuple[str | None, ...] | None, nearness: Near | None
 ) -> dict[str, Match]:
     hits = head.search(task, _TASKS, kinds=("skill",), domains=domains, nearness=nearness)
     return {hit.id.partition(":")[2]: relevance.Match(hit.score, hit.share) for hit in hits}

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from skillvault.learning.sections import Version, Written
+from skillvault.learning.sections import Version, WrittenTexts
 from skillvault.model.brief import Draft
 from skillvault.model.change import Change
 from skillvault.model.records import Skill
@@ -23,9 +23,9 @@ def skill_of(change: Change) -> Skill:
     return next(record for record in change.writes if isinstance(record, Skill))
 
 
-def unedited(skill: Skill) -> Written:
+def unedited(skill: Skill) -> WrittenTexts:
     """That a skill is as the program left it."""
-    return Written([Version(None, skill.body)], [Version(None, skill.description)])
+    return WrittenTexts([Version(None, skill.body)], [Version(None, skill.description)])
 
 
 def whole(change: Change, skill: Skill) -> Change:

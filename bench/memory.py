@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from skillvault.learning.promote.evaluated_runs import KeptRuns, RunBook
+from skillvault.learning.promote.evaluated_runs import RunBook, RunHistory
 from skillvault.learning.promote.facts import FactCounts
 from skillvault.model.records import Link, Outcome, Status, Subject, moment_of
 
@@ -84,4 +84,4 @@ def run_book(runs: FactRuns) -> RunBook:
         return ()
 
     questions = dict.fromkeys(("known", "claims", "sayings", "tallies", "makers"), nothing)
-    return RunBook(KeptRuns(load=lambda _: {}, tellers=tellers, **questions))
+    return RunBook(RunHistory(load=lambda _: {}, tellers=tellers, **questions))

@@ -31,7 +31,7 @@ from stream import START, STEP, shifted, stream
 
 from skillvault import Vault
 from skillvault.model.errors import SkillvaultError
-from skillvault.vault.commit import fence
+from skillvault.vault.commit import locks
 
 PAUSE = 0.3  # seconds between two outcomes
 BETWEEN = (0.02, 0.5)  # seconds between two things that the person does
@@ -304,7 +304,7 @@ def holds() -> Iterator[list[float]]:
         elif name == "index-unlocking":
             times.append(1000 * (time.perf_counter() - since))
 
-    with patch.object(fence, "reach", reach):
+    with patch.object(locks, "reach", reach):
         yield times
 
 

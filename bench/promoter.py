@@ -12,8 +12,7 @@ from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.evaluated_runs import evaluated_run
 from skillvault.learning.promote.facts import PromotionMaterial, statement_of
 from skillvault.learning.promote.skills import Pattern
-from skillvault.learning.promote.support import Support
-from skillvault.learning.promote.weighing import Retelling, fact_changes, weighing_changes
+from skillvault.learning.promote.support import Retelling, Support, fact_changes, weighing_changes
 from skillvault.learning.rejection import Rejections
 from skillvault.loop.profiles import rules_of
 from skillvault.model.change import Change
@@ -61,7 +60,7 @@ class Promoter:
     def skills(self, domain: str, at: datetime) -> Iterator[Change]:
         """The second arrow, in one domain."""
         material = self._material(self._facts[domain])
-        plan = recurrence.patterns(material, self._skills, self._policy)
+        plan = recurrence.plan_patterns(material, self._skills, self._policy)
         for skill in plan.left:
             if skill.status == "testing" and self._shelves[skill.name] != "archive":
                 yield recurrence.leave_change(skill, self._shelves[skill.name])
@@ -111,7 +110,7 @@ class Promoter:
         draft = draft_of(statement_of(lead), lead.id, _HEADINGS)
         if pattern.skill is None:
             change = recurrence.skill_change(
-                pattern, draft, taken=self._names.__contains__, now=at, rules=rules_of(policy)
+                pattern, draft, is_taken=self._names.__contains__, now=at, rules=rules_of(policy)
             )
         else:
             skill = self._skills[pattern.skill]

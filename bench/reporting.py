@@ -56,7 +56,7 @@ def settle(root: Path) -> None:
     """As after a run that did all that was due: nothing waits, and uses are added up."""
     vault = Vault.open(root)
     vault.shelf.ready()
-    due = vault.store.staged.due
+    due = vault.store.staging.due
     for queue in AGENDA.queues:
         due.mark_done(queue.name, due.keys(queue.name))
     vault.store.save_index()

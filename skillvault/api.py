@@ -53,7 +53,7 @@ from skillvault.sessions import session_sources, transcripts
 from skillvault.team import sync as exchange_of_clones
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
-from skillvault.vault.disk import guarded
+from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import arrival, layout
 from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.files.quarantine import RefusedFile
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from skillvault.serving.shelf import Shelf
     from skillvault.sessions.closing import Closing
     from skillvault.sessions.decision import OpenDecision
-    from skillvault.team.sync import Exchanged
+    from skillvault.team.sync import SyncReport
 
 _WEEK = timedelta(days=7)
 _PART = 200  # outcomes of transcripts that are recorded together
@@ -155,8 +155,8 @@ class Vault:
         """
         root = layout.real_path(Path(path))
         setup.check_place(root, domains, nested=nested)
-        with setup.undone_on_failure(root):
-            git, branch = setup.repository(root)
+        with setup.undo_on_failure(root):
+            git, branch = setup.open_repository(root)
             obey_sharing(git.dirs()[1])
             vault = cls(root)
             report = setup.found_vault(vault.store, branch, domains, now or _clock())
@@ -193,7 +193,7 @@ class Vault:
         """
         now = now or _clock()
         unasked: dict[str, JudgeRequest] = {}
-        with guarded(), self._run_turn, _recovered(self, dry=dry) as store:
+        with pause_on_disk_errors(), self._run_turn, _recovered(self, dry=dry) as store:
             judge = judges.unasked_judge(store, unasked) if batch else None
             intake = recording.Intake()
             if "record" in (wanted or registry.STEPS):
@@ -393,7 +393,7 @@ class Vault:
         if decision is not None and answer.near_domain is None:  # else it would be refused
             record = render.record(answer, query, now or _clock(), task)
             said = json.dumps(record, ensure_ascii=False)
-            with guarded():
+            with pause_on_disk_errors():
                 list(self.inbox.drop([(f"recommendation-{decision}.json", said.encode())]))
         return answer
 
@@ -436,7 +436,7 @@ class Vault:
         nobody can be asked it may be carried out, with a warning. BadInputError for what is no
         decision.
         """
-        with guarded():
+        with pause_on_disk_errors():
             return advising.judge_decision(self.store, self.shelf, (name, data), now or _clock())
 
     # ── reading ──────────────────────────────────────────────────────────────────────
@@ -555,7 +555,7 @@ def _taken_in(
 
     `is_attested`: what they say of who saw an end counts.
     """
-    with guarded():
+    with pause_on_disk_errors():
         if options.dry:
             received = (arrival.ReceivedFile(*file, is_attested=is_attested) for file in files)
             return _run_steps(vault, replace(options, arrived=tuple(received)), now, steps)
@@ -587,7 +587,7 @@ def _answered(vault: Vault, answers: Sequence[Answer], now: datetime | None) -> 
     """Commit answers, and do what follows from them."""
     options = runs.RunOptions(answers=answers)
     steps = ("answer", "promote", "generate", "refresh", "merge")
-    with guarded(), vault._run_turn:  # noqa: SLF001 (its own)
+    with pause_on_disk_errors(), vault._run_turn:  # noqa: SLF001 (its own)
         return _run_steps(vault, options, now or _clock(), steps)
 
 
@@ -596,13 +596,13 @@ def sync(
     *,
     take_over: bool = False,
     now: datetime | None = None,
-) -> Exchanged:
+) -> SyncReport:
     """Bring this clone and the remote's branch together; see `team.sync`.
 
     `take_over`: from then on this clone is the one that learns.
     """
-    with guarded(), vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
-        return exchange_of_clones.bring_together(store, now or _clock(), take_over=take_over)
+    with pause_on_disk_errors(), vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
+        return exchange_of_clones.sync_clones(store, now or _clock(), take_over=take_over)
 
 
 def distill(

@@ -10,7 +10,7 @@ from typing import Any
 from skillvault import api
 from skillvault.api import Vault
 from skillvault.loop.run import Report
-from skillvault.team.sync import Exchanged
+from skillvault.team.sync import SyncReport
 from tests.conftest import NOW, Person
 from tests.given import as_file, trade
 
@@ -55,7 +55,7 @@ class Clone:
         """The loop, once."""
         return self.vault.run(now=now)
 
-    def sync(self, *, take_over: bool = False, now: datetime = LATER) -> Exchanged:
+    def sync(self, *, take_over: bool = False, now: datetime = LATER) -> SyncReport:
         """`skillvault sync`."""
         return api.sync(self.vault, take_over=take_over, now=now)
 

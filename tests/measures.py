@@ -47,16 +47,6 @@ def modules() -> list[str]:
     return sorted(str(p.relative_to(PACKAGE).with_suffix("")) for p in PACKAGE.rglob("*.py"))
 
 
-def rewritten_later(module: str) -> bool:
-    """True for the offline judge, which is left out: its texts are about to be written anew."""
-    return module.startswith("judge/offline/")
-
-
-def measured() -> list[str]:
-    """The modules that are measured."""
-    return [module for module in modules() if not rewritten_later(module)]
-
-
 def text_of(module: str) -> str:
     """Return the source of a module."""
     return (PACKAGE / f"{module}.py").read_text(encoding="utf-8")
@@ -100,7 +90,7 @@ def local_names(module: str) -> Iterator[Place]:
 
 def placeholders() -> tuple[list[Place], int]:
     """(the local names that say nothing, how many local names there are)."""
-    names = [place for module in measured() for place in local_names(module)]
+    names = [place for module in modules() for place in local_names(module)]
     return [place for place in names if place.name in PLACEHOLDERS], len(names)
 
 
@@ -110,7 +100,7 @@ def repeated_functions(modules_each: int = 4) -> dict[str, set[str]]:
     Dunders are left out, and the methods of a protocol's implementations are not.
     """
     homes: defaultdict[str, set[str]] = defaultdict(set)
-    for module in measured():
+    for module in modules():
         for function in functions(module):
             if not function.name.startswith("__"):
                 homes[function.name].add(module)
@@ -120,7 +110,7 @@ def repeated_functions(modules_each: int = 4) -> dict[str, set[str]]:
 def repeated_classes() -> dict[str, set[str]]:
     """Class name -> its modules, of those that are defined in two or more."""
     homes: defaultdict[str, set[str]] = defaultdict(set)
-    for module in measured():
+    for module in modules():
         for node in ast.walk(tree(module)):
             if isinstance(node, ast.ClassDef):
                 homes[node.name].add(module)
@@ -132,7 +122,7 @@ def class_sizes() -> list[tuple[int, Place]]:
     sizes = [
         (sum(isinstance(child, _FUNCTION) for child in node.body),
          Place(node.name, module, node.lineno))
-        for module in measured()
+        for module in modules()
         for node in ast.walk(tree(module))
         if isinstance(node, ast.ClassDef)
     ]  # fmt: skip
@@ -148,7 +138,7 @@ def _is_command(function: _Function) -> bool:
 def many_arguments(most: int = 4) -> list[Place]:
     """The functions with more positional arguments than that, those that click calls left out."""
     places = []
-    for module in measured():
+    for module in modules():
         for function in functions(module):
             names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
             count = len([name for name in names if name not in {"self", "cls"}])
@@ -161,7 +151,7 @@ def inner_imports() -> list[Place]:
     """The imports that stand inside functions."""
     return [
         Place(ast.unparse(node), module, node.lineno)
-        for module in measured()
+        for module in modules()
         for function in functions(module)
         for node in _own(function)
         if isinstance(node, ast.Import | ast.ImportFrom)

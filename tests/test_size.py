@@ -9,26 +9,26 @@ from tests import measures
 
 LINES = {
     "(top)": 510,
-    "cli": 3577,
+    "cli": 3565,
     "clients": 455,
     "daemon": 364,
     "exchange": 3215,
-    "inspect": 1792,
-    "judge": 2126,
-    "learning": 11619,
-    "loop": 5052,
+    "inspect": 1787,
+    "judge": 2117,
+    "learning": 11435,
+    "loop": 5084,
     "model": 5159,
     "page": 522,
-    "review": 1276,
-    "serving": 991,
+    "review": 1281,
+    "serving": 973,
     "sessions": 1064,
-    "team": 452,
-    "vault": 10221,
+    "team": 419,
+    "vault": 10120,
 }
-ALL_LINES = 68260
-MODULES = 373
-WITH_ONE_IMPORTER = 41
-REPEATED_FUNCTIONS = 19
+ALL_LINES = 67356
+MODULES = 354
+WITH_ONE_IMPORTER = 36
+REPEATED_FUNCTIONS = 23
 LONGEST = 700
 
 

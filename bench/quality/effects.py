@@ -77,7 +77,7 @@ def helping(x: Array, y: Array, domains: int = 4) -> Array:
     """Which skills are said to help, by their verdict; the decisions go round the domains."""
     known = estimate_lifts([_sums(x[d::domains], y[d::domains]) for d in range(domains)], PRIOR)
     said = [
-        effect.verdict_on(_evidence(known.get((str(skill), 0)), int(x[:, skill].sum())), POLICY)
+        effect.verdict_of(_evidence(known.get((str(skill), 0)), int(x[:, skill].sum())), POLICY)
         for skill in range(x.shape[1])
     ]
     return np.array([one == "helps" for one in said])
@@ -170,7 +170,7 @@ class _Ours:
     def retired(self) -> Array:
         """The lessons that are not recommended any more, for they are said to hurt."""
         known = (self._candidate(i).evidence for i in range(len(self._world.L)))
-        return np.array([effect.verdict_on(one, self.rules) == "hurts" for one in known])
+        return np.array([effect.verdict_of(one, self.rules) == "hurts" for one in known])
 
     def _candidate(self, i: int) -> Candidate:
         times, hits, shown = map(int, self._counts[i])
@@ -255,7 +255,7 @@ def _lifted(cells: Sequence[_Cell]) -> dict[str, tuple[float, bool]]:
     known = estimate_lifts([add_up(rows, totals, {}, PRIOR)], PRIOR)
     times = {task: sum(c.trials for c in cells if c.task == task) for task in totals}
     return {
-        task: (lift.lift, effect.verdict_on(_evidence(lift, times[task]), POLICY) == "helps")
+        task: (lift.lift, effect.verdict_of(_evidence(lift, times[task]), POLICY) == "helps")
         for (task, _), lift in known.items()
     }
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from measures import auc, balanced, interval
 from retrieval import lines
 
-from skillvault.judge.offline.verdict import judged
+from skillvault.judge.offline.verdict import judge_decision
 from skillvault.model.intake import outcome_from
 from skillvault.model.records import Outcome
 
@@ -80,7 +80,7 @@ def _outcome(text: dict[str, Any]) -> Outcome:
 
 def _judgement(outcome: Outcome, *, is_good: bool) -> Judgement:
     size = outcome.result.entry_value
-    verdict = judged(outcome.decision, outcome.context, outcome.applied, size)
+    verdict = judge_decision(outcome.decision, outcome.context, outcome.applied, size)
     return Judgement(verdict.quality_score, verdict.was_good_decision, is_good)
 
 

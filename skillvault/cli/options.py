@@ -14,7 +14,7 @@ import msgspec
 from skillvault import api
 from skillvault.model.errors import UsageError
 from skillvault.model.text import hidden_characters
-from skillvault.vault.git import past
+from skillvault.vault.git import repository
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _SANE = (1970, 9000)  # years whose expiry dates a calendar still has
@@ -136,7 +136,7 @@ def past_vault(vault: "api.Vault", moment: str) -> Iterator[tuple["api.Vault", d
     It may not be written, and goes with the block. UsageError if there was none.
     """
     branch = vault.store.head().policy.branch
-    with past.past_of(vault.store.git, branch, moment) as (root, at):
+    with repository.check_out_past(vault.store.git, branch, moment) as (root, at):
         yield api.Vault.open(root), at
 
 

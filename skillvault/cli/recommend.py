@@ -24,7 +24,7 @@ from skillvault.cli.options import (
     say,
     vault_option,
 )
-from skillvault.learning.capture.prompt import Told, framed
+from skillvault.learning.capture.prompt import LearnedText, frame_learned
 from skillvault.learning.recommend import render
 from skillvault.learning.recommend.recommend import Selection
 from skillvault.learning.recommend.relevance import value_of
@@ -97,7 +97,7 @@ def _note(vault: Vault, rule: str, scope: tuple[str, ...], *, dry: bool, as_data
         say("next: skillvault run (it looks for the rule in your code)")
 
 
-def learned_shape(rules: Told) -> dict[str, object]:
+def learned_shape(rules: LearnedText) -> dict[str, object]:
     """Return patterns and rules as JSON."""
     keys = ("id", "pattern", "confidence", "occurrences", "evidence")
     return {
@@ -329,7 +329,7 @@ def _print_answer(answer: Selection, form: str, learned: Learned | None) -> None
         print_json({**plain(answer), **extra})
         return
     text = render.xml(answer) if form == "xml" else render.prompt(answer)
-    output = framed(text, learned.told) if learned else text
+    output = frame_learned(text, learned.told) if learned else text
     if output:
         echo(output)
 

@@ -21,7 +21,7 @@ from skillvault.cli.options import (
 )
 from skillvault.cli.run import print_changes, print_committed, print_sides
 from skillvault.inspect import lookup
-from skillvault.learning.recommend.shelf import is_hidden, stacked
+from skillvault.learning.recommend.shelf import is_hidden, stack_layers
 from skillvault.loop.run import Report
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Shelved, Skill, ref_of
@@ -99,7 +99,7 @@ def _list_layers(
     vault: Vault, matches: Callable[[Skill], bool], *, as_data: bool, shows_all: bool
 ) -> None:
     """List the skills of all layers; `shows_all`: also the files that a later layer overrides."""
-    files = stacked(vault.shelf.layers())
+    files = stack_layers(vault.shelf.layers())
     hidden = vault.store.head().policy.shelf.hidden
     rows = [
         _layer_row(file, wins, hidden)

@@ -29,7 +29,7 @@ from skillvault.learning.sync.three_way import Versions
 from skillvault.loop.run import Report, Waiting
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.text.text import how_many
-from skillvault.team.sync import Exchanged
+from skillvault.team.sync import SyncReport
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import policy_of
 
@@ -73,12 +73,12 @@ def sync(take_over: bool, vault_path: Path | None, now: datetime | None, as_data
     if as_data:
         print_json(result)
     else:
-        print_exchanged(result)
+        print_sync_report(result)
     if result.problems:
         sys.exit(1)
 
 
-def print_exchanged(exchanged: Exchanged) -> None:
+def print_sync_report(exchanged: SyncReport) -> None:
     """Print what a sync did, and what needs a person."""
     if exchanged.claimed:
         echo(f"this clone, {exchanged.claimed}, learns from now on")
@@ -163,14 +163,14 @@ def stop_signals() -> Iterator[Callable[[], bool]]:
 
 def _synchronizer(vault: Vault) -> Callable[[], None]:
     """Brings the clones together, and prints what is new of that."""
-    before: Exchanged | None = None
+    before: SyncReport | None = None
 
     def synchronize() -> None:
         nonlocal before
         exchanged = api.sync(vault)
         news = exchanged.received or exchanged.sent or exchanged.claimed
         if news or exchanged != before:
-            print_exchanged(exchanged)
+            print_sync_report(exchanged)
         before = exchanged
 
     return synchronize

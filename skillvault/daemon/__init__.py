@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from skillvault.api import Vault, question
 from skillvault.daemon.inbox_events import InboxEvents, MakeObserver, native, opened
-from skillvault.learning.capture.adoption import STEP as CAPTURE
+from skillvault.learning.capture.rules import STEP as CAPTURE
 from skillvault.loop import capture
 from skillvault.loop.registry import STEPS
 from skillvault.loop.run import Done, Report, Tracker
@@ -104,7 +104,7 @@ class Watch:
         VaultBusyError if another daemon does so already.
         """
         try:
-            with self._vault.store.watched():
+            with self._vault.store.lock_daemon():
                 while True:
                     self._turn()
         except _StoppedError:

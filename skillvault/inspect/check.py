@@ -45,17 +45,19 @@ def check_vault(
         journal.Journal(store.root, store_to_check.git).undo_before_commit()
     view = store_to_check.git_index() if staged else store.work_tree()
     remover = lookup.remover(store, head, view)
-    committed = checks.checked_out(store.git, head)
+    committed = checks.head_blobs(store.git, head)
     mistakes, hints = learned.mistakes(view.read_bytes(layout.LEARNINGS))
     changes = {p for p, key in view.contents.items() if committed.get(p) != key}
-    problems, notes = checks.findings(view, remover, changes if staged else view.contents.keys())
+    problems, notes = checks.find_problems(
+        view, remover, changes if staged else view.contents.keys()
+    )
     problems, notes = [*problems, *mistakes], [*notes, *hints]
     if staged:
         # A folder without its file stands at no path of the index.
         staged_problems = [p for p in problems if p.path in changes or p.path not in view.contents]
         return CheckReport(_in_order(staged_problems), _in_order(notes))
     problems += _recount(head)
-    notes += [*checks.uncommitted(committed, view), *checks.lost_notes(store.git, head)]
+    notes += [*checks.find_uncommitted(committed, view), *checks.note_losses(store.git, head)]
     with suppress(BadInputError):  # a policy that cannot be read is a problem already
         rules = head.policy.shelf
         if rules.hidden or rules.pinned or rules.seeds:  # else no layer needs to be read

@@ -34,13 +34,13 @@ from skillvault.model.errors import (
 from skillvault.model.policy import Policy
 from skillvault.model.text.text import shorten
 from skillvault.vault import check, disk, setup
-from skillvault.vault.commit import fence, git_activity, locks
+from skillvault.vault.commit import git_activity, locks
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import make_printable
 from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.git import unsafe_config
-from skillvault.vault.git.merge_file import driver_command
+from skillvault.vault.git import config
+from skillvault.vault.git.config import driver_command
 from skillvault.vault.git.process import COMPLETION, OWNER_REMEDY
 from skillvault.vault.git.repository import Git
 from skillvault.vault.index.snapshot import Snapshot
@@ -81,7 +81,7 @@ class Examination:
     def dirs(self) -> tuple[Path, Path]:
         """The git dir and the common git dir, or their usual places if git refuses to name them."""
         try:
-            return self.git.asked_dirs()
+            return self.git.ask_dirs()
         except NotAVaultError:
             folder = self.root / ".git"
             if not folder.is_dir():
@@ -93,7 +93,7 @@ class Examination:
 
         A bare repository has none, and gets no index.
         """
-        self.git.asked_dirs()
+        self.git.ask_dirs()
         if advice := layout.bare_advice(self.root):
             raise NotAVaultError(advice)
         try:
@@ -230,7 +230,7 @@ def _policy(exam: Examination) -> Iterator[Row]:
 
 def _repository(exam: Examination) -> Iterator[Row]:
     try:
-        git_dir, common = exam.git.asked_dirs()
+        git_dir, common = exam.git.ask_dirs()
     except NotAVaultError as error:
         yield Row("repository", "problem", *_explain_unusable(exam.root, str(error)))
         return
@@ -267,7 +267,7 @@ def _explain_unusable(root: Path, message: str) -> tuple[str, str]:
 
 
 def _head(exam: Examination) -> Iterator[Row]:
-    exam.git.asked_dirs()
+    exam.git.ask_dirs()
     commit_id = exam.head_id()
     branch = exam.git.branch()
     position = f"on branch {branch}" if branch else "detached"
@@ -290,7 +290,7 @@ def _head(exam: Examination) -> Iterator[Row]:
 
 
 def _index(exam: Examination) -> Iterator[Row]:
-    exam.git.asked_dirs()
+    exam.git.ask_dirs()
     out = exam.git.run("ls-files", "--unmerged", "-z").split(b"\0")
     paths = sorted({os.fsdecode(line.partition(b"\t")[2]) for line in out if line})
     if paths:
@@ -302,8 +302,8 @@ def _index(exam: Examination) -> Iterator[Row]:
 
 
 def _driver(exam: Examination) -> Iterator[Row]:
-    exam.git.asked_dirs()
-    command = setup.named_driver(exam.root, exam.git)
+    exam.git.ask_dirs()
+    command = setup.configured_driver(exam.root, exam.git)
     if command == "":
         detail = ".gitattributes names the merge driver skillvault, and this clone has none"
         yield Row("merge driver", "note", f"{detail}: `git merge` is on its own", "skillvault init")
@@ -352,7 +352,7 @@ def _pause(exam: Examination) -> Iterator[Row]:
     except BadInputError:
         # Which branch learns cannot be read, so the one that stands there is no reason.
         policy = Policy(branch=exam.git.branch() or Policy().branch)
-    reason = exam.store.paused(policy)
+    reason = exam.store.pause_reason(policy)
     if reason is None:
         yield Row("paused", "ok", "no: branch, HEAD and index are ready for a commit")
     else:
@@ -388,7 +388,7 @@ def _lost_commits(exam: Examination) -> Iterator[Row]:
 
 def _identity(exam: Examination) -> Iterator[Row]:
     exam.git.run("config", "--list")  # where this fails, git's own words say why
-    if exam.git.committer.nameless(exam.git.settings()):
+    if exam.git.committer.identity_problem(exam.git.settings()):
         yield Row("identity", "problem", "git does not know who commits", _IDENTITY)
         return
     identity = exam.git.text("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
@@ -422,20 +422,20 @@ def _signer(exam: Examination, form: str) -> tuple[str | None, bool]:
     """Return the program that signs, and True if the vault's own config names another one."""
     keys = {f"gpg.{form}.program", *(["gpg.program"] if form == "openpgp" else [])}
     lines = [line for line in exam.git.settings().lines if line.key in keys]
-    programs = [line.value for line in lines if not line.own and line.value]
+    programs = [line.value for line in lines if not line.is_local and line.value]
     program = programs[-1] if programs else _SIGNERS.get(form)
-    return program, any(line.own for line in lines)
+    return program, any(line.is_local for line in lines)
 
 
 # ── code that git would run ──────────────────────────────────────────────────────────
 
 
 def _config(exam: Examination) -> Iterator[Row]:
-    git_dir, common = exam.git.asked_dirs()
-    settings = unsafe_config.settings(exam.git.settings(), exam.root)
+    git_dir, common = exam.git.ask_dirs()
+    settings = config.find_program_settings(exam.git.settings(), exam.root)
     for setting in settings:
         values = shorten(", ".join(setting.values), _SHOWN)
-        fix = unsafe_config.removal(setting, git_dir, common)
+        fix = config.removal_command(setting, git_dir, common)
         if setting.key.startswith("include"):
             effect = "git takes more settings from there"
         else:
@@ -446,7 +446,7 @@ def _config(exam: Examination) -> Iterator[Row]:
 
 
 def _hooks(exam: Examination) -> Iterator[Row]:
-    hooks = list(unsafe_config.hooks(exam.dirs[1] / "hooks"))
+    hooks = list(config.find_foreign_hooks(exam.dirs[1] / "hooks"))
     for path in hooks:
         fix = f"chmod -x {shlex.quote(str(path))}"
         yield Row(
@@ -462,7 +462,7 @@ def _own_hooks(exam: Examination) -> Iterator[Row]:
     if not (exam.git.hooks_dir() / setup.HOOKS[0]).exists():
         detail = f"there is no {setup.HOOKS[0]} hook: a broken skill is committed unnoticed"
         yield Row("hooks", "note", detail, "skillvault init")
-    for path, python in setup.installed_hooks(exam.git).items():
+    for path, python in setup.find_hooks(exam.git).items():
         idle = f"{path.name} does nothing"
         if not os.access(path, os.X_OK):
             fix = f"chmod +x {shlex.quote(str(path))}"
@@ -497,8 +497,8 @@ def _locks(exam: Examination) -> Iterator[Row]:
         owner = locks.holder(common / "skillvault" / f"{name}.lock")
         yield Row(f"{name} lock", "ok", f"locked by {owner}" if owner else "free")
     for lock in git_activity.git_locks(exam.root, git_dir, common, exam.now.timestamp()):
-        yield _git_lock(lock, git_activity.what_holds(lock.path, exam.root, git_dir, common))
-    if holder := fence.gc_holder(common / "gc.pid"):
+        yield _git_lock(lock, git_activity.describe_holder(lock.path, exam.root, git_dir, common))
+    if holder := locks.gc_holder(common / "gc.pid"):
         fix = f"wait for it, or rm {shlex.quote(str(common / 'gc.pid'))} if no such process runs"
         yield Row("git lock", "note", holder, fix)
 

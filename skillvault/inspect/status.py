@@ -15,10 +15,10 @@ from skillvault.model.change import FORMAT
 from skillvault.model.conditions import clause, risk
 from skillvault.model.errors import UnavailableError
 from skillvault.model.records import Ref
-from skillvault.vault.check import edited
-from skillvault.vault.commit import fence
+from skillvault.vault.check import find_edits
+from skillvault.vault.commit import locks
 from skillvault.vault.files import layout
-from skillvault.vault.git.upstream import upstream_of
+from skillvault.vault.git.remote import upstream_of
 
 
 def tested_rules(run: Run, ref: Ref) -> list[dict[str, Any]]:
@@ -103,7 +103,7 @@ def status(run: Run) -> Status:
     head = run.view
     files, links = head.records.count_by_folder(), head.links.count_by_type()
     inbox, counts = len(run.inbox.names()), waiting(run)
-    paused = run.store.paused(run.policy)
+    paused = run.store.pause_reason(run.policy)
     patterns, rules = learned.counts(run.store, head)
     upstream = upstream_of(run.store.git, run.policy.branch)
     mark = run.store.root / layout.MARK
@@ -124,16 +124,16 @@ def status(run: Run) -> Status:
         links={"total": sum(links.values()), **links},
         waiting=counts,
         tomorrow={"record": record.held(run), "evaluate": evaluate.held(run)},
-        edited=edited(run.store.git) if any(counts.values()) and not paused else [],
+        edited=find_edits(run.store.git) if any(counts.values()) and not paused else [],
         judge=_judge(run),
-        git=fence.git_at_work(run.store.root, *run.store.git.dirs(), waiting=bool(inbox)),
+        git=locks.describe_busy_git(run.store.root, *run.store.git.dirs(), waiting=bool(inbox)),
         paused=paused,
         patterns=patterns,
         rules=rules,
         learner=run.policy.learner,
-        unpushed=upstream.unpushed(run.view.commit) if upstream else 0,
+        unpushed=upstream.count_unpushed(run.view.commit) if upstream else 0,
         silent=silence(head, learner, counts.get("evaluate", 0), run.now),
-        undecided=table.undecided(settings) if "# undecided: " in settings else {},
+        undecided=table.read_undecided(settings) if "# undecided: " in settings else {},
     )
 
 

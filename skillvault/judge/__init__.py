@@ -1,4 +1,4 @@
-"""Who says how good a decision was, and puts what an outcome teaches into words.
+"""The protocols of judges: they rate decisions, put insights into words and write skills.
 
 A judge sees the decision before the result: `verdict` is blind by its very signature.
 """
@@ -11,7 +11,7 @@ from skillvault.model.records import Decision, JudgeInfo, Outcome, Scalar, Skill
 
 
 class Judge(Protocol):
-    """Whoever judges outcomes and writes skills from them.
+    """A judge of outcomes, who writes skills from them.
 
     Each question raises UnavailableError if nobody can be asked now; `verdict` and `insight`
     raise UnansweredError if there is no usable answer.
@@ -19,12 +19,12 @@ class Judge(Protocol):
 
     @property
     def info(self) -> JudgeInfo:
-        """Which judge this is, as its evaluations name it."""
+        """The judge as its evaluations name it."""
         ...
 
     @property
     def at_once(self) -> int:
-        """How many questions it takes at once."""
+        """The number of questions that it takes at once."""
         ...
 
     def verdict(
@@ -35,15 +35,15 @@ class Judge(Protocol):
         applied: Sequence[str] | None,
         entry_value: float | None,
     ) -> Verdict:
-        """How good the decision was, from what was known when it was made."""
+        """Rate the decision by what was known when it was made."""
         ...
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
-        """What the outcome teaches; None if it supports no statement."""
+        """Return what the outcome teaches; None if it supports no statement."""
         ...
 
     def write(self, brief: Brief) -> Draft | None:
-        """The text of a skill; None if the material supports none, and then none is made."""
+        """Return the text of a skill; None if the material supports none."""
         ...
 
 
@@ -53,9 +53,9 @@ class Adviser(Judge, Protocol):
     def advise(
         self, outcome: Outcome, skills: Sequence[Skill], *, thorough: bool
     ) -> tuple[Opinion, JudgeInfo]:
-        """What speaks for and against a decision, and who says so.
+        """Return an opinion on a decision, and its author.
 
         `outcome` is the one it would have, `skills` are those that fit it; `thorough`: much is at
-        stake. UnavailableError and UnansweredError as of a judge.
+        stake. Raises UnavailableError and UnansweredError as a judge does.
         """
         ...

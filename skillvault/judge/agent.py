@@ -1,4 +1,4 @@
-"""An agent as the judge: what it answered counts, and until then the offline judge's words.
+"""An agent as the judge: its answers count, and until then the offline judge's words.
 
 Nobody is asked here and nobody waits; `loop.judging.questions` says what an agent may be asked.
 """
@@ -18,14 +18,14 @@ _OFFLINE = OfflineJudge()
 
 @dataclass(frozen=True)
 class AgentJudge:
-    """The answers that were given; `answers` gives them by the keys of their questions."""
+    """A judge by the given answers, which `answers` finds by the keys of their questions."""
 
     questions: Questions
     answers: Callable[[str], Answer | None]
 
     @property
     def info(self) -> JudgeInfo:
-        """The judge whose words stand where nobody answered; an answer names who gave it."""
+        """The offline judge, whose words count until an agent answers."""
         return _OFFLINE.info
 
     @property
@@ -34,7 +34,7 @@ class AgentJudge:
         return _OFFLINE.at_once
 
     def author(self) -> JudgeInfo:
-        """As whom an agent answers, by the prompts of now."""
+        """Return an answering agent, with the version of the current prompts."""
         return JudgeInfo(name="agent", version="1", prompt=self.questions.version)
 
     def verdict(
@@ -43,7 +43,7 @@ class AgentJudge:
         decision: Decision,
         *conditions: Any,
     ) -> Verdict:
-        """How good the decision was, blind; `conditions` is what the protocol lists behind it."""
+        """Rate the decision; `conditions` are the other arguments of the protocol."""
         context, applied, entry_value = conditions
         question = self.questions.verdict_question(
             domain, decision, context=context, applied=applied, entry_value=entry_value
@@ -51,12 +51,12 @@ class AgentJudge:
         return self._read_answer(question) or _OFFLINE.verdict(domain, decision, *conditions)
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
-        """What the outcome teaches."""
+        """Return what the outcome teaches."""
         question = self.questions.insight_question(case, verdict)
         return (question and self._read_answer(question)) or _OFFLINE.insight(case, verdict)
 
     def write(self, brief: Brief) -> Draft | None:
-        """The text of a skill."""
+        """Return the text of a skill."""
         plain = _OFFLINE.write(brief)
         if plain is None:
             return None

@@ -1,7 +1,7 @@
-"""How often a judge's blind verdicts agree with the results, and whether that is chance."""
+"""The accuracy of a judge's blind verdicts against the results, and a test against chance."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ _BOTH = (True, False)
 
 
 class Accuracy(Struct, frozen=True):
-    """A judge's balanced accuracy with its 95 % interval, and on how many results it rests."""
+    """A judge's balanced accuracy with its 95 % interval, and the counts behind it."""
 
     balanced: float
     low: float
@@ -24,12 +24,12 @@ class Accuracy(Struct, frozen=True):
 
     @property
     def is_chance(self) -> bool:
-        """Whether enough was compared, and the judge is no better than chance."""
+        """True if enough was compared, and the judge is no better than chance."""
         return min(self.successes, self.failures) >= ENOUGH and self.low <= _CHANCE
 
 
 def accuracy(agreements: Mapping[tuple[bool, bool], int]) -> Accuracy | None:
-    """The balanced accuracy from (succeeded, verdict was right) -> count.
+    """Return the balanced accuracy from (succeeded, verdict was right) -> count.
 
     None if only successes or only failures were judged. The mean of the two rates; its interval
     adds up the distances of Wilson's limits (MOVER: Zou and Donner, Statistics in Medicine 27,
@@ -44,13 +44,8 @@ def accuracy(agreements: Mapping[tuple[bool, bool], int]) -> Accuracy | None:
     balanced = sum(rates) / 2
     return Accuracy(
         balanced=round(balanced, 4),
-        low=round(balanced - _distance(rates, lows), 4),
-        high=round(balanced + _distance(rates, highs), 4),
+        low=round(balanced - math.dist(rates, lows) / 2, 4),
+        high=round(balanced + math.dist(rates, highs) / 2, 4),
         successes=sum(sides[0]),
         failures=sum(sides[1]),
     )
-
-
-def _distance(rates: Sequence[float], limits: Sequence[float]) -> float:
-    """How far the mean of two rates is from its limit, by how far the rates are from theirs."""
-    return math.dist(rates, limits) / 2

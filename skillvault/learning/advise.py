@@ -1,7 +1,7 @@
-"""advise: may a decision be carried out? What is asked before acting, and what follows by rule.
+"""advise: the question before a decision is carried out, and the advice that follows by rule.
 
-A decision is an outcome that has not come yet: it is read like one, and one that the judge says
-no to is recorded as a neutral one, with what the judge said.
+A decision is read like an outcome without a result. One that the judge holds back is recorded as
+a neutral outcome, with the judge's words.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,23 +22,23 @@ _AGENT = "skillvault judge"
 
 
 class Stakes(Struct, frozen=True):
-    """What is at stake: an amount in the decision's own unit, or a word for it."""
+    """The stakes: an amount in the decision's own unit, or a word for it."""
 
     amount: float | None = None
     stakes: Literal["low", "high"] | None = None
 
 
 class Proposal(Struct, frozen=True):
-    """A decision before it is carried out, as the outcome it would be, and what is at stake."""
+    """A decision before it is carried out, as the outcome it would be, and its stakes."""
 
     outcome: Outcome
     stakes: Stakes
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """Whether to go on, and why. `confidence` and `amount` are what the judge would go with.
+    """The advice to go on or not, and why, with the judge's own `confidence` and `amount`.
 
-    Numbers are None if nobody judged, or if the judge does not advise; `judge` too.
+    Numbers and `judge` are None if nobody judged, or if the judge does not advise.
     """
 
     proceed: bool
@@ -52,8 +52,8 @@ class Advice(Struct, frozen=True, kw_only=True):
     judge: JudgeInfo | None = None
 
 
-def proposal_from(raw: Mapping[str, Any], now: datetime) -> Proposal:
-    """A decision from a mapping; BadInputError names the bad key."""
+def parse_proposal(raw: Mapping[str, Any], now: datetime) -> Proposal:
+    """Read a decision from a mapping; BadInputError names the bad key."""
     if "result" in raw:
         raise BadInputError(
             "result: a decision has none yet; remove it, or `skillvault record` the outcome",
@@ -68,13 +68,13 @@ def proposal_from(raw: Mapping[str, Any], now: datetime) -> Proposal:
     return Proposal(outcome_from(raw_outcome, trust="local", now=now), stakes)
 
 
-def skips(proposal: Proposal, rules: JudgePolicy) -> bool:
-    """Whether a decision is not to act, so that there is nothing to judge."""
+def is_skipped(proposal: Proposal, rules: JudgePolicy) -> bool:
+    """Return True for a decision not to act, which nobody judges."""
     return proposal.outcome.decision.action.lower() in rules.skip
 
 
-def thorough(proposal: Proposal, rules: JudgePolicy) -> bool:
-    """Whether so much is at stake that the better model is asked."""
+def has_high_stakes(proposal: Proposal, rules: JudgePolicy) -> bool:
+    """Return True if so much is at stake that the better model is asked."""
     stakes = proposal.stakes
     if stakes.stakes is not None:
         return stakes.stakes == "high"
@@ -82,20 +82,21 @@ def thorough(proposal: Proposal, rules: JudgePolicy) -> bool:
 
 
 def advice(proposal: Proposal, opinion: Opinion, judge: JudgeInfo, rules: JudgePolicy) -> Advice:
-    """What an opinion comes to; sizes shrink with the confidence."""
+    """Return the advice of an opinion; sizes shrink with the confidence."""
     stated = proposal.outcome.decision.confidence
-    sure = opinion.confidence if stated is None else min(stated, opinion.confidence)
-    low = [f"quality {opinion.quality:.2f} is below {rules.min_quality:g}"]
-    low = low if opinion.quality < rules.min_quality else []
-    if sure < rules.min_confidence:
-        low.append(f"confidence {sure:.2f} is below {rules.min_confidence:g}")
+    confidence = opinion.confidence if stated is None else min(stated, opinion.confidence)
+    doubts = []
+    if opinion.quality < rules.min_quality:
+        doubts.append(f"quality {opinion.quality:.2f} is below {rules.min_quality:g}")
+    if confidence < rules.min_confidence:
+        doubts.append(f"confidence {confidence:.2f} is below {rules.min_confidence:g}")
     amount = proposal.stakes.amount
-    share = sure / stated if stated else 1.0
+    share = confidence / stated if stated else 1.0
     return Advice(
-        proceed=not low,
-        reason=listed(low) or f"quality {opinion.quality:.2f}, confidence {sure:.2f}",
+        proceed=not doubts,
+        reason=listed(doubts) or f"quality {opinion.quality:.2f}, confidence {confidence:.2f}",
         quality=opinion.quality,
-        confidence=round(sure, 2),
+        confidence=round(confidence, 2),
         amount=None if amount is None else round(amount * share, 2),
         warnings=opinion.warnings,
         suggestion=opinion.suggestion,
@@ -104,13 +105,13 @@ def advice(proposal: Proposal, opinion: Opinion, judge: JudgeInfo, rules: JudgeP
     )
 
 
-def unjudged(reason: str) -> Advice:
-    """The advice if nobody could be asked: go on, with a warning."""
+def unjudged_advice(reason: str) -> Advice:
+    """Return the advice if nobody could be asked: go on, with a warning."""
     return Advice(proceed=True, reason="not judged", warnings=(f"not judged: {reason}",))
 
 
-def withheld(skills: Sequence[Skill]) -> Advice:
-    """The advice if the judge is known to be no better than chance: the warnings that fit."""
+def chance_advice(skills: Sequence[Skill]) -> Advice:
+    """Return the advice of a judge no better than chance: the warnings that fit."""
     reason = (
         "this judge's verdicts were no better than chance here, so that it does not advise; "
         "`skillvault status` shows its record"
@@ -118,8 +119,8 @@ def withheld(skills: Sequence[Skill]) -> Advice:
     return Advice(proceed=True, reason=reason, warnings=warnings_of(skills))
 
 
-def held(raw: Mapping[str, Any], advice: Advice, now: datetime) -> dict[str, Any]:
-    """The neutral outcome that a decision has which was not carried out, for the inbox."""
+def held_back_outcome(raw: Mapping[str, Any], advice: Advice, now: datetime) -> dict[str, Any]:
+    """Return the neutral outcome of a decision that the judge held back, for the inbox."""
     outcome_keys = {
         key: value for key, value in raw.items() if key not in ("amount", "stakes", "source")
     }

@@ -1,7 +1,6 @@
-"""answer: what was answered to a question changes what it is about, in the commit that holds it.
+"""answer: the commits by which an answer changes its evaluation or its skill.
 
-An answer holds words: it changes an evaluation, with what was learned of its former words, or the
-text of a skill.
+An answer holds words. With an evaluation, the facts that rest on its former words change too.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,11 +18,11 @@ DEPENDS_ON = (Queue(name=STEP, every="answer", when=(When("answer"),)),)
 _TO_FACTS = ("promoted", "reinforced", "contradicted")
 
 
-class Reworded(Struct, frozen=True, kw_only=True):
-    """An evaluation with other words, and what rests on its former ones.
+class Rewording(Struct, frozen=True, kw_only=True):
+    """An evaluation with new words, and the records that rest on its former ones.
 
-    `links` are those from it; `facts` the facts that they made or support, by id, with the links
-    from and to each; `paths` what `Change.removes` names of a fact or link.
+    `links` are those from it; `facts` the facts that they made or support, by id; `around` the
+    links from and to each fact; `paths` what `Change.removes` names of a fact or link.
     """
 
     before: Evaluation
@@ -34,77 +33,74 @@ class Reworded(Struct, frozen=True, kw_only=True):
     paths: Mapping[Ref, str]
 
     @property
-    def says_otherwise(self) -> bool:
-        """Whether its insight is another, so that what was learned of it does not hold."""
-        return learned_from(self.before) != learned_from(self.after)
-
-
-def learned_from(evaluation: Evaluation) -> tuple[object, ...]:
-    """What of an evaluation becomes memory."""
-    return (
-        evaluation.key_insight,
-        evaluation.better_approach,
-        evaluation.insight_type,
-        evaluation.quality_score,
-    )
+    def changes_memory(self) -> bool:
+        """True if a value that becomes memory differs."""
+        names = ("key_insight", "better_approach", "insight_type", "quality_score")
+        return any(getattr(self.before, name) != getattr(self.after, name) for name in names)
 
 
 def bare_change(answers: Sequence[Answer]) -> Change:
-    """The commit that holds answers alone: what they are about waits, or says so already."""
+    """Return the commit of answers alone, whose subjects wait or have these words already."""
     return Change(
         step=STEP,
         subject=_subject(answers),
-        reason="\n".join(_in_a_line(answer) for answer in answers),
+        reason="\n".join(_answer_line(answer) for answer in answers),
         writes=tuple(answers),
         targets=tuple(Ref("answer", answer.id) for answer in answers),
         judge=_author(answers),
     )
 
 
-def evaluation_change(answer: Answer, reworded: Sequence[Reworded], *, new: bool) -> Change:
-    """The commit by which evaluations say what was answered; a `new` answer is in it.
+def evaluation_change(answer: Answer, rewordings: Sequence[Rewording], *, is_new: bool) -> Change:
+    """Return the commit that gives evaluations the words of an answer; a new answer is in it.
 
-    The facts that were made of their former words, or supported by them, go; they are made anew of
-    these and of what else says so, as far as that is enough.
+    The facts that their former words made or supported go. The next run makes those again for
+    which the evidence suffices.
     """
-    paths = {ref: one.paths[ref] for one in reworded for ref in _withdrawn(one) if ref in one.paths}
+    paths = {
+        ref: rewording.paths[ref]
+        for rewording in rewordings
+        for ref in _withdrawn_refs(rewording)
+        if ref in rewording.paths
+    }
+    answers, refs = ((answer,), (Ref("answer", answer.id),))
     return Change(
         step=STEP,
         subject=_subject([answer]),
-        reason=_in_a_line(answer),
-        writes=(*((answer,) if new else ()), *(one.after for one in reworded)),
+        reason=_answer_line(answer),
+        writes=(*(answers if is_new else ()), *(rewording.after for rewording in rewordings)),
         removes=tuple(sorted(paths.values())),
-        sources=(*(() if new else (Ref("answer", answer.id),)), *sorted(paths)),
+        sources=(*(() if is_new else refs), *sorted(paths)),
         targets=(
-            *((Ref("answer", answer.id),) if new else ()),
-            *(Ref("evaluation", one.after.id) for one in reworded),
+            *(refs if is_new else ()),
+            *(Ref("evaluation", rewording.after.id) for rewording in rewordings),
         ),
         judge=_author([answer]),
     )
 
 
-def _withdrawn(reworded: Reworded) -> Iterable[Ref]:
-    """The facts and the links that rest on the former words of an evaluation."""
-    if not reworded.says_otherwise:
+def _withdrawn_refs(rewording: Rewording) -> Iterable[Ref]:
+    """Yield the facts and the links that rest on the former words of an evaluation."""
+    if not rewording.changes_memory:
         return
-    for link in (*reworded.links, *reworded.around):
+    for link in (*rewording.links, *rewording.around):
         if link.type in _TO_FACTS or link.type == "derived":
             yield Ref("link", link.id)
-    yield from (Ref("fact", name) for name in reworded.facts)
+    yield from (Ref("fact", name) for name in rewording.facts)
 
 
-def text_change(answer: Answer, change: Change, *, new: bool) -> Change:
-    """The commit by which a skill says what was answered; a `new` answer is in it."""
+def text_change(answer: Answer, change: Change, *, is_new: bool) -> Change:
+    """Return the commit that gives a skill the text of an answer; a new answer is in it."""
     ref = Ref("answer", answer.id)
-    others = tuple(record for record in change.writes if record != answer)
+    records = tuple(record for record in change.writes if record != answer)
     return replace(
         change,
         step=STEP,
         subject=_subject([answer]),
-        reason=f"{_in_a_line(answer)}\n{change.reason}",
-        writes=(*((answer,) if new else ()), *others),
-        sources=change.sources if new else (ref, *change.sources),
-        targets=(*change.targets, *((ref,) if new else ())),
+        reason=f"{_answer_line(answer)}\n{change.reason}",
+        writes=(*((answer,) if is_new else ()), *records),
+        sources=change.sources if is_new else (ref, *change.sources),
+        targets=(*change.targets, *((ref,) if is_new else ())),
         judge=_author([answer]),
         commit_with="",
     )
@@ -115,8 +111,7 @@ def _subject(answers: Sequence[Answer]) -> str:
     return f"{first.kind} of {first.subject}" if len(answers) == 1 else f"{len(answers)} questions"
 
 
-def _in_a_line(answer: Answer) -> str:
-    """What was answered, in a line."""
+def _answer_line(answer: Answer) -> str:
     words = (answer.reply.get(key) for key in ("key_insight", "description", "weaknesses"))
     quote = next((word for word in words if isinstance(word, str) and word), "")
     return f"{answer.id}, answered by {answer.judge.name}: {shorten(quote, 300)}".rstrip(": ")

@@ -1,7 +1,7 @@
-"""assess: a skill's status follows from what its use showed, one commit each with the numbers.
+"""assess: set a skill's status by the evidence of its use, one commit each with the numbers.
 
-Pinned and proposed skills, and those that a person took out of service, are not its to judge.
-What its use retired is tried again later, so that a verdict can be wrong and be mended.
+Pinned and proposed skills, and those that a person retired, keep their status. A skill that its
+use retired is tried again later, since a verdict can be wrong.
 """
 
 from datetime import datetime, timedelta
@@ -20,12 +20,12 @@ _SERVED, _ARCHIVE = "skills", "archive"
 _JUDGED = ("testing", "proven", "retired")
 
 
-class Assessed(Struct, frozen=True, kw_only=True):
-    """A skill as it stands: `shelf` is its folder, `ours` whether this step put it there.
+class AssessedSkill(Struct, frozen=True, kw_only=True):
+    """The state of a skill: `shelf` is its folder, `ours` is True if this step put it there.
 
-    `clock` is its domain's time. `retired` is when its use retired it, None if it is over that;
-    `since` counts the decisions of its domain since; `trial` is when it was tried again last.
-    `is_rejected`: a person touched it since, or its time to live is over, so it is not tried.
+    `clock` is its domain's time. `retired` is when its use retired it, None if it recovered;
+    `since` counts the decisions of its domain since; `trial` is when it was last tried again.
+    `is_rejected`: a person changed it since, or its time to live is over, so it is not tried.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Assessed(Struct, frozen=True, kw_only=True):
 
 
 class NextTrial(Struct, frozen=True, kw_only=True):
-    """When a retired skill is tried again, by the clock of its domain.
+    """The time when a retired skill is tried again, by the clock of its domain.
 
     From `at` on, or after so many more `decisions` of its domain, but never before `not_before`.
     """
@@ -51,14 +51,14 @@ class NextTrial(Struct, frozen=True, kw_only=True):
     not_before: datetime | None = None
 
     def is_due(self, clock: datetime) -> bool:
-        """Whether it is time."""
+        """Return True if the time has come."""
         if self.not_before is not None and clock < self.not_before:
             return False
         return clock >= self.at or not self.decisions
 
 
-def status_change(skill: Assessed, rules: Rules) -> Change | None:
-    """The commit that gives a skill the status it earned; None if it has it."""
+def status_change(skill: AssessedSkill, rules: Rules) -> Change | None:
+    """Return the commit that gives a skill the status it earned; None if it has it."""
     archived = skill.shelf == _ARCHIVE
     if skill.status not in _JUDGED or (archived and not skill.ours):
         return None
@@ -67,17 +67,16 @@ def status_change(skill: Assessed, rules: Rules) -> Change | None:
     following = following_status(skill, rules)
     if following.status == "retired" and archived:
         trial = next_trial(skill, rules)
-        return (
-            _trial(skill, rules.policy) if trial is not None and trial.is_due(skill.clock) else None
-        )
+        is_due = trial is not None and trial.is_due(skill.clock)
+        return _trial_change(skill, rules.policy) if is_due else None
     is_over = skill.retired is not None and skill.evidence.trial and not archived
     if following.status == skill.status and not archived and not is_over:
         return None
-    return _moved(skill, following)
+    return _status_commit(skill, following)
 
 
-def next_trial(skill: Assessed, rules: Rules) -> NextTrial | None:
-    """When a skill that its use retired is tried again; None for one that never is."""
+def next_trial(skill: AssessedSkill, rules: Rules) -> NextTrial | None:
+    """Return the next trial of a skill that its use retired; None if it is not tried again."""
     numbers, retired = rules.policy.effect, skill.retired
     is_out = skill.shelf == _ARCHIVE and skill.status == "retired" and skill.ours
     if retired is None or not is_out or skill.is_rejected or not rules.tries_again:
@@ -89,18 +88,18 @@ def next_trial(skill: Assessed, rules: Rules) -> NextTrial | None:
     )
 
 
-def following_status(skill: Assessed, rules: Rules) -> NextStatus:
-    """What its evidence leads to; a trial is judged once, when it is over."""
+def following_status(skill: AssessedSkill, rules: Rules) -> NextStatus:
+    """Return the status that the evidence calls for; a trial is judged once, at its end."""
     if skill.shelf != _ARCHIVE and skill.evidence.trial and skill.retired is not None:
         return effect.status_after_trial(skill.evidence, rules.policy)
     # What stands in skills/ as retired was brought back by a person.
     archived = skill.shelf == _ARCHIVE
-    before = "retired" if archived else skill.status.replace("retired", "testing")
-    return effect.next_status(before, skill.evidence, rules)
+    status = "retired" if archived else skill.status.replace("retired", "testing")
+    return effect.next_status(status, skill.evidence, rules)
 
 
-def _moved(skill: Assessed, following: NextStatus) -> Change:
-    """The commit of another status, the file where such a skill stands."""
+def _status_commit(skill: AssessedSkill, following: NextStatus) -> Change:
+    """Return the commit of a status, with the move to the folder of such skills."""
     retires = following.status == "retired"
     source = f"{skill.shelf}/{skill.name}"
     target = f"{_ARCHIVE if retires else _SERVED}/{skill.name}"
@@ -118,8 +117,8 @@ def _moved(skill: Assessed, following: NextStatus) -> Change:
     )
 
 
-def _trial(skill: Assessed, policy: Policy) -> Change:
-    """The commit that tries a retired skill again."""
+def _trial_change(skill: AssessedSkill, policy: Policy) -> Change:
+    """Return the commit that tries a retired skill again."""
     days = (skill.clock - skill.retired).days if skill.retired else 0
     path = f"{_ARCHIVE}/{skill.name}/SKILL.md"
     return Change(

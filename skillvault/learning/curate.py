@@ -1,4 +1,4 @@
-"""What a person decides about a skill: put, approve, retire, pin, restore. One change each."""
+"""A person's decisions, one change each: put, approve, retire, pin, restore; retract an outcome."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -11,10 +11,11 @@ from skillvault.learning.rejection import REJECT, RejectedSkill
 from skillvault.model.change import FORGET, Change, Edit, Move, Rewrite
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy
-from skillvault.model.records import LEARNED, Link, Ref, Skill, stamp
-from skillvault.model.text.text import is_slug, listed
+from skillvault.model.records import LEARNED, Link, Ref, Retraction, Skill, stamp
+from skillvault.model.text.text import how_many, is_slug, listed
 
 MOVERS = frozenset({"retire", "restore"})  # put a skill into archive/, or take it out
+RETRACT = "retract"
 _POLICY = "vault.yaml"
 _STATUS = ("metadata", "status")
 _MAX_DESCRIPTION = 1024  # by the specification
@@ -22,23 +23,25 @@ _MAX_DESCRIPTION = 1024  # by the specification
 _PUT = ("description", "kind", "domain", "version", "expires", "tags", "roles", "stages")
 
 
-def put(skill: Skill, old: Skill | None, shelf: str = "skills") -> Change | None:
-    """Write a skill, new or over the `old` one in this folder; None if that changes nothing.
+def put(skill: Skill, current: Skill | None, shelf: str = "skills") -> Change | None:
+    """Write a skill, new or over the `current` one in this folder; None if nothing changes.
 
-    Of a file that is there only the named keys and the text that differ change; a key that the
-    skill leaves empty is cleared.
+    In an existing file only the keys and the text that differ change; a key that the skill leaves
+    empty is cleared.
     """
     _check(skill, shelf)
     target = (Ref("skill", skill.name),)
-    if old is None:
+    if current is None:
         subject = f"{skill.kind} {skill.name}"
         return Change(step="put", subject=subject, writes=(skill,), targets=target)
     path = f"{shelf}/{skill.name}/SKILL.md"
     values = {key: _key_text(skill, key) for key in _PUT}
-    changed = [key for key, value in values.items() if value != _key_text(old, key)]
+    changed = [key for key, value in values.items() if value != _key_text(current, key)]
     places = {key: (key,) if key == "description" else ("metadata", key) for key in changed}
     edits = tuple(Edit(path, places[key], values[key]) for key in changed)
-    texts = (Rewrite(path, skill.body.strip()),) if skill.body.strip() != old.body.strip() else ()
+    texts = (
+        (Rewrite(path, skill.body.strip()),) if skill.body.strip() != current.body.strip() else ()
+    )
     changes = listed([*changed, *(["text"] if texts else [])])
     if not changes:
         return None
@@ -52,24 +55,28 @@ def put(skill: Skill, old: Skill | None, shelf: str = "skills") -> Change | None
     )
 
 
-def over(skill: Skill, old: Skill | None) -> Skill:
-    """How a skill that is put is read afterwards, new or over the `old` one."""
-    if old is None:
+def apply_put(skill: Skill, current: Skill | None) -> Skill:
+    """Return a skill as it reads after `put`, new or over the `current` one."""
+    if current is None:
         return skill
-    changed = (key for key in _PUT if _key_text(skill, key) != _key_text(old, key))
-    body = skill.body if skill.body.strip() != old.body.strip() else old.body
-    return msgspec.structs.replace(old, body=body, **{key: getattr(skill, key) for key in changed})
+    changed = (key for key in _PUT if _key_text(skill, key) != _key_text(current, key))
+    body = skill.body if skill.body.strip() != current.body.strip() else current.body
+    return msgspec.structs.replace(
+        current, body=body, **{key: getattr(skill, key) for key in changed}
+    )
 
 
 def approve(skill: Skill, shelf: str) -> Change:
-    """Let a proposed skill in: it is served from now on, as testing."""
+    """Accept a proposed skill: it is served from now on, as testing."""
     if shelf != "proposed":
         raise UsageError(f"{skill.name}: is in {shelf}/; only a proposed skill can be approved")
-    return _moved(APPROVE, skill, shelf, "skills", edits=(_set(skill, shelf, "testing"),))
+    return _move_change(
+        APPROVE, skill, shelf, "skills", edits=(_status_edit(skill, shelf, "testing"),)
+    )
 
 
 def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Change:
-    """Take a proposed skill away, with its links: nothing that says the same is made again.
+    """Remove a proposed skill with its links, so that the same is not proposed again.
 
     `paths` are all of its files, and its links as `Change.removes` names them.
     """
@@ -92,7 +99,7 @@ def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Chang
 
 
 def forget(refusal: RejectedSkill, files: Mapping[str, bytes], links: Sequence[Link]) -> Change:
-    """Take a rejection back: the proposal waits again, with its links."""
+    """Withdraw a rejection: the proposal waits again, with its links."""
     because = f": {refusal.reason}" if refusal.reason else "."
     return Change(
         step=FORGET,
@@ -113,7 +120,9 @@ def retire(skill: Skill, shelf: str) -> Change:
         )
     if shelf == "archive":
         raise UsageError(f"{skill.name}: is in archive/ already; `skill restore` brings it back")
-    return _moved("retire", skill, shelf, "archive", edits=(_set(skill, shelf, "retired"),))
+    return _move_change(
+        "retire", skill, shelf, "archive", edits=(_status_edit(skill, shelf, "retired"),)
+    )
 
 
 def pin(skill: Skill, shelf: str) -> Change:
@@ -127,7 +136,7 @@ def pin(skill: Skill, shelf: str) -> Change:
         step="pin",
         subject=skill.name,
         reason=f"Was {skill.status}.",
-        edits=(_set(skill, shelf, "pinned"),),
+        edits=(_status_edit(skill, shelf, "pinned"),),
         targets=(Ref("skill", skill.name),),
     )
 
@@ -136,20 +145,22 @@ def restore(skill: Skill, shelf: str, *, now: datetime, policy: Policy) -> Chang
     """Bring an archived skill back as testing; its time to live starts again."""
     if shelf != "archive":
         raise UsageError(f"{skill.name}: is in {shelf}/; only an archived skill can be restored")
-    edits = [_set(skill, shelf, "testing")]
+    edits = [_status_edit(skill, shelf, "testing")]
     days = policy.days(skill.kind)
     if skill.expires and days:
         path = f"{shelf}/{skill.name}/SKILL.md"
         edits.append(Edit(path, EXPIRES, stamp(now + timedelta(days=days))))
-    return _moved("restore", skill, shelf, "skills", edits=tuple(edits))
+    return _move_change("restore", skill, shelf, "skills", edits=tuple(edits))
 
 
 def retire_beside(name: str, policy: Policy) -> Change:
-    """Serve a skill of a package or a folder no more; its file is not ours to move."""
+    """Stop serving a skill of a package or a folder, without moving its file."""
     hidden = policy.shelf.hidden
     if name in hidden:
         raise UsageError(f"{name}: is hidden already; `skillvault skill restore {name}` serves it")
-    return _ruled("retire", name, {"hidden": (*hidden, name), **_without(name, "pinned", policy)})
+    return _shelf_change(
+        "retire", name, {"hidden": (*hidden, name), **_without(name, "pinned", policy)}
+    )
 
 
 def pin_beside(name: str, policy: Policy) -> Change:
@@ -159,29 +170,29 @@ def pin_beside(name: str, policy: Policy) -> Change:
         raise UsageError(f"{name}: is hidden; `skillvault skill restore {name}` it first")
     if name in pinned:
         raise UsageError(f"{name}: is pinned already")
-    return _ruled("pin", name, {"pinned": (*pinned, name)})
+    return _shelf_change("pin", name, {"pinned": (*pinned, name)})
 
 
 def restore_beside(name: str, policy: Policy) -> Change:
-    """Let a skill of a package or a folder be as if it were never hidden or pinned."""
+    """Undo the hiding and pinning of a skill of a package or a folder."""
     lists = {**_without(name, "hidden", policy), **_without(name, "pinned", policy)}
     if not lists:
         raise UsageError(
             f"{name}: is neither hidden nor pinned; `skillvault skill retire {name}` hides it"
         )
-    return _ruled("restore", name, lists)
+    return _shelf_change("restore", name, lists)
 
 
 def _without(name: str, key: str, policy: Policy) -> dict[str, tuple[str, ...]]:
-    """The list of `shelf` under a key without a name; nothing if it does not hold the name."""
+    """Return the list of `shelf` under a key without a name, if it holds the name."""
     names: tuple[str, ...] = getattr(policy.shelf, key)
-    return {key: tuple(other for other in names if other != name)} if name in names else {}
+    return {key: tuple(entry for entry in names if entry != name)} if name in names else {}
 
 
-def _ruled(step: str, name: str, lists: Mapping[str, tuple[str, ...]]) -> Change:
-    """A decision about a skill that is no file of the vault stands in vault.yaml.
+def _shelf_change(step: str, name: str, lists: Mapping[str, tuple[str, ...]]) -> Change:
+    """Return the change of vault.yaml for a skill that is no file of the vault.
 
-    `lists`: what stands in `shelf` from now on, by key.
+    `lists` are the new values of `shelf` by key.
     """
     settings = (
         f"shelf.{key} in vault.yaml to [{', '.join(names)}]" for key, names in lists.items()
@@ -213,16 +224,18 @@ def _check(skill: Skill, shelf: str) -> None:
 
 
 def _key_text(skill: Skill, key: str) -> str:
-    """A key's value as one line, as it stands in the file."""
+    """Return a key's value as one line, as the file has it."""
     value = getattr(skill, key)
     return " ".join(value if isinstance(value, tuple) else (value or "").split())
 
 
-def _set(skill: Skill, shelf: str, status: str) -> Edit:
+def _status_edit(skill: Skill, shelf: str, status: str) -> Edit:
     return Edit(f"{shelf}/{skill.name}/SKILL.md", _STATUS, status)
 
 
-def _moved(step: str, skill: Skill, shelf: str, target: str, *, edits: tuple[Edit, ...]) -> Change:
+def _move_change(
+    step: str, skill: Skill, shelf: str, target: str, *, edits: tuple[Edit, ...]
+) -> Change:
     return Change(
         step=step,
         subject=skill.name,
@@ -230,4 +243,43 @@ def _moved(step: str, skill: Skill, shelf: str, target: str, *, edits: tuple[Edi
         edits=edits,
         moves=(Move(f"{shelf}/{skill.name}", f"{target}/{skill.name}"),),
         targets=(Ref("skill", skill.name),),
+    )
+
+
+def retract_change(
+    retraction: Retraction,
+    removed: Sequence[tuple[Ref, str]],
+    archived: Sequence[tuple[str, str]],
+    *,
+    learner: str | None = None,
+) -> Change:
+    """Return the commit that retracts an outcome: it stays, and counts nowhere.
+
+    `removed` are the facts and links made of it, each with what `Change.removes` names; other
+    evidence may make them again. `archived` are the skills (shelf, name) without other evidence.
+    `learner` is the clone that learns again, if it is another one.
+    """
+    if not retraction.reason.strip():
+        raise UsageError(f"{retraction.outcome}: why was it wrong? Say so with --reason TEXT")
+    facts = [ref for ref, _ in removed if ref.kind == "fact"]
+    consequence = "what rested on it is computed anew"
+    if learner:
+        consequence = f"{learner}, which learns, computes anew what rested on it"
+    lines = [retraction.reason, f"It counts nowhere from now on; {consequence}."]
+    if facts:
+        lines.append(f"{how_many(len(facts), 'fact')} made of it, made anew if others say it:")
+        lines += [f"  {fact.id}" for fact in facts]
+    return Change(
+        step=RETRACT,
+        subject=retraction.outcome,
+        reason="\n".join(lines),
+        writes=(retraction,),
+        removes=tuple(path for _, path in removed),
+        moves=tuple(Move(f"{shelf}/{name}", f"archive/{name}") for shelf, name in archived),
+        sources=(Ref("outcome", retraction.outcome), *(ref for ref, _ in removed)),
+        targets=(
+            Ref("retraction", retraction.outcome),
+            *(Ref("skill", name) for _, name in archived),
+        ),
+        why=retraction.reason,
     )

@@ -1,7 +1,7 @@
-"""expire: a skill older than its time to live leaves; one that is proven and used stays.
+"""expire: archive a skill older than its time to live; renew one that is proven and used.
 
-What a person brought back after it had expired begins its time anew. Every `clock` is the time
-of the skill's domain.
+The time of an expired skill that a person restored starts again. Every `clock` is the time of the
+skill's domain.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning.sections import Version, Written, untouched
+from skillvault.learning.sections import Version, WrittenTexts, is_untouched
 from skillvault.model.change import Change, Edit, Move
 from skillvault.model.policy import Policy
 from skillvault.model.records import PROGRAMS_OWN, Ref, Skill, stamp
@@ -21,14 +21,14 @@ _RESTORED = "It had expired and a person brought it back"
 
 
 class Lifetime(Struct, frozen=True):
-    """When a skill's time to live ends, and how long it is."""
+    """The end of a skill's time to live, and its length."""
 
     ends: datetime
     span: timedelta
 
 
 class Expiry(Struct, frozen=True, kw_only=True):
-    """A skill whose time is over; `renewed` says why it stays, None if it goes."""
+    """A skill whose time is over; `renewed` is the reason to keep it, None if it goes."""
 
     name: str
     shelf: str
@@ -38,9 +38,9 @@ class Expiry(Struct, frozen=True, kw_only=True):
 
 
 def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
-    """A skill's time to live; None for one that has none.
+    """Return a skill's time to live; None for one that never expires.
 
-    An explicit `expires` wins; without one what the program wrote lives its kind's days from
+    An explicit `expires` wins; without it the program's skills live the days of their kind from
     `created`. Pinned skills do not expire.
     """
     if skill.status == "pinned":
@@ -55,35 +55,36 @@ def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
 
 
 def is_cut_short(skill: Skill, ends: Sequence[Version], policy: Policy) -> bool:
-    """Whether its time ends before the usual, because a person wrote so.
+    """Return True if a person set an earlier end than the usual one.
 
     `ends` are the ends that the program wrote, oldest first.
     """
-    if skill.expires is None or untouched(ends, skill.expires):
+    if skill.expires is None or is_untouched(ends, skill.expires):
         return False
     life, usual = lifetime(skill, policy), lifetime(replace(skill, expires=None), policy)
     return life is None or usual is None or life.ends < usual.ends
 
 
 def key_edits(
-    path: str, skill: Skill, new: Skill, written: Written, *, policy: Policy
+    path: str, skill: Skill, new_skill: Skill, written: WrittenTexts, *, policy: Policy
 ) -> Iterator[Edit]:
-    """The keys by which a skill becomes a new version of it.
+    """Yield the edits of the keys that make a skill its new version.
 
-    A description that a person wrote stays, and so does a later end, or an earlier one of theirs.
+    A description of a person stays, and so does a later end or an earlier one that a person set.
     """
-    if new.description != skill.description and untouched(written.descriptions, skill.description):
-        yield Edit(path, ("description",), new.description)
+    is_own = is_untouched(written.descriptions, skill.description)
+    if is_own and new_skill.description != skill.description:
+        yield Edit(path, ("description",), new_skill.description)
     for key in ("subject", "account", "created"):
-        if getattr(skill, key) != getattr(new, key):
-            yield Edit(path, ("metadata", key), getattr(new, key))
-    life, ends = lifetime(skill, policy), new.expires
+        if getattr(skill, key) != getattr(new_skill, key):
+            yield Edit(path, ("metadata", key), getattr(new_skill, key))
+    life, ends = lifetime(skill, policy), new_skill.expires
     is_longer = life is not None and ends is not None and stamp(life.ends) < ends
     if ends and is_longer and not is_cut_short(skill, written.ends, policy):
         yield Edit(path, EXPIRES, ends)
 
 
-def expiry(
+def find_expiry(
     skill: Skill,
     shelf: str,
     *,
@@ -92,49 +93,44 @@ def expiry(
     clock: datetime,
     policy: Policy,
 ) -> Expiry | None:
-    """What is to be done about a living skill; None if its time is not over.
+    """Return the expiry of a living skill; None if its time is not over.
 
-    `archived` gives it as this step put it away before, None if it did not do so last; `applied`
-    is when a trusted outcome last did.
+    `archived` gives the skill as this step last archived it, None if another step did; `applied`
+    is when a trusted outcome last applied it.
     """
     life = lifetime(skill, policy)
     if life is None or clock <= life.ends:
         return None
-    before = archived()
-    restored = before is not None and lifetime(before, policy) == life
-    why = _RESTORED if restored else _used(skill, life, applied)
-    return Expiry(name=skill.name, shelf=shelf, life=life, clock=clock, renewed=why)
+    archived_skill, renewed = archived(), None
+    if archived_skill is not None and lifetime(archived_skill, policy) == life:
+        renewed = _RESTORED
+    elif skill.status == "proven" and applied and applied >= life.ends - life.span / 2:
+        renewed = f"It is proven and was applied on {applied:%Y-%m-%d}"
+    return Expiry(name=skill.name, shelf=shelf, life=life, clock=clock, renewed=renewed)
 
 
 def expiry_change(expiry: Expiry) -> Change:
-    """The commit that archives a skill, or that gives it another time to live."""
+    """Return the commit that archives a skill, or that renews its time to live."""
     target = Ref("skill", expiry.name)
-    ended = f"Its time to live ended on {expiry.life.ends:%Y-%m-%d}."
+    reason = f"Its time to live ended on {expiry.life.ends:%Y-%m-%d}."
     if expiry.renewed is None:
         place = Move(f"{expiry.shelf}/{expiry.name}", f"archive/{expiry.name}")
         return Change(
-            step=STEP, subject=expiry.name, reason=ended, moves=(place,), targets=(target,)
+            step=STEP, subject=expiry.name, reason=reason, moves=(place,), targets=(target,)
         )
     ends = stamp(expiry.clock + expiry.life.span)
     path = f"{expiry.shelf}/{expiry.name}/SKILL.md"
     return Change(
         step=STEP,
         subject=f"renew {expiry.name}",
-        reason=f"{ended} {expiry.renewed}; it lives until {ends[:10]} now.",
+        reason=f"{reason} {expiry.renewed}; it lives until {ends[:10]} now.",
         edits=(Edit(path, EXPIRES, ends),),
         targets=(target,),
     )
 
 
-def _used(skill: Skill, life: Lifetime, last: datetime | None) -> str | None:
-    """That a proven skill was applied in the last half of its time."""
-    if skill.status != "proven" or last is None or last < life.ends - life.span / 2:
-        return None
-    return f"It is proven and was applied on {last:%Y-%m-%d}"
-
-
 def time_of(text: str | None) -> datetime | None:
-    """A time as a skill states it; None for none and for what is no time."""
+    """Return a time as a skill states it; None for an empty or invalid one."""
     try:
         at = datetime.fromisoformat(text) if text else None
     except ValueError:

@@ -1,9 +1,7 @@
-"""The gate: which of the program's new skills are served, and which wait for a person.
+"""The gate: it lets the program's new skills be served, or makes them wait for a person.
 
-What is untrusted always waits; that is not the policy's to change.
+Untrusted ones always wait, whatever the policy.
 """
-
-from collections.abc import Collection
 
 from msgspec.structs import replace
 
@@ -14,46 +12,43 @@ from skillvault.model.records import Ref, Skill
 _SERVED, _PROPOSED = "skills", "proposed"
 
 
-def gated(change: Change, policy: Policy) -> Change:
-    """A change of the program's, with its new skills on the shelf that the policy gives them."""
-    skills = [record for record in change.writes if isinstance(record, Skill)]
-    held = {skill.name: skill for skill in skills if _is_held_otherwise(skill, policy)}
-    if not held:
+def apply_gate(change: Change, policy: Policy) -> Change:
+    """Return a change with its new skills on the shelf that the policy gives them."""
+    gate = policy.generate.gate
+    status_to_change = {"always": "testing", "never": "proposed"}.get(gate)
+    names = {
+        skill.name
+        for skill in change.writes
+        if isinstance(skill, Skill)
+        and skill.trust != "untrusted"
+        and skill.origin in ("generated", "distilled")
+        and skill.status == status_to_change
+    }
+    if not names:
         return change
-    waits = policy.generate.gate == "always"
+    waits = gate == "always"
     status, shelf = ("proposed", _PROPOSED) if waits else ("testing", _SERVED)
     writes = tuple(
         replace(record, status=status)
-        if isinstance(record, Skill) and record.name in held
+        if isinstance(record, Skill) and record.name in names
         else record
         for record in change.writes
     )
-    files = tuple((_moved_below(path, held.keys(), shelf), data) for path, data in change.files)
-    return replace(change, writes=writes, files=files)
-
-
-def _is_held_otherwise(skill: Skill, policy: Policy) -> bool:
-    """Whether the policy holds a new skill otherwise than the rule that made it."""
-    gate = policy.generate.gate
-    if skill.trust == "untrusted" or skill.origin not in ("generated", "distilled"):
-        return False
-    return skill.status == {"always": "testing", "never": "proposed"}.get(gate)
-
-
-def _moved_below(path: str, names: Collection[str], shelf: str) -> str:
-    top, _, inner = path.partition("/")
-    if top in (_SERVED, _PROPOSED) and inner.partition("/")[0] in names:
-        return f"{shelf}/{inner}"
-    return path
+    files = []
+    for path, data in change.files:
+        top, _, inner = path.partition("/")
+        is_moved = top in (_SERVED, _PROPOSED) and inner.partition("/")[0] in names
+        files.append((f"{shelf}/{inner}" if is_moved else path, data))
+    return replace(change, writes=writes, files=tuple(files))
 
 
 def home_of(skill: Skill) -> str:
-    """The shelf to which a skill comes back from the archive: one that waited waits again."""
+    """Return the shelf to which a skill is restored: one that waited waits again."""
     return _PROPOSED if skill.status == "proposed" else _SERVED
 
 
 def archive_change(step: str, skill: Skill, shelf: str, reason: str) -> Change:
-    """Return the commit by which a step archives a skill that stands on this shelf."""
+    """Return the commit by which a step archives a skill of this shelf."""
     return Change(
         step=step,
         subject=f"archive {skill.name}",

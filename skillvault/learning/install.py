@@ -1,7 +1,7 @@
-"""install: skills of other people as changes. What they bring waits in `proposed/`.
+"""install: the changes that bring in skills of other people; they wait in `proposed/`.
 
-Files are bytes by their path in the skill's folder. What a person let in is changed by nobody but
-them: the next version of an approved skill is a proposal of its own.
+Files are bytes by their path in the skill's folder. Only a person changes an approved skill: its
+next version is a proposal of its own.
 """
 
 import hashlib
@@ -25,9 +25,9 @@ _SHOWN_PLACE = 40  # characters of a place in a subject
 
 
 class Origin(Struct, frozen=True):
-    """Where a skill came from: how a person writes its source, and what it was there.
+    """The source of a skill as a person writes it, with its version and files there.
 
-    `digest` is of its files as they were published; `registry` the one it came from.
+    `digest` is of its files as they were published; `registry` is the one it came from.
     """
 
     url: str
@@ -38,11 +38,11 @@ class Origin(Struct, frozen=True):
 
     @property
     def ref(self) -> Ref:
-        """The end of its links that lies outside the vault."""
+        """The end of its links outside the vault."""
         return Ref("origin", self.digest.removeprefix("sha256:")[:_ID])
 
     def link(self, name: str, now: datetime) -> Link:
-        """That a skill was installed from here."""
+        """Return the link that records the installation of a skill from here."""
         link = link_of("installed", self.ref, Ref("skill", name), now)
         values = {
             "url": self.url, "version": self.version, "digest": self.digest, "files": self.files,
@@ -52,7 +52,7 @@ class Origin(Struct, frozen=True):
 
 
 def origin_of(link: Link) -> Origin:
-    """What a link `installed` says of where its skill came from; BadInputError if it is broken."""
+    """Return the origin in a link `installed`; BadInputError if it is broken."""
     try:
         values = {key: str(link.metadata.get(key, "")) for key in ("url", "version", "digest")}
         registry = str(link.metadata.get("registry", ""))
@@ -67,7 +67,7 @@ def origin_of(link: Link) -> Origin:
 
 
 def digest_of(files: Files) -> str:
-    """`sha256:` and the digest of some files and whether they may be run, whatever their order."""
+    """Return `sha256:` and the digest of files and their executable bits, in any order."""
     digest = hashlib.sha256()
     for path in sorted(files):
         runs = "*" if isinstance(files[path], Program) else ""
@@ -76,7 +76,7 @@ def digest_of(files: Files) -> str:
 
 
 def free_name(name: str, digest: str, is_taken: Callable[[str], bool]) -> str | None:
-    """The name of a skill that comes in; one that is taken ends in six hex of its digest.
+    """Return the name for a new skill; one that is taken ends in six hex of its digest.
 
     None if that is taken, too.
     """
@@ -86,7 +86,7 @@ def free_name(name: str, digest: str, is_taken: Callable[[str], bool]) -> str | 
 
 
 def place_of_update(name: str, files: Files, *, is_approved: bool) -> tuple[str, str | None]:
-    """(the name under which a newer version waits, the approved skill that it replaces)."""
+    """Return (the name under which a newer version waits, the approved skill that it replaces)."""
     if is_approved:
         return next(next_names(name)), name
     replaces = metadata_of(files).get("replaces")
@@ -96,7 +96,7 @@ def place_of_update(name: str, files: Files, *, is_approved: bool) -> tuple[str,
 def install_change(
     name: str, files: Files, origin: Origin, *, lint: Sequence[str], now: datetime
 ) -> Change:
-    """A skill comes in, to wait for a person."""
+    """Return the change that brings a skill in, to wait for a person."""
     return Change(
         step=STEP,
         subject=f"{name} from {_end_of(origin.url)}",
@@ -109,40 +109,40 @@ def install_change(
 
 
 def update_changes(
-    install: Change, published: Files, kept: Files, standing: Iterable[str]
+    install: Change, published: Files, merged: Files, paths: Iterable[str]
 ) -> list[Change]:
-    """A newer version comes in: as it was published, then with what a person had changed.
+    """Return the changes to a newer version: as published, then with a person's changes.
 
-    `install` brings it in, `standing` are the paths that the waiting skill has now. The first
-    commit is what the next update compares with.
+    `install` brings it in, `paths` are those of the skill that waits now. The next update compares
+    with the first commit.
     """
     name = install.targets[0].id
     place = f"proposed/{name}"
-    gone = {path for path in standing if path not in published}
-    first = replace(install, removes=tuple(sorted(f"{place}/{path}" for path in gone)))
-    if kept == published:
+    removed = {path for path in paths if path not in published}
+    first = replace(install, removes=tuple(sorted(f"{place}/{path}" for path in removed)))
+    if merged == published:
         return [first]
-    changed = {path: data for path, data in kept.items() if published.get(path) != data}
+    changed = {path: data for path, data in merged.items() if published.get(path) != data}
     second = Change(
         step=STEP,
         subject=f"{name} keeps what was changed here",
         reason="Merged with the version that was installed before as the base.",
         files=_below(place, changed),
-        removes=tuple(sorted(f"{place}/{path}" for path in published if path not in kept)),
+        removes=tuple(sorted(f"{place}/{path}" for path in published if path not in merged)),
         targets=install.targets,
     )
     return [first, second]
 
 
-def seed_change(name: str, files: Files, standing: Iterable[str]) -> Change:
-    """A skill of the package is copied into `skills/`, over the one that stands there."""
-    gone = sorted(f"skills/{name}/{path}" for path in standing if path not in files)
+def seed_change(name: str, files: Files, paths: Iterable[str]) -> Change:
+    """Copy a skill of the package into `skills/`, over one with these paths."""
+    removed = sorted(f"skills/{name}/{path}" for path in paths if path not in files)
     return Change(
         step=STEP,
         subject=f"{name}, a skill of the package",
         reason="Copied into skills/, where it may be edited; it is served, not the package's.",
         files=_below(f"skills/{name}", files),
-        removes=tuple(gone),
+        removes=tuple(removed),
         targets=(Ref("skill", name),),
     )
 
@@ -152,7 +152,7 @@ def _below(place: str, files: Files) -> tuple[tuple[str, bytes], ...]:
 
 
 def _end_of(url: str) -> str:
-    """A source as a subject has room for it: the end tells more, and no name is cut in two."""
+    """Return the end of a source that fits into a subject, in whole names."""
     parts = url.split("/")
     while len(parts) > 1 and sum(map(len, parts)) + len(parts) > _SHOWN_PLACE:
         del parts[0]

@@ -1,4 +1,4 @@
-"""A text within its length: what has no room goes to a file, under the same headings."""
+"""Fit a text into its length; the overflow goes to a file, under the same headings."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -6,27 +6,27 @@ from typing import NamedTuple
 from skillvault.model.text import markdown
 from skillvault.model.text.text import tokens
 
-STATEMENTS = "statements.md"  # the file for what has no room
+STATEMENTS = "statements.md"  # the file for the overflow
 OVERFLOW = "# What has no room in SKILL.md"  # heading of that file
-_LINES = 6  # one line of the head has at most such a part of a text
+_LINES = 6  # one line of the head has at most a sixth of a text
 
 
 class References(NamedTuple):
-    """The files of a skill in references/: the program's own, and those that a person changed."""
+    """The files of a skill in references/: the program's, and those that a person edited."""
 
     ours: Collection[str] = ()
     edited: Collection[str] = ()
 
-    def placed(self, files: Mapping[str, str]) -> dict[str, str]:
-        """What to write, by name: beside a file of a person's, never over it.
+    def files_to_write(self, files: Mapping[str, str]) -> dict[str, str]:
+        """Return the files by name, never over a file that a person edited.
 
-        Of a file of the program's that has nothing more to hold the heading alone stays.
+        A file of the program's without a text any more keeps its heading alone.
         """
-        placed = dict.fromkeys(self.ours, f"{OVERFLOW}\n")
-        return placed | {self.free(name): text for name, text in files.items()}
+        empty_files = dict.fromkeys(self.ours, f"{OVERFLOW}\n")
+        return empty_files | {self.free(name): text for name, text in files.items()}
 
     def free(self, name: str) -> str:
-        """Under which name a file is written."""
+        """Return the name under which a file is written."""
         (stem, _, suffix), number, free = name.rpartition("."), 1, name
         while free in self.edited:
             number += 1
@@ -34,13 +34,13 @@ class References(NamedTuple):
         return free
 
 
-def fitted(
+def fit_sections(
     parts: Sequence[tuple[str, str]], room: int
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Sections within so many tokens, and what has no room, under the same headings.
+    """Return (the sections within `room` tokens, the overflow under the same headings).
 
-    The longest section gives way, from its end; what the first says first is the last to go. A
-    section of which nothing has room is "".
+    The longest section is cut first, from its end; the start of the first section goes last. A
+    section without room is "".
     """
     blocks = [markdown.blocks(text.strip()) for _, text in parts]
     sizes = [[tokens(block.removesuffix("\n")) + 1 for block in section] for section in blocks]
@@ -58,25 +58,25 @@ def fitted(
     ]
 
 
-def within(
+def fit_body(
     head: Sequence[str],
     parts: Sequence[tuple[str, str]],
     limit: int,
     file: str = STATEMENTS,
 ) -> tuple[str, str]:
-    """(a body of at most so many tokens, what has no room in it or ""), of head and sections.
+    """Return (a body of head and sections within `limit` tokens, the overflow or "").
 
-    `file` is what the body calls the place of the rest.
+    The body refers to `file` for the overflow.
     """
     sections = [(name, text.strip()) for name, text in parts if text.strip()]
     frame = "\n".join([*head, f"*More: references/{file}*", *(name for name, _ in sections)])
-    fitting, moved = fitted(sections, limit - tokens(frame) - 4 * len(sections))
+    fitting, moved = fit_sections(sections, limit - tokens(frame) - 4 * len(sections))
     more = [f"{head[-1]}\n*More: references/{file}*"] if moved else [head[-1]]
     body = [*head[:-1], *more, *(f"## {name}\n\n{text}" for name, text in fitting if text)]
-    rest = [OVERFLOW, *(f"## {name}\n\n{text}" for name, text in moved)]
-    return "\n\n".join(body), "\n\n".join(rest) + "\n" if moved else ""
+    overflow = [OVERFLOW, *(f"## {name}\n\n{text}" for name, text in moved)]
+    return "\n\n".join(body), "\n\n".join(overflow) + "\n" if moved else ""
 
 
-def part_of(limit: int) -> int:
-    """How many tokens one line of a head may have, so that most of a text is what it says."""
+def head_line_limit(limit: int) -> int:
+    """Return the most tokens of a line of the head, so that statements fill most of a text."""
     return limit // _LINES

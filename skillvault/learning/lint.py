@@ -1,7 +1,6 @@
-"""What a person should look at in a foreign skill before letting it in.
+"""Findings in a foreign skill, for a person to look at before approving it.
 
-Pure: files in, findings out. It finds what is known to be used against readers, and proves nothing
-of what it does not find.
+It finds known tricks against readers; a skill without findings is not proven safe.
 """
 
 import re
@@ -15,14 +14,14 @@ from skillvault.learning.recommend.render import frame_tags
 from skillvault.model.text.hidden_characters import escaped, hidden_characters
 from skillvault.model.text.text import shorten
 
-KEEPS_OUT = "secret"  # the code of what keeps a skill of a public source out
+KEEPS_OUT = "secret"  # the code of findings that keep a skill of a public source out
 NO_PROOF = "a clean lint proves no safety"
 _SHOWN = 40  # findings in a commit or on a screen
-_QUOTED = 60  # characters of what was found
-_LONG_LINE = 4000  # characters of a line that are looked at
+_QUOTED = 60  # characters of a match
+_LONG_LINE = 4000  # characters of a line that are checked
 _LONG_TEXT = 256 * 1024  # and of a file
 
-# What templates of chats and hosts read as more than text.
+# Text that templates of chats and hosts read as more than text.
 _FRAME = re.compile(
     r"<\|[a-z_]{3,20}\|>|\[/?INST\]|<</?SYS>>|</?(?:system|assistant|user|human|tool_result|"
     r"function_calls|system-reminder|antml:\w+)\b[^>]{0,40}>|^\s*(?:Human|Assistant|System):\s",
@@ -78,7 +77,7 @@ Secrets = Callable[[str], Sequence[str]]  # the kinds of the secrets in a text
 
 
 class Finding(Struct, frozen=True, order=True):
-    """Something to look at: what kind of thing, in which file and line (0: the file), in words."""
+    """A finding: its code, file and line (0: the whole file), and a message."""
 
     path: str
     line: int
@@ -91,21 +90,21 @@ class Finding(Struct, frozen=True, order=True):
         return f"{self.path}:{self.line}" if self.line else self.path
 
 
-def findings(files: Mapping[str, bytes], secrets: Secrets) -> list[Finding]:
-    """What there is to look at in a skill's files, by place."""
+def lint_files(files: Mapping[str, bytes], secrets: Secrets) -> list[Finding]:
+    """Return the findings in a skill's files, by place."""
     return sorted(
         finding for path, data in files.items() for finding in _of_file(path, data, secrets)
     )
 
 
-def lint_lines(found: Sequence[Finding]) -> list[str]:
-    """The findings as a reader has them, counted, each on a line."""
-    counts = Counter(finding.code for finding in found)
+def lint_lines(findings: Sequence[Finding]) -> list[str]:
+    """Return the counts of the findings, then each on a line."""
+    counts = Counter(finding.code for finding in findings)
     kinds = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
     lines = [f"Lint: {kinds or 'nothing found'}; {NO_PROOF}."]
-    lines += [f"  {f.code:8} {escaped(f.where)}  {escaped(f.message)}" for f in found[:_SHOWN]]
-    if len(found) > _SHOWN:
-        lines.append(f"  and {len(found) - _SHOWN} more; read the files themselves")
+    lines += [f"  {f.code:8} {escaped(f.where)}  {escaped(f.message)}" for f in findings[:_SHOWN]]
+    if len(findings) > _SHOWN:
+        lines.append(f"  and {len(findings) - _SHOWN} more; read the files themselves")
     return lines
 
 
@@ -121,11 +120,13 @@ def _of_file(path: str, data: bytes, secrets: Secrets) -> Iterator[Finding]:
         yield Finding(path, 0, "long", f"only the first {_LONG_TEXT} characters were looked at")
         text = text[:_LONG_TEXT]
     is_script = bool(_SCRIPT.search(path)) or text.startswith("#!")
-    yield from _hidden(path, text)
+    yield from _hidden_characters(path, text)
     yield from _urls(path, text)
     yield from _secrets(path, text, secrets)
     if is_script:
-        yield Finding(path, 0, "script", _reaches(text))
+        reached = [name for name, pattern in _REACHES if pattern.search(text)]
+        message = f"reaches {', '.join(reached)}" if reached else "reaches nothing that is known"
+        yield Finding(path, 0, "script", message)
     if path == "SKILL.md" and _HOOKS.search(text.partition("\n---")[0]):
         yield Finding(path, 0, "script", "hooks, which a host may run")
     for number, line in enumerate(text.splitlines(), 1):
@@ -135,20 +136,20 @@ def _of_file(path: str, data: bytes, secrets: Secrets) -> Iterator[Finding]:
 
 def _of_line(line: str, *, is_script: bool) -> Iterator[tuple[str, str]]:
     if tags := [*frame_tags(line), *_matches(_FRAME, line)]:
-        yield "frame", _quoted(tags[0])
+        yield "frame", _quote(tags[0])
     if not is_script:
-        yield from (("orders", _quoted(words)) for words in _matches(_ORDERS, line))
+        yield from (("orders", _quote(words)) for words in _matches(_ORDERS, line))
     for command in _matches(_RUNS_WHEN_LOADED, line):
-        yield "script", f"runs when a host loads it: {_quoted(command)}"
+        yield "script", f"runs when a host loads it: {_quote(command)}"
     for command in _matches(_PIPED, line):
-        yield "script", f"runs what it fetches: {_quoted(command)}"
+        yield "script", f"runs what it fetches: {_quote(command)}"
     for place in _matches(_CREDENTIALS, line):
-        yield "reaches", f"a place of credentials or of what runs by itself: {_quoted(place)}"
+        yield "reaches", f"a place of credentials or of what runs by itself: {_quote(place)}"
     yield from (("redacted", marker) for marker in _matches(_REDACTED, line))
 
 
 def _secrets(path: str, text: str, secrets: Secrets) -> Iterator[Finding]:
-    """Each secret in its line; what stands on several lines is told of the file."""
+    """Yield each secret with its line; one over several lines belongs to the file."""
     if kinds := secrets(text):
         lines = enumerate(text.splitlines(), 1)
         places = [(number, kind) for number, line in lines for kind in secrets(line)]
@@ -156,16 +157,16 @@ def _secrets(path: str, text: str, secrets: Secrets) -> Iterator[Finding]:
             yield Finding(path, number, KEEPS_OUT, f"looks like a secret ({kind})")
 
 
-def _hidden(path: str, text: str) -> Iterator[Finding]:
-    """Each kind of hidden character once, where it comes first."""
-    seen: dict[str, Finding] = {}
-    for one in hidden_characters(text):
-        seen.setdefault(one.name, Finding(path, one.line, "hidden", one.name))
-    yield from seen.values()
+def _hidden_characters(path: str, text: str) -> Iterator[Finding]:
+    """Yield each kind of hidden character once, where it comes first."""
+    findings: dict[str, Finding] = {}
+    for char in hidden_characters(text):
+        findings.setdefault(char.name, Finding(path, char.line, "hidden", char.name))
+    yield from findings.values()
 
 
 def _urls(path: str, text: str) -> Iterator[Finding]:
-    """Each host once, where it comes first."""
+    """Yield each host once, where it comes first."""
     hosts: dict[str, Finding] = {}
     for number, line in enumerate(text.splitlines(), 1):
         for url in _matches(_URL, line):
@@ -181,14 +182,9 @@ def _host_of(url: str) -> str:
         return shorten(url, _QUOTED)
 
 
-def _reaches(text: str) -> str:
-    reached = [what for what, pattern in _REACHES if pattern.search(text)]
-    return f"reaches {', '.join(reached)}" if reached else "reaches nothing that is known"
-
-
 def _matches(pattern: re.Pattern[str], line: str) -> Iterable[str]:
     return (match[0] for match in pattern.finditer(line))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return f"“{shorten(text.strip(), _QUOTED)}”"

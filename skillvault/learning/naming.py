@@ -1,4 +1,4 @@
-"""The names of generated skills: from what they are about, never from the order of arrival."""
+"""The names of generated skills, made of their subjects, never of the order of arrival."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -12,39 +12,39 @@ from skillvault.model.text.text import MAX_SLUG, OPEN_WORDS, slug
 
 OF_DOMAIN: tuple[SkillKind, ...] = ("evolved", "strategy")
 _HEX = (6, 12, 24, 48)
-GENERAL, _ABOUT = "general-", 48  # how such names begin; characters of what they are about
+GENERAL, _ABOUT = "general-", 48  # the start of such names; characters of the subject
 _NEXT = "-next"
 _NEXT_NAME = re.compile(rf"{_NEXT}(?:-[0-9a-f]+)?$")
 _BEGINNING = 8  # characters of a session that its skill's name has
 
 
-def renamed(folder: str, skill: Skill) -> Skill:
-    """A skill under the name that all else goes by, whatever its front matter says."""
+def with_folder_name(folder: str, skill: Skill) -> Skill:
+    """Return a skill under its folder's name, whatever its front matter says."""
     return skill if skill.name == folder else replace(skill, name=folder)
 
 
 def strategy_name(domain: str) -> str:
-    """The name of a domain's one strategy."""
+    """Return the name of a domain's one strategy."""
     return next(subject_names("strategy", (domain, "", None), "local"))
 
 
 def is_strategy(name: str) -> bool:
-    """Whether a name is a strategy's: it stands for many outcomes, and is made of none."""
+    """Return True for a strategy's name: a strategy has no single source."""
     return name.startswith("strategy-")
 
 
 def is_general(name: str) -> bool:
-    """Whether a name is that of a skill that facts of several domains made."""
+    """Return True for the name of a skill that facts of several domains made."""
     return name.startswith(GENERAL)
 
 
-def general_name(about: str, sources: Iterable[str], taken: Callable[[str], bool]) -> str:
-    """`general-<slug of about>`; one that is taken, or ends openly, ends in hex of its sources."""
-    return _free(slug(f"{GENERAL}{slug(about, limit=_ABOUT)}"), sources, taken)
+def general_name(about: str, sources: Iterable[str], is_taken: Callable[[str], bool]) -> str:
+    """Return `general-<slug of about>`, with hex of its sources if taken or ending openly."""
+    return _free_name(slug(f"{GENERAL}{slug(about, limit=_ABOUT)}"), sources, is_taken)
 
 
 def subject_key(subject: Subject) -> str:
-    """A subject as `metadata.subject` of a skill states it: `perps / open_long / SOL-PERP`."""
+    """Return a subject as `metadata.subject` has it: `perps / open_long / SOL-PERP`."""
     parts = [part for part in subject if part]
     plain = [" ".join(part.split()).replace("/", "//") for part in parts]
     changed = any(" ".join(part.split()) != part for part in parts)
@@ -52,68 +52,68 @@ def subject_key(subject: Subject) -> str:
 
 
 def subject_names(kind: SkillKind, subject: Subject, trust: Trust) -> Iterator[str]:
-    """The names that a subject's skill may have, the first that is free: `<kind>-<domain>-…`.
+    """Yield the names for a subject's skill, of which the first free one counts.
 
-    One ends in hex of the subject if it does not fit, is taken, does not say all as it is, ends in
-    a word that leaves it open, or if its source is not trusted: no order of arrival decides.
+    `<kind>-<domain>-…` comes first if it fits, keeps every part, does not end in a word that
+    leaves it open, and its source is trusted. The others end in hex of the subject.
     """
     parts = [part for part in subject if part]
     slugs = [slug(part, limit=MAX_SLUG * 2) for part in parts]
     full = "-".join(filter(None, [kind, *slugs]))
-    faithful = [part.casefold().replace("_", "-") for part in parts] == slugs and trust == "local"
-    if faithful and len(full) <= MAX_SLUG and full.rpartition("-")[2] not in OPEN_WORDS:
+    is_exact = [part.casefold().replace("_", "-") for part in parts] == slugs and trust == "local"
+    if is_exact and len(full) <= MAX_SLUG and full.rpartition("-")[2] not in OPEN_WORDS:
         yield full
-    yield from _told_apart(full, [*parts, trust])
+    yield from _names_with_hex(full, [*parts, trust])
 
 
 def free_name(
-    kind: SkillKind, about: str, sources: Iterable[str], taken: Callable[[str], bool]
+    kind: SkillKind, about: str, sources: Iterable[str], is_taken: Callable[[str], bool]
 ) -> str:
-    """`<kind>-<slug of about>`; one that is taken, or ends openly, ends in hex of its sources."""
-    return _free(slug(f"{kind}-{about}"), sources, taken)
+    """Return `<kind>-<slug of about>`, with hex of its sources if taken or ending openly."""
+    return _free_name(slug(f"{kind}-{about}"), sources, is_taken)
 
 
 def next_names(name: str) -> Iterator[str]:
-    """How the next version of an approved skill is called while it waits, the first that is free.
+    """Yield the names for the next version of an approved skill, the first free one counts.
 
-    The others end in hex of the name, for a skill that happens to be called like the first.
+    The others end in hex of the name, in case another skill has the first one.
     """
     full = name[: MAX_SLUG - len(_NEXT)].rstrip("-") + _NEXT
     yield full
-    yield from _told_apart(full, [name])
+    yield from _names_with_hex(full, [name])
 
 
 def may_be_next(name: str) -> bool:
-    """Whether a name may be that of the next version of another skill."""
+    """Return True if a name may be that of the next version of another skill."""
     return _NEXT_NAME.search(name) is not None
 
 
-def _free(full: str, sources: Iterable[str], taken: Callable[[str], bool]) -> str:
-    if full.rpartition("-")[2] not in OPEN_WORDS and not taken(full):
+def _free_name(full: str, sources: Iterable[str], is_taken: Callable[[str], bool]) -> str:
+    if full.rpartition("-")[2] not in OPEN_WORDS and not is_taken(full):
         return full
-    return next(name for name in _told_apart(full, sorted(sources)) if not taken(name))
+    return next(name for name in _names_with_hex(full, sorted(sources)) if not is_taken(name))
 
 
-def distilled_name(session: str, taken: Callable[[str], bool]) -> str:
-    """`distilled-<first 8 of the session>-<6 hex of it>`, with more hex if that is taken."""
+def distilled_name(session: str, is_taken: Callable[[str], bool]) -> str:
+    """Return `distilled-<first 8 of the session>-<6 hex of it>`, with more hex if taken."""
     about = f"distilled-{session[:_BEGINNING].strip('-')}"
-    return next(name for name in _told_apart(about, [session]) if not taken(name))
+    return next(name for name in _names_with_hex(about, [session]) if not is_taken(name))
 
 
-def numbered_name(kind: SkillKind, about: str, taken: Callable[[str], bool]) -> str:
-    """`<kind>-<slug of about>`, with `-2`, `-3`, … if that is taken: as the designs have it."""
+def numbered_name(kind: SkillKind, about: str, is_taken: Callable[[str], bool]) -> str:
+    """Return `<kind>-<slug of about>`, with `-2`, `-3`, … if taken, as the designs have it."""
     full = slug(f"{kind}-{about}")
     if len(slug(f"{kind}-{about}", limit=MAX_SLUG * 2)) > len(full):
         while full.rpartition("-")[2] in OPEN_WORDS:  # where it is cut, it ends in no such word
             full = full.rpartition("-")[0]
     tails = chain([""], (f"-{number}" for number in count(2)))
     names = (slug(full, limit=MAX_SLUG - len(tail)) + tail for tail in tails)
-    return next(name for name in names if not taken(name))
+    return next(name for name in names if not is_taken(name))
 
 
-def _told_apart(full: str, of: Iterable[str]) -> Iterator[str]:
-    """A name with more and more hex digits of what it is about."""
-    digits = sha256("\0".join(of).encode(errors="replace")).hexdigest()
+def _names_with_hex(full: str, parts: Iterable[str]) -> Iterator[str]:
+    """Yield a name with more and more hex digits of its parts."""
+    digits = sha256("\0".join(parts).encode(errors="replace")).hexdigest()
     yield from (f"{slug(full, limit=MAX_SLUG - 1 - n)}-{digits[:n]}" for n in _HEX)
 
 

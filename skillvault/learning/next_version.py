@@ -1,6 +1,6 @@
-"""The next version of a skill that a person let in: it waits in proposed/ until they decide.
+"""The next version of an approved skill: it waits in proposed/ until a person decides.
 
-It stands beside the approved one, under a name of its own, and states which one it replaces.
+It has a name of its own, and states the approved skill that it replaces.
 """
 
 import re
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from skillvault.learning import sections
 from skillvault.learning.expire import key_edits
-from skillvault.learning.sections import Version, Written
+from skillvault.learning.sections import Version, WrittenTexts
 from skillvault.model.change import Change, Edit, Move, Rewrite
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy
@@ -36,9 +36,9 @@ FILE = "SKILL.md"
 APPROVE = "approve"
 _SERVED, _PROPOSED = "skills", "proposed"
 _WRITTEN = ("metadata", "written")
-# What of a skill the one that is approved may get from its next version.
+# The keys that an approved skill may get from its next version.
 _KEYS = ("description", "tags", "roles", "stages", "subject", "account", "created", "expires")
-# Of a statement the counts and the day, which grow while it says the same.
+# The counts and days of a statement, which grow while it says the same.
 _COUNTS = re.compile(
     r"\b\d+ of (?:all )?\d+\b|\b\d{4}-\d\d-\d\d\b|\b\d+(?= (?:more |other )?(?:outcomes?|runs?|"
     r"times?|sessions?|episodes?|decisions?|cases?|facts?|failures?|losses|successes|gains?)\b)"
@@ -48,16 +48,16 @@ Files = Mapping[str, bytes]
 
 
 def metadata_of(files: Files) -> Mapping[str, Any]:
-    """The metadata of a skill's file."""
+    """Return the metadata of a skill's file."""
     meta, _ = front_matter.read(front_matter.text_of(files[FILE]))
     metadata = meta.get("metadata")
     return metadata if isinstance(metadata, Mapping) else {}
 
 
 def as_proposed(files: Files, name: str, replaces: str | None = None) -> dict[str, bytes]:
-    """A skill's files as they wait under a name, in place of the skill that it replaces.
+    """Return a skill's files as they wait under a name, to replace a skill.
 
-    Without the mark of the shelf, which is set where they are written.
+    The mark of the shelf is removed; the writer sets it.
     """
     content = front_matter.with_key(files[FILE], ("name",), name)
     content = front_matter.with_key(content, ("metadata", "status"), _PROPOSED)
@@ -68,46 +68,46 @@ def as_proposed(files: Files, name: str, replaces: str | None = None) -> dict[st
     return {**files, FILE: content}
 
 
-# ── what the program writes ──────────────────────────────────────────────────────────
+# ── changes of the program ──────────────────────────────────────────────────────────
 
 
-class Approved(Struct, frozen=True):
-    """A skill in skills/, its files by their path in its folder, what the program wrote of it."""
+class ApprovedSkill(Struct, frozen=True):
+    """A skill in skills/, its files by their path in its folder, and the program's texts of it."""
 
     skill: Skill
     files: Files = {}
-    written: Written = Written()
+    written: WrittenTexts = WrittenTexts()
 
     @property
     def personal(self) -> tuple[str, ...]:
-        """The sections that a person wrote in it."""
+        """The sections that a person wrote."""
         texts = sections_of(self.skill.body)
-        keys = sections.theirs(self.written.bodies, self.skill.body)
+        keys = sections.edited_sections(self.written.bodies, self.skill.body)
         return tuple(plain_section(texts[key]) for key in texts if key in keys)
 
     @property
     def marks(self) -> str:
-        """Which of its sections the program wrote, as `metadata.written` states it.
+        """The digests of the program's sections, as `metadata.written` has them.
 
-        What a person removed stays marked, as that is theirs to have removed.
+        A section that a person removed keeps its mark, so that it is not added again.
         """
         texts = {DESCRIPTION: self.skill.description, **sections_of(self.skill.body)}
-        personal = set(sections.theirs(self.written.bodies, self.skill.body))
-        if not sections.untouched(self.written.descriptions, self.skill.description):
+        personal = set(sections.edited_sections(self.written.bodies, self.skill.body))
+        if not sections.is_untouched(self.written.descriptions, self.skill.description):
             personal.add(DESCRIPTION)
-        ours = {heading_mark(key): text_mark(texts[key]) for key in texts if key not in personal}
-        return as_words(ours | {heading_mark(key): text_mark("") for key in personal - set(texts)})
+        marks = {heading_mark(key): text_mark(texts[key]) for key in texts if key not in personal}
+        return as_words(marks | {heading_mark(key): text_mark("") for key in personal - set(texts)})
 
 
 class WaitingVersion(Struct, frozen=True):
-    """A version that waits already, and what the program wrote of it."""
+    """A version that waits already, and the program's texts of it."""
 
     skill: Skill
-    written: Written
+    written: WrittenTexts
 
 
 def rewritten_skill(change: Change, shelf: str) -> str | None:
-    """The skill on a shelf of which a change rewrites the text or the description."""
+    """Return the skill of a shelf whose text or description a change rewrites."""
     paths = [rewrite.path for rewrite in change.rewrites]
     paths += [edit.path for edit in change.edits if edit.key == ("description",)]
     names = (path.split("/")[1] for path in paths if path.startswith(f"{shelf}/"))
@@ -115,24 +115,24 @@ def rewritten_skill(change: Change, shelf: str) -> str | None:
 
 
 def with_account_of(waiting: Skill, skill: Skill) -> Skill:
-    """A skill as far as the program has told: with the account and subject of what waits."""
+    """Return a skill with the account and subject of its waiting version."""
     return replace(skill, account=waiting.account, subject=waiting.subject)
 
 
-def first_version(change: Change, name: str, approved: Approved) -> Change:
-    """A change that would rewrite an approved skill, as the proposal of its next version.
+def first_version(change: Change, name: str, approved: ApprovedSkill) -> Change:
+    """Turn the rewrite of an approved skill into the proposal of its next version.
 
     `name` is that of the proposal.
     """
-    old = approved.skill.name
-    place, moved = f"{_PROPOSED}/{name}", _Moved(f"{_SERVED}/{old}/", f"{_PROPOSED}/{name}/")
-    copied = as_proposed(approved.files, name, old)
+    current = approved.skill.name
+    place, moved = f"{_PROPOSED}/{name}", _PathMove(f"{_SERVED}/{current}/", f"{_PROPOSED}/{name}/")
+    copied = as_proposed(approved.files, name, current)
     if not approved.skill.written:
         copied[FILE] = front_matter.with_key(copied[FILE], _WRITTEN, approved.marks)
     files = {f"{place}/{path}": data for path, data in copied.items()}
     files |= {moved(path): data for path, data in change.files}
     return replace(
-        _as_proposal(change, name, old, frozenset()),
+        _as_proposal(change, name, current, frozenset()),
         files=tuple(sorted(files.items())),
         edits=tuple(replace(edit, path=moved(edit.path)) for edit in change.edits),
         rewrites=tuple(replace(rewrite, path=moved(rewrite.path)) for rewrite in change.rewrites),
@@ -141,30 +141,30 @@ def first_version(change: Change, name: str, approved: Approved) -> Change:
 
 def later_version(
     change: Change,
-    approved: Approved,
+    approved: ApprovedSkill,
     waiting: WaitingVersion,
     *,
     linked: Container[Ref],
     policy: Policy,
 ) -> Change:
-    """The same of a version that waits already: it is written anew, but for a person's words."""
-    skill, old = waiting.skill, approved.skill
+    """Turn a rewrite into that of the waiting version; a person's words stay."""
+    skill, current = waiting.skill, approved.skill
     path = f"{_PROPOSED}/{skill.name}/{FILE}"
-    moved = _Moved(f"{_SERVED}/{old.name}/", f"{_PROPOSED}/{skill.name}/")
-    target = next((rewrite.body for rewrite in change.rewrites), old.body)
-    body = sections.rewritten(skill.body, waiting.written.bodies, target)
-    edited = _edited(with_account_of(skill, old), change.edits)
-    wanted = replace(skill, **{key: getattr(edited, key) for key in _KEYS})
+    moved = _PathMove(f"{_SERVED}/{current.name}/", f"{_PROPOSED}/{skill.name}/")
+    target = next((rewrite.body for rewrite in change.rewrites), current.body)
+    body = sections.rewrite_body(skill.body, waiting.written.bodies, target)
+    edited = _apply_edits(with_account_of(skill, current), change.edits)
+    new_skill = replace(skill, **{key: getattr(edited, key) for key in _KEYS})
     return replace(
-        _as_proposal(change, skill.name, old.name, linked),
+        _as_proposal(change, skill.name, current.name, linked),
         files=tuple((moved(at), data) for at, data in change.files),
-        edits=tuple(key_edits(path, skill, wanted, waiting.written, policy=policy)),
+        edits=tuple(key_edits(path, skill, new_skill, waiting.written, policy=policy)),
         rewrites=(Rewrite(path, body, approved.personal),) if body != skill.body else (),
     )
 
 
 def withdrawal(change: Change, waiting: Skill, paths: Iterable[str]) -> Change:
-    """The change that takes a version back of which by now what is left was rejected before."""
+    """Withdraw a next version whose remaining statements were all rejected earlier."""
     return Change(
         step=change.step,
         subject=f"withdraw {waiting.name}",
@@ -175,8 +175,8 @@ def withdrawal(change: Change, waiting: Skill, paths: Iterable[str]) -> Change:
     )
 
 
-class _Moved:
-    """Paths below one folder as they stand below another."""
+class _PathMove:
+    """A function that moves paths from one folder to another."""
 
     def __init__(self, source: str, target: str) -> None:
         self._source = source
@@ -188,34 +188,33 @@ class _Moved:
         return self._target + path.removeprefix(self._source)
 
 
-def _as_proposal(change: Change, name: str, old: str, linked: Container[Ref]) -> Change:
-    """A change whose links lead to the proposal, without what puts served skills away."""
+def _as_proposal(change: Change, name: str, current: str, linked: Container[Ref]) -> Change:
+    """Return a change with links to the proposal, and without moves of served skills."""
     links = {
-        record.id: _relinked(record, name) if record.target == Ref("skill", old) else record
+        record.id: _link_to(record, name) if record.target == Ref("skill", current) else record
         for record in change.writes
         if isinstance(record, Link)
     }
-    others = [record for record in change.writes if not isinstance(record, Link)]
-    new = [link for link in links.values() if ref_of(link) not in linked]
-    kept = [ref for ref in change.targets if ref.kind != "link" and ref != Ref("skill", old)]
+    records = [record for record in change.writes if not isinstance(record, Link)]
+    new_links = [link for link in links.values() if ref_of(link) not in linked]
+    targets = [r for r in change.targets if r.kind != "link" and r != Ref("skill", current)]
     moves = tuple(move for move in change.moves if not move.source.startswith(f"{_SERVED}/"))
     return replace(
         change,
-        subject=change.subject.replace(old, name),
-        reason=f"Waits as the next version of {old}, which is served.\n{change.reason}",
-        writes=(*others, *new),
+        subject=change.subject.replace(current, name),
+        reason=f"Waits as the next version of {current}, which is served.\n{change.reason}",
+        writes=(*records, *new_links),
         moves=moves,
-        targets=(Ref("skill", name), *kept, *map(ref_of, new)),
+        targets=(Ref("skill", name), *targets, *map(ref_of, new_links)),
     )
 
 
-def _relinked(link: Link, name: str) -> Link:
-    moved = link_of(link.type, link.source, Ref("skill", name), link.created_at)
-    return replace(moved, metadata=link.metadata)
+def _link_to(link: Link, name: str) -> Link:
+    moved_link = link_of(link.type, link.source, Ref("skill", name), link.created_at)
+    return replace(moved_link, metadata=link.metadata)
 
 
-def _edited(skill: Skill, edits: Iterable[Edit]) -> Skill:
-    """A skill with the keys that a change sets."""
+def _apply_edits(skill: Skill, edits: Iterable[Edit]) -> Skill:
     values = {edit.key[-1]: edit.value for edit in edits if edit.key[-1] in _KEYS}
     lists = {
         key: tuple(value.split()) if isinstance(value, str) else value
@@ -226,31 +225,31 @@ def _edited(skill: Skill, edits: Iterable[Edit]) -> Skill:
 
 
 def restored_as_proposal(change: Change, name: str) -> Change:
-    """A change that takes a skill out of the archive with another text: it waits again."""
-    back = Move(f"archive/{name}", f"{_SERVED}/{name}")
-    if back not in change.moves:
+    """Let a skill that a change restores with a new text wait for approval again."""
+    restore = Move(f"archive/{name}", f"{_SERVED}/{name}")
+    if restore not in change.moves:
         return change
-    moved = _Moved(f"{_SERVED}/{name}/", f"{_PROPOSED}/{name}/")
-    waits = Edit(f"archive/{name}/{FILE}", ("metadata", "status"), _PROPOSED)
-    others = tuple(move for move in change.moves if move != back)
+    moved = _PathMove(f"{_SERVED}/{name}/", f"{_PROPOSED}/{name}/")
+    status = Edit(f"archive/{name}/{FILE}", ("metadata", "status"), _PROPOSED)
+    moves = tuple(move for move in change.moves if move != restore)
     return replace(
         change,
         files=tuple((moved(path), data) for path, data in change.files),
-        edits=(*change.edits, waits),
-        moves=(Move(f"archive/{name}", f"{_PROPOSED}/{name}"), *others),
+        edits=(*change.edits, status),
+        moves=(Move(f"archive/{name}", f"{_PROPOSED}/{name}"), *moves),
     )
 
 
-# ── what a person decides ────────────────────────────────────────────────────────────
+# ── decisions of a person ────────────────────────────────────────────────────────────
 
 
 def as_approved(waiting: Skill, approved: Skill, base: Skill) -> Skill:
-    """What a skill says once its next version takes its place.
+    """Return an approved skill with the text of its next version.
 
-    `base` is what was approved when that was first written: what a person changed in the approved
-    one since stays.
+    `base` is the approved skill when that version was first written; a person's changes of the
+    approved one since then stay.
     """
-    body = sections.rewritten(approved.body, [Version(None, base.body)], waiting.body)
+    body = sections.rewrite_body(approved.body, [Version(None, base.body)], waiting.body)
     keys = (*_KEYS, "written")
     changed = [key for key in keys if getattr(approved, key) == getattr(base, key)]
     return replace(approved, body=body, **{key: getattr(waiting, key) for key in changed})
@@ -259,30 +258,30 @@ def as_approved(waiting: Skill, approved: Skill, base: Skill) -> Skill:
 def approve_learned(
     waiting: Skill,
     approved: Skill,
-    after: Skill,
+    new_skill: Skill,
     *,
     files: Files,
-    standing: Iterable[str],
+    paths: Iterable[str],
     links: Sequence[Link],
 ) -> Change:
     """The next version of what the program learned takes the place of the approved one.
 
-    `files` are those that it brings by their paths in its folder, `standing` the paths of all its
+    `files` are those that it brings by their paths in its folder, `paths` the paths of all its
     files, `links` those that lead to it.
     """
     name, path = approved.name, f"{_SERVED}/{approved.name}/{FILE}"
-    keys = [key for key in (*_KEYS, "written") if getattr(after, key) != getattr(approved, key)]
+    keys = [key for key in (*_KEYS, "written") if getattr(new_skill, key) != getattr(approved, key)]
     places = {key: (key,) if key == "description" else ("metadata", key) for key in keys}
-    changes = sections.statement_changes(approved.body, after.body)
+    changes = sections.statement_changes(approved.body, new_skill.body)
     return Change(
         step=APPROVE,
         subject=f"{name}, its next version",
         reason="\n".join([f"{waiting.name} takes the place of {name}.", *changes]),
-        writes=tuple(_relinked(link, name) for link in links),
+        writes=tuple(_link_to(link, name) for link in links),
         files=tuple((f"{_SERVED}/{name}/{at}", data) for at, data in files.items()),
-        edits=tuple(Edit(path, places[key], _key_text(after, key)) for key in keys),
-        rewrites=(Rewrite(path, after.body),) if after.body != approved.body else (),
-        removes=tuple(sorted([*standing, *(str(ref_of(link)) for link in links)])),
+        edits=tuple(Edit(path, places[key], _key_text(new_skill, key)) for key in keys),
+        rewrites=(Rewrite(path, new_skill.body),) if new_skill.body != approved.body else (),
+        removes=tuple(sorted([*paths, *(str(ref_of(link)) for link in links)])),
         targets=(Ref("skill", name), Ref("skill", waiting.name)),
     )
 
@@ -293,11 +292,11 @@ def _key_text(skill: Skill, key: str) -> str | None:
 
 
 def approve_installed(
-    skill: Skill, files: Files, standing: Iterable[str], links: Sequence[Link]
+    skill: Skill, files: Files, paths: Iterable[str], links: Sequence[Link]
 ) -> Change:
     """The next version of an installed skill takes the approved one's place, and is tested anew.
 
-    `files` are the waiting one's, `standing` the paths of the one it replaces, `links` those that
+    `files` are the waiting one's, `paths` the paths of the one it replaces, `links` those that
     lead to the waiting one.
     """
     name = skill.replaces
@@ -306,13 +305,13 @@ def approve_installed(
     content = front_matter.with_key(files[FILE], ("name",), name)
     content = front_matter.with_key(content, ("metadata", "status"), "testing")
     content = front_matter.without_key(content, ("metadata", "replaces"))
-    removes = [f"{_SERVED}/{name}/{path}" for path in standing]
+    removes = [f"{_SERVED}/{name}/{path}" for path in paths]
     removes += [str(ref_of(link)) for link in links]
     return Change(
         step=APPROVE,
         subject=f"{name}, its next version",
         reason=f"{skill.name} takes the place of {name}; counting starts again.",
-        writes=tuple(_relinked(link, name) for link in links),
+        writes=tuple(_link_to(link, name) for link in links),
         files=((f"{_SERVED}/{name}/{FILE}", content),),
         removes=tuple(sorted(removes)),
         moves=(Move(f"{_PROPOSED}/{skill.name}", f"{_SERVED}/{name}"),),
@@ -321,14 +320,16 @@ def approve_installed(
 
 
 def says_no_more(text: str, rejected: str, approved: str) -> bool:
-    """Whether a next version brings and drops only what a rejected one did, counts aside.
+    """Return True if a next version adds and drops only what a rejected one did, counts aside.
 
-    All three are texts: of the version, of the rejected one, of what is approved.
+    All three are texts: of the version, of the rejected one, of the approved one.
     """
-    before = _forms(approved)
-    came, gone = _differences(_forms(text), before)
-    refused_came, refused_gone = _differences(_forms(rejected), before)
-    return _all_said(came, refused_came) and _all_said(gone, refused_gone)
+    base = _forms(approved)
+    added, removed = _differences(_forms(text), base)
+    rejected_added, rejected_removed = _differences(_forms(rejected), base)
+    return all(_is_among(form, rejected_added) for form in added) and all(
+        _is_among(form, rejected_removed) for form in removed
+    )
 
 
 def _forms(text: str) -> "list[Form]":
@@ -336,16 +337,12 @@ def _forms(text: str) -> "list[Form]":
 
 
 def _differences(
-    after: "Sequence[Form]", before: "Sequence[Form]"
+    new_forms: "Sequence[Form]", old_forms: "Sequence[Form]"
 ) -> "tuple[list[Form], list[Form]]":
-    """(what came, what went)."""
-    came = [form for form in after if not _is_among(form, before)]
-    return came, [form for form in before if not _is_among(form, after)]
+    """Return (added, removed)."""
+    added = [form for form in new_forms if not _is_among(form, old_forms)]
+    return added, [form for form in old_forms if not _is_among(form, new_forms)]
 
 
-def _all_said(forms: "Iterable[Form]", others: "Sequence[Form]") -> bool:
-    return all(_is_among(form, others) for form in forms)
-
-
-def _is_among(form: "Form", others: "Iterable[Form]") -> bool:
-    return any(form == other or comparison.same(form, other) for other in others)
+def _is_among(form: "Form", forms_list: "Iterable[Form]") -> bool:
+    return any(form == item or comparison.same(form, item) for item in forms_list)

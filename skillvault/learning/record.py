@@ -1,4 +1,4 @@
-"""record: which outcomes a vault takes in, and the commit that does it."""
+"""record: the checks of incoming records, and the commit that takes them in."""
 
 import difflib
 import re
@@ -10,7 +10,7 @@ from skillvault.model.claims import Claim
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Recommendation, Session, ref_of
-from skillvault.model.text.text import inert, listed
+from skillvault.model.text.text import how_many, inert, listed
 
 _CLOSE = 0.8
 
@@ -19,23 +19,22 @@ Event = tuple[str, str | None, str | None]
 
 
 def event_of(outcome: Outcome) -> Event:
-    """What an event id is unique within: trust and agent."""
+    """Return the event id of an outcome within its trust and agent."""
     return (outcome.trust, outcome.source.agent, outcome.event_id)
 
 
 def check_domain(domain: str, domains: Collection[str], policy: Policy) -> None:
     """Raise BadInputError if the domain is not admitted or looks like a misspelt one."""
-    listed_ones = policy.domains
-    if policy.record.domains == "closed" and domain not in listed_ones:
+    declared = policy.domains
+    if policy.record.domains == "closed" and domain not in declared:
         raise BadInputError(
-            f"domain: {domain} is not one of {listed(sorted(listed_ones), last='or') or 'none'}; "
+            f"domain: {domain} is not one of {listed(sorted(declared), last='or') or 'none'}; "
             "add it to `domains` in vault.yaml or correct it",
             code="unknown-domain",
             key="domain",
         )
-    if domain not in {*domains, *listed_ones} and (
-        close := near_domain(domain, {*domains, *listed_ones})
-    ):
+    all_domains = {*domains, *declared}
+    if domain not in all_domains and (close := near_domain(domain, all_domains)):
         raise BadInputError(
             f"domain: {domain} is new here; did you mean {close}? If not, add {domain} to "
             "`domains` in vault.yaml",
@@ -45,7 +44,7 @@ def check_domain(domain: str, domains: Collection[str], policy: Policy) -> None:
 
 
 def near_domain(domain: str, domains: Collection[str]) -> str | None:
-    """A known domain of which this one may be a misspelling.
+    """Return a known domain of which this one may be a misspelling.
 
     Names that differ in digits alone are members of a series, not typing errors.
     """
@@ -56,7 +55,7 @@ def near_domain(domain: str, domains: Collection[str]) -> str | None:
 
 
 def check_event(outcome: Outcome, events: Mapping[Event, Outcome]) -> None:
-    """Raise BadInputError if the producer used this event id for something else before."""
+    """Raise BadInputError if the producer used this event id before for other content."""
     if outcome.event_id is None:
         return
     earlier = events.get(event_of(outcome))
@@ -74,8 +73,8 @@ def check_claim(
 ) -> None:
     """Raise BadInputError if the outcome's decision is another agent's.
 
-    `receipts` are all of that decision, `ends` its trusted outcomes that are recorded. What comes
-    of an untrusted outcome is kept apart anyway.
+    `receipts` are all of that decision, `ends` its recorded trusted outcomes. An untrusted outcome
+    is separate anyway.
     """
     trusted = [receipt for receipt in receipts if receipt.trust == "local"]
     if outcome.trust == "untrusted" or not trusted:
@@ -90,7 +89,7 @@ def check_claim(
 
 
 def check_session(session: Session, earlier: Session | None) -> None:
-    """Raise BadInputError if a session of this id is there with other content."""
+    """Raise BadInputError if a session of this id was recorded with other content."""
     if earlier is not None and earlier.received != session.received:
         raise BadInputError(
             f"id: session {inert(session.name, 80)} is in the vault already, as it was on "
@@ -103,10 +102,10 @@ def check_session(session: Session, earlier: Session | None) -> None:
 def record_change(
     domain: str, records: Sequence[Outcome | Recommendation | Session], takes: Sequence[str]
 ) -> Change:
-    """The commit that records a batch of one domain's outcomes, recommendations and sessions."""
+    """Return the commit of a batch of one domain's outcomes, recommendations and sessions."""
     outcomes = [record for record in records if isinstance(record, Outcome)]
     sessions = [record for record in records if isinstance(record, Session)]
-    shown = len(records) - len(outcomes) - len(sessions)
+    recommendations = len(records) - len(outcomes) - len(sessions)
     counts = [
         f"{sum(o.result.status == status for o in outcomes)} {status}"
         for status in ("success", "failure", "neutral")
@@ -114,31 +113,23 @@ def record_change(
     ]
     agents = sorted({inert(o.source.agent, 60) for o in outcomes if o.source.agent})
     by = f", reported by {listed(agents)}" if agents else ""
-    batch = [
-        *_counted(len(outcomes), "outcome"),
-        *_counted(shown, "recommendation"),
-        *_counted(len(sessions), "session"),
-    ]
-    results = [f"{listed(counts)}{by}."] if outcomes else []
-    decisions = (
-        [f"What was shown before {shown} decision{'' if shown == 1 else 's'}."] if shown else []
-    )
+    batch = {
+        "outcome": len(outcomes), "recommendation": recommendations, "session": len(sessions),
+    }  # fmt: skip
+    nouns = [how_many(count, noun) for noun, count in batch.items() if count]
+    lines = [f"{listed(counts)}{by}."] if outcomes else []
+    if recommendations:
+        lines.append(f"What was shown before {how_many(recommendations, 'decision')}.")
+    for session in sessions:
+        name, day = inert(session.name, 60), f"{session.ended_at:%Y-%m-%d}"
+        failed, worked = len(session.failures), len(session.successes)
+        lines.append(f"Session {name} ended {day}: {failed} failed, {worked} worked.")
     return Change(
         step="record",
-        subject=f"{listed(batch)} in {domain}",
-        reason="\n".join([*results, *decisions, *map(_ended, sessions)]),
+        subject=f"{listed(nouns)} in {domain}",
+        reason="\n".join(lines),
         writes=tuple(records),
         targets=tuple(map(ref_of, records)),
         takes=tuple(takes),
         commit_with=INTAKE,
     )
-
-
-def _ended(session: Session) -> str:
-    failed, worked = len(session.failures), len(session.successes)
-    name = inert(session.name, 60)
-    return f"Session {name} ended {session.ended_at:%Y-%m-%d}: {failed} failed, {worked} worked."
-
-
-def _counted(count: int, noun: str) -> list[str]:
-    return [f"{count} {noun}{'' if count == 1 else 's'}"] if count else []

@@ -1,6 +1,7 @@
-"""What a person took away stays away: read from the trailers of the branch's history.
+"""The records that a person removed, so that they are not made again.
 
-What was made is read there too, so that a link removed by hand does not make it again.
+They are read from the trailers of the branch's history, as are the records that were made: a link
+removed by hand does not make its target again.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -12,21 +13,21 @@ from skillvault.learning.naming import is_general, is_strategy, may_be_next
 from skillvault.model.change import FORGET
 from skillvault.model.records import Commit
 
-# What is made of other records. A batch of intake has as many sources as targets, and
-# nobody asks which of its sources made which of its targets.
+# The kinds that are made of other records. A batch of intake has sources and targets too, but
+# nobody asks which source made which target.
 _LEARNED = frozenset({"skill", "fact"})
-# What a person decides makes nothing; it may be about a skill that is no file of the vault.
-# As what is made across domains is asked for: a fact may make a skill of its own domain, too.
+# The step of skills across domains: a fact may make a skill of its own domain, too.
 GENERAL = "general"
 REJECT, UNDO = "reject", "undo"
+# A person's decisions make nothing; they may concern a skill that is no file of the vault.
 _DECIDED = frozenset({"pin", "retire", "restore", REJECT, FORGET, UNDO})
 
 
 class Rejection(Struct, frozen=True, order=True, omit_defaults=True):
     """A target that a commit made and that HEAD no longer has in any folder.
 
-    `reason` is the person's who rejected it, "" if none is known. `like`: it was not made, as it
-    says the same as this one, which `commit` rejected.
+    `reason` is the person's, "" if none is known. `like`: it was never made, since it says the
+    same as this one, which `commit` rejected.
     """
 
     target: str
@@ -36,7 +37,7 @@ class Rejection(Struct, frozen=True, order=True, omit_defaults=True):
 
     @property
     def sentence(self) -> str:
-        """What became of it, and why."""
+        """The sentence on its rejection, with the reason."""
         name, because = self.target.partition(":")[2], f": {self.reason}" if self.reason else ""
         if self.like == name:
             return f"says what was rejected in {self.commit[:10]}{because}"
@@ -46,7 +47,7 @@ class Rejection(Struct, frozen=True, order=True, omit_defaults=True):
 
 
 class RejectedSkill(Struct, frozen=True, kw_only=True):
-    """A proposal that a person rejected: what it said, when, and why.
+    """A proposal that a person rejected, with its text, commit and reason.
 
     `replaces` is the approved skill whose next version it was.
     """
@@ -60,13 +61,12 @@ class RejectedSkill(Struct, frozen=True, kw_only=True):
 
 
 class Rejections:
-    """Everything that was made once and taken away since.
+    """The records that were made once and removed since.
 
-    `commits` are the program's on the branch, newest first; `present` are the
-    `<kind>:<id>` of all records in HEAD, the archive included. `withdrawn` are those that the
-    program itself took away, because it says something else by now. `said` are the
-    proposals that persons rejected, by what they said. `versions` gives the names that the next
-    versions of skills have: these go by what they said alone, as the skill itself stays.
+    `commits` are the program's on the branch, newest first; `present` are the `<kind>:<id>` of all
+    records in HEAD, the archive included. `withdrawn` are those that the program itself removed.
+    `proposals` are those that persons rejected, by their texts. `versions` returns the names of
+    the next versions of skills, which go by their texts alone, as the skill itself stays.
     """
 
     def __init__(
@@ -74,60 +74,58 @@ class Rejections:
         commits: Iterable[Commit],
         present: Container[str],
         withdrawn: Container[str] = frozenset(),
-        said: Sequence["RejectedSkill"] = (),
+        proposals: Sequence["RejectedSkill"] = (),
         *,
         versions: Callable[[], Container[str]] = frozenset,
     ) -> None:
-        self.said = said
+        self.proposals = proposals
         self._versions = cache(versions)
-        reasons = {f"skill:{refusal.skill}": refusal.reason for refusal in said}
+        reasons = {f"skill:{refusal.skill}": refusal.reason for refusal in proposals}
         self._targets: dict[str, Rejection] = {}
         self._sources: dict[tuple[str, str, str], list[Rejection]] = {}
         self._sets: dict[tuple[str, Rejection], set[str]] = {}
         for commit in commits:
             for target in commit.targets if commit.step not in _DECIDED else ():
-                gone = target not in present and target not in withdrawn
-                if gone and not self._is_version(target):
+                if target in present or target in withdrawn:
+                    continue
+                kind, _, name = target.partition(":")
+                if not (kind == "skill" and may_be_next(name) and name in self._versions()):
                     self._add(commit, Rejection(target, commit.sha, reasons.get(target, "")))
-
-    def _is_version(self, target: str) -> bool:
-        kind, _, name = target.partition(":")
-        return kind == "skill" and may_be_next(name) and name in self._versions()
 
     def _add(self, commit: Commit, rejection: Rejection) -> None:
         self._targets.setdefault(rejection.target, rejection)
         kind, _, name = rejection.target.partition(":")
         step = GENERAL if kind == "skill" and is_general(name) else commit.step
-        for source in _made_of(commit, rejection.target):
+        for source in _sources_of(commit, rejection.target):
             self._sources.setdefault((step, source, kind), []).append(rejection)
             first = self._targets[rejection.target]
             self._sets.setdefault((step, first), set()).add(source.partition(":")[2])
 
     def sources(self, step: str, kind: str) -> Iterator[str]:
-        """The `<kind>:<id>` of what a step made something of this kind of, taken away since."""
+        """Yield the `<kind>:<id>` of the sources of removed targets of a step and a kind."""
         return (
             source for by, source, target_kind in self._sources if (by, target_kind) == (step, kind)
         )
 
     def of_target(self, ref: object) -> Rejection | None:
-        """The rejection of this very record."""
+        """Return the rejection of this very record."""
         return self._targets.get(str(ref))
 
-    def of_source(self, step: str, ref: object, kind: str, named: str = "") -> Rejection | None:
-        """Return the rejection of what a step made of this record, of a name that begins so."""
-        lead = f"{kind}:{named}"
-        made = self._sources.get((step, str(ref), kind), ())
-        return next((why for why in made if why.target.startswith(lead)), None)
+    def of_source(self, step: str, ref: object, kind: str, prefix: str = "") -> Rejection | None:
+        """Return the rejection of a target that a step made of this record, by name prefix."""
+        start = f"{kind}:{prefix}"
+        rejections = self._sources.get((step, str(ref), kind), ())
+        return next((why for why in rejections if why.target.startswith(start)), None)
 
     def sets(self, step: str) -> list[tuple[frozenset[str], Rejection]]:
-        """(the ids of all it was made of, the rejection) of everything a step made."""
+        """Return (the ids of all sources, the rejection) of every removed target of a step."""
         return [
             (frozenset(sources), why) for (by, why), sources in self._sets.items() if by == step
         ]
 
 
-def _made_of(commit: Commit, target: str) -> tuple[str, ...]:
-    """The sources that this target is what a commit made of."""
+def _sources_of(commit: Commit, target: str) -> tuple[str, ...]:
+    """Return the sources of which a commit made this target."""
     kind, _, name = target.partition(":")
     if kind == "fact" and 1 < len(commit.sources) == len(commit.targets):
         return (commit.sources[commit.targets.index(target)],)  # each of one, in their order

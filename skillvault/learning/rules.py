@@ -1,6 +1,6 @@
-"""The rules of a profile as one value: chosen once when a run or a question starts, handed down.
+"""The rules of a profile as one value, chosen once when a run or a question starts.
 
-No rule asks for the name of the profile; which ones there are stands in `loop/profiles.py`.
+No rule asks for the name of the profile; `loop/profiles.py` lists the profiles.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +14,7 @@ from skillvault.model.policy import Policy
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """What a vault learns by: the numbers of its policy, and the rules that profiles differ in.
+    """The rules of learning: the numbers of the policy, and the rules in which profiles differ.
 
     A skill's use: `proves` and `retires` judge its evidence, `tries_again` holds if one that its
     use retired is tried again, `is_proven`, `qualifies`, `gains` and `explored_share` rank it, and

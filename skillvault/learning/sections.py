@@ -1,7 +1,7 @@
-"""A skill's body by its sections, and how the program rewrites only what is its own.
+"""Rewrite the program's sections of a skill's body, and leave those of a person.
 
-A section begins with a heading of level 2; what stands before the first is the head. A
-section that differs from what the program last wrote there is a person's and stays.
+A section begins with a heading of level 2; the text before the first is the head. A section that
+differs from the program's last text of it is a person's.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from skillvault.model.records import Skill
 from skillvault.model.text import markdown
-from skillvault.model.text.text import shorten
+from skillvault.model.text.text import how_many, shorten
 from skillvault.model.written import (
     DESCRIPTION,
     Key,
@@ -22,24 +22,24 @@ from skillvault.model.written import (
     text_mark,
 )
 
-_TOLD = 20  # statements that a message tells
+_LISTED = 20  # statements in a message
 _LINE = 400  # characters of one
 _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n\Z")
 
 
 class Version(NamedTuple):
-    """A text that the program wrote: what stood there before (None: nothing), and after."""
+    """A text that the program wrote: the text before (None: nothing), and after."""
 
     before: str | None
     after: str
 
 
-# What the program wrote of a body, oldest first; where its file states that, the marks there.
+# The program's texts of a body, oldest first; or the marks of its file, if it has them.
 Bodies = Sequence[Version] | Mapping[str, str]
 
 
-class Written(NamedTuple):
-    """What the program wrote of a skill: its bodies, its descriptions, its ends, its labels."""
+class WrittenTexts(NamedTuple):
+    """The program's texts of a skill: its bodies, descriptions, ends and labels."""
 
     bodies: Bodies = ()
     descriptions: Sequence[Version] = ()
@@ -48,46 +48,46 @@ class Written(NamedTuple):
 
 
 def labels_of(skill: Skill) -> str:
-    """The tags, roles and stages of a skill as one text, a line each."""
+    """Return the tags, roles and stages of a skill as one text, a line each."""
     return "\n".join(" ".join(names) for names in (skill.tags, skill.roles, skill.stages))
 
 
-def written_as_stated(
+def parse_written(
     skill: Skill, words: str, ends: Sequence[Version], labels: Sequence[Version]
-) -> Written:
-    """What the program wrote of a skill whose file states it in these words."""
+) -> WrittenTexts:
+    """Return the program's texts of a skill whose file states them in these words."""
     marks = read_marks(words)
-    own = marks.get(heading_mark(DESCRIPTION)) == text_mark(skill.description)
-    descriptions = [Version(None, skill.description)] if own else []
-    return Written(bodies=marks, descriptions=descriptions, ends=ends, labels=labels)
+    is_own = marks.get(heading_mark(DESCRIPTION)) == text_mark(skill.description)
+    descriptions = [Version(None, skill.description)] if is_own else []
+    return WrittenTexts(bodies=marks, descriptions=descriptions, ends=ends, labels=labels)
 
 
-def taken_back(versions: Sequence[Version], current: str) -> bool:
-    """Return True if the text is a former one of the program's, which a person brought back."""
+def is_former_text(versions: Sequence[Version], current: str) -> bool:
+    """Return True if a person restored a former text of the program's."""
     changes = (version for version in versions if version.before != version.after)
     afters = [version.after.strip() for version in changes]
     return bool(afters) and current.strip() != afters[-1] and current.strip() in afters[:-1]
 
 
-def theirs(versions: Bodies, current: str) -> frozenset[Key]:
-    """The sections that a person changed, added or removed since the program wrote them.
+def edited_sections(versions: Bodies, current: str) -> frozenset[Key]:
+    """Return the sections that a person changed, added or removed since the program wrote them.
 
-    Without any version, all is a person's.
+    Without any version, all sections are a person's.
     """
     if isinstance(versions, Mapping):
         return persons_sections(versions, current)
     if not versions:
         return frozenset(sections_of(current))
     changed: set[Key] = set()
-    written = versions[0].after
+    text = versions[0].after
     for version in versions[1:]:
-        changed |= _differing(written, version.before or "")
-        written = version.after
-    return frozenset(changed | _differing(written, current))
+        changed |= _find_differences(text, version.before or "")
+        text = version.after
+    return frozenset(changed | _find_differences(text, current))
 
 
-def untouched(versions: Bodies, current: str) -> bool:
-    """True if no person changed a text that the program wrote."""
+def is_untouched(versions: Bodies, current: str) -> bool:
+    """Return True if no person changed a text that the program wrote."""
     if isinstance(versions, Mapping):
         return not persons_sections(versions, current)
     afters = [version.after.strip() for version in versions]
@@ -95,71 +95,75 @@ def untouched(versions: Bodies, current: str) -> bool:
     return bool(versions) and afters == [*befores, current.strip()]
 
 
-def rewritten(current: str, versions: Bodies, target: str) -> str:
-    """`current` with the program's sections as in `target`; a person's stay as they are.
+def rewrite_body(current: str, versions: Bodies, target: str) -> str:
+    """Return `current` with the program's sections as in `target`; a person's stay.
 
-    All of it stays if one section would swallow another: its last block of code has no end.
+    Return `current` as it is if a code block without an end would swallow the next section.
     """
-    personal, now, new = theirs(versions, current), sections_of(current), sections_of(target)
+    personal = edited_sections(versions, current)
+    current_sections, new_sections = sections_of(current), sections_of(target)
     texts: dict[Key, str] = {}
-    for key, text in now.items():
+    for key, text in current_sections.items():
         if key in personal:
             texts[key] = text
-        elif key in new:
-            texts[key] = new[key]
-    absent = {*personal, *now}  # a section that a person removed goes by its mark, or by its key
-    for key in (k for k in new if not {k, (heading_mark(k), -1)} & absent):
-        texts = _inserted(texts, key, new)
-    body = _joined(texts.values(), current)
+        elif key in new_sections:
+            texts[key] = new_sections[key]
+    # A section that a person removed goes by its mark, or by its key.
+    absent = {*personal, *current_sections}
+    for key in (k for k in new_sections if not {k, (heading_mark(k), -1)} & absent):
+        texts = _insert_section(texts, key, new_sections)
+    body = _join_sections(texts.values(), current)
     intended = filter(None, map(plain_section, texts.values()))
-    return body if [*intended] == [*filter(None, _stripped(body).values())] else current
+    return body if [*intended] == [*filter(None, _plain_sections(body).values())] else current
 
 
-def _differing(a: str, b: str) -> set[Key]:
-    if a == b:
+def _find_differences(first_body: str, second_body: str) -> set[Key]:
+    if first_body == second_body:
         return set()
-    before, after = _stripped(a), _stripped(b)
-    return {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+    first, second = _plain_sections(first_body), _plain_sections(second_body)
+    return {key for key in first.keys() | second.keys() if first.get(key) != second.get(key)}
 
 
-def _stripped(body: str) -> dict[Key, str]:
+def _plain_sections(body: str) -> dict[Key, str]:
     return {key: plain_section(text) for key, text in sections_of(body).items()}
 
 
-def _inserted(texts: Mapping[Key, str], key: Key, new: Mapping[Key, str]) -> dict[Key, str]:
-    """The sections with one more, behind the one it follows in `new`.
+def _insert_section(
+    texts: Mapping[Key, str], key: Key, new_sections: Mapping[Key, str]
+) -> dict[Key, str]:
+    """Insert a section behind the one that it follows in `new_sections`.
 
-    It stands before a last one that would swallow it.
+    It goes before a last section that would swallow it.
     """
-    order = list(new)
-    before = [k for k in order[: order.index(key)] if k in texts]
+    order = list(new_sections)
+    predecessors = [k for k in order[: order.index(key)] if k in texts]
     entries = list(texts.items())
-    place = 1 + list(texts).index(before[-1]) if before else min(1, len(entries))
+    place = 1 + list(texts).index(predecessors[-1]) if predecessors else min(1, len(entries))
     if place and markdown.swallows(entries[place - 1][1]):
         place -= 1
-    return dict([*entries[:place], (key, new[key]), *entries[place:]])
+    return dict([*entries[:place], (key, new_sections[key]), *entries[place:]])
 
 
-def _joined(texts: Iterable[str], current: str) -> str:
-    """Sections with an empty line between them, but for two that stand so in `current`."""
-    body = above = ""
+def _join_sections(texts: Iterable[str], current: str) -> str:
+    """Join sections by an empty line; two that are neighbours in `current` stay as they are."""
+    body = previous = ""
     for text in texts:
-        stands_so = (above + text).rstrip("\r\n") in current
-        if body and not (stands_so or _EMPTY_LINE.search(body)):
+        are_neighbours = (previous + text).rstrip("\r\n") in current
+        if body and not (are_neighbours or _EMPTY_LINE.search(body)):
             body = body.rstrip("\r\n") + "\n\n"
         body += text
-        above = text
+        previous = text
     return body.strip("\r\n")
 
 
-def statement_changes(before: str, after: str) -> list[str]:
-    """What a message says of a rewritten body: how many statements came and went, and which."""
-    old, new = markdown.statements(before), markdown.statements(after)
-    came = [f"  + {shorten(line, _LINE)}" for line in new if line not in old]
-    went = [f"  - {shorten(line, _LINE)}" for line in old if line not in new]
-    lines = [*came, *went]
-    more = [f"{len(lines) - _TOLD} more in the diff."] if len(lines) > _TOLD else []
-    plural = "" if len(came) == 1 else "s"
-    counts = f"{len(came)} statement{plural} came or changed, {len(went)} went or stood otherwise."
-    counts = counts if lines else "no statement changed."
-    return [counts, *lines[:_TOLD], *more]
+def statement_changes(old_body: str, new_body: str) -> list[str]:
+    """Return the lines of a message on a rewritten body: counts, and the changed statements."""
+    old_lines, new_lines = markdown.statements(old_body), markdown.statements(new_body)
+    added = [f"  + {shorten(line, _LINE)}" for line in new_lines if line not in old_lines]
+    removed = [f"  - {shorten(line, _LINE)}" for line in old_lines if line not in new_lines]
+    lines = [*added, *removed]
+    if not lines:
+        return ["no statement changed."]
+    more = [f"{len(lines) - _LISTED} more in the diff."] if len(lines) > _LISTED else []
+    counts = f"{how_many(len(added), 'statement')} came or changed"
+    return [f"{counts}, {len(removed)} went or stood otherwise.", *lines[:_LISTED], *more]

@@ -1,4 +1,4 @@
-"""What `stats` answers of a skill: its evidence, its lift, and the decision that they lead to."""
+"""The answer of `stats` on a skill: its evidence, its lift, and the next decision."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,9 +7,9 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from skillvault.learning import assess
-from skillvault.learning.assess import Assessed, NextTrial
+from skillvault.learning.assess import AssessedSkill, NextTrial
 from skillvault.learning.effect import verdict as effect
-from skillvault.learning.effect.verdict import Evidence, capped
+from skillvault.learning.effect.verdict import Evidence, cap_counters
 from skillvault.learning.rules import Rules
 from skillvault.model.records import Elsewhere
 from skillvault.model.text.text import how_many
@@ -23,8 +23,8 @@ _PERSONS = {
 class VersionStats(Struct, frozen=True, kw_only=True):
     """The evidence of one text of a skill. Rates, lift and bounds are fractions.
 
-    `lift` is what having it changes of the rate of success, `error` its standard error,
-    `interval` 95 %, `p_helps` is P(lift > 0), `base_rate` that of its decisions without it.
+    `lift` is the change of the rate of success by having it, with its standard `error`, its 95 %
+    `interval` and `p_helps`, P(lift > 0); `base_rate` is the rate of decisions without it.
     `recent_lift` and `recent_p_helps` are those of its latest applications, which rank it.
     """
 
@@ -51,10 +51,10 @@ class VersionStats(Struct, frozen=True, kw_only=True):
 class SkillStats(VersionStats, frozen=True, kw_only=True):
     """A skill's numbers. `earlier` are those of its texts before a person rewrote it.
 
-    `merged` are the skills that it stands for: their decisions are counted among its own.
-    `selection`: whether any receipt says to which decisions it was offered. `trial` is since when
-    it is tried again, or was last, after its use had retired it; `is_trial`: the numbers are
-    those since. `next_trial` is when one that its use retired is tried again.
+    `merged` are the skills that it stands for: their decisions count as its own. `selection` is
+    known if a receipt says to which decisions it was offered. `trial` is the start of its last
+    trial after its use retired it; `is_trial`: the numbers are those since. `next_trial` is the
+    time of the next trial.
     """
 
     skill: str
@@ -74,11 +74,11 @@ class SkillStats(VersionStats, frozen=True, kw_only=True):
 
 
 class StatsSubject(Struct, frozen=True):
-    """The skill that is asked about, and how `assess` sees it."""
+    """The skill of the question, with its state for `assess`."""
 
     kind: str
     domain: str | None
-    assessed: Assessed
+    assessed: AssessedSkill
     merged: Sequence[str] = ()
     elsewhere: Elsewhere | None = None
     qualified_at: datetime | None = None
@@ -86,7 +86,7 @@ class StatsSubject(Struct, frozen=True):
 
 
 def skill_stats(skill: StatsSubject, rules: Rules) -> SkillStats:
-    """The numbers of one skill, and what follows."""
+    """Return the numbers of one skill, and the decision that follows."""
     evidence = skill.assessed.evidence
     return SkillStats(
         **_numbers(evidence),
@@ -94,7 +94,7 @@ def skill_stats(skill: StatsSubject, rules: Rules) -> SkillStats:
         kind=skill.kind,
         domain=skill.domain,
         status=skill.assessed.status,
-        verdict=effect.verdict_on(evidence, rules.policy),
+        verdict=effect.verdict_of(evidence, rules.policy),
         decision=decision(skill.assessed, rules),
         selection="known" if evidence.is_selection_known else "unknown",
         trial=skill.trial,
@@ -102,46 +102,46 @@ def skill_stats(skill: StatsSubject, rules: Rules) -> SkillStats:
         next_trial=assess.next_trial(skill.assessed, rules),
         earlier=[VersionStats(**_numbers(version)) for version in evidence.earlier],
         merged=sorted(skill.merged),
-        elsewhere=capped(skill.elsewhere) if skill.elsewhere else None,
+        elsewhere=cap_counters(skill.elsewhere) if skill.elsewhere else None,
         qualified_at=skill.qualified_at,
     )
 
 
-def decision(skill: Assessed, rules: Rules) -> str:
-    """What follows of the evidence, in words: what the next run does, else what is known."""
+def decision(skill: AssessedSkill, rules: Rules) -> str:
+    """Return the decision of the next run in words, else the state of the evidence."""
     if skill.status in _PERSONS:
         return f"{skill.status}: {_PERSONS[skill.status]}"
     if assess.status_change(skill, rules) is not None:
         following = assess.following_status(skill, rules).status
         if following != skill.status:
             return f"{following} at the next run"
-        tried = "tried again" if following == "retired" else "over its trial"
-        return f"{tried} at the next run"
+        event = "tried again" if following == "retired" else "over its trial"
+        return f"{event} at the next run"
     if skill.status == "retired":
-        return f"retired: {_retired(skill, rules)}"
+        return f"retired: {_return_condition(skill, rules)}"
     return f"{skill.status}: {rules.open_words(skill.status, skill.evidence, rules.policy)}"
 
 
-def _retired(skill: Assessed, rules: Rules) -> str:
-    """What brings a retired skill back."""
+def _return_condition(skill: AssessedSkill, rules: Rules) -> str:
+    """Return the condition under which a retired skill is served again."""
     if not skill.ours:
         return "it comes back if a person brings it back"
     if not rules.tries_again:
         return rules.open_words(skill.status, skill.evidence, rules.policy)
-    turned = f"tested again from P(lift > 0) = {rules.policy.effect.restored_above:g} on"
+    condition = f"tested again from P(lift > 0) = {rules.policy.effect.restored_above:g} on"
     if skill.is_rejected:
-        return f"{turned}; not tried again, for a person touched it since, or its time is over"
+        return f"{condition}; not tried again, for a person touched it since, or its time is over"
     trial = assess.next_trial(skill, rules)
-    return turned if trial is None else f"{turned}; tried again {_due(trial)}"
+    return condition if trial is None else f"{condition}; tried again {_trial_time(trial)}"
 
 
-def _due(trial: NextTrial) -> str:
+def _trial_time(trial: NextTrial) -> str:
     at, bound = trial.at, trial.not_before
     if bound is not None and (bound >= at or not trial.decisions):
         return f"from its domain's {bound:%Y-%m-%d} on"
     more = how_many(trial.decisions, "more decision")
-    due = f"from its domain's {at:%Y-%m-%d} on, or after {more}"
-    return due if bound is None else f"{due}, but not before {bound:%Y-%m-%d}"
+    time = f"from its domain's {at:%Y-%m-%d} on, or after {more}"
+    return time if bound is None else f"{time}, but not before {bound:%Y-%m-%d}"
 
 
 def _numbers(evidence: Evidence) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Why an outcome, a fact or a session taught nothing, or what it taught, in numbers."""
+"""The answers of `why-not`: why a record taught nothing, or what it taught, in numbers."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -19,7 +19,7 @@ from skillvault.model.text.text import how_many, listed, percent
 
 
 class StepAnswer(Struct, frozen=True):
-    """Where one outcome stands with one step: done, waiting, rejected and so on."""
+    """The state of a record at one step: done, waiting, rejected and so on."""
 
     step: str
     state: str
@@ -27,10 +27,9 @@ class StepAnswer(Struct, frozen=True):
 
 
 class AccountMaterial(Struct, frozen=True, kw_only=True):
-    """What is known of the outcomes of an action.
+    """The outcomes of an action with their evaluations.
 
-    `evaluations` are the outcomes' own; `standings` says of each outcome where it stands with the
-    skills of its action and its subject.
+    `standings` maps each outcome to its state at the skills of its action and its subject.
     """
 
     outcomes: Mapping[str, Outcome]
@@ -47,10 +46,10 @@ def answers(
     aside: str | None = None,
     edited: str | None = None,
 ) -> list[StepAnswer]:
-    """The steps of the loop in order, each with its answer for this outcome.
+    """Return the answer of each step of the loop for an outcome, in order.
 
-    `fact` is where its evaluation stands with memory. `aside`: why the judge failed at it, too
-    often to be asked again; `edited`: the place of its evaluation that a person edited.
+    `fact` is the state of its evaluation in memory. `aside` is the reason why the judge failed at
+    it, too often to be asked again; `edited` is the place of its evaluation that a person edited.
     """
     steps = [StepAnswer("record", "done", f"trust {outcome.trust}")]
     evaluation = material.evaluations.get(outcome.id)
@@ -62,8 +61,10 @@ def answers(
         if aside:
             reason = f"the judge failed: {aside}; `skillvault run --retry` tries again"
             return [*steps, StepAnswer("evaluate", "aside", reason)]
-        wish = f"{edited}; commit or undo it" if edited else "not evaluated yet; `skillvault run`"
-        return [*steps, StepAnswer("evaluate", "waiting", wish)]
+        reason = "not evaluated yet; `skillvault run`"
+        if edited:
+            reason = f"{edited}; commit or undo it"
+        return [*steps, StepAnswer("evaluate", "waiting", reason)]
     verdict = "good" if evaluation.was_good_decision else "bad"
     agrees = {True: "agrees with", False: "contradicts", None: "is not tested by"}
     steps.append(
@@ -88,9 +89,9 @@ def fact_answers(
     *,
     general: promote.PromotionState | None = None,
 ) -> list[StepAnswer]:
-    """Where a fact stands: what supports it, and the skill it made or why it makes none.
+    """Return the support of a fact, and the skill that it made or why it makes none.
 
-    `general` is where it stands with other domains, if there are any.
+    `general` is its state across domains, if there are several.
     """
     support = memory.support([fact.id])
     sessions = len(memory.sessions([fact]))
@@ -108,7 +109,7 @@ def fact_answers(
 
 
 def session_answers(session: Session, state: SessionState) -> list[StepAnswer]:
-    """Where a session stands: the skill it made, or why it makes none."""
+    """Return the skill that a session made, or why it makes none."""
     return [
         StepAnswer("record", "done", f"trust {session.trust}"),
         StepAnswer(DISTILL, state.state, state.reason),
@@ -116,7 +117,7 @@ def session_answers(session: Session, state: SessionState) -> list[StepAnswer]:
 
 
 def memory_summary(memory: Iterable[promote.PromotionMaterial], rules: Rules) -> list[str]:
-    """Why no insight becomes a fact, grouped, with counts and the nearest numbers."""
+    """Return why no insight becomes a fact, grouped, with counts and the nearest numbers."""
     groups: dict[str, list[Evaluation]] = {}
     for part in memory:
         for evaluation in part.evaluations.values():
@@ -132,12 +133,12 @@ def _why_no_fact(state: str, evaluations: Sequence[Evaluation], rules: Rules) ->
     if state == "weak":
         numbers = rules.policy.promote
         bound = numbers.quality
-        near = max(evaluations, key=lambda e: promote.strength(e, numbers))
+        nearest = max(evaluations, key=lambda e: promote.strength(e, numbers))
         alone = ", nor do two sessions say the same with less against it" if rules.weighs else ""
         bad = f", a bad one {1 - bound:.2f} or less" if numbers.gate == "verdict" else ""
         return (
             f"confirmed, but not strong: a good decision needs quality {bound:.2f} or more{bad}; "
-            f"the nearest has {near.quality_score:.2f}{alone}"
+            f"the nearest has {nearest.quality_score:.2f}{alone}"
         )
     return {
         "done": "a fact, or support of one, already",
@@ -151,14 +152,14 @@ def _why_no_fact(state: str, evaluations: Sequence[Evaluation], rules: Rules) ->
 
 
 def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int = 0) -> list[str]:
-    """Why there is nothing to generate, grouped, with counts and the nearest numbers.
+    """Return why there is nothing to generate, grouped, with counts and the nearest numbers.
 
-    `sessions` is how many finished ones a vault has.
+    `sessions` is the number of finished sessions of the vault.
     """
     groups: dict[str, list[Outcome]] = {}
     for material in subjects:
-        for outcome_id, stands in material.standings.items():
-            groups.setdefault(stands.state, []).append(material.outcomes[outcome_id])
+        for outcome_id, state in material.standings.items():
+            groups.setdefault(state.state, []).append(material.outcomes[outcome_id])
     if not groups and sessions:
         count = how_many(sessions, "session")
         return [f"{count}: in a skill, or too little for one; `skillvault why-not ID` says which"]
@@ -172,28 +173,32 @@ def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int =
     ]
 
 
-def outcome_standing(
-    outcome: Outcome, told: Sequence[tuple[Findings, Present]], policy: Policy
+def outcome_state(
+    outcome: Outcome, accounts: Sequence[tuple[Findings, Present]], policy: Policy
 ) -> Standing:
-    """Return where one outcome stands with the skills of its action and of its subject.
+    """Return the state of an outcome at the skills of its action and of its subject.
 
-    `told` is what the accounts of its action say for each kind of skill, the guide's first, and
-    what there is of that skill.
+    `accounts` are the findings of its action for each kind of skill, the guide's first, with the
+    existing skill.
     """
-    pairs = [pair for pair in told if _is_among(outcome, pair[0].significant)]
+    pairs = [
+        (findings, present)
+        for findings, present in accounts
+        if any(significant.id == outcome.id for significant in findings.significant)
+    ]
     if not pairs:
-        return _unread(outcome, [findings for findings, _ in told], policy)
-    stands = [standing(findings, present, policy) for findings, present in pairs]
+        return _unread_state(outcome, [findings for findings, _ in accounts], policy)
+    states = [standing(findings, present, policy) for findings, present in pairs]
     names = [
         present.skill.name
-        for (findings, present), stand in zip(pairs, stands, strict=True)
-        if stand.state == "done" and present.skill and outcome.id in told_by(findings)
+        for (findings, present), state in zip(pairs, states, strict=True)
+        if state.state == "done" and present.skill and outcome.id in told_by(findings)
     ]
     if names:
         return Standing("done", f"told by {listed(names)}")
-    stand = next((stand for stand in stands if stand.state == "due"), stands[0])
-    if stand.state != "done":
-        return stand
+    first_state = next((state for state in states if state.state == "due"), states[0])
+    if first_state.state != "done":
+        return first_state
     findings, present = pairs[0]
     name = present.skill.name if present.skill else ""
     if findings.kind == "guide":
@@ -201,14 +206,10 @@ def outcome_standing(
     return Standing("counted", f"counted in {name}; what it shows by itself is not told there")
 
 
-def _is_among(outcome: Outcome, others: Iterable[Outcome]) -> bool:
-    return any(other.id == outcome.id for other in others)
-
-
-def _unread(outcome: Outcome, findings: Sequence[Findings], policy: Policy) -> Standing:
-    """Return where an outcome stands that its action's account was not read with."""
-    read = [o for one in findings if one.kind == "guide" for o in one.account.outcomes]
-    if any(o.order > outcome.order for o in read if o.trust == outcome.trust):
+def _unread_state(outcome: Outcome, findings: Sequence[Findings], policy: Policy) -> Standing:
+    """Return the state of an outcome that is not in its action's account."""
+    outcomes = [o for guide in findings if guide.kind == "guide" for o in guide.account.outcomes]
+    if any(o.order > outcome.order for o in outcomes if o.trust == outcome.trust):
         peers = policy.evaluate.peers
         return Standing("older", f"its action's skills are of its latest {peers} outcomes")
     return Standing("unread", "its action is read again when a few more outcomes are there")

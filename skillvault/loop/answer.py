@@ -6,7 +6,7 @@ from itertools import chain
 from skillvault.judge.agent import AgentJudge
 from skillvault.judge.claude import prompts
 from skillvault.learning import answer as answers
-from skillvault.learning.answer import STEP, Reworded
+from skillvault.learning.answer import STEP, Rewording
 from skillvault.learning.promote.evaluated_runs import evaluated_run
 from skillvault.loop.evaluate import Judged, judged_by
 from skillvault.loop.judging.cases import case_of
@@ -20,7 +20,7 @@ from skillvault.model.change import Change
 from skillvault.model.errors import UnansweredError
 from skillvault.model.records import Answer, Decision, Evaluation, Fact, Link, Outcome, Ref, ref_of
 from skillvault.model.sameness.comparison import same
-from skillvault.vault.commit.store import link_files
+from skillvault.vault.commit.store import edit_link_lists
 from skillvault.vault.files import layout
 
 _OF_OUTCOMES = ("insight", "contrast")
@@ -57,7 +57,7 @@ def step(run: Run) -> Iterator[Change]:
 
 def _edited(run: Run, change: Change) -> dict[str, str]:
     """path -> why a change cannot be made now."""
-    lists = link_files(change, run.view)
+    lists = edit_link_lists(change, run.view)
     paths = [layout.path_of(record) for record in change.writes if not isinstance(record, Link)]
     paths += [*change.removes, *lists, *(rewrite.path for rewrite in change.rewrites)]
     paths += [edit.path for edit in change.edits]
@@ -76,7 +76,7 @@ def _effect(run: Run, answer: Answer, *, new: bool) -> Change | None:
         reworded = [
             rewording for outcome in outcomes if (rewording := _reworded(run, knowing, outcome))
         ]
-        return answers.evaluation_change(answer, reworded, new=new) if reworded else None
+        return answers.evaluation_change(answer, reworded, is_new=new) if reworded else None
     return _text_effect(run, knowing, answer, new=new)
 
 
@@ -97,7 +97,7 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
     ]
 
 
-def _reworded(run: Run, judge: AgentJudge, outcome: Outcome) -> Reworded | None:
+def _reworded(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:
     """An evaluation with the words of the answers; None for the same, or a person's."""
     before = run.view.evaluations.get_many([outcome.id]).get(outcome.id)
     if before is None or _is_persons(run, Ref("evaluation", outcome.id)):
@@ -114,7 +114,7 @@ def _reworded(run: Run, judge: AgentJudge, outcome: Outcome) -> Reworded | None:
     around = [*run.view.links.by_source(refs), *run.view.links.by_target(refs)]
     paths = {ref: path for ref in refs if (path := run.view.records.path_of(ref))}
     paths |= {ref_of(link): str(ref_of(link)) for link in (*links, *around)}
-    return Reworded(
+    return Rewording(
         before=before,
         after=judged.evaluation,
         links=links,
@@ -136,8 +136,10 @@ def _told_later(run: Run, evaluation: Evaluation, outcome: Outcome) -> list[str]
     if judged is None:
         return []
     book = run_book(run.view)
-    alike = [words for words, claim in book.near(judged).items() if same(claim, judged.claim)]
-    made_by = book.facts_on(judged.domain, alike)
+    alike = [
+        words for words, claim in book.find_similar(judged).items() if same(claim, judged.claim)
+    ]
+    made_by = book.first_facts(judged.domain, alike)
     sources = book.load(made_by.values())
     return [
         fact
@@ -172,7 +174,9 @@ def _text_effect(run: Run, judge: AgentJudge, answer: Answer, *, new: bool) -> C
             return None  # `check` says what is wrong with it
         change = text.rewritten(draft)
         change = run.gate.passed(change) if change else None
-        return answers.text_change(answer, change, new=new) if change and _writes(change) else None
+        return (
+            answers.text_change(answer, change, is_new=new) if change and _writes(change) else None
+        )
     return None
 
 

@@ -15,7 +15,7 @@ from skillvault.model.written import sections_of
 def step(run: Run) -> Iterator[Change]:
     """One commit a skill."""
     run.flush()  # a look at a skill is a commit that brought its decisions
-    run.shelf.follow(run.store.staged)
+    run.shelf.follow(run.store.staging)
     yield from list(due(run))
 
 
@@ -38,4 +38,4 @@ def _keeps_guide(run: Run, name: str) -> bool:
     if skill is None or skill.kind != "guide":
         return False
     has_rule = any(heading == RULES for heading, _ in sections_of(skill.body))
-    return has_rule or bool(sections.theirs(run.versions(name).bodies, skill.body))
+    return has_rule or bool(sections.edited_sections(run.versions(name).bodies, skill.body))

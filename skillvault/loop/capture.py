@@ -9,9 +9,15 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from skillvault.learning.capture import patterns
-from skillvault.learning.capture.adoption import STEP, Appended, adopt
-from skillvault.learning.capture.patterns import Borne, Looked, Tiers
-from skillvault.learning.capture.rules import WrittenRule, read_learnings, whole_blocks
+from skillvault.learning.capture.patterns import CodeScan, CodeSupport, Tiers
+from skillvault.learning.capture.rules import (
+    STEP,
+    AppendedText,
+    WrittenRule,
+    adopt,
+    read_learnings,
+    whole_blocks,
+)
 from skillvault.loop import learned
 from skillvault.loop.code_bases import (
     asked,
@@ -58,7 +64,7 @@ def step(run: Run) -> Iterator[Change]:
     run.report.problems += _mistakes(run, waits=rest == _WRITING)
     if len(run.report.waiting) == waiting and not run.options.asks:
         tail = seen.tail if rest is None else rest
-        run.store.staged.captures.note_scan(replace(seen, blobs=_blobs(run), tail=tail))
+        run.store.staging.captures.note_scan(replace(seen, blobs=_blobs(run), tail=tail))
 
 
 def waiting(run: Run) -> int:
@@ -136,7 +142,7 @@ def _adoption(run: Run) -> Generator[Change, None, str | None]:
     return _WRITING if adopted.waits else _trace_of(adopted.rest)
 
 
-def _appended(run: Run) -> Appended | None:
+def _appended(run: Run) -> AppendedText | None:
     """What stands in the work tree's file behind the committed one; None if nothing is new."""
     blob = run.view.files.get(layout.LEARNINGS)
     committed = committed_rules(run.store, run.view)
@@ -152,7 +158,7 @@ def _appended(run: Run) -> Appended | None:
         still = not 0 <= written.age < settle
         if still or _is_whole(written.content) or time.monotonic() >= end:
             text = written.content[len(committed) :].decode(errors="surrogateescape")
-            return Appended(committed, blob, text, still)
+            return AppendedText(committed, blob, text, still)
         time.sleep(_PAUSE)
 
 
@@ -183,7 +189,7 @@ def _captured(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
     scopes = {pattern.pattern: pattern.scope for pattern in tiers.expertise.patterns}
     scopes |= {rule.text: rule.scope for rule in written.rules}
 
-    def look(readable: Sequence[CodeBase]) -> tuple[dict[str, Borne], list[Broken]]:
+    def look(readable: Sequence[CodeBase]) -> tuple[dict[str, CodeSupport], list[Broken]]:
         evidence = evidence_of(readable, scopes, run.policy.capture)
         return borne_out(readable, evidence), broken_rules(readable, evidence)
 
@@ -192,21 +198,21 @@ def _captured(run: Run, tiers: Tiers) -> Generator[Change, None, Tiers]:
     if not bases.readable:
         return tiers
     run.report.broken += broken
-    promoted = patterns.promoted(
+    promoted = patterns.promote(
         tiers, _promotable(run, tiers, written.rules, borne), borne, run.now
     )
     yield from captured_change(run, promoted, tiers, "promote")
     versions_asked = patterns.asked_patterns(promoted.tiers.expertise.patterns, bases.versions)
-    looked = Looked(borne, versions_asked, run.now)
-    ended = patterns.demoted(promoted.tiers, looked, run.policy.capture)
+    looked = CodeScan(borne, versions_asked, run.now)
+    ended = patterns.demote(promoted.tiers, looked, run.policy.capture)
     yield from captured_change(run, ended, promoted.tiers, "put back")
-    noted = patterns.looked_at(ended.tiers, looked)
+    noted = patterns.update_patterns(ended.tiers, looked)
     yield from captured_change(run, noted, ended.tiers, "look at")
     return noted.tiers
 
 
 def _promotable(
-    run: Run, tiers: Tiers, rules: Iterable[WrittenRule], borne: Mapping[str, Borne]
+    run: Run, tiers: Tiers, rules: Iterable[WrittenRule], borne: Mapping[str, CodeSupport]
 ) -> list[WrittenRule]:
     """The rules that enough code bears out, without those that a person took away as patterns."""
     ready = [rule for rule in rules if rule.key in borne and borne[rule.key].evidence.worth.promote]

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from skillvault.learning.capture.evidence import CodeEvidence, Terms, evidence_for, search_terms
-from skillvault.learning.capture.patterns import Borne
+from skillvault.learning.capture.evidence import CodeEvidence, Terms, rule_evidence, search_terms
+from skillvault.learning.capture.patterns import CodeSupport
 from skillvault.loop.run import Broken, Run
 from skillvault.model.errors import GitError
 from skillvault.model.policy import CapturePolicy
@@ -49,18 +49,20 @@ def evidence_of(
         every = (term for of_rule in terms.values() for term in of_rule.all)
         occurrences = search_code(bases, every, scope)
         for rule, of_rule in terms.items():
-            worth = evidence_for(of_rule, occurrences.files, occurrences.searched, policy)
+            worth = rule_evidence(of_rule, occurrences.files, occurrences.searched, policy)
             evidence[rule_key(rule)] = RuleEvidence(rule, of_rule, worth)
     return evidence
 
 
-def borne_out(bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]) -> dict[str, Borne]:
+def borne_out(
+    bases: Sequence[CodeBase], evidence: Mapping[str, RuleEvidence]
+) -> dict[str, CodeSupport]:
     """Key -> how code bears out each rule that forbids nothing."""
     positive = [rule for rule in evidence.values() if rule.terms.polarity == "positive"]
     lines = _lines(bases, [rule for rule in positive if rule.evidence.worth.promote])
     sums = {key: sum(map(len, by_file.values())) for key, by_file in lines.items()}
     return {
-        rule.key: Borne(rule.evidence, sums.get(rule.key, 0), _code(bases, rule))
+        rule.key: CodeSupport(rule.evidence, sums.get(rule.key, 0), _code(bases, rule))
         for rule in positive
     }
 

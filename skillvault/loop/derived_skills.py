@@ -31,4 +31,4 @@ def may_leave(run: Run, skill: Skill) -> bool:
     """Whether a skill is in service, and the program's to put away."""
     if shelf_of(run, skill) == "archive" or not run.accounts.is_ours(skill):
         return False
-    return not sections.theirs(run.versions(skill.name).bodies, skill.body)
+    return not sections.edited_sections(run.versions(skill.name).bodies, skill.body)

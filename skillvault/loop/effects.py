@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 from msgspec.structs import replace
 
 from skillvault.learning.assess import STEP as ASSESS
-from skillvault.learning.assess import Assessed
+from skillvault.learning.assess import AssessedSkill
 from skillvault.learning.contrast import episodes
 from skillvault.learning.effect import COUNT, LIFT, NAME, USE, VERSION, detect, estimate, mentions
 from skillvault.learning.effect import verdict as effect
@@ -343,11 +343,13 @@ def _decisions(
     ]
 
 
-def assessed(view: Topics, row: SkillStatusRow, evidence: Evidence, clock: datetime) -> Assessed:
+def assessed(
+    view: Topics, row: SkillStatusRow, evidence: Evidence, clock: datetime
+) -> AssessedSkill:
     """A skill as it stands at its domain's time; of one that was never retired no file is read."""
     ref = Ref("skill", row.name)
     ours = row.shelf == "archive" and view.history.last_step(ref, MOVERS) == ASSESS
-    shown = Assessed(
+    shown = AssessedSkill(
         name=row.name,
         shelf=row.shelf,
         status=row.status,

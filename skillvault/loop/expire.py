@@ -5,7 +5,7 @@ from datetime import timedelta
 from functools import cache, partial
 
 from skillvault.learning import expire
-from skillvault.learning.naming import renamed
+from skillvault.learning.naming import with_folder_name
 from skillvault.loop.clock import clock
 from skillvault.loop.run import Run
 from skillvault.model.change import Change
@@ -19,7 +19,7 @@ _CLOSE = timedelta(days=2)  # times are compared as texts, whatever a person's t
 
 def step(run: Run) -> Iterator[Change]:
     """One commit a skill."""
-    run.shelf.follow(run.store.staged)
+    run.shelf.follow(run.store.staging)
     for expiry in list(due(run)):
         if Ref("skill", expiry.name) in run.view.records:  # a version goes with what it replaces
             yield expire.expiry_change(expiry)
@@ -45,8 +45,8 @@ def due(run: Run) -> Iterator[expire.Expiry]:
         skills = (view.skills if shelf == "skills" else view.skills.proposed).get_many(names)
         for name, skill in skills.items():
             at = clock_of(skill.domain)
-            found = at and expire.expiry(
-                renamed(name, skill),
+            found = at and expire.find_expiry(
+                with_folder_name(name, skill),
                 shelf,
                 archived=partial(_archived, run, name),
                 applied=known()[name].latest if name in known() else None,

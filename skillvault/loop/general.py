@@ -10,7 +10,7 @@ from skillvault.learning.naming import is_general
 from skillvault.learning.promote import GENERAL, general
 from skillvault.learning.promote.facts import STEP, PromotionMaterial, PromotionState
 from skillvault.learning.promote.general import FactRuns, GeneralPattern, form_of
-from skillvault.learning.promote.skills import leave_change, skills_of_groups
+from skillvault.learning.promote.skills import assign_skills, leave_change
 from skillvault.learning.rejection import Rejection
 from skillvault.loop.derived_skills import derived_skills, may_leave, shelf_of
 from skillvault.loop.judging.judge_replies import draft_by, told_by
@@ -137,7 +137,7 @@ def general_plan(run: Run, of_facts: OfFacts) -> GeneralPlan:
     waiting |= _facts_of(run, [skill.name for skill in plan.left])
     settled = set(keys) - waiting
     if not run.options.asks:
-        alike.keep_settled(settled, run.store.staged.fact_keys)
+        alike.keep_settled(settled, run.store.staging.fact_keys)
     run.settle(GENERAL, settled)
     return plan
 
@@ -150,7 +150,7 @@ def general_state(run: Run, fact: Fact, of_facts: OfFacts) -> PromotionState | N
     groups = general.recurrences(of_facts(run, alike.reached([fact.id])), _fact_runs(run))
     own = next((group for group in groups if fact in group.facts), None)
     made = _general_skills(run, [fact.id]).get(fact.id)
-    return general.general_state(fact, own, made, run.policy)
+    return general.state_across_domains(fact, own, made, run.policy)
 
 
 def _fact_runs(run: Run) -> FactRuns:
@@ -199,11 +199,11 @@ def _planned(run: Run, touched: _Touched, material: PromotionMaterial) -> Genera
     standing: set[str] = set()
     groups = list(general.recurrences(material, _fact_runs(run)))
     names = {fact: skill.name for fact, skill in by_fact.items()}
-    tells = skills_of_groups([group.facts for group in groups], names)
+    tells = assign_skills([group.facts for group in groups], names)
     for group, (_, is_own) in zip(groups, tells, strict=True):
         if any(fact.id in made and fact.id not in by_fact for fact in group.facts):
             continue  # it expired, or somebody put it away
-        if general.is_shown(group, material, run.policy.promote):
+        if general.is_supported(group, material, run.policy.promote):
             standing.update(by_fact[fact.id].name for fact in group.facts if fact.id in by_fact)
         if not is_own:
             continue  # its facts made a skill with others, of which that tells
@@ -229,7 +229,7 @@ def told_everywhere(
     skills = with_waiting_accounts(run.view, run.view.skills.live(living))
     by_fact = {fact: skills[name] for fact, name in made.items() if name in skills}
     for group in general.recurrences(material, _fact_runs(run)):
-        pattern = general.told_pattern(group, material, by_fact)
+        pattern = general.current_pattern(group, material, by_fact)
         if pattern is not None:
             yield material, pattern
 
@@ -252,11 +252,11 @@ def _general_skill(run: Run, material: PromotionMaterial, pattern: GeneralPatter
         return None
     if pattern.skill is None:
         taken = run.view.skills.is_name_taken
-        change = general.general_change(pattern, draft, taken=taken, policy=run.policy)
+        change = general.general_change(pattern, draft, is_taken=taken, policy=run.policy)
         return told_by(change, draft, run.view)
     written = run.versions(pattern.skill.name)
     shelf = shelf_of(run, pattern.skill)
-    change = general.retold_change(
+    change = general.rewrite_change(
         pattern, draft, pattern.skill, written, shelf=shelf, policy=run.policy
     )
     return told_by(change, draft, run.view)

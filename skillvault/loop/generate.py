@@ -70,7 +70,7 @@ def standings(
     kinds = [pair for one in accounts for pair in run.accounts.of_kinds(one)]
     rejection = _refused_standing(run, kinds)
     by_outcome = {
-        name: why_not.outcome_standing(outcomes[name], kinds, run.policy) for name in evaluated
+        name: why_not.outcome_state(outcomes[name], kinds, run.policy) for name in evaluated
     }
     note = _version_note(run, kinds)
     return {
@@ -105,7 +105,7 @@ def _version_note(run: Run, kinds: Sequence[tuple[Findings, Present]]) -> str:
         name = present.skill.name if present.skill else ""
         if waiting := waiting_version(run.view, name):
             return f"what is known by now is in {waiting.name}, which waits for you"
-        for refusal in run.rejections.said:
+        for refusal in run.rejections.proposals:
             if refusal.replaces and refusal.replaces == name:
                 because = f": {refusal.reason}" if refusal.reason else ""
                 return f"{refusal.skill} was rejected in {refusal.commit[:10]}{because}"
@@ -123,7 +123,7 @@ def _refused_standing(run: Run, kinds: Sequence[tuple[Findings, Present]]) -> St
 
     Of a judge that costs nothing its text is asked for once more.
     """
-    if not run.rejections.said or run.judge.info.name != "offline":
+    if not run.rejections.proposals or run.judge.info.name != "offline":
         return None
     for findings, present in kinds:
         if generate.standing(findings, present, run.policy).state == "due":

@@ -8,16 +8,16 @@ from msgspec import Struct
 
 from skillvault.learning import why_not
 from skillvault.learning.capture.patterns import Tiers
-from skillvault.learning.capture.prompt import Told, told
+from skillvault.learning.capture.prompt import LearnedText, select_learned
 from skillvault.learning.capture.rules import (
     LEARNINGS,
     Block,
-    addition,
     flaw_of,
     read_learnings,
-    rule_in,
+    render_addition,
+    rule_of,
     rule_texts,
-    scope_in,
+    scope_of,
     with_scope,
 )
 from skillvault.loop import code_bases
@@ -32,7 +32,7 @@ from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Expertise, LearnedPattern, Problem
 from skillvault.model.text.text import rule_key
 from skillvault.vault.commit.store import Store
-from skillvault.vault.disk import guarded
+from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import layout, learnings, redact
 from skillvault.vault.index.snapshot import Topics
 
@@ -46,7 +46,7 @@ _TOLD = 3  # rules that a message names
 class Learned(Struct, frozen=True):
     """What a prompt gets of both tiers; `problem`: why there are no patterns in it."""
 
-    told: Told
+    told: LearnedText
     problem: Problem | None = None
 
 
@@ -64,19 +64,19 @@ def note_rule(store: Store, rule: str, scope: Sequence[str] = (), *, dry: bool =
     if flaw := flaw_of(Block(rule, "", 1)):
         raise UsageError(f"{flaw.message.partition(': ')[2]}, and note it again")
     text = " ".join(redact.redact_value(rule).split())
-    if rule_in(Block(text, "", 1)) is None:
+    if rule_of(Block(text, "", 1)) is None:
         raise UsageError(f"{text!r} is too short for a rule; say what to do, and when")
     scope = redact.redact_value(scope)
     for pattern in scope:
-        if scope_in(with_scope("", [pattern])) != (pattern.strip(),):
+        if scope_of(with_scope("", [pattern])) != (pattern.strip(),):
             raise UsageError(f"--scope {pattern}: is no pattern of files; write one such as *.yaml")
     text = with_scope(text, scope)
     try:
         if dry:
             learnings.read_file(store.root)
         else:
-            with guarded():
-                learnings.append(store.root, lambda before: addition(before, [text]))
+            with pause_on_disk_errors():
+                learnings.append(store.root, lambda before: render_addition(before, [text]))
     except BadInputError as error:
         raise UsageError(f"{LEARNINGS}: {error.message}") from None
     return text
@@ -101,7 +101,9 @@ def learned(store: Store) -> Learned:
     except BadInputError as error:
         tiers = Tiers(rules_text(store, view), Expertise())
         problem = Problem(layout.EXPERTISE, error.key, error.code, error.message)
-    return Learned(told(tiers.expertise.patterns, rule_texts(tiers.text), budget), problem)
+    return Learned(
+        select_learned(tiers.expertise.patterns, rule_texts(tiers.text), budget), problem
+    )
 
 
 def mistakes(content: bytes | None) -> tuple[list[Problem], list[Problem]]:
@@ -161,9 +163,9 @@ def _writing_of(store: Store, key: str, commit: str | None) -> Writing | None:
 
 def _versions(store: Store, commit: str | None) -> Iterator[tuple[Writing, str]]:
     """The versions of LEARNINGS.md up to a commit, the newest first."""
-    for sha, author, date, subject in store.git.history.touching(commit, layout.LEARNINGS):
+    for sha, author, date, subject in store.git.history.file_log(commit, layout.LEARNINGS):
         place = f"{sha}:{layout.LEARNINGS}"
-        content = store.git.objects.files_at([place]).get(place, b"")
+        content = store.git.objects.read_files([place]).get(place, b"")
         yield Writing(sha, author, date, subject), content.decode(errors="surrogateescape")
 
 
@@ -218,14 +220,14 @@ def _standing(of_rule: "code_bases.RuleEvidence", needed: int) -> tuple[str, str
         ", ".join(f"`{term}`" for term in of_rule.evidence.terms),
     )
     if of_rule.terms.polarity == "negative":
-        broken = f"; broken in {of_rule.evidence.told}" if count else "; no file breaks it"
+        broken = f"; broken in {of_rule.evidence.file_list}" if count else "; no file breaks it"
         return "avoid", f"it forbids something, so that no file bears it out{broken}"
     if not of_rule.terms.all:
         return "silent", "it names nothing that could be looked for; put a term in backticks"
     if not of_rule.evidence.terms:
         return "common", "what it names stands in more than half of the files"
     where = f"{count} file{'s' * (count != 1)} with {terms}"
-    where += f": {of_rule.evidence.told}" if count else ""
+    where += f": {of_rule.evidence.file_list}" if count else ""
     if of_rule.evidence.worth.promote:
         return "due", f"{where}; `skillvault run capture` makes a pattern of it"
     return "weak", f"{where}; it takes {needed}"

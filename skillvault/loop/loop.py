@@ -18,7 +18,7 @@ def run(state: Run, names: Sequence[str] = ()) -> Report:
     unknown = [name for name in names if name not in STEPS]
     if unknown:
         raise UsageError(f"{unknown[0]}: no such step; there are {', '.join(STEPS)}")
-    paused = state.store.paused(state.policy)
+    paused = state.store.pause_reason(state.policy)
     if paused and not state.options.dry:
         raise PausedError(f"paused: {paused}")
     state.report.learner = learner_elsewhere(state.store.git, state.policy)

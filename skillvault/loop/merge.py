@@ -42,7 +42,9 @@ def is_edited(run: Run, place: str) -> bool:
     """Whether a person wrote in the text of the skill at `<shelf>/<name>`."""
     name = place.partition("/")[2]
     skill = run.view.skills.find(name)
-    return skill is not None and bool(sections.theirs(run.versions(name).bodies, skill.body))
+    return skill is not None and bool(
+        sections.edited_sections(run.versions(name).bodies, skill.body)
+    )
 
 
 def is_brought_back(run: Run, name: str) -> bool:

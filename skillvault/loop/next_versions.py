@@ -10,10 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import next_version as rules
-from skillvault.learning.naming import may_be_next, next_names, renamed
-from skillvault.learning.next_version import FILE, Approved, WaitingVersion
+from skillvault.learning.naming import may_be_next, next_names, with_folder_name
+from skillvault.learning.next_version import FILE, ApprovedSkill, WaitingVersion
 from skillvault.learning.rejection import Rejection, Rejections
-from skillvault.learning.sections import Written
+from skillvault.learning.sections import WrittenTexts
 from skillvault.loop.registry import WRITERS
 from skillvault.model.change import FORGET, Change
 from skillvault.model.errors import UsageError
@@ -32,7 +32,7 @@ def waiting_versions(view: Topics, names: Iterable[str]) -> dict[str, Skill]:
     replaced = set(names)
     candidates = {new for name in replaced for new in next_names(name)}  # long names may share one
     return {
-        skill.replaces: renamed(new, skill)
+        skill.replaces: with_folder_name(new, skill)
         for new, skill in view.skills.proposed.get_many(candidates).items()
         if skill.replaces in replaced and skill.origin in PROGRAMS_OWN
     }
@@ -131,7 +131,7 @@ class GateMaterial(Struct, frozen=True, kw_only=True):
     view: Topics
     git: Git
     policy: Policy
-    written: Callable[[str], Written]
+    written: Callable[[str], WrittenTexts]
     commits: Callable[[Ref, Collection[str]], Sequence[Commit]]
     rejections: Callable[[], Rejections]
     rejected: list[Rejection]
@@ -158,8 +158,8 @@ class VersionGate:
         skill = view.skills.get_many([name]).get(name) if name else None
         if skill is None or name in (None, LEARNED) or skill.origin not in PROGRAMS_OWN:
             return change
-        skill = renamed(name or "", skill)
-        approved = Approved(skill, written=self._in.written(skill.name))
+        skill = with_folder_name(name or "", skill)
+        approved = ApprovedSkill(skill, written=self._in.written(skill.name))
         waiting = waiting_version(view, skill.name)
         if self._is_refused(change, skill):
             paths = list(paths_of_version(view, skill.name))
@@ -170,7 +170,9 @@ class VersionGate:
         free = (new for new in next_names(skill.name) if Ref("skill", new) not in view.records)
         return rules.first_version(change, next(free), replace(approved, files=files))
 
-    def _later_version(self, change: Change, approved: Approved, waiting: Skill) -> Change | None:
+    def _later_version(
+        self, change: Change, approved: ApprovedSkill, waiting: Skill
+    ) -> Change | None:
         """The change that writes a waiting version anew; None if it says all of it already."""
         view = self._in.view
         later = rules.later_version(
@@ -189,7 +191,7 @@ class VersionGate:
         standing = self._in.view.files.read([path for path, _ in files])
         commits = self._in.commits(Ref("skill", name), WRITERS)[-1:]
         places = {path: f"{commit.sha}:{path}" for path in standing for commit in commits}
-        last = self._in.git.objects.files_at(list(places.values()))
+        last = self._in.git.objects.read_files(list(places.values()))
         ours = {path for path, place in places.items() if last.get(place) == standing[path]}
         return tuple(
             (path, data)
@@ -200,7 +202,7 @@ class VersionGate:
     def _is_refused(self, change: Change, skill: Skill) -> bool:
         """Whether a person rejected a version that says what this one would; reports it."""
         body = next((rewrite.body for rewrite in change.rewrites), skill.body)
-        for refusal in self._in.rejections().said:
+        for refusal in self._in.rejections().proposals:
             is_same = refusal.replaces == skill.name
             if is_same and rules.says_no_more(body, refusal.body, skill.body):
                 target = f"skill:{refusal.skill}"
@@ -273,13 +275,13 @@ def approval(store: Store, waiting: Skill) -> Change:
         )
     links = head.links.by_target([Ref("skill", waiting.name)])
     if waiting.origin in PROGRAMS_OWN:
-        approved = renamed(name, approved)
+        approved = with_folder_name(name, approved)
         return rules.approve_learned(
             waiting,
             approved,
             as_approved(store.git, head, waiting, approved),
             files=_brought_files(store.git, head, waiting, name),
-            standing=head.files.below(f"proposed/{waiting.name}"),
+            paths=head.files.below(f"proposed/{waiting.name}"),
             links=links,
         )
     files = folder_files(store.git, head, f"proposed/{waiting.name}")
@@ -299,7 +301,7 @@ def _brought_files(git: Git, view: Topics, waiting: Skill, name: str) -> dict[st
     files = folder_files(git, view, f"proposed/{waiting.name}")
     places = {path: f"skills/{name}/{path}" for path in files if path != FILE}
     standing = view.files.read(list(places.values()))
-    copied = git.objects.files_at([f"{before}:{at}" for at in places.values()]) if before else {}
+    copied = git.objects.read_files([f"{before}:{at}" for at in places.values()]) if before else {}
     return {
         path: files[path]
         for path, at in places.items()
@@ -315,7 +317,7 @@ def _base(git: Git, view: Topics, waiting: Skill, approved: Skill) -> Skill:
     path = layout.skill_path(approved.name)
     for _, content in skill_files(git, [(before, path)]).values():
         skill = parse_record(path, content)
-        return renamed(approved.name, skill) if isinstance(skill, Skill) else approved
+        return with_folder_name(approved.name, skill) if isinstance(skill, Skill) else approved
     return approved
 
 
@@ -344,7 +346,7 @@ def _arrivals(git: Git, view: Topics, name: str) -> Iterator[tuple[Commit, Commi
     """
     commits = view.history.commits_touching([Ref("skill", name)])
     own = layout.skill_path(name, "proposed")
-    texts = git.objects.files_at([f"{commit.sha}^:{own}" for commit in commits])
+    texts = git.objects.read_files([f"{commit.sha}^:{own}" for commit in commits])
     for commit, before in zip_longest(commits, commits[1:]):
         if f"{commit.sha}^:{own}" not in texts:
             yield commit, before

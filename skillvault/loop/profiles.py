@@ -30,7 +30,7 @@ _LIFT = Rules(
     open_words=lazy("learning.effect.verdict:open_words"),
     weighs=True,
     is_surprise=lazy("learning.promote.facts:is_surprise"),
-    insight_standing=lazy("learning.promote.support:support_standing"),
+    insight_standing=lazy("learning.promote.support:own_support_state"),
     pattern_name=lazy("learning.naming:free_name"),
     time=lambda at, _now: at,
     steps=STEPS,
@@ -41,17 +41,17 @@ _LIFT = Rules(
 )
 _WILSON = replace(
     _LIFT,
-    proves=lazy("learning.effect.by_counts:WILSON.proves"),
+    proves=lazy("learning.effect.verdict:WILSON.proves"),
     is_proven=lambda _status, evidence, rules: rules.proves(evidence, rules.policy),
-    qualifies=lazy("learning.effect.by_counts:qualifies"),
+    qualifies=lazy("learning.effect.verdict:qualifies_by_count"),
     gains=lambda *_: {},
     explored_share=lambda _policy: 0.0,
     open_words=lambda _status, _evidence, policy: f"by the rule of the profile {policy.profile}",
 )
 _SEED = replace(
     _WILSON,
-    proves=lazy("learning.effect.by_counts:RATE.proves"),
-    retires=lazy("learning.effect.by_counts:retires"),
+    proves=lazy("learning.effect.verdict:RATE.proves"),
+    retires=lazy("learning.effect.verdict:retires_by_count"),
     tries_again=False,
     weighs=False,
     is_surprise=lambda *_: False,

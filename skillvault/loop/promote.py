@@ -16,13 +16,18 @@ from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.evaluated_runs import (
     CROWDED,
     EvaluatedRun,
-    KeptRuns,
     RunBook,
+    RunHistory,
     evaluated_run,
 )
-from skillvault.learning.promote.evidence import is_contested
-from skillvault.learning.promote.support import Support, support_state
-from skillvault.learning.promote.weighing import SupportPlan, fact_changes, weighing_changes
+from skillvault.learning.promote.facts import is_contested
+from skillvault.learning.promote.support import (
+    Support,
+    SupportPlan,
+    fact_changes,
+    support_state,
+    weighing_changes,
+)
 from skillvault.loop.clock import clock
 from skillvault.loop.derived_skills import derived_skills, may_leave, shelf_of
 from skillvault.loop.general import general_changes, general_plan
@@ -60,7 +65,7 @@ def run_book(view: Topics) -> RunBook:
         return {name: run for name in evaluations if (run := loaded[name])}
 
     return RunBook(
-        KeptRuns(
+        RunHistory(
             load=load_runs,
             known=insights.indexed_evaluations,
             claims=insights.claims,
@@ -115,7 +120,7 @@ def support_plan(run: Run, due: Iterable[str]) -> SupportPlan:
     book = run_book(run.view)
     plan = Support(book, material, run.policy).plan(filter(None, evaluated))
     if not run.options.asks:
-        _keep_runs(run.store.staged.insights, book)
+        _keep_runs(run.store.staging.insights, book)
     return plan
 
 
@@ -205,7 +210,7 @@ def _plans(
         old = run.view.facts.superseded_ids(names)
         current = {name: fact for name, fact in found.facts.items() if name not in old}
         material = msgspec.structs.replace(found, facts=current)
-        plan = recurrence.patterns(material, skills, run.policy)
+        plan = recurrence.plan_patterns(material, skills, run.policy)
         plan = msgspec.structs.replace(
             plan,
             due=tuple(pattern for pattern in plan.due if not _is_told(run, pattern)),
@@ -389,7 +394,7 @@ def told_patterns(
     """What recurs in a domain, and the living skill that tells it as it is counted now."""
     found = of_facts(run, [domain])
     skills = with_waiting_accounts(run.view, run.view.skills.live(set(found.skills_of.values())))
-    for pattern in recurrence.told_patterns(found, skills, run.policy):
+    for pattern in recurrence.current_patterns(found, skills, run.policy):
         yield found, pattern, skills[pattern.skill or ""]
 
 
@@ -450,7 +455,7 @@ def _written(
         return None
     if pattern.skill is None:
         change = recurrence.skill_change(
-            pattern, draft, taken=run.view.skills.is_name_taken, now=run.now, rules=run.rules
+            pattern, draft, is_taken=run.view.skills.is_name_taken, now=run.now, rules=run.rules
         )
         return told_by(change, draft, run.view)
     skill = run.view.skills.find(pattern.skill)

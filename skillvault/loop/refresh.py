@@ -88,7 +88,7 @@ def _composed(run: Run, due: Refreshing) -> Change | None:
     skill = due.present.skill
     assert skill is not None
     if due.what == "leave":
-        personal = sections.theirs(written.bodies, skill.body)
+        personal = sections.edited_sections(written.bodies, skill.body)
         kept = personal or is_brought_back(run, skill.name)
         return None if kept else refreshing.leave_change(due)
     if due.what == "restore" and is_cut_short(skill, written.ends, run.policy):

@@ -72,8 +72,8 @@ def _is_forgotten(git: Git, pair: tuple[str, str], forgets: Sequence[tuple[str, 
 def refused(change: Change, rejections: Rejections, report: list[Rejection]) -> bool:
     """Whether a change makes a skill that says what a person rejected in its domain; reports it."""
     skills = [record for record in change.writes if isinstance(record, Skill)]
-    for skill in skills if rejections.said else ():
-        for refusal in rejections.said:
+    for skill in skills if rejections.proposals else ():
+        for refusal in rejections.proposals:
             is_near = refusal.domain == skill.domain and not refusal.replaces
             if is_near and says_same(refusal.body, skill.body):
                 report.append(
@@ -97,11 +97,11 @@ def rejected(store: Store, name: str) -> tuple[RejectedSkill, Mapping[str, bytes
     if refusal is None:
         raise UsageError(f"{name}: is not rejected; `skillvault log --step reject` lists what is")
     parent = f"{refusal.commit}^"
-    changed = store.git.history.changed(parent, refusal.commit)
+    changed = store.git.history.diff_trees(parent, refusal.commit)
     lists = [path for path in changed if layout.links_owner(path)]
     removed = [path for path, entry in changed.items() if entry is None and path not in lists]
     places = [f"{commit}:{path}" for commit in (parent, refusal.commit) for path in lists]
-    contents = store.git.objects.files_at([*(f"{parent}:{path}" for path in removed), *places])
+    contents = store.git.objects.read_files([*(f"{parent}:{path}" for path in removed), *places])
     links: list[Link] = []
     for path in lists:
         before, after = (contents.get(f"{at}:{path}", b"") for at in (parent, refusal.commit))

@@ -15,16 +15,16 @@ from msgspec.structs import replace
 
 from skillvault.judge import Judge
 from skillvault.learning.answer import STEP as ANSWER
-from skillvault.learning.gate import gated
+from skillvault.learning.gate import apply_gate
 from skillvault.learning.naming import is_general, is_strategy
 from skillvault.learning.next_version import APPROVE
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.sections import (
     Version,
-    Written,
+    WrittenTexts,
+    is_former_text,
     labels_of,
-    taken_back,
-    written_as_stated,
+    parse_written,
 )
 from skillvault.loop import accounts
 from skillvault.loop.learner import ALL
@@ -217,10 +217,10 @@ class Run:
         self.inbox = Inbox(store.root)
         store.follow()
         # The vault with all that was done so far; a question sees what is committed.
-        self.view: Topics = store.head() if self.options.asks else store.staged
+        self.view: Topics = store.head() if self.options.asks else store.staging
         self.track: Tracker = self.options.track or (lambda items, _what: items)
         self._shelf = shelf
-        self._base = store.staged.commit
+        self._base = store.staging.commit
         self._pending: list[StagedChange] = []
         self._since = 0.0
         self._took = 0.0  # seconds, to publish the last group
@@ -256,7 +256,7 @@ class Run:
                 policy=self.policy,
                 rules=self.rules,
                 now=self.now,
-                writes=None if self.options.asks else self.store.staged.subjects,
+                writes=None if self.options.asks else self.store.staging.subjects,
                 rejections=lambda: self.rejections,
                 rejected=self.report.rejected,
             )
@@ -298,7 +298,7 @@ class Run:
         found = reversed(self.view.history.commits_changing(ref))
         return [c for c in found if c.step in steps and c.sha not in self._own]
 
-    def versions(self, name: str) -> Written:
+    def versions(self, name: str) -> WrittenTexts:
         """What the program itself wrote of a skill."""
         commits = self.commits_on(Ref("skill", name), {*WRITERS, APPROVE})
         words = programs_words(self.store.git, self.view, name, commits)
@@ -315,10 +315,10 @@ class Run:
         )
         skill = self.view.skills.find(name)
         # Where several clones write, the latest commit need not be the one that was kept.
-        is_back = self.policy.learner != ALL and taken_back(bodies, skill.body if skill else "")
+        is_back = self.policy.learner != ALL and is_former_text(bodies, skill.body if skill else "")
         if skill and skill.written and not is_back:
-            return written_as_stated(skill, skill.written, ends, labels)
-        return Written(bodies=bodies, descriptions=descriptions, ends=ends, labels=labels)
+            return parse_written(skill, skill.written, ends, labels)
+        return WrittenTexts(bodies=bodies, descriptions=descriptions, ends=ends, labels=labels)
 
     @cached_property
     def domains_seen(self) -> dict[Trust, frozenset[str]]:
@@ -350,12 +350,12 @@ class Run:
         """Look at the vault again: another run may have met it."""
         self.flush()
         self.store.follow()
-        self._base = self.store.staged.commit
+        self._base = self.store.staging.commit
 
     def settle(self, step: str, keys: Iterable[str]) -> None:
         """Let a step look at these no more until something of theirs changes."""
         if not self.options.asks:
-            self.store.staged.due.mark_done(step, keys)
+            self.store.staging.due.mark_done(step, keys)
 
     def perform(self, change: Change) -> None:
         """Commit one change, with others if they come quickly; lay it in a dry run.
@@ -367,7 +367,7 @@ class Run:
             self.flush()
         if not self._rests(change):
             return
-        change = gated(change, self.policy) if change.step in WRITERS else change
+        change = apply_gate(change, self.policy) if change.step in WRITERS else change
         if change.moves or change.step in WRITERS:
             change = with_versions_removed(self.view, change)
         before = self._texts(change)
@@ -479,7 +479,7 @@ class Run:
         self, records: Iterable[Outcome | Evaluation | Recommendation | Session]
     ) -> dict[str, bool]:
         """Record id -> whether its path is ours to write; the others are reported waiting."""
-        files: dict[str, bytes | None] = {layout.path_of(r): self.store.encoded(r) for r in records}
+        files = {layout.path_of(r): self.store.encode_record(r) for r in records}
         held = self.store.local_edits(files)
         self.report.waiting += [Waiting(path, reason) for path, reason in sorted(held.items())]
         return {path: path not in held for path in files}

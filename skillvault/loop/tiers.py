@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from skillvault.learning.capture.adoption import STEP
-from skillvault.learning.capture.patterns import Captured, Tiers, learned_body, learned_skill
+from skillvault.learning.capture.patterns import TierChange, Tiers, learned_body, learned_skill
+from skillvault.learning.capture.rules import STEP
 from skillvault.learning.rejection import Rejection
-from skillvault.learning.sections import untouched
+from skillvault.learning.sections import is_untouched
 from skillvault.model.change import Change, Replacement, Rewrite
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import LEARNED, Expertise, LearnedPattern, Ref, Skill
@@ -70,7 +70,7 @@ def rejected_patterns(run: "Run", refs: Iterable[Ref]) -> dict[Ref, Rejection]:
     return {ref: Rejection(str(ref), sha) for ref, (sha, role) in named if role == "target"}
 
 
-def captured_change(run: "Run", captured: Captured, before: Tiers, what: str) -> Iterator[Change]:
+def captured_change(run: "Run", captured: TierChange, before: Tiers, what: str) -> Iterator[Change]:
     """The commit that a change of the tiers becomes; none if it changes nothing.
 
     `what` happens to the patterns: they are promoted, put back, or looked at.
@@ -127,7 +127,7 @@ def _skill_change(run: "Run", tiers: Tiers) -> str:
     if skill is None:
         return "" if run.rejections.of_target(_SKILL) or layout.LEARNED in run.view.files else "new"
     body = learned_body(tiers.expertise.patterns)
-    if skill.body == body or not untouched(run.versions(LEARNED).bodies, skill.body):
+    if skill.body == body or not is_untouched(run.versions(LEARNED).bodies, skill.body):
         return ""
     return "text"
 
@@ -141,7 +141,7 @@ def _new_bodies(what: str, tiers: Tiers) -> tuple[Rewrite, ...]:
     return (Rewrite(layout.LEARNED, body),) if what == "text" else ()
 
 
-def _message_table(captured: Captured) -> Iterator[str]:
+def _message_table(captured: TierChange) -> Iterator[str]:
     for pattern in captured.patterns[:_LISTED]:
         state = "missed" if pattern.missed else pattern.confidence
         yield f"  {state:<6} {pattern.occurrences:>3} files  {shorten(pattern.pattern, _NAMED)}"

@@ -16,7 +16,7 @@ from skillvault.model.change import WHOLE, Change
 from skillvault.model.errors import EditedError
 from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
-from skillvault.vault.disk import guarded
+from skillvault.vault.disk import pause_on_disk_errors
 
 LEARNING = ("promote", "generate", "distill", "refresh", "merge", "assess")
 
@@ -55,7 +55,7 @@ def commit_changes(
     if dry:
         store = Store(store.root, AGENDA, apart=True)
     store.follow()
-    policy, base = store.staged.policy, store.staged.commit
+    policy, base = store.staging.policy, store.staging.commit
     try:
         staged = [store.stage(change) for change in changes]
         if check:
@@ -65,7 +65,7 @@ def commit_changes(
             for staged_change in staged:
                 store.check_free(staged_change)
             return [Done(staged_change.change, None) for staged_change in staged]
-        with guarded():
+        with pause_on_disk_errors():
             shas = store.apply(staged, base, now=now, policy=policy)
     finally:
         store.roll_back()

@@ -112,7 +112,7 @@ class Curator:
         change = rules.put(skill, old_skill, shelf)
         if change is None:
             return run.Report()
-        check = partial(check_round_trip, skill=rules.over(skill, old_skill))
+        check = partial(check_round_trip, skill=rules.apply_put(skill, old_skill))
         return self._commit(change, now, dry=dry, check=check)
 
     def approve(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":

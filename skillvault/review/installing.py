@@ -28,9 +28,8 @@ from skillvault.vault.commit.skill_versions import folder_files
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers
 from skillvault.vault.files.redact import secret_kinds
-from skillvault.vault.git.merge_file import merged_text
+from skillvault.vault.git.objects import with_mode
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import with_mode
 from skillvault.vault.index.snapshot import Topics
 
 _PLACES = 5  # secrets of a skill that a refusal names
@@ -47,7 +46,7 @@ def origins(head: Topics) -> dict[str, Origin]:
 
 def lint_of(files: Files) -> list[str]:
     """Return what a person should look at in a skill's files, a line each."""
-    return lint.lint_lines(lint.findings(files, secret_kinds))
+    return lint.lint_lines(lint.lint_files(files, secret_kinds))
 
 
 def lint_of_incoming(files: Files) -> list[str]:
@@ -115,7 +114,7 @@ def _merge_file(
         return None, "removed here, and changed by its author"
     if remote is None:
         return local, "removed by its author, and changed here"
-    merge = merged_text(git, local, base or b"", remote)
+    merge = git.merge_texts(local, base or b"", remote)
     if merge is None:
         return local, "no text, and changed by both"
     content, conflicts = merge
@@ -358,7 +357,7 @@ class _Installation:
 
     def _is_secret(self, skill: Incoming) -> bool:
         """Return True, and report where, if a skill may not come in because it holds secrets."""
-        findings = lint.findings(skill.folder.files, secret_kinds)
+        findings = lint.lint_files(skill.folder.files, secret_kinds)
         secrets = [finding for finding in findings if finding.code == lint.KEEPS_OUT]
         if self._with_secrets or not secrets:
             return False

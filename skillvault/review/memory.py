@@ -88,7 +88,7 @@ class FactMemory:
         setup.check_domains([domain])
         head = self._store.head()
         old_fact = self.fact(supersedes)[0] if supersedes else None
-        fact = promote.by_hand(
+        fact = promote.human_fact(
             redact.redact_value(text),
             domain,
             importance=importance,
@@ -98,5 +98,5 @@ class FactMemory:
         )
         if Ref("fact", fact.id) in head.records:
             raise UsageError(f"{fact.id}: this fact is in the vault already")
-        change = promote.added(fact, now)
+        change = promote.addition_change(fact, now)
         return run.Report(commits.commit_changes(self._store, [change], now, dry=dry))

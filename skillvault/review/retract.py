@@ -5,7 +5,7 @@ from datetime import datetime
 
 from skillvault.inspect import lookup
 from skillvault.judge import Judge
-from skillvault.learning import retract as rules
+from skillvault.learning import curate as rules
 from skillvault.learning.naming import strategy_name
 from skillvault.loop.derived_skills import may_leave, shelf_of
 from skillvault.loop.learner import learner_elsewhere
@@ -25,7 +25,7 @@ def retraction_changes(
 ) -> list[Change]:
     """Return the changes of a retraction; UsageError for no outcome, or a retracted one."""
     store.follow()
-    outcome = _outcome_named(store, store.staged, text)
+    outcome = _outcome_named(store, store.staging, text)
     author = store.git.committer.identity()
     retraction = Retraction(
         outcome=outcome.id, domain=outcome.domain, reason=reason.strip(), at=now, by=author

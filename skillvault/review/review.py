@@ -22,7 +22,7 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.git.committer import CommitDraft
-from skillvault.vault.git.trees import Entry, mode_of
+from skillvault.vault.git.objects import Entry, mode_of
 
 _NEAR = 0.25  # the share of its statements that another text must say to be named as near
 
@@ -157,7 +157,7 @@ def _near_rejected(run: Run, skill: Skill) -> SimilarText | None:
         SimilarText(
             rejection.skill, round(likeness(skill.body, rejection.body), 2), rejection.reason
         )
-        for rejection in run.rejections.said
+        for rejection in run.rejections.proposals
         if rejection.domain == skill.domain
     ]
     return _most_similar(likes)
@@ -169,7 +169,7 @@ def _most_similar(texts: list[SimilarText]) -> SimilarText | None:
 
 
 def _rejected_version(run: Run, skill: Skill) -> SimilarText | None:
-    for refusal in run.rejections.said:
+    for refusal in run.rejections.proposals:
         if skill.replaces and refusal.replaces == skill.replaces:
             share = round(likeness(skill.body, refusal.body), 2)
             return SimilarText(refusal.skill, share, refusal.reason)
@@ -199,7 +199,7 @@ def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
             return TextPair("/dev/null", path, "", skill.body.strip())
         raise UsageError(f"{revision}: no such commit; `skillvault log --skill {name}` lists some")
     file = path.partition("/")[2]  # whatever name a person gave its folder
-    contents = git.objects.files_at([f"{commit}:{shelf}/{file}" for shelf in layout.SHELVES])
+    contents = git.objects.read_files([f"{commit}:{shelf}/{file}" for shelf in layout.SHELVES])
     place = next(iter(contents), None)
     if place is None:
         return TextPair("/dev/null", path, "", skill.body.strip())
@@ -241,7 +241,7 @@ def proposal_branch(
         return ProposalBranch(name, branch, tip, made=False)
     store.follow()
     try:
-        staged, parent = store.stage(change), store.staged.commit
+        staged, parent = store.stage(change), store.staging.commit
     finally:
         store.roll_back()
     root = git.objects.root(parent) if parent else None
@@ -252,7 +252,7 @@ def proposal_branch(
             mode = mode_of(content, old_entries.get(path))
             entries[path] = Entry(mode, git.objects.write_blob(content))
     tree = git.objects.write_tree(root, entries)
-    (commit,) = git.committer.commits(
+    (commit,) = git.committer.make_commits(
         [CommitDraft(tree, staged.change.message)], parent, now, git.settings()
     )
     git.run("update-ref", f"refs/heads/{branch}", commit, "0" * len(commit))

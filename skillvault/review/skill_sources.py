@@ -61,7 +61,7 @@ def open_source(source: SkillSource) -> Iterator[SourceContents]:
     BadInputError, GitError or UsageError if there is none, or none that may be asked.
     """
     if source.kind == "git":
-        with remote.fetched(source.url, source.ref, source.folder) as files:
+        with remote.fetch_files(source.url, source.ref, source.folder) as files:
             tree = SourceTree(files.sizes, files.read, files.unfit)
             tree = without_secrets(tree) if source.is_private else tree
             yield _tree_contents(tree, source, version=files.commit)

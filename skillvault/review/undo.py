@@ -149,8 +149,8 @@ def _refuse_personal(run: Run, ref: Ref) -> None:
     path = run.view.records.path_of(ref)
     if skill is not None:
         versions = run.versions(ref.id)
-        personal = sections.theirs(versions.bodies, skill.body)
-        personal_description = not sections.untouched(versions.descriptions, skill.description)
+        personal = sections.edited_sections(versions.bodies, skill.body)
+        personal_description = not sections.is_untouched(versions.descriptions, skill.description)
         is_theirs = bool(personal) or personal_description
     else:
         is_theirs = is_personal(run.view, ref)
@@ -184,7 +184,7 @@ def _is_later_skill(run: Run, skill: Skill, candidate: Skill, ref: Ref) -> bool:
     first = history.commits_changing(Ref("skill", skill.name))[-1:]
     later_commits = history.commits_changing(ref)[-1:]
     git = run.store.git.history
-    edited = sections.theirs(run.versions(ref.id).bodies, candidate.body)
+    edited = sections.edited_sections(run.versions(ref.id).bodies, candidate.body)
     return bool(
         first
         and later_commits

@@ -27,25 +27,25 @@ def judge_decision(
 ) -> advise.Advice:
     """Judge the decision in a file (name, bytes); a refusal is dropped into the inbox."""
     raw = redact_value(codec.incoming(*file))
-    proposal, rules = advise.proposal_from(raw, now), store.head().policy.judge
+    proposal, rules = advise.parse_proposal(raw, now), store.head().policy.judge
     head = store.head()
     receipts = Receipts(head, Inbox(store.root), now).own
     outcome = with_names(proposal.outcome, receipts, shelf.uses.read(head))
     proposal = msgspec.structs.replace(proposal, outcome=outcome)
-    if advise.skips(proposal, rules):
+    if advise.is_skipped(proposal, rules):
         return advise.Advice(proceed=True, reason="nothing is to be carried out")
     judge = policy_judge(store, rules.inline_seconds)
     skills, record = _recommended_skills(shelf, proposal), accuracy_of(judge, store.head())
     if record and record.is_chance:
-        return advise.withheld(skills)
-    thorough = advise.thorough(proposal, rules)
+        return advise.chance_advice(skills)
+    thorough = advise.has_high_stakes(proposal, rules)
     try:
         opinion, judged_by = judge.advise(proposal.outcome, skills, thorough=thorough)
     except (UnavailableError, UnansweredError) as error:
-        return advise.unjudged(str(error))
+        return advise.unjudged_advice(str(error))
     advice = advise.advice(proposal, opinion, judged_by, rules)
     if not advice.proceed:
-        text = json.dumps(advise.held(raw, advice, now), ensure_ascii=False)
+        text = json.dumps(advise.held_back_outcome(raw, advice, now), ensure_ascii=False)
         list(Inbox(store.root).drop([(f"held-{proposal.outcome.id}.json", text.encode())]))
     return advice
 

@@ -10,19 +10,18 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from skillvault.learning.naming import subject_key
-from skillvault.learning.promote.evidence import is_contested, told_text
-from skillvault.learning.recommend.disclosure import About
-from skillvault.learning.recommend.facts import Action, FactHit
+from skillvault.learning.promote.facts import is_contested, text_with_rate
+from skillvault.learning.recommend.disclosure import Action, FactHit, Summary
 from skillvault.learning.recommend.lines import (
     ANSWERS,
     RELATED,
     LineMatch,
-    excerpt_for,
+    cut_excerpt,
     match_lines,
 )
 from skillvault.learning.recommend.lines import NO_MATCH as NO_LINE
 from skillvault.learning.recommend.recommend import Background, Query
-from skillvault.learning.recommend.relevance import Match, folded, words_of
+from skillvault.learning.recommend.relevance import Match, fold_name, words_of
 from skillvault.learning.record import near_domain
 from skillvault.model.english import FUNCTION_WORDS
 from skillvault.model.policy import Policy
@@ -62,13 +61,13 @@ def unknown_domain(head: Topics, domain: str) -> str | None:
     return None if domain in domains else near_domain(domain, domains) or ""
 
 
-def _about(head: Topics) -> Callable[[str], About]:
-    def about(name: str) -> About:
+def _about(head: Topics) -> Callable[[str], Summary]:
+    def about(name: str) -> Summary:
         skill = head.skills.get(name)
         if skill is not None:
-            return About(skill.description, f"skills/{name}/SKILL.md")
+            return Summary(skill.description, f"skills/{name}/SKILL.md")
         entry = head.layers.of_name(name)
-        return About(entry.skill.description, entry.path) if entry else About()
+        return Summary(entry.skill.description, entry.path) if entry else Summary()
 
     return about
 
@@ -119,7 +118,7 @@ def _about_actions(head: Topics, domain: str, actions: Collection[str]) -> set[s
 
 
 def _actions_named(head: Topics, domain: str, action: str) -> list[str]:
-    return [name for name in head.outcomes.actions(domain) if folded(name) == folded(action)]
+    return [name for name in head.outcomes.actions(domain) if fold_name(name) == fold_name(action)]
 
 
 def _actions(head: Topics, query: Query, task: str) -> list[str]:
@@ -183,7 +182,7 @@ class Guide(NamedTuple):
 
     def excerpt(self, task: str) -> str:
         """Return the text cut to the lines that fit a task."""
-        return excerpt_for(task, self.body, self.tried, self.action)
+        return cut_excerpt(task, self.body, self.tried, self.action)
 
 
 def guide_lines(head: Topics, names: Iterable[str], query: Query) -> dict[str, Guide]:
@@ -260,7 +259,7 @@ def _in_force(head: Topics, ids: Iterable[str]) -> dict[str, Fact]:
     against, runs = head.facts.opponent_counts(facts), head.facts.supporter_counts(facts)
     makers = head.facts.makers(facts)
     return {
-        name: replace(fact, text=told_text(fact, runs.get(name, 0), against.get(name, 0)))
+        name: replace(fact, text=text_with_rate(fact, runs.get(name, 0), against.get(name, 0)))
         for name, fact in facts.items()
         if fact.trust == "local"
         and name not in superseded
@@ -293,14 +292,16 @@ def unknown_context(
     A key or a text is known if a boost of the policy or the text of a skill mentions it.
     """
     boosts = policy.recommend.boosts
-    keys = {folded(key) for boost in boosts for key in (*boost.when, *boost.above, *boost.unless)}
+    keys = {
+        fold_name(key) for boost in boosts for key in (*boost.when, *boost.above, *boost.unless)
+    }
     pairs = (pair for boost in boosts for pair in boost.when.items())
-    values = {(folded(key), folded(value)) for key, value in pairs if isinstance(value, str)}
-    unknown_keys = {key for key in context if folded(key) not in keys}
+    values = {(fold_name(key), fold_name(value)) for key, value in pairs if isinstance(value, str)}
+    unknown_keys = {key for key in context if fold_name(key) not in keys}
     texts = {
         key: value
         for key, value in context.items()
-        if isinstance(value, str) and (folded(key), folded(value)) not in values
+        if isinstance(value, str) and (fold_name(key), fold_name(value)) not in values
     }
     for body in bodies:
         if not (unknown_keys or texts):

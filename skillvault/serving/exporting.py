@@ -20,7 +20,7 @@ from skillvault.serving import shelf as shelves
 from skillvault.vault import export_folder
 from skillvault.vault.commit.skill_versions import folder_files
 from skillvault.vault.commit.store import Store
-from skillvault.vault.disk import guarded
+from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import layers, layout, listing
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Exporter:
         unread = [skill for skill in live if isinstance(skill, LeftOut)]
         self._check_place(root, export)
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
-        with guarded():
+        with pause_on_disk_errors():
             result = export_folder.sync(root, to, export, drafts, dry=dry)
         places = {name: _places(export.units, name) for name in export.skills}
         refused = {problem.path for problem in result.left}
@@ -94,10 +94,10 @@ class Exporter:
             **msgspec.structs.asdict(result),
         )
 
-    def withdraw(self, to: str, target: Path) -> "export_folder.Synced":
+    def withdraw(self, to: str, target: Path) -> "export_folder.FolderReport":
         """Remove from a folder what was exported to it, unless a person edited it."""
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
-        with guarded():
+        with pause_on_disk_errors():
             return export_folder.sync(target.absolute(), to, Export(units={}), drafts, dry=False)
 
     def live(self, domain: str | None = None) -> "Sequence[Candidate]":

@@ -65,7 +65,7 @@ class Notebook:
 
         They have at most `capture.budget` tokens; a vault that learned nothing adds none.
         """
-        return prompt.behind(base, self.told().told)
+        return prompt.append_learned(base, self.told().told)
 
     def told(self) -> "tiers.Learned":
         """Return the same patterns and rules, how many were cut, and why there are no patterns."""

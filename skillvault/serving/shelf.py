@@ -39,7 +39,7 @@ from skillvault.vault.search import vectors
 from skillvault.vault.search.ranking import Near
 
 if TYPE_CHECKING:
-    from skillvault.learning.assess import Assessed
+    from skillvault.learning.assess import AssessedSkill
     from skillvault.learning.effect.verdict import Evidence
     from skillvault.learning.recommend.recommend import Candidate, Query, Selection
     from skillvault.learning.recommend.relevance import Match
@@ -149,7 +149,7 @@ class Shelf:
             raise UsageError(f"strategy {strategy!r}: there are {', '.join(shelf.STRATEGIES)}")
         head = self.ready()
         elsewhere = head.skills.counted_elsewhere().items()
-        usage = Counter({name: effect.capped(uses).times_applied for name, uses in elsewhere})
+        usage = Counter({name: effect.cap_counters(uses).times_applied for name, uses in elsewhere})
         usage.update({name: n.times_applied for name, n in self.uses.evidence(head).items()})
         is_semantic = strategy == "semantic" and task
         matches = _scores(head, task, None, nearness_measure()) if is_semantic else {}
@@ -159,7 +159,7 @@ class Shelf:
         unpinned = [name for name in _labelled_names(head, labels) if name not in places]
         shortlist = shelf.shortlist(unpinned, k=k, strategy=strategy, usage=usage, scores=scores)
         skills = _in_force(head, [*shortlist, *places])
-        for pin in shelf.pinned(skills, pins)[1]:
+        for pin in shelf.split_pins(skills, pins)[1]:
             warnings.warn(f"{pin}: no skill in force has this name", stacklevel=2)
         return shelf.top_k(
             skills,
@@ -330,7 +330,7 @@ class Shelf:
 
     def _follow_head(self, follow: Callable[[Staged], None]) -> Snapshot:
         self._store.follow()
-        follow(self._store.staged)
+        follow(self._store.staging)
         self._store.save_index()
         return self._store.head()
 
@@ -388,7 +388,7 @@ def live(shelf: Shelf, domain: str | None = None) -> list[Candidate]:
     """
     head = shelf.ready()
     evidence = shelf.uses.evidence(head)
-    return recommend.by_effect(_candidates_of(head, evidence, domain), rules_of(head.policy))
+    return recommend.rank_by_effect(_candidates_of(head, evidence, domain), rules_of(head.policy))
 
 
 def has_model() -> bool:
@@ -465,7 +465,7 @@ def _rows(
 
 def _assess_skill(
     head: Topics, skill: Skill, evidence_by_name: Mapping[str, Evidence], now: datetime
-) -> Assessed:
+) -> AssessedSkill:
     """Return a skill as `assess` sees it; one of another layer has earned its status already."""
     evidence = evidence_by_name.get(skill.name, effect.NO_EVIDENCE)
     layer_row = SkillStatusRow(skill.name, "skills", skill.status, skill.domain, skill.kind)

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault.learning.recommend import render
-from skillvault.learning.recommend.recommend import Selection, Served
+from skillvault.learning.recommend.recommend import Selection, ServedSkill
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
 from skillvault.model.records import OBSERVERS, Observer, Outcome, Scalar, Status, stamp
@@ -84,7 +84,7 @@ class OpenDecision:
         return self.subject.id
 
     @property
-    def skills(self) -> list[Served]:
+    def skills(self) -> list[ServedSkill]:
         """The skills to read, the best first."""
         return self.answer.recommended
 

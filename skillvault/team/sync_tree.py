@@ -1,17 +1,17 @@
-"""Two histories of one vault as one tree, in memory: nothing is staged, no process merges.
+"""The merged tree of two histories, in memory: nothing is staged, no process merges.
 
-What both sides changed goes through the rules of `learning.sync`, and so does each skill
-that both touched on any shelf: two changes that git merges cleanly may contradict each other.
+The rules of `learning.sync` decide each path that both sides changed, and each skill that both
+touched on any shelf: two changes that git merges cleanly may contradict each other.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct, field
 
-from skillvault.learning.sync.standing import PlacedSkill, merged_standing, superseding
-from skillvault.learning.sync.table import LINKS, rule_of, stays
+from skillvault.learning.sync.skill import PlacedSkill, merge_placed_skills, supersede_facts
+from skillvault.learning.sync.table import LINKS, must_stay, rule_of
 from skillvault.learning.sync.three_way import Versions
 from skillvault.loop.registry import STEPS
 from skillvault.model.errors import BadInputError, UsageError
@@ -19,9 +19,8 @@ from skillvault.model.link_lists import LinkList
 from skillvault.model.records import Evaluation, Problem
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
-from skillvault.vault.git.merge_file import merged_text
+from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Entry
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import EXECUTABLE, REGULAR, Entry
 
 _UNIT = re.compile(rf"(?P<shelf>{'|'.join(layout.SHELVES)})/(?P<name>[^/]+)/(?P<file>.+)")
 _AUTHOR = b"author skillvault <> 0 +0000\ncommitter skillvault <> 0 +0000"
@@ -31,9 +30,9 @@ Entries = Mapping[str, Entry | None]
 
 
 class MergedTree(Struct):
-    """What becomes of ours: path -> its entry, None for a file that goes.
+    """The changes of our tree: path -> its entry, None for a file that goes.
 
-    `decided` are the paths and skills that a rule decided; `problems` what no rule can.
+    `decided` are the paths and skills that a rule decided; `problems` no rule can decide.
     """
 
     entries: dict[str, Entry | None] = field(default_factory=dict)
@@ -41,220 +40,190 @@ class MergedTree(Struct):
     problems: list[Problem] = field(default_factory=list)
 
 
-class _Meeting:
-    """Two commits, and the tree that both began with."""
+class _Histories:
+    """Two commits, ours first, and the tree that both began with."""
 
-    def __init__(self, git: Git, ours: str, theirs: str) -> None:
+    def __init__(self, git: Git, own_tip: str, remote_tip: str) -> None:
         self.git = git
-        self.commits = ours, theirs
-        self.bases = git.history.merge_bases(ours, theirs)
+        self.commits = own_tip, remote_tip
+        self.bases = git.history.merge_bases(*self.commits)
         if not self.bases:
             raise UsageError(
                 "the remote's branch has no commit in common with this vault; clone it, and record "
                 "there what is here"
             )
-        self.root = git.objects.root(_common(git, self.bases))
+        self.root = git.objects.root(_merge_bases(git, self.bases))
         self.roots = self.root, *map(git.objects.root, self.commits)
-        self.changed = [
-            git.history.changed(self.root, root, submodules=True) for root in self.roots[1:]
+        self.changes = [
+            git.history.diff_trees(self.root, root, submodules=True) for root in self.roots[1:]
         ]
-
-    def standing_at(self, path: str) -> tuple[Entry | None, Entry | None, Entry | None]:
-        """What stands at a path in the base, ours and theirs."""
-        base, ours, theirs = (
-            self.git.objects.entries(root, [path]).get(path) for root in self.roots
-        )
-        return base, ours, theirs
 
     def content(self, entry: Entry | None) -> bytes | None:
         """The bytes that an entry names."""
         return self.git.blobs([entry.id])[entry.id] if entry else None
 
     @cached_property
-    def moved(self) -> list[set[str]]:
-        """Of each side the skills that a person put onto another shelf."""
-        return [self._moved_by_person(commit) for commit in self.commits]
+    def moved_skills(self) -> list[set[str]]:
+        """The skills that a person put onto another shelf, of each side."""
+        return [self._find_moves(commit) for commit in self.commits]
 
-    def _moved_by_person(self, commit: str) -> set[str]:
-        span = (commit, *(f"^{base}" for base in self.bases))
-        return {
-            name
-            for past in self.git.history.commits(*span)
-            if not STEPS.keys() & {part.step for part in past.parts}
-            for name in _on_two_shelves(past.files)
-        }
+    def _find_moves(self, commit: str) -> set[str]:
+        """The skills whose text a commit of a person touched on more than one shelf."""
+        moved_skills: set[str] = set()
+        for past in self.git.history.commits(commit, *(f"^{base}" for base in self.bases)):
+            if not STEPS.keys() & {part.step for part in past.parts}:
+                names = [_skill_name(path) for path in past.files if layout.is_skill(path)]
+                moved_skills |= {name for name in names if name and names.count(name) > 1}
+        return moved_skills
 
 
-def merged_tree(git: Git, ours: str, theirs: str) -> MergedTree:
-    """Both histories as one tree; UsageError if they have no commit in common."""
-    meeting = _Meeting(git, ours, theirs)
+def merge_trees(git: Git, own_tip: str, remote_tip: str) -> MergedTree:
+    """Merge both histories in one tree; UsageError if they have no commit in common."""
+    histories = _Histories(git, own_tip, remote_tip)
     tree = MergedTree()
-    of_ours, of_theirs = meeting.changed
-    names = [_skills_at(of_ours), _skills_at(of_theirs)]
-    for path in sorted(of_theirs):
-        if _name_of(path) in names[0]:
+    own_changes, remote_changes = histories.changes
+    own_skills, remote_skills = ({*map(_skill_name, paths)} for paths in histories.changes)
+    for path, entry in sorted(remote_changes.items()):
+        name = _skill_name(path)
+        if name and name in own_skills:
             continue
-        if path not in of_ours:
-            tree.entries[path] = of_theirs[path]
-        elif of_ours[path] != of_theirs[path]:
-            _decide(meeting, path, tree)
-    _decide_skills(meeting, sorted(names[0] & names[1]), tree)
-    _supersede(meeting, tree)
-    tree.problems += _unfit(tree.entries)
+        if path not in own_changes:
+            tree.entries[path] = entry
+        elif own_changes[path] != entry:
+            _decide_file(histories, path, tree)
+    names = sorted(name for name in own_skills & remote_skills if name)
+    _decide_skills(histories, names, tree)
+    _supersede_facts(histories, tree)
+    message = f"a link or a submodule; {_BY_HAND}"
+    tree.problems += [
+        Problem(path, None, "no-file", message)
+        for path, entry in tree.entries.items()
+        if entry and entry.mode not in (REGULAR, EXECUTABLE)
+    ]
     return tree
 
 
-def _common(git: Git, bases: Sequence[str]) -> str:
+def _merge_bases(git: Git, bases: Sequence[str]) -> str:
     """The commit that two histories began with: of several merge bases their own merge."""
     base = bases[0]
-    for other in bases[1:]:
-        tree = merged_tree(git, base, other)
+    for other_base in bases[1:]:
+        tree = merge_trees(git, base, other_base)
         root = git.objects.write_tree(git.objects.root(base), tree.entries)
-        lines = f"tree {root}\nparent {base}\nparent {other}\n".encode()
+        lines = f"tree {root}\nparent {base}\nparent {other_base}\n".encode()
         base = git.objects.write_commit(lines + _AUTHOR + b"\n\nmerge bases\n")
     return base
 
 
-def _skills_at(paths: Iterable[str]) -> set[str]:
-    return {name for path in paths if (name := _name_of(path))}
-
-
-def _name_of(path: str) -> str | None:
+def _skill_name(path: str) -> str | None:
     unit = _UNIT.match(path)
     return unit["name"] if unit else None
-
-
-def _on_two_shelves(paths: Iterable[str]) -> set[str]:
-    """The skills whose text a commit touched on more than one shelf."""
-    places = {path for path in paths if layout.is_skill(path)}
-    names = [_name_of(path) or "" for path in places]
-    return {name for name in names if names.count(name) > 1}
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────
 
 
-def _decide(meeting: _Meeting, path: str, tree: MergedTree) -> None:
-    """A file that both changed, each otherwise."""
-    versions = meeting.standing_at(path)
+def _decide_file(histories: _Histories, path: str, tree: MergedTree) -> None:
+    """Decide a file that both sides changed in different ways."""
+    objects = histories.git.objects
+    versions = [objects.entries(root, [path]).get(path) for root in histories.roots]
     try:
-        entry = _decided_entry(meeting, layout.kind_of(path), versions)
+        content = _merge_file(histories, layout.kind_of(path), versions)
     except BadInputError as error:
         tree.problems.append(Problem(path, error.key, error.code, error.message))
         return
     tree.decided.append(path)
+    entry = None
+    if content is not None:
+        modes = {version.mode for version in versions[1:] if version}
+        mode = EXECUTABLE if EXECUTABLE in modes else REGULAR
+        entry = Entry(mode, objects.write_blob(content))
     if entry != versions[1]:
         tree.entries[path] = entry
 
 
-def _decided_entry(
-    meeting: _Meeting, kind: str | None, versions: Sequence[Entry | None]
-) -> Entry | None:
-    contents = base, ours, theirs = [meeting.content(entry) for entry in versions]
+def _merge_file(
+    histories: _Histories, kind: str | None, versions: Sequence[Entry | None]
+) -> bytes | None:
+    """Merge the base, ours and theirs of a file; BadInputError if no rule can."""
+    base, own_text, other_text = (histories.content(entry) for entry in versions)
+    if kind == LINKS:
+        return rule_of(kind)(Versions(base, own_text or b"", other_text or b"")) or None
+    if own_text is not None and other_text is not None:
+        if kind is not None:
+            return rule_of(kind)(Versions(base, own_text, other_text))
+        merge = histories.git.merge_texts(own_text, base or b"", other_text)
+        if merge is None or merge[1]:
+            message = f"changed by both in the same place; {_BY_HAND}"
+            raise BadInputError(message, code="conflict")
+        return merge[0]
     if kind is None:
-        content = _of_no_record(meeting.git, contents)
-    elif kind == LINKS:
-        content = rule_of(kind)(Versions(base, ours or b"", theirs or b"")) or None
-    elif ours is None or theirs is None:
-        side = theirs if ours is None else ours
-        content = side if side and stays(kind, base or b"", side) else None
-    else:
-        content = rule_of(kind)(Versions(base, ours, theirs))
-    if content is None:
-        return None
-    modes = {entry.mode for entry in versions[1:] if entry}
-    mode = EXECUTABLE if EXECUTABLE in modes else REGULAR
-    return Entry(mode, meeting.git.objects.write_blob(content))
-
-
-def _of_no_record(git: Git, contents: Sequence[bytes | None]) -> bytes | None:
-    """A file that is no record, merged as git does it; BadInputError if it cannot be."""
-    base, ours, theirs = contents
-    if ours is None or theirs is None:
-        raise BadInputError(
-            f"taken away in one clone and changed in another; {_BY_HAND}", code="conflict"
-        )
-    merged = merged_text(git, ours, base or b"", theirs)
-    if merged is None or merged[1]:
-        raise BadInputError(f"changed by both in the same place; {_BY_HAND}", code="conflict")
-    return merged[0]
-
-
-def _unfit(entries: Entries) -> list[Problem]:
-    """What a merge brings that is no plain file."""
-    message = f"a link or a submodule; {_BY_HAND}"
-    return [
-        Problem(path, None, "no-file", message)
-        for path, entry in entries.items()
-        if entry and entry.mode not in (REGULAR, EXECUTABLE)
-    ]
+        message = f"taken away in one clone and changed in another; {_BY_HAND}"
+        raise BadInputError(message, code="conflict")
+    side = other_text if own_text is None else own_text
+    return side if side and must_stay(kind, base or b"", side) else None
 
 
 # ── skills ───────────────────────────────────────────────────────────────────────────
 
 
-def _decide_skills(meeting: _Meeting, names: Sequence[str], tree: MergedTree) -> None:
-    """The skills that both sides touched, each as a whole."""
+def _decide_skills(histories: _Histories, names: Sequence[str], tree: MergedTree) -> None:
+    """Decide the skills that both sides touched, each as a whole."""
     if not names:
         return
     folders = [f"{shelf}/{name}" for name in names for shelf in layout.SHELVES]
-    files = [meeting.git.objects.files(root, folders) for root in meeting.roots]
+    files = [histories.git.objects.files(root, folders) for root in histories.roots]
     for name in names:
-        own = [_of_skill(side, name) for side in files]
-        if own[1] == own[2]:
+        versions = [
+            {path: entry for path, entry in side.items() if _skill_name(path) == name}
+            for side in files
+        ]
+        if versions[1] == versions[2]:
             continue
         try:
-            merged = merged_standing(*_standings(meeting, name, own))
+            merged = merge_placed_skills(*_place_versions(histories, name, versions))
         except BadInputError as error:
-            path = min({*own[1], *own[2]}, default=name)
+            path = min({*versions[1], *versions[2]}, default=name)
             tree.problems.append(Problem(path, error.key, error.code, error.message))
             continue
         tree.decided.append(f"skill {name}")
-        tree.entries |= _entries_of(meeting, name, merged, own)
+        tree.entries |= _entries_of(histories, name, merged, versions)
 
 
-def _of_skill(files: Mapping[str, Entry], name: str) -> dict[str, Entry]:
-    return {path: entry for path, entry in files.items() if _name_of(path) == name}
-
-
-def _standings(
-    meeting: _Meeting, name: str, files: Sequence[Mapping[str, Entry]]
+def _place_versions(
+    histories: _Histories, name: str, versions: Sequence[Mapping[str, Entry]]
 ) -> list[PlacedSkill | None]:
-    """How a skill stands in the base, ours and theirs."""
-    base = _standing_in(meeting, files[0])
-    sides: list[PlacedSkill | None] = [base]
-    for side, moved in zip(files[1:], (0, 1), strict=True):
-        standing = _standing_in(meeting, side)
-        elsewhere = standing and base and standing.shelf != base.shelf
-        decided = bool(elsewhere) and name in meeting.moved[moved]
-        sides.append(
-            PlacedSkill(standing.shelf, standing.files, decided)
-            if standing and decided
-            else standing
-        )
-    return sides
+    """The base, ours and theirs of a skill, each on its shelf."""
+    base, *sides = (_place_version(histories, version) for version in versions)
+    skills: list[PlacedSkill | None] = [base]
+    for side, moved_skills in zip(sides, (0, 1), strict=True):
+        if side and base and side.shelf != base.shelf:
+            decided = name in histories.moved_skills[moved_skills]
+            skills.append(PlacedSkill(side.shelf, side.files, decided))
+        else:
+            skills.append(side)
+    return skills
 
 
-def _standing_in(meeting: _Meeting, files: Mapping[str, Entry]) -> PlacedSkill | None:
-    """A skill of one version; one on two shelves as if two clones had put it there."""
+def _place_version(histories: _Histories, files: Mapping[str, Entry]) -> PlacedSkill | None:
+    """A skill on its shelf; on two shelves it is merged as if two clones had put it there."""
     shelves: dict[str, dict[str, bytes]] = {}
     for path, entry in files.items():
         shelf, _, file = path.split("/", 2)
-        shelves.setdefault(shelf, {})[file] = meeting.content(entry) or b""
-    standing: PlacedSkill | None = None
+        shelves.setdefault(shelf, {})[file] = histories.content(entry) or b""
+    skill: PlacedSkill | None = None
     for shelf, contents in shelves.items():
-        one = PlacedSkill(shelf, contents)
-        standing = merged_standing(None, standing, one) if standing else one
-    return standing
+        version = PlacedSkill(shelf, contents)
+        skill = merge_placed_skills(None, skill, version) if skill else version
+    return skill
 
 
 def _entries_of(
-    meeting: _Meeting,
+    histories: _Histories,
     name: str,
     merged: PlacedSkill | None,
     files: Sequence[Mapping[str, Entry]],
 ) -> dict[str, Entry | None]:
-    """What becomes of ours, so that the skill stands as it was merged."""
+    """The changes of our tree that give it the merged skill."""
     entries: dict[str, Entry | None] = dict.fromkeys(files[1])
     executable = {
         path.split("/", 2)[2]
@@ -265,56 +234,49 @@ def _entries_of(
     for file, content in merged.files.items() if merged else ():
         mode = EXECUTABLE if file in executable else REGULAR
         path = f"{merged.shelf if merged else ''}/{name}/{file}"
-        entries[path] = Entry(mode, meeting.git.objects.write_blob(content))
+        entries[path] = Entry(mode, histories.git.objects.write_blob(content))
     return {path: entry for path, entry in entries.items() if entry != files[1].get(path)}
 
 
 # ── facts of one evaluation ──────────────────────────────────────────────────────────
 
 
-def _supersede(meeting: _Meeting, tree: MergedTree) -> None:
-    """Of each evaluation that both sides made facts of, one fact supersedes the others."""
-    added = [_made_facts(meeting, side) for side in meeting.changed]
+def _supersede_facts(histories: _Histories, tree: MergedTree) -> None:
+    """Keep one fact of each evaluation that both sides made facts of; it supersedes the others."""
+    added = [_find_new_facts(histories, side) for side in histories.changes]
     if not all(added) or added[0] == added[1]:
         return
-    git = meeting.git
-    root = git.objects.write_tree(meeting.roots[1], tree.entries)
+    git = histories.git
+    root = git.objects.write_tree(histories.roots[1], tree.entries)
     files = git.objects.files(root, ["memory", "evaluations"])
     facts = {ref.id: path for path in files if (ref := layout.ref_of(path)) and ref.kind == "fact"}
+    evaluations = {layout.links_path(path): path for path in files}
     for list_path in sorted({path for path, _ in added[0] | added[1]} & files.keys()):
-        names = sorted(_promoted(meeting, list_path, files[list_path]) & facts.keys())
-        contents = {name: meeting.content(files[facts[name]]) or b"" for name in names}
-        insight = _insight(meeting, files, list_path)
-        for name, content in superseding(contents, insight).items():
+        names = sorted(_promoted_facts(histories, list_path, files[list_path]) & facts.keys())
+        contents = {name: histories.content(files[facts[name]]) or b"" for name in names}
+        path = evaluations.get(list_path, "")
+        record = parse_record(path, histories.content(files[path]) or b"") if path else None
+        insight = (record.key_insight or "") if isinstance(record, Evaluation) else ""
+        for name, content in supersede_facts(contents, insight).items():
             path = facts[name]
             tree.entries[path] = Entry(files[path].mode, git.objects.write_blob(content))
 
 
-def _made_facts(meeting: _Meeting, side: Entries) -> set[tuple[str, str]]:
+def _find_new_facts(histories: _Histories, side: Entries) -> set[tuple[str, str]]:
     """(list of an evaluation's links, fact that was made of it) that a side added."""
-    lists = [path for path in side if _is_of_evaluation(path)]
-    before = meeting.git.objects.entries(meeting.root, lists)
+    owners = {path: layout.links_owner(path) for path in side}
+    lists = [path for path, owner in owners.items() if owner and owner.kind == "evaluation"]
+    base = histories.git.objects.entries(histories.root, lists)
     return {
         (path, fact)
         for path in lists
-        for fact in _promoted(meeting, path, side[path])
-        - _promoted(meeting, path, before.get(path))
+        for fact in _promoted_facts(histories, path, side[path])
+        - _promoted_facts(histories, path, base.get(path))
     }
 
 
-def _is_of_evaluation(path: str) -> bool:
-    owner = layout.links_owner(path)
-    return owner is not None and owner.kind == "evaluation"
-
-
-def _promoted(meeting: _Meeting, path: str, entry: Entry | None) -> set[str]:
+def _promoted_facts(histories: _Histories, path: str, entry: Entry | None) -> set[str]:
     """The facts that were made of an evaluation, by its list of links."""
-    links = parse_record(path, meeting.content(entry) or b"")
+    links = parse_record(path, histories.content(entry) or b"")
     lines = links.links if isinstance(links, LinkList) else ()
     return {link.target.id for link in lines if link.type == "promoted"}
-
-
-def _insight(meeting: _Meeting, files: Mapping[str, Entry], list_path: str) -> str:
-    paths = [path for path in files if layout.links_path(path) == list_path]
-    records = [parse_record(path, meeting.content(files[path]) or b"") for path in paths]
-    return next((r.key_insight or "" for r in records if isinstance(r, Evaluation)), "")

@@ -1,1 +1,1 @@
-"""Files and git. No learning rule stands here."""
+"""Files and git. No learning rule is here."""

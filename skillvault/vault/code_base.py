@@ -17,9 +17,8 @@ from msgspec import Struct
 
 from skillvault.model.errors import GitError
 from skillvault.vault.files import layout
-from skillvault.vault.git.objects import Objects
+from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Objects
 from skillvault.vault.git.process import Runner
-from skillvault.vault.git.trees import EXECUTABLE, REGULAR
 
 MAX_FILE = 1 << 20  # bytes of a file that is searched
 _BATCH = 200  # files read at once

@@ -1,4 +1,4 @@
-"""What a disk can do to us: be full, fail, be read-only; and what makes a write last."""
+"""Disk errors, syncs that make writes last, and names of drafts."""
 
 import ctypes
 import errno
@@ -16,24 +16,24 @@ _numbers = count(1)
 
 
 def draft_name() -> str:
-    """A name that no other thread and no other living process gives."""
+    """A name that no other thread and no other living process uses."""
     return f"{os.getpid()}-{next(_numbers)}"
 
 
 def private_mode(folder: Path) -> int:
-    """The mode of what is for those alone who may write to this folder, as a folder's."""
+    """The mode of a folder for the users alone who may write to this one."""
     mode = folder.stat().st_mode
     return 0o700 | (0o070 if mode & 0o020 else 0) | (0o007 if mode & 0o002 else 0)
 
 
 def is_abandoned(name: str) -> bool:
-    """True if a name ends in a draft's and its process is no more."""
+    """Return True if a name is of a draft whose process has ended."""
     numbers = re.search(r"([0-9]+)-[0-9]+$", name)
     return numbers is not None and not is_alive(int(numbers[1]))
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is a process with this id."""
+    """Return True if there is a process with this id."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -51,7 +51,7 @@ _TROUBLE = {
     errno.EMFILE: "too many open files",
     errno.ENFILE: "too many open files",
 }
-# The same in the words of git and libgit2, which tell no number.
+# The same in the words of git and libgit2, which give no number.
 _MESSAGES = {os.strerror(number).lower(): text for number, text in _TROUBLE.items()} | {
     "out of diskspace": "no space left",
     "couldn't write": "a file could not be written",
@@ -59,7 +59,7 @@ _MESSAGES = {os.strerror(number).lower(): text for number, text in _TROUBLE.item
 
 
 def trouble(error: OSError | GitError | ImportError) -> str | None:
-    """What is wrong with the disk; None if the error says something else."""
+    """The trouble with the disk; None if the error has another cause."""
     if isinstance(error, OSError) and error.errno in _TROUBLE:
         return _TROUBLE[error.errno]
     words = str(error).lower()
@@ -67,30 +67,21 @@ def trouble(error: OSError | GitError | ImportError) -> str | None:
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
-    """PausedError for what is the disk's fault; it passes when the disk is mended."""
+def pause_on_disk_errors() -> Iterator[None]:
+    """Turn an error of the disk into PausedError, until the disk is repaired."""
     try:
         yield
     except (OSError, GitError, ImportError) as error:  # a module is a file too
-        what = trouble(error)
-        if what is None:
+        reason = trouble(error)
+        if reason is None:
             raise
         raise PausedError(
-            f"paused: disk: {what}; free space or repair the disk, inbox/ waits until then"
+            f"paused: disk: {reason}; free space or repair the disk, inbox/ waits until then"
         ) from error
 
 
-def synced(path: Path) -> None:
-    """Make a file, or the names in a folder, last through a loss of power."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def all_synced(*folders: Path) -> None:
-    """Make everything written to the file systems of these folders last; one wait for all."""
+def sync_disks(*folders: Path) -> None:
+    """Make all writes to the file systems of these folders last, with one wait for all."""
     if not sys.platform.startswith("linux"):
         os.sync()
         return

@@ -1,7 +1,7 @@
-"""A folder that skills are exported to, in step with an export: a list there says what is ours.
+"""A folder that skills are exported to: a list in it records the files of earlier exports.
 
-What a person edited or wrote is left and told, as a whole where it is a skill's folder. No link is
-followed out of the folder, and what stands already is not touched.
+A file that a person edited or wrote stays and is reported; of a skill's folder, all files do. No
+link is followed out of the folder, and an unchanged file is not touched.
 """
 
 import hashlib
@@ -15,33 +15,29 @@ from msgspec import Struct, field
 
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError, EditedError
-from skillvault.model.export import Export, OwnPart
+from skillvault.model.export import Export
 from skillvault.model.records import Problem
-from skillvault.vault.commit.files import draft_file, place_file, remove_file
+from skillvault.vault.commit.files import remove_file, write_file
 from skillvault.vault.commit.locks import folder_lock
 from skillvault.vault.files import layout
-from skillvault.vault.git.trees import EXECUTABLE
+from skillvault.vault.git.objects import EXECUTABLE
 
 LIST = ".skillvault-export.json"
 FORMAT = 1
 
-Digests = dict[str, dict[str, str]]  # folder -> path in it -> digest of what of it is ours
+Digests = dict[str, dict[str, str]]  # folder -> path in it -> digest of the exported part
 
 
 class ExportList(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was exported to a folder, by format; `unfinished` is what a killed export was at."""
+    """The exported files by format; `unfinished` are those of an export that may not be done."""
 
     format: int
     exports: dict[str, Digests] = field(default_factory=dict)
     unfinished: dict[str, Digests] = field(default_factory=dict)
 
-    def of(self, name: str) -> Digests:
-        """What was exported in a format, or was about to be."""
-        return {**self.unfinished.get(name, {}), **self.exports.get(name, {})}
 
-
-class Synced(Struct, frozen=True):
-    """What an export did to a folder: paths below it, and what it left as it is."""
+class FolderReport(Struct, frozen=True):
+    """The result of an export to a folder: paths below it, and the files that were left."""
 
     written: list[str]
     removed: list[str]
@@ -50,113 +46,100 @@ class Synced(Struct, frozen=True):
 
 
 class _File(Struct, frozen=True):
-    """A file as it stands and as it has to be; None: there is none."""
+    """A file as it is and as it has to be; None: there is none."""
 
     unit: str
     path: str
-    content: bytes | None
-    target: bytes | None
-    trouble: Problem | None = None
+    content: bytes | None = None
+    target: bytes | None = None
+    problem: Problem | None = None
 
     @property
     def place(self) -> str:
         """Its path below the folder."""
-        return _place_of(self.unit, self.path)
+        return f"{self.unit}/{self.path}" if self.unit else self.path
 
     @property
     def differs(self) -> bool:
-        return not _is_as(self.content, self.target)
+        return not _is_current(self.content, self.target)
 
 
-def sync(root: Path, name: str, export: Export, drafts: Path, *, dry: bool = False) -> Synced:
-    """Bring a folder in step with an export of a format's `name`; files are made in `drafts`.
+def sync(root: Path, name: str, export: Export, drafts: Path, *, dry: bool = False) -> FolderReport:
+    """Bring a folder in step with an export in the format `name`; files are made in `drafts`.
 
-    Raises BadInputError where the list cannot be read, VaultBusyError while another export writes
-    there. `dry`: say what would be done.
+    Raises BadInputError if the list cannot be read, VaultBusyError while another export writes
+    there. `dry`: only report.
     """
     if dry or not (export.units or root.is_dir()):
-        return _synced(root, name, export, None)
+        return _sync(root, name, export, None)
     root.mkdir(parents=True, exist_ok=True)
     with folder_lock(root):
-        return _synced(root, name, export, drafts)
+        return _sync(root, name, export, drafts)
 
 
-def _synced(root: Path, name: str, export: Export, drafts: Path | None) -> Synced:
-    """The same, once no other export writes there; without a place for drafts nothing is done."""
-    known = _read_list(root)
-    digests = _owned(known, name)
-    files = list(_Comparison(root, export, digests).files())
-    edited = {file.unit for file in files if file.trouble}
-    free = [file for file in files if file.unit not in edited]
-    kept = {unit: paths for unit, paths in known.of(name).items() if unit in edited}
-    listing = kept | _digests_of(free, export.own)
-    changes = [file for file in free if file.differs]
+def _sync(root: Path, name: str, export: Export, drafts: Path | None) -> FolderReport:
+    old_list = _read_list(root)
+    files = list(_compare(root, export, _collect_digests(old_list, name)))
+    edited_units = {file.unit for file in files if file.problem}
+    free_files = [file for file in files if file.unit not in edited_units]
+    old_digests = {**old_list.unfinished.get(name, {}), **old_list.exports.get(name, {})}
+    digests = {unit: paths for unit, paths in old_digests.items() if unit in edited_units}
+    for file in free_files:
+        part = None if file.target is None else export.own.read(file.path, file.target)
+        if part is not None:
+            digests.setdefault(file.unit, {})[file.path] = _digest(part)
+    changes = [file for file in free_files if file.differs]
     if drafts:
-        _carry_out(root, changes, drafts, _lists(known, name, listing, pending=bool(changes)))
-    return Synced(
+        _carry_out(root, changes, drafts, _next_lists(old_list, name, digests))
+    return FolderReport(
         written=[file.place for file in changes if file.target is not None],
         removed=[file.place for file in changes if file.target is None],
-        unchanged=sum(not file.differs for file in free),
-        left=[file.trouble for file in files if file.trouble],
+        unchanged=len(free_files) - len(changes),
+        left=[file.problem for file in files if file.problem],
     )
 
 
-# ── what stands there ────────────────────────────────────────────────────────────────
-
-
-class _Comparison(Struct, frozen=True):
-    """A folder beside what an export would have there; `digests` are those of what is ours."""
-
-    root: Path
-    export: Export
-    digests: Mapping[tuple[str, str], set[str]]
-
-    def files(self) -> Iterator[_File]:
-        """Every file of the export, then those of earlier ones that are in it no more."""
-        for unit, files in self.export.units.items():
-            for path, part in files.items():
-                yield self._compare(unit, path, part)
-        for unit, path in self.digests:
-            if path not in self.export.units.get(unit, {}):
-                yield self._compare(unit, path, None)
-
-    def _compare(self, unit: str, path: str, part: bytes | None) -> _File:
-        """One file, with why it may not be touched."""
-        place = _place_of(unit, path)
+def _compare(
+    root: Path, export: Export, digests: Mapping[tuple[str, str], set[str]]
+) -> Iterator[_File]:
+    """Compare every file of the export, then those of earlier exports that are not in it."""
+    parts: dict[tuple[str, str], bytes | None] = {
+        (unit, path): part for unit, files in export.units.items() for path, part in files.items()
+    }
+    parts |= {key: None for key in digests if key not in parts}
+    for (unit, path), part in parts.items():
+        file = _File(unit, path)
         try:
-            content = _standing(self.root, place)
-            return self._decided(_File(unit, path, content, part))
+            content = _read_exported(root, file.place)
+            if content is None and part is None:
+                yield file
+                continue
+            target = export.own.put(path, content, part)
+            old_part = None if content is None else export.own.read(path, content)
+            new_part = None if target is None else export.own.read(path, target)
         except BadInputError as error:
-            return _File(unit, path, None, None, Problem(place, None, error.code, error.message))
-
-    def _decided(self, file: _File) -> _File:
-        """A file as it has to be: `target` is what of it is ours until now."""
-        unit, path, content, part = file.unit, file.path, file.content, file.target
-        if content is None and part is None:
-            return file
-        own = self.export.own
-        target = own.put(path, content, part)
-        before = None if content is None else own.read(path, content)
-        after = None if target is None else own.read(path, target)
-        known = self.digests.get((unit, path), set())
-        if before is None or before == after or _digest(before) in known:
-            return _File(unit, path, content, target)
-        trouble = _trouble(file.place, is_listed=bool(known), is_gone=part is None)
-        return _File(unit, path, content, target, trouble)
+            reason = Problem(file.place, None, error.code, error.message)
+            yield _File(unit, path, problem=reason)
+            continue
+        own_digests = digests.get((unit, path), set())
+        problem = None
+        if old_part not in (None, new_part) and _digest(old_part or b"") not in own_digests:
+            problem = _edit_problem(file.place, is_listed=bool(own_digests), is_gone=part is None)
+        yield _File(unit, path, content, target, problem)
 
 
-def _trouble(place: str, *, is_listed: bool, is_gone: bool) -> Problem:
+def _edit_problem(place: str, *, is_listed: bool, is_gone: bool) -> Problem:
     if not is_listed:
         message = "stands there and no export wrote it; rename or remove it, and export again"
         return Problem(place, None, "not-ours", message)
-    why = "was edited, and its skill is exported no more" if is_gone else "was edited"
-    message = f"{why}; put the edit into the vault and remove it here, or leave it as yours"
+    reason = "was edited, and its skill is exported no more" if is_gone else "was edited"
+    message = f"{reason}; put the edit into the vault and remove it here, or leave it as yours"
     return Problem(place, None, "edited", message)
 
 
-def _standing(root: Path, place: str) -> bytes | None:
+def _read_exported(root: Path, place: str) -> bytes | None:
     """A file's bytes, None if there is none; BadInputError for what is no file of the folder."""
-    target = _inside(root, place)
+    target = _resolve_inside(root, place)
     try:
         state = target.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -167,14 +150,13 @@ def _standing(root: Path, place: str) -> bytes | None:
     return Program(content) if state.st_mode & stat.S_IXUSR else content
 
 
-def _is_as(content: bytes | None, target: bytes | None) -> bool:
-    """Whether a file stands as it has to be; one that may be run need not be a program."""
-    runs = isinstance(content, Program) or not isinstance(target, Program)
-    return content == target and runs
+def _is_current(content: bytes | None, target: bytes | None) -> bool:
+    """Return True if a file is as it has to be; one that may be run need not be a program."""
+    return content == target and (isinstance(content, Program) or not isinstance(target, Program))
 
 
-def _inside(root: Path, place: str) -> Path:
-    """Where a path leads, links followed; BadInputError where that is outside the folder."""
+def _resolve_inside(root: Path, place: str) -> Path:
+    """Follow the links of a path; BadInputError if it leads out of the folder."""
     base = layout.real_path(root)
     try:
         target = (base / place).resolve()
@@ -187,73 +169,50 @@ def _inside(root: Path, place: str) -> Path:
     return target
 
 
-def _place_of(unit: str, path: str) -> str:
-    return f"{unit}/{path}" if unit else path
-
-
 # ── the list ─────────────────────────────────────────────────────────────────────────
 
 
 def _read_list(root: Path) -> ExportList:
-    try:
-        content = _standing(root, LIST)
-        known = ExportList(format=FORMAT) if content is None else _decoded(content)
-    except BadInputError as error:
-        raise BadInputError(f"{root / LIST}: {error.message}", code=error.code) from None
-    return known
-
-
-def _decoded(content: bytes) -> ExportList:
     advice = "remove it, and what it listed counts as yours"
     try:
-        known = msgspec.json.decode(content, type=ExportList)
+        content = _read_exported(root, LIST)
+    except BadInputError as error:
+        raise BadInputError(f"{root / LIST}: {error.message}", code=error.code) from None
+    if content is None:
+        return ExportList(format=FORMAT)
+    try:
+        listing = msgspec.json.decode(content, type=ExportList)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadInputError(f"not a list of an export ({error}); {advice}", code="json") from None
-    if known.format != FORMAT:
-        raise BadInputError(
-            f"has format {known.format}, and this version reads {FORMAT}; {advice}", code="format"
-        )
-    return known
+        message = f"{root / LIST}: not a list of an export ({error}); {advice}"
+        raise BadInputError(message, code="json") from None
+    if listing.format != FORMAT:
+        message = f"has format {listing.format}, and this version reads {FORMAT}; {advice}"
+        raise BadInputError(f"{root / LIST}: {message}", code="format")
+    return listing
 
 
-def _owned(known: ExportList, name: str) -> dict[tuple[str, str], set[str]]:
-    """(folder, path) of each file of ours -> the digests that it may have."""
-    owned: dict[tuple[str, str], set[str]] = {}
-    for listing in (known.exports, known.unfinished):
-        for unit, paths in listing.get(name, {}).items():
+def _collect_digests(listing: ExportList, name: str) -> dict[tuple[str, str], set[str]]:
+    """(folder, path) of each file that was exported -> the digests that it may have."""
+    digests: dict[tuple[str, str], set[str]] = {}
+    for exports in (listing.exports, listing.unfinished):
+        for unit, paths in exports.get(name, {}).items():
             for path, digest in paths.items():
-                owned.setdefault((unit, path), set()).add(digest)
-    return owned
-
-
-def _digests_of(files: list[_File], own: OwnPart) -> Digests:
-    digests: Digests = {}
-    for file in files:
-        part = None if file.target is None else own.read(file.path, file.target)
-        if part is not None:
-            digests.setdefault(file.unit, {})[file.path] = _digest(part)
+                digests.setdefault((unit, path), set()).add(digest)
     return digests
 
 
-def _lists(
-    known: ExportList, name: str, listing: Digests, *, pending: bool
-) -> tuple[bytes | None, bytes | None]:
-    """The list while files change, and the one after that; None: it stays, or there is none."""
-    unfinished = {other: units for other, units in known.unfinished.items() if other != name}
-    exports = {**known.exports, name: listing}
-    after = ExportList(
-        format=FORMAT,
-        exports={key: units for key, units in exports.items() if units},
-        unfinished=unfinished,
+def _next_lists(old_list: ExportList, name: str, digests: Digests) -> tuple[bytes, bytes | None]:
+    """(the list while files change, the list after that); None: there is none."""
+    unfinished = {key: units for key, units in old_list.unfinished.items() if key != name}
+    exports = {key: units for key, units in {**old_list.exports, name: digests}.items() if units}
+    pending_list = ExportList(
+        format=FORMAT, exports=old_list.exports, unfinished={**unfinished, name: digests}
     )
-    during = ExportList(
-        format=FORMAT, exports=known.exports, unfinished={**unfinished, name: listing}
-    )
-    is_empty = not (after.exports or after.unfinished)
-    return _encoded(during) if pending else None, None if is_empty else _encoded(after)
+    final_list = ExportList(format=FORMAT, exports=exports, unfinished=unfinished)
+    return _encode(pending_list), _encode(final_list) if exports or unfinished else None
 
 
-def _encoded(listing: ExportList) -> bytes:
+def _encode(listing: ExportList) -> bytes:
     values: Any = msgspec.to_builtins(listing, order="sorted")
     return msgspec.json.format(msgspec.json.encode(values), indent=1) + b"\n"
 
@@ -266,38 +225,30 @@ def _digest(part: bytes) -> str:
 
 
 def _carry_out(
-    root: Path,
-    changes: list[_File],
-    drafts: Path,
-    lists: tuple[bytes | None, bytes | None],
+    root: Path, changes: list[_File], drafts: Path, lists: tuple[bytes, bytes | None]
 ) -> None:
-    """Change the files, the list before and behind them, so that a kill between loses none."""
-    during, after = lists
-    if during is not None:
-        _place_content(root, LIST, during, drafts)
+    """Change the files, and the list before and after them, so that a kill between loses none."""
+    pending_list, final_list = lists
+    if changes:
+        _place_content(root, LIST, pending_list, drafts)
     for file in changes:
-        if _standing(root, file.place) != file.content:
+        if _read_exported(root, file.place) != file.content:
             raise EditedError(f"{root / file.place}: changed meanwhile; export again")
         _place_content(root, file.place, file.target, drafts)
-    _place_content(root, LIST, after, drafts)
+    _place_content(root, LIST, final_list, drafts)
 
 
 def _place_content(root: Path, place: str, content: bytes | None, drafts: Path) -> None:
     """Give a file another content, if it has not that already."""
-    before = _standing(root, place)
-    if _is_as(before, content):
+    old_content = _read_exported(root, place)
+    if _is_current(old_content, content):
         return
     base = layout.real_path(root)
-    target = _inside(root, place).relative_to(base).as_posix()
-    if content is None:
-        if "/" in target:
-            remove_file(base, target)  # and the folders of ours that it leaves empty
-        else:
-            (base / target).unlink()
-        return
-    draft = draft_file(drafts, content)
-    mode = EXECUTABLE if isinstance(content, Program) else None
-    try:
-        place_file(base, target, draft, mode=mode, replace=before is not None)
-    finally:
-        draft.unlink(missing_ok=True)
+    target = _resolve_inside(root, place).relative_to(base).as_posix()
+    if content is not None:
+        mode = EXECUTABLE if isinstance(content, Program) else None
+        write_file(base, target, content, drafts, mode=mode, replace=old_content is not None)
+    elif "/" in target:
+        remove_file(base, target)  # and the folders of ours that it leaves empty
+    else:
+        (base / target).unlink()

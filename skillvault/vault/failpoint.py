@@ -1,4 +1,4 @@
-"""Named points at durable steps where a test lets the process die, an error rise, a disk fill.
+"""Named points at durable steps where a test kills the process, raises an error or fills a disk.
 
 `SKILLVAULT_FAILPOINT=NAME[:N]=kill|raise|enospc` acts on the N-th time (the first without N)
 that the point is reached. Without the variable a point does nothing. The points are where
@@ -12,11 +12,11 @@ import signal
 from skillvault.model.errors import UsageError
 
 VARIABLE = "SKILLVAULT_FAILPOINT"
-_reached: dict[str, int] = {}
+_counts: dict[str, int] = {}
 
 
 def reach(name: str) -> None:
-    """Do what the environment asks for at this point.
+    """Act at this point if the environment asks for it.
 
     OSError for `raise` (EIO) and `enospc` (ENOSPC); UsageError for a setting that is none.
     """
@@ -27,8 +27,8 @@ def reach(name: str) -> None:
     point_name, _, number = point.partition(":")
     if point_name != name:
         return
-    _reached[name] = _reached.get(name, 0) + 1
-    if _reached[name] == int(number or 1):
+    _counts[name] = _counts.get(name, 0) + 1
+    if _counts[name] == int(number or 1):
         _act(action, name)
 
 

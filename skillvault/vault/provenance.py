@@ -1,4 +1,4 @@
-"""Where a record came from, and what came of it: trees over links, from a snapshot."""
+"""Provenance of a record: the trees of its sources and its targets over links."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -13,24 +13,24 @@ from skillvault.vault.index.snapshot import Topics
 _Steps = Callable[[Topics, Ref], Iterator[tuple[str | None, Ref]]]
 
 _MIN_PREFIX = 6
-# The same id names an outcome and its evaluation; asked backward the evaluation is meant.
+# An outcome and its evaluation have the same id; backward it means the evaluation.
 _BACK: tuple[RecordKind, ...] = ("skill", "fact", "session", "evaluation", "outcome", "link")
 _FORTH: tuple[RecordKind, ...] = ("skill", "fact", "session", "outcome", "evaluation", "link")
 
 
 def resolve(snapshot: Topics, root: Path, text: str, *, forward: bool = False) -> Ref:
-    """The record that a name, a path, an id or a unique beginning of an id means.
+    """Find the record of a name, a path, an id or a unique beginning of an id.
 
-    A link means what it points to.
+    A link stands for its target.
     """
-    ref = _resolved(snapshot, root, text, forward=forward)
+    ref = _find_record(snapshot, root, text, forward=forward)
     link = snapshot.links.get(ref.id) if ref.kind == "link" else None
     return link.target if link else ref
 
 
-def _resolved(snapshot: Topics, root: Path, text: str, *, forward: bool) -> Ref:
-    if (by_path := _from_path(snapshot, root, text)) is not None:
-        return by_path
+def _find_record(snapshot: Topics, root: Path, text: str, *, forward: bool) -> Ref:
+    if (ref := _find_by_path(snapshot, root, text)) is not None:
+        return ref
     prefix = text.replace("_", "-").strip("/")
     order = _FORTH if forward else _BACK
     for name in (text.strip("/"), prefix):
@@ -46,10 +46,10 @@ def _resolved(snapshot: Topics, root: Path, text: str, *, forward: bool) -> Ref:
     if len(matches) == 1:
         return next(iter(matches.values()))
     if matches:
-        some = ", ".join(sorted(matches)[:3])
+        names = ", ".join(sorted(matches)[:3])
         more = ", …" if len(matches) > 3 else ""
         raise UsageError(
-            f"{text}: {len(matches)} records begin with it ({some}{more}); write more characters"
+            f"{text}: {len(matches)} records begin with it ({names}{more}); write more characters"
         )
     raise UsageError(
         f"{text}: no such skill, fact, session, evaluation, outcome, pattern or rule in HEAD; "
@@ -61,43 +61,41 @@ def _resolved(snapshot: Topics, root: Path, text: str, *, forward: bool) -> Ref:
 def node(snapshot: Topics, ref: Ref) -> dict[str, Any]:
     """`{kind, id, path}` of a record; path is null for one that was removed.
 
-    An origin's is where it lies, outside the vault.
+    The path of an installed skill's origin is its URL.
     """
-    path = _url_of(snapshot, ref) if ref.kind == "origin" else snapshot.records.path_of(ref)
+    if ref.kind == "origin":
+        urls = (link.metadata.get("url") for link in snapshot.links.by_source([ref]))
+        path = next((str(url) for url in urls if url), None)
+    else:
+        path = snapshot.records.path_of(ref)
     return {"kind": ref.kind, "id": ref.id, "path": path}
-
-
-def _url_of(snapshot: Topics, origin: Ref) -> str | None:
-    """Where what was installed came from, as its link says."""
-    urls = (link.metadata.get("url") for link in snapshot.links.by_source([origin]))
-    return next((str(url) for url in urls if url), None)
 
 
 def sources(snapshot: Topics, ref: Ref) -> list[dict[str, Any]]:
     """The tree backward: `[{link, ref, sources}]`; a circle ends where it closes."""
-    return _tree(snapshot, ref, "sources", _behind)
+    return _tree(snapshot, ref, "sources", _find_sources)
 
 
 def targets(snapshot: Topics, ref: Ref) -> list[dict[str, Any]]:
     """The tree forward: `[{link, ref, targets}]`; a circle ends where it closes."""
-    return _tree(snapshot, ref, "targets", _ahead)
+    return _tree(snapshot, ref, "targets", _find_targets)
 
 
 def _tree(
-    snapshot: Topics, ref: Ref, key: str, steps: _Steps, *, above: tuple[Ref, ...] = ()
+    snapshot: Topics, ref: Ref, key: str, steps: _Steps, *, ancestors: tuple[Ref, ...] = ()
 ) -> list[dict[str, Any]]:
-    trail = (*above, ref)
+    trail = (*ancestors, ref)
     return [
         {
             "link": link,
             "ref": node(snapshot, end),
-            key: [] if end in trail else _tree(snapshot, end, key, steps, above=trail),
+            key: [] if end in trail else _tree(snapshot, end, key, steps, ancestors=trail),
         }
         for link, end in steps(snapshot, ref)
     ]
 
 
-def _behind(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
+def _find_sources(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
     if ref.kind == "evaluation":
         evaluation = snapshot.evaluations.get(ref.id)
         if evaluation is not None:
@@ -109,11 +107,11 @@ def _behind(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
     if skill is not None and skill.replaces:
         yield None, Ref("skill", skill.replaces)
     for link in snapshot.links.by_target([ref]):
-        if link.type != "contradicted":  # what speaks against a thing is not what it is made of
+        if link.type != "contradicted":  # a contradicting record is no source
             yield link.id, link.source
 
 
-def _ahead(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
+def _find_targets(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
     if ref.kind == "outcome" and ref.id in snapshot.evaluations:
         yield None, Ref("evaluation", ref.id)
     if ref.kind == "outcome":
@@ -122,7 +120,7 @@ def _ahead(snapshot: Topics, ref: Ref) -> Iterator[tuple[str | None, Ref]]:
         yield link.id, link.target
 
 
-def _from_path(snapshot: Topics, root: Path, text: str) -> Ref | None:
+def _find_by_path(snapshot: Topics, root: Path, text: str) -> Ref | None:
     """The record at a path, relative to the current folder or to the vault's root."""
     if "\0" in text:  # no path has one
         return None

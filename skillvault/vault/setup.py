@@ -1,4 +1,4 @@
-"""Making a vault from vault_template/, and mending what a clone of one lacks."""
+"""Setup of a vault from vault_template/, and of the local files that a clone of it lacks."""
 
 import os
 import re
@@ -21,9 +21,9 @@ from skillvault.model.text.text import is_slug
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.inbox import Inbox
-from skillvault.vault.git.merge_file import ATTRIBUTE, DRIVER, driver_command
+from skillvault.vault.git.config import ATTRIBUTE, DRIVER, driver_command
+from skillvault.vault.git.remote import clone_name
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.upstream import clone_name
 
 BRANCH = "main"
 HUNKS = "diff.skillvault.xfuncname"
@@ -38,16 +38,16 @@ _TEMPLATE = (layout.MARK, "README.md", layout.LEARNINGS, ".gitattributes", ".git
 
 
 class SetupReport(Struct):
-    """What `init` did, a line each, and what it left for the person to do."""
+    """The actions of `init`, a line each, and those that it left for the person."""
 
     did: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
 
 def check_place(root: Path, domains: Sequence[str], *, nested: bool = False) -> None:
-    """UsageError if no vault can be made, before anything is.
+    """UsageError if no vault can be made in a folder.
 
-    `nested`: it may lie inside another repository.
+    `nested`: it may be inside another repository.
     """
     check_domains(domains)
     if advice := layout.bare_advice(root):
@@ -55,8 +55,8 @@ def check_place(root: Path, domains: Sequence[str], *, nested: bool = False) -> 
     outer = next((f for f in root.parents if layout.bare_advice(f)), None)
     if outer is not None or root.name == ".git":
         raise UsageError(f"{root}: is the place of a git dir; choose a folder outside it")
-    if taken := [name for name in layout.LOCAL if (root / name).is_file()]:
-        raise UsageError(f"{root / taken[0]}: must be a folder in a vault; rename that file")
+    if files := [name for name in layout.LOCAL if (root / name).is_file()]:
+        raise UsageError(f"{root / files[0]}: must be a folder in a vault; rename that file")
     outer = next((f for f in root.parents if (f / layout.MARK).is_file()), None)
     if outer is not None and not (root / layout.MARK).is_file():
         raise UsageError(f"{root}: is inside the vault {outer}; choose a folder outside it")
@@ -69,10 +69,10 @@ def check_place(root: Path, domains: Sequence[str], *, nested: bool = False) -> 
 
 
 @contextmanager
-def undone_on_failure(root: Path) -> Iterator[None]:
-    """Remove what the block made in `root` and above it, if it fails; what stood there stays.
+def undo_on_failure(root: Path) -> Iterator[None]:
+    """Remove the files that the block made in `root` and the folders above it, if it fails.
 
-    A commit that was made in a repository of the person's stays too, and what is in it.
+    A commit in a repository of the person stays, with its files.
     """
     places = [root / name for name in (".git", ".git/skillvault", *_TEMPLATE, *layout.LOCAL)]
     absent = [place for place in places if not os.path.lexists(place)]
@@ -80,7 +80,8 @@ def undone_on_failure(root: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if root / ".git" in absent or not _is_committed(root):
+        mark = f"HEAD:{layout.MARK}"
+        if root / ".git" in absent or Git(root).answer("cat-file", "-e", mark, ok=(0, 1, 128))[0]:
             for place in filter(os.path.lexists, absent):  # False too for a name that is too long
                 shutil.rmtree(place) if place.is_dir() else place.unlink()
             for folder in folders:
@@ -89,13 +90,8 @@ def undone_on_failure(root: Path) -> Iterator[None]:
         raise
 
 
-def _is_committed(root: Path) -> bool:
-    """Return True if a repository's HEAD has a vault."""
-    return Git(root).answer("cat-file", "-e", f"HEAD:{layout.MARK}", ok=(0, 1, 128))[0] == 0
-
-
 def check_domains(domains: Sequence[str]) -> None:
-    """UsageError if an option names what cannot be a domain."""
+    """UsageError if a name of the option cannot be a domain."""
     for name in domains:
         if not is_slug(name):
             raise UsageError(
@@ -105,31 +101,29 @@ def check_domains(domains: Sequence[str]) -> None:
 
 
 def found_vault(store: Store, branch: str, domains: Sequence[str], now: datetime) -> SetupReport:
-    """Make the first commit of a vault; of one that has it, say which domains it lacks."""
+    """Make the first commit of a vault; if it has one, report the domains that it lacks."""
     report, head = SetupReport(), store.head()
     if layout.MARK not in head.files:
-        change = _founding(store.root, branch, domains)
+        change = _first_change(store.root, branch, domains)
         policy = replace(Policy(), branch=branch)
-        base, staged = head.commit, store.stage(change)
-        store.apply([staged], base, now=now, policy=policy, first=True)
+        store.apply([store.stage(change)], head.commit, now=now, policy=policy, first=True)
         report.did.append(f"the first commit ({change.subject})")
     elif missing := [name for name in domains if name not in head.policy.domains]:
         report.left.append(f"add {', '.join(missing)} to `domains` in vault.yaml and commit")
     return report
 
 
-def _founding(root: Path, branch: str, domains: Sequence[str]) -> Change:
+def _first_change(root: Path, branch: str, domains: Sequence[str]) -> Change:
     """The first commit of a vault: the template's files that are not there yet."""
     source = layout.resource("vault_template")
     files = {name: (source / name).read_bytes() for name in _TEMPLATE if not (root / name).exists()}
     if layout.MARK in files:
-        listed = f"domains: [{', '.join(map(strict_yaml.scalar, domains))}]"
-        named = f"branch: {strict_yaml.scalar(branch)}"
-        mark = files[layout.MARK].decode()
-        mark = mark.replace("domains: []", listed).replace("branch: main", named)
-        files[layout.MARK] = mark.encode()
+        domain_line = f"domains: [{', '.join(map(strict_yaml.scalar, domains))}]"
+        branch_line = f"branch: {strict_yaml.scalar(branch)}"
+        mark = files[layout.MARK].decode().replace("domains: []", domain_line)
+        files[layout.MARK] = mark.replace("branch: main", branch_line).encode()
     else:
-        # Written by a person, or by an init that was interrupted: asked for here, so taken.
+        # Written by a person, or by an init that was interrupted.
         files[layout.MARK] = (root / layout.MARK).read_bytes()
     return Change(
         step="init",
@@ -138,13 +132,13 @@ def _founding(root: Path, branch: str, domains: Sequence[str]) -> Change:
     )
 
 
-def repository(root: Path) -> tuple[Git, str]:
-    """(git, branch) of the repository at `root`, made where there is none."""
+def open_repository(root: Path) -> tuple[Git, str]:
+    """Return (git, branch) of the repository at `root`, made if there is none."""
     root.mkdir(parents=True, exist_ok=True)
     git = Git(root)
     if not (root / ".git").exists():
-        if nameless := git.committer.nameless(git.settings()):
-            raise PausedError(f"paused: {nameless}")
+        if problem := git.committer.identity_problem(git.settings()):
+            raise PausedError(f"paused: {problem}")
         git.init(BRANCH)
     git.dirs()
     branch = git.branch()
@@ -156,44 +150,46 @@ def repository(root: Path) -> tuple[Git, str]:
 
 
 def equip(root: Path, git: Git, report: SetupReport, *, post_merge: bool) -> None:
-    """Make what a clone does not carry: the inbox, the hooks, what git shall not see."""
+    """Make the local files that a clone does not have: the inbox, the hooks, git's config."""
     if Inbox(root).create_folders():
         report.did.append("inbox/ and quarantine/")
     hooks = ["pre-commit", *(["post-merge"] if post_merge else [])]
     for name in hooks:
-        _install(root, git, name, report)
-    _exclude(root, git, report)
+        _install_hook(root, git, name, report)
+    _exclude_inbox(root, git, report)
     _install_driver(root, git)
-    _join_rules(root, git, report)  # behind the driver's lines, which stand there or not at all
-    # The hunks of a record's diff name the key that they are in.
+    _install_rules_merge(root, git, report)  # its line goes behind those of the driver
+    # A hunk of a record's diff names its key.
     if git.text("config", "--local", "--get", HUNKS, ok=(0, 1)) != KEY_LINE:
         git.run("config", "--local", HUNKS, KEY_LINE)
     clone_name(git)
 
 
-def _call(name: str) -> str:
-    """What a hook of this name runs."""
+def _hook_command(name: str) -> str:
+    """The command that a hook runs."""
     command = "check --staged" if name == "pre-commit" else "run"
     return f"{shlex.quote(sys.executable)} -P -m skillvault --vault . {command}"
 
 
-def _install(root: Path, git: Git, name: str, report: SetupReport) -> None:
+def _install_hook(root: Path, git: Git, name: str, report: SetupReport) -> None:
     folder = git.hooks_dir()
     target = folder / name
     text = (layout.resource("hooks") / name).read_text(encoding="utf-8")
     text = text.replace("'@PYTHON@'", shlex.quote(sys.executable))
-    if not any(folder.resolve().is_relative_to(own) for own in (root, *git.dirs())):
+    if not any(folder.resolve().is_relative_to(top) for top in (root, *git.dirs())):
         report.left.append(
             f"core.hooksPath is {folder}, which other repositories may share, so no "
-            f"{name} hook was installed; call there, for this vault: {_call(name)}"
+            f"{name} hook was installed; call there, for this vault: {_hook_command(name)}"
         )
         return
     if target.exists():
-        present = target.read_text(encoding="utf-8", errors="replace")
-        if present == text:
+        old_text = target.read_text(encoding="utf-8", errors="replace")
+        if old_text == text:
             return
-        if _MARK not in present:
-            report.left.append(f"{target} is yours and was not changed; add to it: {_call(name)}")
+        if _MARK not in old_text:
+            report.left.append(
+                f"{target} is yours and was not changed; add to it: {_hook_command(name)}"
+            )
             return
     folder.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
@@ -201,67 +197,65 @@ def _install(root: Path, git: Git, name: str, report: SetupReport) -> None:
     report.did.append(f"the {name} hook")
 
 
-def installed_hooks(git: Git) -> dict[Path, str]:
-    """The hooks that `init` installed, each with the Python that it names."""
+def find_hooks(git: Git) -> dict[Path, str]:
+    """Find the hooks that `init` installed, each with the Python that it names."""
     places = [git.hooks_dir() / name for name in HOOKS]
     texts = {p: p.read_text(encoding="utf-8", errors="replace") for p in places if p.is_file()}
     pythons = {p: _PYTHON.search(text) for p, text in texts.items() if _MARK in text}
     return {p: "".join(shlex.split(python[1])) for p, python in pythons.items() if python}
 
 
-def _exclude(root: Path, git: Git, report: SetupReport) -> None:
-    """Where the person's own .gitignore lets the inbox through, exclude it locally."""
-    lines = [f"/{name}/" for name in layout.LOCAL]
-    ignored = root / ".gitignore"
+def _append_lines(path: Path, lines: Sequence[str]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    text = _read_text(path)
+    with path.open("a", encoding="utf-8") as file:
+        start = "" if text.endswith("\n") or not text else "\n"
+        file.write(start + "\n".join([*lines, ""]))
+
+
+def _exclude_inbox(root: Path, git: Git, report: SetupReport) -> None:
+    """Exclude the inbox locally, if the person's own .gitignore does not."""
     local = git.dirs()[1] / "info" / "exclude"
-    present, excluded = _content(ignored), _content(local)
-    missing = [line for line in lines if line not in present.split() + excluded.split()]
+    ignored = (_read_text(root / ".gitignore") + "\n" + _read_text(local)).split()
+    missing = [f"/{name}/" for name in layout.LOCAL if f"/{name}/" not in ignored]
     if missing:
-        local.parent.mkdir(exist_ok=True)
-        with local.open("a", encoding="utf-8") as file:
-            start = "" if excluded.endswith("\n") or not excluded else "\n"
-            file.write(start + "\n".join(["# skillvault's doors are not in git", *missing, ""]))
+        _append_lines(local, ["# skillvault's inbox is not in git", *missing])
         report.did.append(".git/info/exclude")
 
 
-def _join_rules(root: Path, git: Git, report: SetupReport) -> None:
-    """Unless the person says otherwise, let git join appended rules by the rules of `sync`.
+def _install_rules_merge(root: Path, git: Git, report: SetupReport) -> None:
+    """Let git merge LEARNINGS.md by the rules of `sync`, unless the person named another merge.
 
-    `union`, which .gitattributes names for clones without the driver, takes the separator that both
-    sides end with for one, and two rules for one rule.
+    `union`, which .gitattributes names for clones without the driver, would make two appended rules
+    one, as both sides end with the same separator.
     """
     local = git.dirs()[1] / "info" / "attributes"
-    attributes = _content(root / ".gitattributes") + "\n" + _content(local)
-    named = _RULES_MERGE.findall(attributes)
-    if any(name != "union" for name in named):
+    attributes = _read_text(root / ".gitattributes") + "\n" + _read_text(local)
+    merges = _RULES_MERGE.findall(attributes)
+    if any(name != "union" for name in merges):
         return
-    local.parent.mkdir(exist_ok=True)
-    with local.open("a", encoding="utf-8") as file:
-        file.write(f"{layout.LEARNINGS} {ATTRIBUTE}\n")
-    if not named:
+    _append_lines(local, [f"{layout.LEARNINGS} {ATTRIBUTE}"])
+    if not merges:
         report.did.append(".git/info/attributes")
 
 
 def _install_driver(root: Path, git: Git) -> None:
-    """Let a person's own `git merge` go by the rules of `skillvault sync`."""
+    """Let a person's own `git merge` follow the rules of `skillvault sync`."""
     command = driver_command()
     if git.text("config", "--local", "--get", DRIVER, ok=(0, 1)) != command:
         git.run("config", "--local", DRIVER, command)
     local = git.dirs()[1] / "info" / "attributes"
-    attributes = _content(root / ".gitattributes") + _content(local)
-    if ATTRIBUTE not in attributes:
+    if ATTRIBUTE not in _read_text(root / ".gitattributes") + _read_text(local):
         template = layout.resource("vault_template") / ".gitattributes"
-        lines = [line for line in _content(template).splitlines() if ATTRIBUTE in line]
-        local.parent.mkdir(exist_ok=True)
-        with local.open("a", encoding="utf-8") as file:
-            file.write("\n".join([*lines, ""]))
+        lines = [line for line in _read_text(template).splitlines() if ATTRIBUTE in line]
+        _append_lines(local, lines)
 
 
-def named_driver(root: Path, git: Git) -> str | None:
-    """The command of the merge driver, "" if the clone's config has none; None if none is due."""
-    names = ATTRIBUTE in _content(root / ".gitattributes")
+def configured_driver(root: Path, git: Git) -> str | None:
+    """The command of the merge driver, "" if the config has none; None if none is needed."""
+    names = ATTRIBUTE in _read_text(root / ".gitattributes")
     return git.text("config", "--get", DRIVER, ok=(0, 1)) if names else None
 
 
-def _content(path: Path) -> str:
+def _read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""

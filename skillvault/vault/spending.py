@@ -1,4 +1,4 @@
-"""The ledger of a paid judge: calls, dollars, replies, its circuit, and what it failed at.
+"""The ledger of a paid judge: calls, dollars, replies, its circuit, and failed items.
 
 Machine state, not knowledge: one SQLite file under the git dir. A call is reserved here before
 it is sent, and its reply is written down before anybody reads it; each lasts before we go on.
@@ -76,7 +76,7 @@ class Spending(Struct, frozen=True):
 class Ledger:
     """The ledger of one vault. `now` gives unix time; several threads and processes may ask.
 
-    UnavailableError if it cannot be read or written: what is not written down is not sent.
+    UnavailableError if it cannot be read or written: a call is sent only once it is recorded.
     """
 
     def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:
@@ -103,8 +103,8 @@ class Ledger:
             if first is not None and not circuit.failures:
                 return None
             if first is not None:
-                again = _clock(first + _HOUR)
-                raise UnavailableError(f"{circuit.reason}; asked again at {again}")
+                clock = _clock(first + _HOUR)
+                raise UnavailableError(f"{circuit.reason}; asked again at {clock}")
             sql = "insert into call (at, day, usd, tokens, state) values (?, ?, ?, 0, 'open')"
             call = db.execute(sql, (now, _day(now), usd)).lastrowid
             if circuit.failures >= _OPENS:
@@ -160,7 +160,7 @@ class Ledger:
         _close_call(db, call, "paid", spent)
 
     def forget_reply(self, key: str) -> None:
-        """Drop a reply that is of no use."""
+        """Forget a useless reply."""
         with self._writing() as db:
             db.execute("delete from reply where key = ?", (key,))
 
@@ -199,7 +199,7 @@ class Ledger:
         return f"in batch {rows[0][0]}" if rows[0][0] else _LOST
 
     def record_batch_replies(self, batch: str, replies: Mapping[str, str], spent: Spent) -> None:
-        """Close a batch with these replies; what it did not answer may be asked again."""
+        """Close a batch with these replies; an unanswered question may be asked again."""
         with self._writing() as db:
             row = db.execute("select call from batch where id = ?", (batch,)).fetchone()
             if row is None:
@@ -229,7 +229,7 @@ class Ledger:
             row = (subject, attempts, answered, reason, self._now())
             db.execute("insert or replace into letter values (?, ?, ?, ?, ?)", row)
 
-    def failed_items(self, attempts: int = 1) -> dict[str, FailedItem]:
+    def failed_items(self, attempts: int) -> dict[str, FailedItem]:
         """The items that the judge failed at so often, by item."""
         sql = "select item, attempts, reason from letter where attempts >= ? order by item"
         return {row[0]: FailedItem(*row) for row in self._rows(sql, attempts)}
@@ -253,9 +253,11 @@ class Ledger:
         return Spending(*rows[0]) if rows else Spending()
 
     def closed_reason(self) -> str | None:
-        """The reason why nobody asks now, and until when; None if one may."""
-        rows = self._rows("select value from state where name = ?", "circuit")
-        circuit = msgspec.json.decode(rows[0][0], type=Circuit) if rows else Circuit()
+        """The reason if no call may be sent now, and the time of the next one."""
+        if not self._path.exists():
+            return None
+        with self._open() as db:
+            circuit = _circuit(db)
         if self._now() >= circuit.until:
             return None
         return f"{circuit.reason}; asked again at {_clock(circuit.until)}"
@@ -265,35 +267,32 @@ class Ledger:
     def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         if not self._path.exists():
             return []
-        with self._guard(), closing(self._connect()) as db:
+        with self._open() as db:
             return db.execute(sql, values).fetchall()
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction; done when it lasts."""
-        with self._guard():
-            self._path.parent.mkdir(exist_ok=True)
-            with closing(self._connect()) as db:
-                db.execute("begin immediate")
-                try:
-                    yield db
-                except BaseException:
-                    db.execute("rollback")
-                    raise
-                db.execute("commit")
-
-    def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self._path, timeout=_BUSY, isolation_level=None)
-        db.execute("pragma synchronous = full")
-        (version,) = db.execute("pragma user_version").fetchone()
-        if not version:
-            db.executescript(f"{_SCHEMA} pragma user_version = 1;")
-        return db
+        """Run one transaction; its commit lasts."""
+        self._path.parent.mkdir(exist_ok=True)
+        with self._open() as db:
+            db.execute("begin immediate")
+            try:
+                yield db
+            except BaseException:
+                db.execute("rollback")
+                raise
+            db.execute("commit")
 
     @contextmanager
-    def _guard(self) -> Iterator[None]:
+    def _open(self) -> Iterator[sqlite3.Connection]:
         try:
-            yield
+            connection = sqlite3.connect(self._path, timeout=_BUSY, isolation_level=None)
+            with closing(connection) as db:
+                db.execute("pragma synchronous = full")
+                (version,) = db.execute("pragma user_version").fetchone()
+                if not version:
+                    db.executescript(f"{_SCHEMA} pragma user_version = 1;")
+                yield db
         except sqlite3.Error as error:
             raise UnavailableError(
                 f"the judge is not asked: {self._path} cannot be used ({error}); free "

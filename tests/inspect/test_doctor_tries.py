@@ -13,7 +13,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.inspect.doctor import Row
 from skillvault.model.errors import PausedError
-from skillvault.vault.git.merge_file import DRIVER
+from skillvault.vault.git.config import DRIVER
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 from tests.machine.given import mounted

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.learning.advise import withheld
+from skillvault.learning.advise import chance_advice
 from skillvault.learning.recommend import render
 from skillvault.model.records import Skill
 from tests.conftest import NOW
@@ -87,7 +87,7 @@ def test_what_warnings_say_and_guides_avoid_is_told_all_the_same() -> None:
         Skill("guide-c", "Use before x.", "# C\n\n## Do\n\n- Wait.\n", kind="guide"),
         Skill("strategy-d", "Use before x.", guide, kind="strategy"),
     ]
-    assert withheld(skills).warnings == (
+    assert chance_advice(skills).warnings == (
         "warning-a: Use before x. It fell.",
         "guide-b: Chase it.",
     )

@@ -30,7 +30,7 @@ def expired(
     archived: Skill | None = None,
 ) -> list[str | None]:
     """Why a skill that is due stays, None where it goes; empty for one that is not due."""
-    found = expire.expiry(
+    found = expire.find_expiry(
         skill,
         "skills",
         archived=lambda: archived,

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.length import OVERFLOW, fitted, within
+from skillvault.learning.length import OVERFLOW, fit_body, fit_sections
 from skillvault.model.text.markdown import statements
 from skillvault.model.text.text import tokens
 
@@ -27,7 +27,7 @@ def bare(texts: list[tuple[str, str]]) -> list[str]:
 def test_what_has_no_room_moves_and_is_not_lost(
     given_parts: list[tuple[str, str]], room: int
 ) -> None:
-    kept, moved = fitted(given_parts, room)
+    kept, moved = fit_sections(given_parts, room)
     assert bare([*kept, *moved]) == bare(given_parts)
     told = [text for _, text in kept if "See references" not in text]
     assert not told or sum(tokens(t) for t in told) <= room
@@ -36,23 +36,23 @@ def test_what_has_no_room_moves_and_is_not_lost(
 @given(PARTS)
 def test_what_has_room_stays_as_it_is(given_parts: list[tuple[str, str]]) -> None:
     texts = [(name, text.strip()) for name, text in given_parts if text.strip()]
-    assert fitted(texts, 10**6) == (texts, [])
+    assert fit_sections(texts, 10**6) == (texts, [])
 
 
 def test_a_block_of_code_moves_whole() -> None:
     code = "```sh\nmake\n\n# - no item\nmake test\n```"
     text = f"- Build first.\n- Then so:\n\n{code}"
-    assert fitted([("A", text)], 12) == ([("A", "- Build first.\n- Then so:")], [("A", code)])
+    assert fit_sections([("A", text)], 12) == ([("A", "- Build first.\n- Then so:")], [("A", code)])
 
 
 def test_the_first_statement_of_a_section_is_the_last_to_go() -> None:
-    kept, moved = fitted([("A", LINES)], 60)
+    kept, moved = fit_sections([("A", LINES)], 60)
     assert kept[0][1].startswith("- Statement 0 of")
     assert moved[0][1].endswith("- Statement 79 of a rather long list.")
 
 
 def test_a_text_has_at_most_so_many_tokens_and_names_the_file_of_the_rest() -> None:
-    body, rest = within(HEAD, [("Insight", "- One."), ("Principles", LINES)], 300)
+    body, rest = fit_body(HEAD, [("Insight", "- One."), ("Principles", LINES)], 300)
     assert tokens(body) <= 300
     assert body.startswith("# Warning: Long\n\n*head*\n*Domain: coding*\n*More: references/")
     assert rest.startswith(f"{OVERFLOW}\n\n## Principles\n\n- Statement")
@@ -62,7 +62,7 @@ def test_a_text_has_at_most_so_many_tokens_and_names_the_file_of_the_rest() -> N
 
 
 def test_what_the_first_section_says_first_stays_though_others_are_shorter() -> None:
-    body, rest = within(
+    body, rest = fit_body(
         HEAD, [("Insight", f"- {'best ' * 60}"), ("Checklist", "- [ ] Short?")], 110
     )
     assert "best" in body
@@ -71,12 +71,12 @@ def test_what_the_first_section_says_first_stays_though_others_are_shorter() -> 
 
 
 def test_the_body_names_the_file_that_the_rest_is_in() -> None:
-    body, _ = within(HEAD, [("Principles", LINES)], 300, "statements-2.md")
+    body, _ = fit_body(HEAD, [("Principles", LINES)], 300, "statements-2.md")
     assert "*More: references/statements-2.md*" in body
 
 
 def test_a_short_text_has_no_file() -> None:
-    body, rest = within(HEAD, [("Insight", "- One."), ("Empty", " \n")], 300)
+    body, rest = fit_body(HEAD, [("Insight", "- One."), ("Empty", " \n")], 300)
     assert body == "# Warning: Long\n\n*head*\n*Domain: coding*\n\n## Insight\n\n- One."
     assert rest == ""
 
@@ -91,7 +91,7 @@ PARTS_OF_LINES = st.lists(
 
 @given(PARTS_OF_LINES, st.integers(60, 400))
 def test_whatever_is_written_is_within_its_length(parts: list[tuple[str, str]], limit: int) -> None:
-    body, rest = within(HEAD, parts, limit)
+    body, rest = fit_body(HEAD, parts, limit)
     assert tokens(body) <= limit
     lines = {line for _, text in parts for line in statements(text)}
     assert lines <= {*statements(body), *statements(rest)}

@@ -19,7 +19,7 @@ from skillvault.learning.generate.warning_pattern import (
 from skillvault.learning.length import OVERFLOW, STATEMENTS, References
 from skillvault.learning.refresh import refreshing
 from skillvault.learning.refresh.refreshing import Refreshing
-from skillvault.learning.sections import Version, Written, theirs
+from skillvault.learning.sections import Version, WrittenTexts, edited_sections
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change, Edit, Move
 from skillvault.model.policy import Policy
@@ -148,7 +148,7 @@ def _rewritten(
     said: Sequence[str] = (OWN.description,),
     references: References = NO_FILES,
 ) -> Change:
-    written = Written(
+    written = WrittenTexts(
         bodies=[Version(None, OWN.body)], descriptions=[Version(None, text) for text in said]
     )
     return refreshing.rewrite_change(due, draft, written, references=references, policy=POLICY)
@@ -307,7 +307,7 @@ def test_a_persons_sections_keep_every_byte(edited: str) -> None:
     body = edited.strip()
     change = _rewritten(_refreshed(replace(OWN, body=body)))
     after = change.rewrites[0].body if change.rewrites else body
-    mine = theirs([Version(None, OWN.body)], body)
+    mine = edited_sections([Version(None, OWN.body)], body)
     for key, text in sections_of(body).items():
         if key in mine:
             assert text.strip("\r\n") in after

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from skillvault.learning.assess import Assessed
+from skillvault.learning.assess import AssessedSkill
 from skillvault.learning.effect.lift import Lift
 from skillvault.learning.effect.verdict import Evidence
 from skillvault.learning.stats import decision
@@ -12,10 +12,10 @@ from skillvault.loop.profiles import rules_of
 from skillvault.model.policy import EffectPolicy, Policy
 
 
-def judged(status: str, evidence: Evidence) -> Assessed:
+def judged(status: str, evidence: Evidence) -> AssessedSkill:
     shelf = "proposed" if status == "proposed" else "skills"
     at = datetime(2026, 11, 1, tzinfo=UTC)
-    return Assessed(name="guide", shelf=shelf, status=status, evidence=evidence, clock=at)
+    return AssessedSkill(name="guide", shelf=shelf, status=status, evidence=evidence, clock=at)
 
 
 def known(lift: float, times: int) -> Evidence:

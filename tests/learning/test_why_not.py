@@ -6,7 +6,7 @@ import pytest
 
 from skillvault.learning.account.statements import KINDS
 from skillvault.learning.generate.warning_pattern import Present, Standing
-from skillvault.learning.why_not import AccountMaterial, outcome_standing, summary
+from skillvault.learning.why_not import AccountMaterial, outcome_state, summary
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Skill
 from tests.given import outcome, trade
@@ -30,7 +30,7 @@ def _stands(
         (findings_of(ordered, kind), Present(skill=skills.get(kind), shelf="skills"))
         for kind in KINDS
     ]
-    return outcome_standing(one, told, Policy())
+    return outcome_state(one, told, Policy())
 
 
 def test_an_outcome_between_reading_points_waits_for_the_next() -> None:

@@ -114,7 +114,7 @@ def left_of_all(run: Run) -> Iterator[object]:
     for domain in run.view.facts.domains_with_facts():
         found = promote.of_facts(run, [domain])
         skills = derived_skills(run, set(found.skills_of.values()))
-        plan = recurrence.patterns(found, skills, run.policy)
+        plan = recurrence.plan_patterns(found, skills, run.policy)
         warnings = (pattern for pattern in plan.due if pattern.kind == "warning")
         told = [w for w in warnings if run.view.facts.is_of_one_action([f.id for f in w.facts])]
         yield from (pattern for pattern in plan.due if pattern not in told)

@@ -282,7 +282,7 @@ def test_an_input_output_error_pauses_and_the_next_run_mends_it(
     world = template.copied(tmp_path / "vault")
     before = world.hand()
     monkeypatch.setenv(failpoint.VARIABLE, f"{point}=raise")
-    monkeypatch.setattr(failpoint, "_reached", {})
+    monkeypatch.setattr(failpoint, "_counts", {})
     with pytest.raises(PausedError, match=r"^paused: disk: an input/output error"):
         record(world)
     monkeypatch.delenv(failpoint.VARIABLE)

@@ -11,7 +11,7 @@ from skillvault.api import Vault
 from skillvault.daemon import Watch
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.effect.verdict import Evidence, next_status
-from skillvault.learning.recommend.facts import FactHit
+from skillvault.learning.recommend.disclosure import FactHit
 from skillvault.learning.recommend.recommend import (
     Background,
     Candidate,

@@ -116,7 +116,7 @@ def in_the_middle(point: str, act: Callable[[], None]) -> Iterator[None]:
     """Let a person act the first time that a point is reached in this process."""
     with (
         patch.object(failpoint, "_act", lambda _action, _name: act()),
-        patch.object(failpoint, "_reached", {}),
+        patch.object(failpoint, "_counts", {}),
         patch.dict(os.environ, {failpoint.VARIABLE: f"{point}=person"}),
     ):
         yield

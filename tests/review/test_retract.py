@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault, retract
-from skillvault.learning.promote.evidence import is_contested
+from skillvault.learning.promote.facts import is_contested
 from skillvault.model.errors import EditedError, UsageError
 from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, raw, trade

@@ -269,7 +269,7 @@ def test_a_push_that_another_one_outran_is_tried_again(team: Team) -> None:
     hook(team, "pre-receive", f"[ ! -e race ] && : > race && {RACE}; true")
     ada.record(range(2))
     pauses: list[float] = []
-    synced = exchange.bring_together(ada.vault.store, LATER, pause=pauses.append)
+    synced = exchange.sync_clones(ada.vault.store, LATER, pause=pauses.append)
     assert (synced.received, synced.sent) == (1, 2), "our commit, and the merge with the other one"
     assert len(pauses) == 1
 
@@ -280,7 +280,7 @@ def test_a_push_that_is_always_outrun_ends_and_loses_nothing(team: Team) -> None
     ada.record(range(2))
     pauses: list[float] = []
     with pytest.raises(VaultBusyError, match="run `skillvault sync` again"):
-        exchange.bring_together(ada.vault.store, LATER, pause=pauses.append)
+        exchange.sync_clones(ada.vault.store, LATER, pause=pauses.append)
     assert len(pauses) == 7
     assert len(ada.vault.store.head().outcomes) == 2
 

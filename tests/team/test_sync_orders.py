@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.team.sync_tree import merged_tree
+from skillvault.team.sync_tree import merge_trees
 from skillvault.vault.git.repository import Git
 from tests.clones import LATER, Clone, Team
 
@@ -61,7 +61,7 @@ def _met(git: Git, ours: str, theirs: str) -> str:
         return ours
     if git.history.is_ancestor(ours, theirs):
         return theirs
-    tree = merged_tree(git, ours, theirs)
+    tree = merge_trees(git, ours, theirs)
     assert tree.problems == []
     root = git.objects.write_tree(git.objects.root(ours), tree.entries)
     return git.objects.write_commit(

@@ -12,9 +12,9 @@ from skillvault.exchange.skills.agents_md import OWN as SECTION
 from skillvault.model.errors import BadInputError, EditedError, VaultBusyError
 from skillvault.model.export import Export
 from skillvault.vault.commit import locks
-from skillvault.vault.commit.files import draft_file
+from skillvault.vault.commit.files import write_file
 from skillvault.vault.commit.locks import folder_lock
-from skillvault.vault.export_folder import LIST, Synced, sync
+from skillvault.vault.export_folder import LIST, FolderReport, sync
 from skillvault.vault.failpoint import VARIABLE
 
 SKILLS = ".claude/skills"
@@ -30,10 +30,12 @@ TWO = {"SKILL.md": b"two\n"}
 
 
 @pytest.fixture
-def put(tmp_path: Path) -> Callable[..., Synced]:
+def put(tmp_path: Path) -> Callable[..., FolderReport]:
     """Bring the folder `out` in step with skills."""
 
-    def made(*, name: str = "claude-code", dry: bool = False, **skills: dict[str, bytes]) -> Synced:
+    def made(
+        *, name: str = "claude-code", dry: bool = False, **skills: dict[str, bytes]
+    ) -> FolderReport:
         return sync(tmp_path / "out", name, export(**skills), tmp_path / "drafts", dry=dry)
 
     return made
@@ -49,7 +51,7 @@ def state(root: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def test_a_second_export_changes_neither_bytes_nor_times(
-    tmp_path: Path, put: Callable[..., Synced]
+    tmp_path: Path, put: Callable[..., FolderReport]
 ) -> None:
     assert put(one=ONE, two=TWO).written == [
         f"{SKILLS}/one/SKILL.md", f"{SKILLS}/one/references/a.md", f"{SKILLS}/two/SKILL.md"
@@ -61,7 +63,7 @@ def test_a_second_export_changes_neither_bytes_nor_times(
 
 
 def test_what_is_live_no_more_goes_with_its_folder(
-    tmp_path: Path, put: Callable[..., Synced]
+    tmp_path: Path, put: Callable[..., FolderReport]
 ) -> None:
     put(one=ONE, two=TWO)
     done = put(one={"SKILL.md": b"new\n"})
@@ -74,7 +76,7 @@ def test_what_is_live_no_more_goes_with_its_folder(
 
 
 def test_a_dry_run_says_the_same_and_writes_nothing(
-    tmp_path: Path, put: Callable[..., Synced]
+    tmp_path: Path, put: Callable[..., FolderReport]
 ) -> None:
     assert put(one=ONE, dry=True).written == put(one=ONE).written
     before = state(tmp_path)
@@ -125,7 +127,7 @@ def _pipe_there(out: Path) -> None:
     ],
 )
 def test_what_a_person_has_there_is_left_whole_and_named(
-    tmp_path: Path, put: Callable[..., Synced], act: Act, place: str, code: str
+    tmp_path: Path, put: Callable[..., FolderReport], act: Act, place: str, code: str
 ) -> None:
     out = tmp_path / "out"
     put(one=ONE)
@@ -145,7 +147,7 @@ def test_what_a_person_has_there_is_left_whole_and_named(
 
 
 def test_an_edited_skill_that_is_live_no_more_stays_until_it_is_gone(
-    tmp_path: Path, put: Callable[..., Synced]
+    tmp_path: Path, put: Callable[..., FolderReport]
 ) -> None:
     put(one=ONE)
     _edit(tmp_path / "out")
@@ -158,7 +160,7 @@ def test_an_edited_skill_that_is_live_no_more_stays_until_it_is_gone(
 
 
 def test_a_file_beside_ours_is_a_person_s_and_stays(
-    tmp_path: Path, put: Callable[..., Synced]
+    tmp_path: Path, put: Callable[..., FolderReport]
 ) -> None:
     put(one=ONE)
     notes = tmp_path / "out" / SKILLS / "one/notes.md"
@@ -167,14 +169,16 @@ def test_a_file_beside_ours_is_a_person_s_and_stays(
     assert {*state(tmp_path / "out")} == {f"{SKILLS}/one/notes.md"}
 
 
-def test_what_a_person_removed_is_written_again(tmp_path: Path, put: Callable[..., Synced]) -> None:
+def test_what_a_person_removed_is_written_again(
+    tmp_path: Path, put: Callable[..., FolderReport]
+) -> None:
     put(one=ONE)
     (tmp_path / "out" / SKILLS / "one/SKILL.md").unlink()
     assert put(one=ONE).written == [f"{SKILLS}/one/SKILL.md"]
 
 
 def test_each_format_has_its_own_files_in_one_folder(
-    tmp_path: Path, put: Callable[..., Synced]
+    tmp_path: Path, put: Callable[..., FolderReport]
 ) -> None:
     put(one=ONE)
     sync(tmp_path / "out", "codex", Export({".agents/skills/one": TWO}), tmp_path / "drafts")
@@ -182,7 +186,9 @@ def test_each_format_has_its_own_files_in_one_folder(
     assert {*state(tmp_path / "out")} == {LIST, ".agents/skills/one/SKILL.md"}
 
 
-def test_a_link_inside_the_folder_is_followed(tmp_path: Path, put: Callable[..., Synced]) -> None:
+def test_a_link_inside_the_folder_is_followed(
+    tmp_path: Path, put: Callable[..., FolderReport]
+) -> None:
     out = tmp_path / "out"
     (out / "kept").mkdir(parents=True)
     (out / ".claude").symlink_to("kept")
@@ -205,7 +211,7 @@ def test_a_link_inside_the_folder_is_followed(tmp_path: Path, put: Callable[...,
     ],
 )
 def test_a_list_that_cannot_be_read_stops_the_export(
-    tmp_path: Path, put: Callable[..., Synced], text: str, code: str
+    tmp_path: Path, put: Callable[..., FolderReport], text: str, code: str
 ) -> None:
     put(one=ONE)
     (tmp_path / "out" / LIST).write_text(text)
@@ -218,7 +224,7 @@ def test_a_list_that_cannot_be_read_stops_the_export(
 
 @pytest.mark.parametrize("place", ["../victim", "/etc/hostname", "a/../../victim"])
 def test_a_list_names_nothing_outside_of_its_folder(
-    tmp_path: Path, put: Callable[..., Synced], place: str
+    tmp_path: Path, put: Callable[..., FolderReport], place: str
 ) -> None:
     victim = tmp_path / "victim"
     victim.write_bytes(b"two\n")
@@ -233,7 +239,7 @@ def test_a_list_names_nothing_outside_of_its_folder(
 
 
 def test_a_lost_list_is_made_anew_of_what_is_as_it_would_be_written(
-    tmp_path: Path, put: Callable[..., Synced]
+    tmp_path: Path, put: Callable[..., FolderReport]
 ) -> None:
     put(one=ONE)
     (tmp_path / "out" / LIST).unlink()
@@ -244,7 +250,7 @@ def test_a_lost_list_is_made_anew_of_what_is_as_it_would_be_written(
 # ── a part of a file ─────────────────────────────────────────────────────────────────
 
 
-def section(tmp_path: Path, text: bytes | None) -> Synced:
+def section(tmp_path: Path, text: bytes | None) -> FolderReport:
     units = {} if text is None else {"": {"AGENTS.md": text}}
     return sync(tmp_path / "out", "agents-md", Export(units, own=SECTION), tmp_path / "drafts")
 
@@ -301,13 +307,13 @@ def test_a_page_whose_marks_are_not_ours_is_left(tmp_path: Path, before: bytes, 
 @pytest.mark.parametrize("number", range(1, 6))
 def test_an_export_that_fails_half_way_is_finished_by_the_next_one(
     tmp_path: Path,
-    put: Callable[..., Synced],
+    put: Callable[..., FolderReport],
     monkeypatch: pytest.MonkeyPatch,
     number: int,
 ) -> None:
     put(one=ONE, two=TWO)
     new = {"SKILL.md": b"newer\n", "references/a.md": b"newer\n"}
-    monkeypatch.setattr("skillvault.vault.failpoint._reached", {})
+    monkeypatch.setattr("skillvault.vault.failpoint._counts", {})
     monkeypatch.setenv(VARIABLE, f"file-placed:{number}=raise")
     with pytest.raises(OSError, match="file-placed"):
         put(one=new, three=TWO)
@@ -322,23 +328,23 @@ def test_an_export_that_fails_half_way_is_finished_by_the_next_one(
 
 
 def test_what_a_person_saves_meanwhile_is_not_written_over(
-    tmp_path: Path, put: Callable[..., Synced], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, put: Callable[..., FolderReport], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(one=ONE)
     place = tmp_path / "out" / SKILLS / "one/SKILL.md"
 
-    def saved_first(folder: Path, content: bytes) -> Path:
+    def saved_first(*args: object, **options: object) -> None:
         place.write_bytes(b"mine\n")
-        return draft_file(folder, content)
+        write_file(*args, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("skillvault.vault.export_folder.draft_file", saved_first)
+    monkeypatch.setattr("skillvault.vault.export_folder.write_file", saved_first)
     with pytest.raises(EditedError, match="changed meanwhile"):
         put(one={"SKILL.md": b"newer\n"})
     assert place.read_bytes() == b"mine\n"
 
 
 def test_an_export_waits_for_one_that_writes_to_its_folder(
-    tmp_path: Path, put: Callable[..., Synced]
+    tmp_path: Path, put: Callable[..., FolderReport]
 ) -> None:
     put(one=ONE)
     with ThreadPoolExecutor() as pool:
@@ -351,7 +357,7 @@ def test_an_export_waits_for_one_that_writes_to_its_folder(
 
 
 def test_an_export_gives_up_beside_one_that_does_not_end(
-    tmp_path: Path, put: Callable[..., Synced], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, put: Callable[..., FolderReport], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(locks, "WAIT_SECONDS", 0.0)
     put(one=ONE)

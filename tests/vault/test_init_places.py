@@ -174,7 +174,7 @@ def test_an_init_that_fails_at_any_step_leaves_what_stood_there(
     if stands == "a repository":
         Person(root).git("init", "-q")
     everything = standing(place)
-    monkeypatch.setattr("skillvault.vault.failpoint._reached", {})
+    monkeypatch.setattr("skillvault.vault.failpoint._counts", {})
     monkeypatch.setenv(VARIABLE, f"{point}=raise")
     with pytest.raises((SkillvaultError, OSError)):
         Vault.init(root, ["coding"], now=NOW)

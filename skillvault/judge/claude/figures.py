@@ -1,7 +1,7 @@
-"""Which figures of a reply the record bears out: whole figures, and what follows from counts.
+"""The figures of a reply against the record: stated figures, and what follows from counts.
 
-A claim must be borne out. What advice sets (a stop at 10 %) and what names a thing (HTTP 404) is no
-claim, unless it counts outcomes.
+Every claim needs support. A figure that advice sets (a stop at 10 %) or that is part of a name
+(HTTP 404) is no claim, unless it counts outcomes.
 """
 
 import re
@@ -44,19 +44,18 @@ _NAME = regex(r"(?:^|[\s(“\"'`])([A-Z][A-Za-z+#]*|port|version|line|status|cod
 _LEAST = 100  # smaller whole numbers that count nothing are no claim
 
 
-class Shown:
+class RecordFigures:
     """The figures of a record: its values, its percentages, and the counts `k of n`."""
 
-    def __init__(self, record: str) -> None:
-        self.record = record
-        self._text = _MOMENT.sub(" ", record)
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._text = _MOMENT.sub(" ", text)
 
     @cached_property
     def pairs(self) -> frozenset[tuple[float, float]]:
-        """The counts, and what is left of each."""
+        """The counts, and the complement of each."""
         pairs = {(_value(k), _value(n)) for k, n in _PAIR.findall(self._text)}
-        rest = {(n - k, n) for k, n in pairs if n >= k}
-        return frozenset(pairs | rest)
+        return frozenset(pairs | {(n - k, n) for k, n in pairs if n >= k})
 
     @cached_property
     def values(self) -> frozenset[float]:
@@ -65,8 +64,8 @@ class Shown:
 
     @cached_property
     def shares(self) -> frozenset[float]:
-        """The percentages, and those that fractions and counts come to."""
-        # A fraction is no percentage, whatever else has decimals may well be one.
+        """The percentages, stated or computed from fractions and counts."""
+        # A fraction is no percentage; any other figure with decimals may be one.
         stated = (
             _value(m[1]) for m in self._figures() if m[2] or ("." in m[1] and _value(m[1]) > 1)
         )
@@ -78,51 +77,51 @@ class Shown:
         return _FIGURE.finditer(_HEX.sub(" ", self._text))
 
     def has_share(self, share: str) -> bool:
-        """Whether a percentage is there, or follows from a fraction or a count."""
+        """Return True if a percentage is there, or follows from a fraction or a count."""
         return any(_is_rounded(share, value) for value in self.shares)
 
     def has_value(self, figure: str) -> bool:
-        """Whether a figure is there, as it is or with more decimals."""
+        """Return True if a figure is there, as it is or with more decimals."""
         return any(_is_rounded(figure, value) for value in self.values)
 
 
-def unsupported(text: str, shown: Shown, *, advice: bool = False) -> list[str]:
-    """The claims of a text that the record does not bear out, each once, in their order."""
+def find_unsupported(text: str, record: RecordFigures, *, advice: bool = False) -> list[str]:
+    """Return the claims of a text that the record does not support, each once, in order."""
     figures = (
         figure
         for line in text.splitlines()
         for sentence in sentences(line)
-        for figure in _unborne(sentence, shown, advice=advice)
+        for figure in _unsupported_figures(sentence, record, advice=advice)
     )
     return list(dict.fromkeys(figures))
 
 
-def _unborne(sentence: str, shown: Shown, *, advice: bool) -> Iterator[str]:
-    yield from (moment for moment in _MOMENT.findall(sentence) if moment not in shown.record)
+def _unsupported_figures(sentence: str, record: RecordFigures, *, advice: bool) -> Iterator[str]:
+    yield from (moment for moment in _MOMENT.findall(sentence) if moment not in record.text)
     plain = _MOMENT.sub(" ", sentence)
     for match in _PAIR.finditer(plain):
-        if (_value(match[1]), _value(match[2])) not in shown.pairs:
+        if (_value(match[1]), _value(match[2])) not in record.pairs:
             yield match[0]
     plain = _PAIR.sub(" ", plain)
     for match in _FIGURE.finditer(plain):
-        if not (_is_asked(match, plain, advice=advice) or _is_borne_out(match, plain, shown)):
+        if not (_is_set(match, plain, advice=advice) or _is_supported(match, plain, record)):
             yield match[0].strip()
 
 
-def _is_asked(match: re.Match[str], sentence: str, *, advice: bool) -> bool:
+def _is_set(match: re.Match[str], sentence: str, *, advice: bool) -> bool:
     """Return True for a figure that an instruction sets: "run it 200 times before you merge"."""
-    before = _CLAUSE.split(sentence[: match.start()])[-1]
-    after = _PURPOSE.split(_COUNTED.sub("", sentence[match.end() :], count=1))[0]
-    deed = _IMPERATIVE.sub("", before)
-    if _REASON.search(deed) or _OUTCOME.search(deed + after):
+    clause = _CLAUSE.split(sentence[: match.start()])[-1]
+    purpose = _PURPOSE.split(_COUNTED.sub("", sentence[match.end() :], count=1))[0]
+    deed = _IMPERATIVE.sub("", clause)
+    if _REASON.search(deed) or _OUTCOME.search(deed + purpose):
         return False
-    return advice or deed != before
+    return advice or deed != clause
 
 
-def _is_borne_out(match: re.Match[str], sentence: str, shown: Shown) -> bool:
-    """Whether a figure is no claim, or one that the record bears out."""
+def _is_supported(match: re.Match[str], sentence: str, record: RecordFigures) -> bool:
+    """Return True if a figure is no claim, or one that the record supports."""
     figure, share = match[1], match[2]
-    if shown.has_share(figure) if share else shown.has_value(figure):
+    if record.has_share(figure) if share else record.has_value(figure):
         return True
     counts = bool(_COUNTED.match(sentence[match.end() :]))
     if not share and _is_name(sentence[: match.start()], figure) and not counts:
@@ -132,13 +131,13 @@ def _is_borne_out(match: re.Match[str], sentence: str, shown: Shown) -> bool:
     return not share and not counts and "." not in figure and _value(figure) < _LEAST
 
 
-def _is_name(before: str, figure: str) -> bool:
-    """Whether a figure is part of a name: `Python 3.11`, `HTTP 404`, `port 8080`."""
-    match = _NAME.search(before)
+def _is_name(lead: str, figure: str) -> bool:
+    """Return True if a figure is part of a name: `Python 3.11`, `HTTP 404`, `port 8080`."""
+    match = _NAME.search(lead)
     if match is None:
         return False
     word = match[1]
-    opens = not before[: match.start(1)].strip()
+    opens = not lead[: match.start(1)].strip()
     return word.isupper() or word.islower() or "." in figure or not opens
 
 
@@ -147,7 +146,7 @@ def _value(figure: str) -> float:
 
 
 def _is_rounded(figure: str, value: float) -> bool:
-    """Whether a figure is a value, rounded to as many decimals as it has."""
+    """Return True if a figure is this value, rounded to the figure's decimals."""
     decimals = len(figure.partition(".")[2])
     half = 0.5 * 10**-decimals if value % 1 else 0.0
     return abs(_value(figure) - abs(value)) <= half + 1e-9

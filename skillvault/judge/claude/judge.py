@@ -1,7 +1,7 @@
 """Claude as the judge.
 
-What is asked stands in `questions`, what of a reply is believed in `replies`, what goes over the
-network in `wire`, caps and retries in `loop/judging/paid_calls`.
+`questions` holds the questions, `replies` the checks of replies, `wire` the network, and
+`loop/judging/paid_calls` caps and retries.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ import msgspec
 
 from skillvault.judge.claude.prompts import says_too_little
 from skillvault.judge.claude.questions import JudgeRequest, Question, Questions, with_answer
-from skillvault.judge.claude.replies import Kept, UnusableError
+from skillvault.judge.claude.replies import KeptReply, UnusableError
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.model.brief import (
     Brief,
@@ -34,14 +34,14 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True)
 class ClaudeJudge:
-    """Asks for a verdict before the result is shown, then for what it teaches; writes skills.
+    """Asks for a verdict before the result is shown, then for an insight; writes skills.
 
-    `ask` sends a question, and `forget_reply` drops a reply of no use. `answers` gives what was
-    answered to a question by its key: nobody is asked that again.
+    `ask` sends a question, and `forget_reply` drops a useless reply. `answers` finds the answer
+    to a question by its key: an answered question is not asked again.
     """
 
     questions: Questions
-    ask: Callable[[JudgeRequest], Kept]
+    ask: Callable[[JudgeRequest], KeptReply]
     forget_reply: Callable[[JudgeRequest], None]
     answers: Callable[[str], Answer | None]
 
@@ -63,7 +63,7 @@ class ClaudeJudge:
         applied: Sequence[str] | None,
         entry_value: float | None,
     ) -> Verdict:
-        """How good the decision was; the request holds nothing of how it ended."""
+        """Rate the decision; the request holds nothing of its result."""
         if not decision.reasoning.strip():  # there is nothing to judge by
             return OfflineJudge().verdict(domain, decision, context, applied, entry_value)
         question = self.questions.verdict_question(
@@ -73,7 +73,7 @@ class ClaudeJudge:
         return msgspec.structs.replace(verdict, spent=spent)
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
-        """What the outcome teaches; nobody is asked where it supports no statement."""
+        """Return what the outcome teaches; do not ask if it supports no statement."""
         question = self.questions.insight_question(case, verdict)
         if question is None:
             return None
@@ -81,7 +81,7 @@ class ClaudeJudge:
         return msgspec.structs.replace(insight, spent=spent)
 
     def write(self, brief: Brief) -> Draft | None:
-        """The text of a skill; the offline one, which says so, where Claude's is of no use."""
+        """Return the text of a skill; the offline one, with a note, if Claude's is of no use."""
         plain = OfflineJudge().write(brief)
         if plain is None:
             return None
@@ -99,7 +99,7 @@ class ClaudeJudge:
     def advise(
         self, outcome: Outcome, skills: Sequence[Skill], *, thorough: bool
     ) -> tuple[Opinion, JudgeInfo]:
-        """What speaks for and against a decision that is about to be carried out."""
+        """Return an opinion on a decision before it is carried out."""
         rules = self.questions.rules
         model = rules.model if thorough else rules.fast_model
         question = self.questions.opinion_question(outcome, skills, model)
@@ -113,41 +113,36 @@ class ClaudeJudge:
         return JudgeInfo(name="claude", version="1", model=model, prompt=prompt)
 
     def _ask_or_reuse(self, question: Question[_Value]) -> tuple[_Value, Spent | None]:
-        """What an answer says and took, kept or new."""
+        """Return the value of an answer, stored or new, and its cost."""
         answer = self.answers(question.matter.question)
-        kept = question.read_answer(answer)
-        if answer is not None and kept is not None:
-            return kept, spent_of(answer.judge)
+        value = question.read_answer(answer)
+        if answer is not None and value is not None:
+            return value, spent_of(answer.judge)
         reply, spent = self._ask_twice(question)
-        answer_given = question.as_answer(reply, billed(self._info(question.request.model), spent))
-        return with_answer(question.value_of(reply), answer_given), spent
+        new_answer = question.as_answer(reply, billed(self._info(question.request.model), spent))
+        return with_answer(question.value_of(reply), new_answer), spent
 
     def _ask_twice(self, question: Question[_Value]) -> tuple[Mapping[str, object], Spent]:
-        """What of a reply is believed, and what it took; asked once more with the reason."""
-        first = self.ask(question.request)
+        """Return the accepted reply and its cost; if it is unusable, ask once more and say why."""
+        request = question.request
+        first = self.ask(request)
         try:
             return question.accept(first), _round(first.spent)
         except UnusableError as error:
-            again = self._repeat_request(question.request, first.text, str(error))
-        second = self.ask(again)
+            # As data, since the reason quotes outcomes.
+            why = self.questions.prompts.frame_data({"of_no_use": str(error)})
+            complaint = f"Your last reply was of no use. Reply again, whole. Why:\n{why}"
+            refused = (first.text.strip() or "(nothing)", complaint)
+            repeat = msgspec.structs.replace(request, key=f"{request.key}-again", refused=refused)
+        second = self.ask(repeat)
         try:
             return question.accept(second, last=True), _round(first.spent + second.spent)
         except UnusableError as error:
-            self.forget_reply(question.request)
-            self.forget_reply(again)
+            self.forget_reply(request)
+            self.forget_reply(repeat)
             raise UnansweredError(str(error)) from None
-
-    def _repeat_request(self, sent: JudgeRequest, reply: str, reason: str) -> JudgeRequest:
-        """The question, with the reply and what was wrong; as data, since it quotes outcomes."""
-        why = self.questions.prompts.fenced({"of_no_use": reason})
-        complaint = f"Your last reply was of no use. Reply again, whole. Why:\n{why}"
-        return msgspec.structs.replace(
-            sent,
-            key=f"{sent.key}-again",
-            refused=(reply.strip() or "(nothing)", complaint),
-        )
 
 
 def _round(spent: Spent) -> Spent:
-    """As it is written down, so that sums are the same wherever they are made."""
+    """Round the cost as it is stored, so that sums are equal everywhere."""
     return Spent(spent.tokens, round(spent.cost_usd, 6))

@@ -1,6 +1,6 @@
-"""What a model is shown: fenced data under a fixed prompt, clean of secrets, within a size.
+"""The material that a model sees: data in a frame under a fixed prompt, without secrets.
 
-Outcomes are data and never instructions: nothing in them can close the fence.
+Outcomes are data and never instructions: nothing in them can close the frame.
 """
 
 import hashlib
@@ -22,7 +22,6 @@ from skillvault.model.brief import (
     Brief,
     Draft,
     Findings,
-    Insight,
     Period,
     Recurrence,
     SessionExcerpt,
@@ -61,76 +60,74 @@ _SESSION = ("What Failed and Why", "What Then Worked")
 
 
 class Prompts(Struct, frozen=True):
-    """The prompts, those of the vault before the package's own, and what cleans data."""
+    """The prompts, the vault's before the package's, and a function that cleans data."""
 
     own: Mapping[str, str]
     clean: Callable[[Any], Any]
 
     def text(self, name: str) -> str:
-        """A prompt's text."""
-        return self.own.get(name) or packaged(name)
+        """Return a prompt's text."""
+        return self.own.get(name) or _package_prompt(name)
 
     def digest(self, *names: str) -> str:
-        """What tells these prompts from others, as evaluations name it."""
+        """Return the digest of these prompts, as evaluations name it."""
         return digest(*(self.text(name) for name in names))
 
-    def fenced(self, material: Mapping[str, Any]) -> str:
-        """Data between the marks that the prompts speak of."""
-        return f"<record>\n{_dumped(self.clean(material))}\n</record>"
+    def frame_data(self, material: Mapping[str, Any]) -> str:
+        """Return data between the marks that the prompts mention."""
+        return f"<record>\n{_dump(self.clean(material))}\n</record>"
 
-    def shared(self, user: str, first: Mapping[str, Any]) -> int:
-        """With how many characters `user` begins as all does that has this first."""
-        start = self.fenced(first).removesuffix(_END) if first else ""
+    def shared_length(self, user: str, first: Mapping[str, Any]) -> int:
+        """Return how many characters `user` shares with all data that begin with `first`."""
+        start = self.frame_data(first).removesuffix(_END) if first else ""
         return len(start) if user.startswith(start) else 0
 
 
 @cache
-def packaged(name: str) -> str:
-    """A prompt as it ships with the package."""
+def _package_prompt(name: str) -> str:
     return (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
 
 
 def digest(*parts: str, size: int = 12) -> str:
-    """So many hex digits for some texts."""
+    """Return `size` hex digits of the hash of some texts."""
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:size]
 
 
-def _dumped(material: Any) -> str:
-    """JSON in which no mark of ours can stand, cut to a size."""
+def _dump(material: Any) -> str:
+    """Return JSON without any mark of the frame, cut to a size."""
     text = ""
     for cap in _CAPS:
-        text = json.dumps(_capped(material, cap), ensure_ascii=False, indent=1)
+        text = json.dumps(_cap(material, cap), ensure_ascii=False, indent=1)
         if len(text) <= _WHOLE:
             break
     text = _INVISIBLE.sub("", text[:_WHOLE])
     return _IMITATION.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text)
 
 
-def _capped(value: Any, cap: int) -> Any:
-    """`value` with long texts cut in their middle, where least is said."""
+def _cap(value: Any, cap: int) -> Any:
+    """Return `value` with the middle of long texts cut."""
     if isinstance(value, str):
         cut = len(value) - cap
         return value if cut <= 0 else f"{value[: cap * 2 // 3]} […] {value[-cap // 3 :]}"
     if isinstance(value, Mapping):
-        return {
-            str(key)[:200]: _capped(member, cap) for key, member in list(value.items())[:_ITEMS]
-        }
+        return {str(key)[:200]: _cap(member, cap) for key, member in list(value.items())[:_ITEMS]}
     if isinstance(value, list | tuple):
-        return [_capped(member, cap) for member in value[:_ITEMS]]
+        return [_cap(member, cap) for member in value[:_ITEMS]]
     return value
 
 
-# ── what is told of an outcome ───────────────────────────────────────────────────────
+# ── outcomes ───────────────────────────────────────────────────────
 
 
-def decided(
+def decision_material(
     domain: str,
     decision: Decision,
+    *,
     context: Mapping[str, Scalar],
     applied: Sequence[str] | None,
     entry_value: float | None,
 ) -> dict[str, Any]:
-    """A decision as it was made: nothing of how it ended."""
+    """Return a decision as it was made, without its result."""
     fields = {
         "domain": domain,
         "task": decision.task,
@@ -146,8 +143,8 @@ def decided(
     return {key: value for key, value in fields.items() if value not in (None, "", {}, [])}
 
 
-def ended(outcome: Outcome) -> dict[str, Any]:
-    """A decision and what became of it."""
+def outcome_material(outcome: Outcome) -> dict[str, Any]:
+    """Return a decision and its result."""
     o, ending = outcome, outcome.result
     fields = {
         "status": ending.status,
@@ -161,7 +158,9 @@ def ended(outcome: Outcome) -> dict[str, Any]:
         "held": _span(o.occurred_at - o.decision.made_at) if o.decision.made_at else None,
     }
     result_fields = {key: value for key, value in fields.items() if value not in (None, "")}
-    decision = decided(o.domain, o.decision, o.context, o.applied, ending.entry_value)
+    decision = decision_material(
+        o.domain, o.decision, context=o.context, applied=o.applied, entry_value=ending.entry_value
+    )
     return {"decision": decision, "result": result_fields}
 
 
@@ -172,20 +171,10 @@ def _span(time: timedelta) -> str:
     return " = ".join(f"{figure(seconds / size)} {unit}" for size, unit in units if seconds >= size)
 
 
-def shown(insights: Sequence[Insight]) -> list[dict[str, Any]]:
-    """What an outcome shows by itself, as it was read by rule."""
-    return [
-        {"kind": insight.kind, "quote": insight.quote, **_supposed(insight)} for insight in insights
-    ]
-
-
-def _supposed(lesson: Insight) -> dict[str, bool]:
-    return {"supposed": True} if lesson.supposed else {}
-
-
-def separating(rule: Separation) -> dict[str, str]:
-    """A rule with its counts."""
+def _rule_material(rule: Separation) -> dict[str, str]:
+    """Return a rule with its counts."""
     return {
+        "action": rule.action,
         "condition": clause(rule.conditions),
         "result": rule.result,
         "if_it_holds": f"{rule.result}: {count_of(*rule.met)}",
@@ -194,8 +183,8 @@ def separating(rule: Separation) -> dict[str, str]:
     }
 
 
-def judged(verdict: Verdict | Evaluation) -> dict[str, Any]:
-    """A verdict as it was given before the result."""
+def verdict_material(verdict: Verdict | Evaluation) -> dict[str, Any]:
+    """Return a verdict as it was given before the result."""
     return {
         "was_good_decision": verdict.was_good_decision,
         "quality_score": verdict.quality_score,
@@ -205,11 +194,11 @@ def judged(verdict: Verdict | Evaluation) -> dict[str, Any]:
     }
 
 
-# ── what a skill is written from ─────────────────────────────────────────────────────
+# ── briefs of skills ─────────────────────────────────────────────────────
 
 
 def skill_request(brief: Brief) -> tuple[str, dict[str, Any], tuple[str, ...]]:
-    """(prompt, material, headings to write) for a brief: what its question is about."""
+    """Return (prompt, material, headings to write) of a brief."""
     headings: tuple[str, ...]
     match brief:
         case Findings():
@@ -227,40 +216,40 @@ def skill_request(brief: Brief) -> tuple[str, dict[str, Any], tuple[str, ...]]:
     return prompt, material, headings
 
 
-def surroundings(brief: Brief, plain: Draft, limit: int) -> dict[str, Any]:
-    """What else is told of a brief: words that change without what it is about.
+def extra_material(brief: Brief, plain: Draft, limit: int) -> dict[str, Any]:
+    """Return material beside the matter of a brief: it may change, and the question stays.
 
     `plain` is the text made by rule, `limit` the most characters of a reasoning.
     """
-    shown: dict[str, Any] = {}
+    extras: dict[str, Any] = {}
     findings = brief.together if isinstance(brief, Agreement) else brief
     if isinstance(findings, Findings):
         evaluations = findings.account.evaluations
         tries = findings.account.tries
         labels = labels_of(tries, findings.account.tasks)
-        shown["tries"] = [tried_sentence(attempt, labels) for attempt in tries[-_TRIES:]]
+        extras["tries"] = [tried_sentence(attempt, labels) for attempt in tries[-_TRIES:]]
         latest = findings.significant[-_SHOWN:]
-        shown["latest"] = [_in_full(o, evaluations.get(o.id), limit) for o in latest]
+        extras["latest"] = [_in_full(o, evaluations.get(o.id), limit) for o in latest]
     if isinstance(brief, Recurrence):
-        told = [said for e in brief.evaluations if (said := _evaluated(e))]
-        shown["evaluations"] = told[:_SHOWN]
+        judgements = filter(None, map(_judgement, brief.evaluations))
+        extras["evaluations"] = list(judgements)[:_SHOWN]
     if isinstance(brief, Period):
-        around = {"facts": dict(brief.facts), "current": brief.current}
-        shown |= {key: value for key, value in around.items() if value}
-        shown["outcomes"] = [_in_a_line(o, brief.evaluations.get(o.id)) for o in brief.outcomes]
-        shown["draft"] = dict(plain.sections)  # what each action came to stands nowhere else
-    return shown
+        texts = {"facts": dict(brief.facts), "current": brief.current}
+        extras |= {key: value for key, value in texts.items() if value}
+        extras["outcomes"] = [_one_line(o, brief.evaluations.get(o.id)) for o in brief.outcomes]
+        extras["draft"] = dict(plain.sections)  # the only place with the results of each action
+    return extras
 
 
 def says_too_little(brief: Brief) -> bool:
-    """Return True if nothing could come of a model's words: only tries, or base rates, are told."""
+    """Return True if a brief holds only tries or base rates, which a model cannot improve."""
     if isinstance(brief, Findings):
         return all(statement.kind in ("tried", "entry") for statement in brief.statements)
     return isinstance(brief, Period) and not (brief.rules or brief.outliers or brief.facts)
 
 
-def subject_of(brief: Brief) -> str:
-    """What a text is about, by which its question is known."""
+def brief_subject(brief: Brief) -> str:
+    """Return the subject of a text, by which its question is known."""
     match brief:
         case Findings():
             outcome = brief.account.outcomes[0]
@@ -282,7 +271,7 @@ def subject_of(brief: Brief) -> str:
 
 
 def about(domain: str, decision: Decision) -> str:
-    """What a decision is about, in one line."""
+    """Return the subject of a decision in one line."""
     parts = (domain, decision.action, decision.target)
     return " / ".join(" ".join(part.split()) for part in parts if part)
 
@@ -315,52 +304,53 @@ def _period(brief: Period) -> dict[str, Any]:
     return {
         "domain": brief.domain,
         "outcomes_in_all": len(brief.outcomes),
-        "separates": [{"action": rule.action, **separating(rule)} for rule in brief.rules],
+        "separates": [_rule_material(rule) for rule in brief.rules],
         "last": brief.outcomes[-1].id,
         "stood_out": [msgspec.to_builtins(outlier) for outlier in brief.outliers],
     }
 
 
 def _in_full(outcome: Outcome, evaluation: Evaluation | None, limit: int) -> dict[str, Any]:
-    """A decision with its context, what became of it, and what was concluded."""
-    told = ended(outcome)
-    told["decision"] = _capped(told["decision"], limit)
-    told["result"] = _capped(told["result"], _LINE)
-    if evaluation is not None and (judgement := _evaluated(evaluation)):
-        told["judgement"] = judgement
+    """Return a decision with its context, its result, the judgement and the lesson."""
+    material = outcome_material(outcome)
+    material["decision"] = _cap(material["decision"], limit)
+    material["result"] = _cap(material["result"], _LINE)
+    if evaluation is not None and (judgement := _judgement(evaluation)):
+        material["judgement"] = judgement
     if outcome.lesson is not None:
         parts = (outcome.lesson.when, outcome.lesson.do, outcome.lesson.because)
-        told["lesson"] = shorten(", ".join(filter(None, parts)), _LINE)
-    return told
+        material["lesson"] = shorten(", ".join(filter(None, parts)), _LINE)
+    return material
 
 
-def _in_a_line(outcome: Outcome, evaluation: Evaluation | None) -> str:
-    """Return what was decided, how it ended and what a model concluded."""
+def _one_line(outcome: Outcome, evaluation: Evaluation | None) -> str:
+    """Return the decision, its result and the insight of a model."""
     subject = " on ".join(filter(None, outcome.subject[1:]))
     line = tried_sentence(try_of(outcome, evaluation), {outcome.id: subject})
     learned = evaluation.key_insight if evaluation and evaluation.is_told_by_model else ""
     return shorten(f"{line} {learned or ''}", _LINE)
 
 
-def _evaluated(evaluation: Evaluation) -> dict[str, Any]:
-    """Return what a model said of an outcome; the offline judge's words repeat the outcome."""
-    told: dict[str, Any] = {}
+def _judgement(evaluation: Evaluation) -> dict[str, Any]:
+    """Return a model's words on an outcome; the offline judge's only repeat the outcome."""
+    words: dict[str, Any] = {}
     if evaluation.is_told_by_model:
-        told |= {"insight": evaluation.key_insight, "better_approach": evaluation.better_approach}
+        words |= {"insight": evaluation.key_insight, "better_approach": evaluation.better_approach}
     if evaluation.judge.name != OFFLINE:
-        told |= judged(evaluation)
-    return {key: value for key, value in told.items() if value}
+        words |= verdict_material(evaluation)
+    return {key: value for key, value in words.items() if value}
 
 
 def _agreement(brief: Agreement) -> dict[str, Any]:
-    together = brief.together
-    subjects = [" on ".join(filter(None, f.account.outcomes[0].subject[1:])) for f in brief.apart]
+    findings = brief.together
+    firsts = [subject_findings.account.outcomes[0] for subject_findings in brief.apart]
+    subjects = [" on ".join(filter(None, outcome.subject[1:])) for outcome in firsts]
     return {
-        "domain": together.account.outcomes[0].domain,
-        "kind": together.kind,
+        "domain": findings.account.outcomes[0].domain,
+        "kind": findings.kind,
         "subjects": subjects,
-        "outcomes_in_all": len(together.account.outcomes),
-        "statements": list(map(_statement, together.statements)),
+        "outcomes_in_all": len(findings.account.outcomes),
+        "statements": list(map(_statement, findings.statements)),
     }
 
 

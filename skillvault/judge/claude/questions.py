@@ -1,4 +1,4 @@
-"""Each question of a judge as a value: what is sent, and what of a reply is believed.
+"""Each question of a judge as a value: its request, and the checks of its reply.
 
 Claude and an agent are asked the same. Nobody is asked here.
 """
@@ -13,11 +13,11 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.judge.claude import prompts as asking
-from skillvault.judge.claude.figures import Shown
+from skillvault.judge.claude.figures import RecordFigures
 from skillvault.judge.claude.replies import (
     InsightReader,
     InsightReply,
-    Kept,
+    KeptReply,
     OpinionReply,
     SessionReply,
     SkillReader,
@@ -47,16 +47,16 @@ from skillvault.model.policy import DistillPolicy, JudgePolicy
 from skillvault.model.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Skill
 
 _Value = TypeVar("_Value")
-_ReplyCheck: TypeAlias = Callable[..., Any]  # of a reply, what was shown and `last: bool`
+_ReplyCheck: TypeAlias = Callable[..., Any]  # of a reply, the figures shown and `last: bool`
 _OF_DOMAIN = ("sections", "facts")  # what stands first in a record, as in others of its domain
 
 
 class JudgeRequest(Struct, frozen=True, kw_only=True):
-    """What is sent. `key` is what its reply is kept under, the same after a crash.
+    """A request to the model. Its reply is stored under `key`, which survives a crash.
 
-    The first `shared` characters of `user` are those of other questions of its kind and domain too.
-    `max_tokens`: the most of its reply, if that is not the policy's to say. `refused` is the reply
-    to the same that was of no use, and what it is told of that.
+    Other questions of its kind and domain begin with the same `shared` characters of `user`.
+    `max_tokens` limits its reply instead of the policy. `refused` is an unusable reply to the same
+    request, and the complaint about it.
     """
 
     key: str
@@ -70,21 +70,22 @@ class JudgeRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def size(self) -> int:
-        """Its bytes, but for the schema."""
+        """Its bytes without the schema."""
         texts = (self.system, self.user, *(self.refused or ()))
         return sum(len(text.encode()) for text in texts)
 
     def limit(self, rules: JudgePolicy) -> int:
-        """The most tokens of its reply."""
+        """Return the most tokens of its reply."""
         return self.max_tokens or rules.max_tokens
 
 
 @dataclass(frozen=True)
 class Question(Generic[_Value]):
-    """A question: what it is about, how it is sent, what of a reply is believed and comes of it.
+    """A question: its matter, its request, the check of its reply and the value of that.
 
-    `check` takes a reply and what was shown, and gives what is kept of it (UnusableError with
-    every reason if nothing is); `value` is made of that alone, so that it is the same in any clone.
+    `check` takes a reply and the figures that were shown, and returns what to store of it
+    (UnusableError with every reason if nothing); `value` is made of that alone, so that it is the
+    same in any clone.
     """
 
     matter: Matter
@@ -96,21 +97,21 @@ class Question(Generic[_Value]):
 
     @cached_property
     def request(self) -> JudgeRequest:
-        """What is sent."""
+        """The request that is sent."""
         return self.make_request()
 
-    def accept(self, reply: Kept, *, last: bool = False) -> dict[str, Any]:
-        """What of a reply is kept; UnusableError with every reason.
+    def accept(self, reply: KeptReply, *, last: bool = False) -> dict[str, Any]:
+        """Return what to store of a reply; UnusableError with every reason.
 
-        `last`: nobody is asked again, so that what cannot be believed goes and the rest stays.
+        `last`: nobody is asked again, so unsupported parts go and the others stay.
         """
-        shown = Shown(self.request.user)
-        believed = self.check(parse_reply(reply, self.shape), shown, last=last)
-        accepted: dict[str, Any] = self.clean(msgspec.to_builtins(believed))
+        record = RecordFigures(self.request.user)
+        checked = self.check(parse_reply(reply, self.shape), record, last=last)
+        accepted: dict[str, Any] = self.clean(msgspec.to_builtins(checked))
         return accepted
 
     def value_of(self, reply: Mapping[str, Any]) -> _Value:
-        """What an accepted reply says; UnansweredError for one in another shape."""
+        """Return the value of an accepted reply; UnansweredError for one in another shape."""
         try:
             return self.value(msgspec.convert(reply, self.shape))
         except (msgspec.ValidationError, UnusableError) as error:
@@ -119,11 +120,11 @@ class Question(Generic[_Value]):
             ) from None
 
     def as_answer(self, reply: Mapping[str, Any], judge: JudgeInfo) -> GivenAnswer:
-        """An accepted reply, as it is kept."""
+        """Return an accepted reply as it is stored."""
         return GivenAnswer(matter=self.matter, reply=dict(reply), judge=judge)
 
     def read_answer(self, answer: Answer | None) -> _Value | None:
-        """What a kept answer says, with who gave it; None for none that can be read."""
+        """Return the value of a stored answer, with its author; None if it cannot be read."""
         if answer is None:
             return None
         try:
@@ -133,15 +134,15 @@ class Question(Generic[_Value]):
         return with_answer(value, self.as_answer(answer.reply, answer.judge))
 
 
-def with_answer(value: _Value, given: GivenAnswer) -> _Value:
-    """A verdict, an insight or a text, with the answer that it was made of."""
+def with_answer(value: _Value, answer: GivenAnswer) -> _Value:
+    """Return a verdict, an insight or a text, with the answer that it was made of."""
     assert isinstance(value, Verdict | InsightText | Draft)
-    return msgspec.structs.replace(value, answer=given)
+    return msgspec.structs.replace(value, answer=answer)
 
 
 @dataclass(frozen=True)
 class Questions:
-    """What a judge asks, by the prompts of a vault and the rules of its policy."""
+    """The questions of a judge, by the prompts of a vault and the rules of its policy."""
 
     rules: JudgePolicy
     prompts: asking.Prompts
@@ -149,7 +150,7 @@ class Questions:
 
     @property
     def version(self) -> str:
-        """What tells the prompts of an evaluation from those of other versions."""
+        """The version of the prompts for evaluations."""
         return self.prompts.digest("verdict", "insight")
 
     def verdict_question(
@@ -161,24 +162,29 @@ class Questions:
         applied: Sequence[str] | None,
         entry_value: float | None,
     ) -> Question[Verdict]:
-        """How good the decision was; the question holds nothing of how it ended."""
-        material = asking.decided(domain, decision, context, applied, entry_value)
+        """Ask how good the decision was; the question holds nothing of its result."""
+        material = asking.decision_material(
+            domain, decision, context=context, applied=applied, entry_value=entry_value
+        )
         subject = asking.about(domain, decision)
         matter = Matter("verdict", subject, _material_digest(material))
-        reading = (VerdictReply, _accept_all, verdict_of)
+        reading = (VerdictReply, lambda reply, _record, *, last: reply, verdict_of)  # noqa: ARG005
         return self._question(matter, material, reading)
 
     def insight_question(self, case: Case, verdict: Verdict) -> Question[InsightText] | None:
-        """What the outcome teaches; None where it supports no statement."""
+        """Ask what the outcome teaches; None if it supports no statement."""
         if OfflineJudge().insight(case, verdict) is None:
             return None
-        blind = {"verdict": asking.judged(verdict)} if verdict.answer else {}
-        judged = {**blind, "shown": asking.shown(case.insights)}
-        failures = [asking.ended(failure) for failure in case.failures]
-        # First what questions of one domain and subject share.
-        around = {"facts": dict(case.facts), "earlier": list(case.earlier), "failures": failures}
-        surrounding = {key: value for key, value in around.items() if value}
-        material = surrounding | asking.ended(case.outcome) | judged
+        insights = [
+            {"kind": i.kind, "quote": i.quote, **({"supposed": True} if i.supposed else {})}
+            for i in case.insights
+        ]
+        blind = {"verdict": asking.verdict_material(verdict)} if verdict.answer else {}
+        failures = [asking.outcome_material(failure) for failure in case.failures]
+        # What questions of one domain and subject share comes first.
+        shared = {"facts": dict(case.facts), "earlier": list(case.earlier), "failures": failures}
+        material = {key: value for key, value in shared.items() if value}
+        material |= asking.outcome_material(case.outcome) | blind | {"shown": insights}
         received = [outcome.received for outcome in (case.outcome, *case.failures)]
         kind = "contrast" if failures else "insight"
         matter = Matter(kind, case.outcome.id, asking.digest(*received, size=16))
@@ -189,22 +195,24 @@ class Questions:
     def opinion_question(
         self, outcome: Outcome, skills: Sequence[Skill], model: str
     ) -> Question[Opinion]:
-        """What speaks for and against a decision that is about to be carried out."""
+        """Ask for an opinion on a decision before it is carried out."""
         o, size = outcome, outcome.result.entry_value
-        decision = asking.decided(o.domain, o.decision, o.context, o.applied, size)
+        decision = asking.decision_material(
+            o.domain, o.decision, context=o.context, applied=o.applied, entry_value=size
+        )
         material = {"decision": decision, "skills": {skill.name: skill.body for skill in skills}}
         matter = Matter("advice", model, _material_digest(material))
         reading = (OpinionReply, check_opinion, opinion_of)
         return self._question(matter, material, reading, model=model)
 
     def text_question(self, brief: Brief, plain: Draft) -> Question[Draft]:
-        """The text of a skill, beside the offline one."""
+        """Ask for the text of a skill, with the offline one as the fallback."""
         prompt, material, headings = asking.skill_request(brief)
-        subject = asking.subject_of(brief)
+        subject = asking.brief_subject(brief)
         matter = Matter(prompt, subject, _material_digest(material))
         reader = SkillReader(brief, plain, headings)
-        around = asking.surroundings(brief, plain, self.rules.reasoning_characters)
-        request = {"sections": list(headings), **around, **material}
+        extras = asking.extra_material(brief, plain, self.rules.reasoning_characters)
+        request = {"sections": list(headings), **extras, **material}
         of_sessions = isinstance(brief, SessionExcerpt)
         shape = SessionReply if of_sessions else SkillReply
         reading = (shape, reader.check_figures, reader.draft)
@@ -226,7 +234,7 @@ class Questions:
 
         def make_request() -> JudgeRequest:
             name, system = model or self.rules.model, self.prompts.text(matter.kind)
-            user = self.prompts.fenced(material)
+            user = self.prompts.frame_data(material)
             of_domain = {key: material[key] for key in _OF_DOMAIN if key in material}
             return JudgeRequest(
                 key=matter.question,
@@ -234,7 +242,7 @@ class Questions:
                 system=system,
                 user=user,
                 schema=schema(shape),
-                shared=self.prompts.shared(user, of_domain),
+                shared=self.prompts.shared_length(user, of_domain),
                 max_tokens=limit,
             )
 
@@ -242,10 +250,6 @@ class Questions:
 
 
 def _material_digest(material: Mapping[str, Any]) -> str:
-    """Sixteen hex digits of a material, in whatever order its keys stand."""
+    """Return sixteen hex digits of a material, whatever the order of its keys."""
     text = json.dumps(material, ensure_ascii=False, sort_keys=True, default=str)
     return asking.digest(text, size=16)
-
-
-def _accept_all(reply: Any, _shown: Shown, *, last: bool) -> Any:  # noqa: ARG001 (as the others)
-    return reply

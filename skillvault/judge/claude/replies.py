@@ -1,4 +1,4 @@
-"""What of a model's reply is believed: its words within a schema, its numbers by rule.
+"""The checks of a model's reply: its words within a schema, its numbers by rule.
 
 A reply that cannot be used is an UnusableError with the reason, which the model is told once.
 """
@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.judge.claude.figures import Shown, unsupported
+from skillvault.judge.claude.figures import RecordFigures, find_unsupported
 from skillvault.judge.offline.verdict import GOOD
 from skillvault.model.brief import (
     Agreement,
@@ -44,8 +44,8 @@ class UnusableError(Exception):
     """A reply that cannot be used, and why."""
 
 
-class Kept(Struct, frozen=True, kw_only=True):
-    """A reply as it is kept, with its cost at the prices of its day."""
+class KeptReply(Struct, frozen=True, kw_only=True):
+    """A reply as it is stored, with its cost at the prices of its day."""
 
     text: str
     stop: str
@@ -62,11 +62,11 @@ class VerdictReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class InsightReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """An insight as the model gives it; of earlier versions it has the first four alone.
+    """An insight as the model gives it; earlier versions have the first four fields alone.
 
-    `fact` is the id of the one that it repeats or contradicts; `evidence` are words of the record.
-    `unlike` is no part of a reply, but kept with it: facts that were shown with words like those of
-    an insight that is new.
+    `fact` is the id of the fact that it repeats or contradicts; `evidence` quotes the record.
+    `unlike` is no part of a reply, but stored with it: facts that were shown and whose words are
+    similar to those of a new insight.
     """
 
     key_insight: str
@@ -92,7 +92,7 @@ class OpinionReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def schema(shape: type[Struct]) -> dict[str, Any]:
-    """The JSON schema of a shape as structured outputs take it: one object, all keys required."""
+    """Return a shape's schema for structured outputs: one object, all keys required."""
     (reference,), parts = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
     name = reference["$ref"].rpartition("/")[2]
     objects = {key: _plain(part) for key, part in parts.items()}
@@ -100,22 +100,19 @@ def schema(shape: type[Struct]) -> dict[str, Any]:
 
 
 def _plain(part: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in part.items() if key not in ("title", "description")}
-    properties = {name: _without_default(of) for name, of in part["properties"].items()}
+    """Return the schema of an object with all keys required; an optional one becomes a text."""
+    properties: dict[str, Any] = {}
+    for name, key_schema in part["properties"].items():
+        values = {key: value for key, value in key_schema.items() if key != "default"}
+        properties[name] = {"type": "string"} if "anyOf" in key_schema else values
     properties.pop("unlike", None)
-    every = {"properties": properties, "required": list(properties)}
-    return {**kept, **every, "additionalProperties": False}
+    plain = {key: value for key, value in part.items() if key not in ("title", "description")}
+    plain |= {"properties": properties, "required": list(properties)}
+    return {**plain, "additionalProperties": False}
 
 
-def _without_default(part: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a key that must be given; what may be absent of old is a text."""
-    if "anyOf" in part:
-        return {"type": "string"}
-    return {key: value for key, value in part.items() if key != "default"}
-
-
-def parse_reply(reply: Kept, shape: type[_Shape]) -> _Shape:
-    """The reply as its shape; UnusableError if it is cut off, refused or something else."""
+def parse_reply(reply: KeptReply, shape: type[_Shape]) -> _Shape:
+    """Parse a reply as its shape; UnusableError if it is cut off, refused or malformed."""
     if reply.stop == "refusal":
         raise UnusableError("the reply was refused")
     if reply.stop in ("max_tokens", "model_context_window_exceeded"):
@@ -129,7 +126,7 @@ def parse_reply(reply: Kept, shape: type[_Shape]) -> _Shape:
 
 
 def verdict_of(reply: VerdictReply) -> Verdict:
-    """The verdict, its quality within 0..1, good or not by rule."""
+    """Return the verdict, its quality within 0..1, good or not by rule."""
     quality = _fraction(reply.quality_score)
     return Verdict(
         was_good_decision=quality >= GOOD,
@@ -141,34 +138,37 @@ def verdict_of(reply: VerdictReply) -> Verdict:
 
 
 class InsightReader(NamedTuple):
-    """Makes an insight of a reply about an outcome; `facts` are those that were shown: id, line."""
+    """Reads an insight from a reply; `facts` maps the ids of the shown facts to their lines."""
 
     outcome: Outcome
     facts: Mapping[str, str]
 
-    def check_figures(self, reply: InsightReply, shown: Shown, *, last: bool) -> InsightReply:
-        """The reply; UnusableError with every reason.
+    def check_figures(
+        self, reply: InsightReply, record: RecordFigures, *, last: bool
+    ) -> InsightReply:
+        """Return the reply; UnusableError with every reason.
 
-        At the `last` time the sentences go that claim figures which the record does not bear out.
+        If it is the `last`, sentences with unsupported figures are removed instead.
         """
-        better = unsupported(reply.better_approach, shown, advice=True)
-        figures = [*unsupported(reply.key_insight, shown), *better]
-        unknown = reply.relation != "new" and reply.fact not in self.facts
+        advice_figures = find_unsupported(reply.better_approach, record, advice=True)
+        figures = [*find_unsupported(reply.key_insight, record), *advice_figures]
+        is_unknown = reply.relation != "new" and reply.fact not in self.facts
         if last:
-            insight = _without_claims(reply.key_insight, shown) if figures else reply.key_insight
-            approach = _without_claims(reply.better_approach, shown, advice=True)
+            insight = _without_claims(reply.key_insight, record) if figures else reply.key_insight
+            approach = _without_claims(reply.better_approach, record, advice=True)
             if insight or not figures:
-                kept_reply = replace(reply, key_insight=insight, better_approach=approach)
-                if unknown:
-                    kept_reply = replace(kept_reply, relation="new", fact="")
-                return replace(kept_reply, unlike=[] if unknown else self._denied(reply))
-        _require(figures, f"{reply.fact!r} is no fact of the record" if unknown else "")
-        return replace(reply, unlike=self._denied(reply))
+                similar = [] if is_unknown else self._similar_facts(reply)
+                if is_unknown:
+                    reply = replace(reply, relation="new", fact="")
+                return replace(reply, key_insight=insight, better_approach=approach, unlike=similar)
+        _require(figures, f"{reply.fact!r} is no fact of the record" if is_unknown else "")
+        return replace(reply, unlike=self._similar_facts(reply))
 
     def insight_text(self, reply: InsightReply) -> InsightText:
-        """The insight that a reply gives; what no words of the outcome bear out is supposed."""
-        quoted = reply.evidence is None or self.outcome.holds(reply.evidence)
-        supposed = "" if (reply.observed and quoted) or not reply.key_insight.strip() else SUPPOSED
+        """Return the insight of a reply, marked as supposed if the outcome does not support it."""
+        is_quoted = reply.evidence is None or self.outcome.holds(reply.evidence)
+        is_supported = reply.observed and is_quoted
+        supposed = "" if is_supported or not reply.key_insight.strip() else SUPPOSED
         words = "-".join(slug(reply.slug).split("-")[:_SLUG])
         about = words or slug(reply.key_insight, limit=48) or slug(self.outcome.domain)
         return InsightText(
@@ -182,37 +182,37 @@ class InsightReader(NamedTuple):
             slug=about or None,
         )
 
-    def _denied(self, reply: InsightReply) -> list[str]:
-        """The shown facts with words like those of an insight that is new."""
+    def _similar_facts(self, reply: InsightReply) -> list[str]:
+        """Return the shown facts with words similar to those of a new insight."""
         if reply.relation != "new":
             return []
         insight = normal_form(reply.key_insight)
-        alike = (
-            f for f, line in self.facts.items() if likeness(insight, normal_form(line)) > _NEAR
+        return sorted(
+            fact
+            for fact, line in self.facts.items()
+            if likeness(insight, normal_form(line)) > _NEAR
         )
-        return sorted(alike)
 
 
-def check_opinion(reply: OpinionReply, shown: Shown, *, last: bool) -> OpinionReply:
-    """The reply; UnusableError if it claims figures that the record does not bear out.
+def check_opinion(reply: OpinionReply, record: RecordFigures, *, last: bool) -> OpinionReply:
+    """Return the reply; UnusableError if it claims figures that the record does not support.
 
-    At the `last` time the sentences go that do.
+    If it is the `last`, the sentences with such claims are removed instead.
     """
-    kept = replace(
-        reply,
-        insight=_without_claims(reply.insight, shown),
-        suggestion=_without_claims(reply.suggestion, shown, advice=True),
-        warnings=[text for text in reply.warnings if not unsupported(text, shown)],
-    )
     if last:
-        return kept
-    claims = unsupported("\n".join((reply.insight, *reply.warnings)), shown)
-    _require([*claims, *unsupported(reply.suggestion, shown, advice=True)])
+        return replace(
+            reply,
+            insight=_without_claims(reply.insight, record),
+            suggestion=_without_claims(reply.suggestion, record, advice=True),
+            warnings=[text for text in reply.warnings if not find_unsupported(text, record)],
+        )
+    claims = find_unsupported("\n".join((reply.insight, *reply.warnings)), record)
+    _require([*claims, *find_unsupported(reply.suggestion, record, advice=True)])
     return reply
 
 
 def opinion_of(reply: OpinionReply) -> Opinion:
-    """The opinion that a reply gives."""
+    """Return the opinion of a reply."""
     return Opinion(
         quality=_fraction(reply.quality_score),
         confidence=_fraction(reply.confidence),
@@ -226,20 +226,19 @@ def _fraction(number: float) -> float:
     return round(min(max(number, 0.0), 1.0), 2)
 
 
-def _require(figures: Sequence[str], *others: str) -> None:
-    """UnusableError with every reason: figures that the record does not bear out, and others."""
-    reasons = [reason for reason in others if reason]
+def _require(figures: Sequence[str], *faults: str) -> None:
+    """Raise UnusableError with every reason: unsupported figures and other faults."""
+    reasons = [fault for fault in faults if fault]
     if figures:
-        named = ", ".join(dict.fromkeys(figures))
-        reasons.append(f"the reply has figures that the record does not: {named}")
+        figure_list = ", ".join(dict.fromkeys(figures))
+        reasons.append(f"the reply has figures that the record does not: {figure_list}")
     if reasons:
         raise UnusableError("; ".join(reasons))
 
 
-def _without_claims(text: str, shown: Shown, *, advice: bool = False) -> str:
-    """A text without the sentences that claim what the record does not bear out."""
-    kept = (s for s in sentences(text) if not unsupported(s, shown, advice=advice))
-    return " ".join(kept)
+def _without_claims(text: str, record: RecordFigures, *, advice: bool = False) -> str:
+    """Remove the sentences with claims that the record does not support."""
+    return " ".join(s for s in sentences(text) if not find_unsupported(s, record, advice=advice))
 
 
 def _sentences(texts: list[str]) -> tuple[str, ...]:
@@ -274,90 +273,90 @@ class SessionReply(SkillReply, frozen=True, forbid_unknown_fields=True):
 
 
 class SkillReader(NamedTuple):
-    """Makes a skill's draft of a reply.
+    """Reads a skill's draft from a reply.
 
-    `headings` are those the model may write; other sections of `plain`, the offline judge's text,
-    stay as they are.
+    The model may write the sections of `headings`; other sections of `plain`, the offline judge's
+    text, stay as they are.
     """
 
     brief: Brief
     plain: Draft
     headings: tuple[str, ...]
 
-    def check_figures(self, reply: SkillReply, shown: Shown, *, last: bool) -> SkillReply:
-        """The reply; UnusableError with every reason.
+    def check_figures(self, reply: SkillReply, record: RecordFigures, *, last: bool) -> SkillReply:
+        """Return the reply; UnusableError with every reason.
 
-        At the `last` time the items go that claim what the record does not bear out.
+        If it is the `last`, items with unsupported claims are removed instead.
         """
-        kept_reply = self._without_items(reply, shown) if last else reply
-        written = _texts_of(kept_reply)
-        title, about = flat(kept_reply.title), _plain_line(kept_reply.description)
-        foreign = not written or not written.keys() <= set(self.headings)
-        figures = unsupported("\n".join((title, about, *written.values())), shown)
-        labels = _bad_label(kept_reply) if isinstance(kept_reply, SessionReply) else ""
+        if last:
+            reply = self._without_items(reply, record)
+        texts = _texts_of(reply)
+        title, about = flat(reply.title), _plain_line(reply.description)
+        is_foreign = not texts or not texts.keys() <= set(self.headings)
         _require(
-            figures,
-            f"the sections must be of these: {', '.join(self.headings)}" if foreign else "",
+            find_unsupported("\n".join((title, about, *texts.values())), record),
+            f"the sections must be of these: {', '.join(self.headings)}" if is_foreign else "",
             "the title or the description is empty" if not title or not about else "",
-            labels,
+            _label_fault(reply) if isinstance(reply, SessionReply) else "",
         )
-        return kept_reply
+        return reply
 
-    def _without_items(self, reply: SkillReply, shown: Shown) -> SkillReply:
-        """A reply without the items, or the title and description, that claim too much."""
-        sections = [
-            SectionReply(section.heading, _borne_out(_tidy(section.text), shown))
-            for section in reply.sections
-        ]
-        title = self.plain.title if unsupported(reply.title, shown) else reply.title
-        about = _without_claims(reply.description, shown) or self.plain.description
+    def _without_items(self, reply: SkillReply, record: RecordFigures) -> SkillReply:
+        """Remove the items with unsupported claims; replace such a title or description."""
+        sections = []
+        for section in reply.sections:
+            lines = _tidy(section.text).splitlines()
+            text = "\n".join(line for line in lines if not find_unsupported(line, record))
+            sections.append(SectionReply(section.heading, text))
+        title = self.plain.title if find_unsupported(reply.title, record) else reply.title
+        about = _without_claims(reply.description, record) or self.plain.description
         return replace(reply, title=title, description=about, sections=sections)
 
     def draft(self, reply: SkillReply) -> Draft:
-        """The draft that a reply gives."""
-        title, about = flat(reply.title), _plain_line(reply.description)
-        written = {name: text for name, text in _texts_of(reply).items() if name in self.headings}
-        return msgspec.structs.replace(
-            self._labelled(reply),
-            title=shorten(title, TITLE) if self._may_name else self.plain.title,
-            description=shorten(_when_first(about, self.plain.description), DESCRIPTION),
-            sections=self._sections(written),
+        """Return the draft of a reply: its title, description, labels and sections."""
+        plain, about = self.plain, _plain_line(reply.description)
+        # A host with many skills shows only the beginning: when to use it comes first.
+        use, _, _ = plain.description.partition(". ")
+        if _USE.match(use) and not _USE.match(about):
+            about = f"{use.removesuffix('.')}. {about}"
+        texts = {name: text for name, text in _texts_of(reply).items() if name in self.headings}
+        if isinstance(reply, SessionReply):
+            plain = replace(
+                plain,
+                tags=_labels(reply.tags) or plain.tags,
+                roles=_labels(reply.roles),
+                stages=_labels(reply.stages),
+            )
+        is_titled = isinstance(self.brief, Findings | Agreement | SessionExcerpt)
+        return replace(
+            plain,
+            title=shorten(flat(reply.title), TITLE) if is_titled else plain.title,
+            description=shorten(about, DESCRIPTION),
+            sections=self._sections(texts),
         )
 
-    def _labelled(self, reply: SkillReply) -> Draft:
-        """The offline draft with the labels that a reply gives."""
-        if not isinstance(reply, SessionReply):
-            return self.plain
-        return msgspec.structs.replace(
-            self.plain,
-            tags=_labels(reply.tags) or self.plain.tags,
-            roles=_labels(reply.roles),
-            stages=_labels(reply.stages),
-        )
+    def _sections(self, texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+        """Return the model's sections and the offline text's counted ones, in its order.
 
-    @property
-    def _may_name(self) -> bool:
-        """Whether the title is the model's to find."""
-        return isinstance(self.brief, Findings | Agreement | SessionExcerpt)
-
-    def _sections(self, written: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-        """The written sections, and those of the offline text that are counted, in its order.
-
-        So a text that is rewritten reads like one that was written so at once.
+        A rewritten text thus equals one that was written so at once.
         """
-        counted = {name: text for name, text in self.plain.sections if name not in self.headings}
+        counted_sections = {
+            name: text for name, text in self.plain.sections if name not in self.headings
+        }
         order = [name for name, _ in self.plain.sections]
         for place, name in enumerate(self.headings):
             if name not in order:
                 earlier = [order.index(h) + 1 for h in self.headings[:place] if h in order]
                 later = [order.index(h) for h in self.headings[place:] if h in order]
-                order.insert(max(earlier, default=min([*later, min(1, len(counted))])), name)
-        both = {**counted, **written}
-        return tuple((name, both[name]) for name in order if name in both)
+                order.insert(
+                    max(earlier, default=min([*later, min(1, len(counted_sections))])), name
+                )
+        sections = {**counted_sections, **texts}
+        return tuple((name, sections[name]) for name in order if name in sections)
 
 
 def _texts_of(reply: SkillReply) -> dict[str, str]:
-    """Heading -> its text, of those with any."""
+    """Return heading -> text of the sections with a text."""
     texts = {section.heading: _tidy(section.text) for section in reply.sections}
     return {name: text for name, text in texts.items() if text}
 
@@ -366,37 +365,21 @@ def _plain_line(text: str) -> str:
     return flat(text).replace(">", "")
 
 
-def _when_first(about: str, plain: str) -> str:
-    """A description that begins with when to use the skill, as the one by rule does.
-
-    A host with many skills shows no more than the beginning.
-    """
-    when, _, _ = plain.partition(". ")
-    if _USE.match(about) or not _USE.match(when):
-        return about
-    return f"{when.removesuffix('.')}. {about}"
-
-
 def _labels(names: list[str]) -> tuple[str, ...]:
-    """Names as slugs, the first few."""
+    """Return names as slugs, the first few."""
     slugs = (slug(name, limit=_LABEL) for name in names)
     return tuple(dict.fromkeys(filter(None, slugs)))[:_LABELS]
 
 
-def _bad_label(reply: SessionReply) -> str:
-    """That a name is none of a tag, a role or a stage; "" if all are."""
+def _label_fault(reply: SessionReply) -> str:
+    """Return the complaint about a bad tag, role or stage; "" if all are good."""
     names = (*reply.tags, *reply.roles, *reply.stages)
     bad = next((name for name in names if not slug(name, limit=_LABEL)), None)
     return "" if bad is None else f"{flat(bad)[:_LABEL]!r} is no name of a tag, a role or a stage"
 
 
-def _borne_out(text: str, shown: Shown) -> str:
-    """A section's text without the items that claim what the record does not bear out."""
-    return "\n".join(line for line in text.splitlines() if not unsupported(line, shown))
-
-
 def _tidy(text: str) -> str:
-    """A section's text without headings, rules and tags of its own."""
+    """Return a section's text without headings, rules and tags."""
     lines = (line.rstrip() for line in cleaned(text[:SECTION]).splitlines())
-    kept = (line for line in lines if not line.lstrip().startswith(("#", "---", "```")))
-    return "\n".join(kept).replace("<", "‹").strip()
+    plain_lines = (line for line in lines if not line.lstrip().startswith(("#", "---", "```")))
+    return "\n".join(plain_lines).replace("<", "‹").strip()

@@ -52,8 +52,8 @@ class Reply(Struct, frozen=True, kw_only=True):
 class Fault(Exception):  # noqa: N818 (what went wrong on the wire; not all of it is an error of ours)
     """A request without a reply.
 
-    `busy`: another try may help, `closed`: nobody's will before a person acts, `bad`: this
-    request never will. `wait` are the seconds that the service asks for; `billed`: it may cost.
+    `busy`: another try may help, `closed`: none will before a person acts, `bad`: this request
+    always fails. `wait` are the seconds that the service asks for; `billed`: it may cost.
     """
 
     def __init__(
@@ -71,21 +71,21 @@ class Fault(Exception):  # noqa: N818 (what went wrong on the wire; not all of i
 
 
 class _Block(Struct, frozen=True):
-    """A part of a reply; thinking and the like have no text for us."""
+    """A part of a reply; a part such as thinking has no text."""
 
     type: str
     text: str = ""
 
 
 class Batch(Struct, frozen=True):
-    """A batch, as far as we read it."""
+    """The fields of a batch that are read."""
 
     id: str
     processing_status: str
 
 
 class _Message(Struct, frozen=True, tag_field="type", tag="message"):
-    """An answer of the Messages API, as far as we read it."""
+    """The fields of a Messages API answer that are read."""
 
     content: list[_Block]
     stop_reason: str
@@ -102,9 +102,9 @@ class Refusal(NamedTuple):
 
 
 def params(request: JudgeRequest, rules: JudgePolicy) -> dict[str, Any]:
-    """A request as the Messages API takes it.
+    """Return the parameters of a request to the Messages API.
 
-    What others share of it stands first, and is cached if it is long enough.
+    The part that it shares with other requests comes first, and is cached if it is long enough.
     """
     fixed: dict[str, Any] = {"type": "text", "text": request.system}
     if len(request.system) >= cacheable(request.model):
@@ -122,16 +122,16 @@ def params(request: JudgeRequest, rules: JudgePolicy) -> dict[str, Any]:
 
 
 def _turns(request: JudgeRequest) -> list[dict[str, Any]]:
-    """The turns of the conversation; a refused reply is the assistant's turn."""
-    asked = {"role": "user", "content": _user_content(request)}
+    """Return the turns of the conversation; a refused reply is the assistant's turn."""
+    question = {"role": "user", "content": _user_content(request)}
     if request.refused is None:
-        return [asked]
+        return [question]
     reply, why = request.refused
-    return [asked, {"role": "assistant", "content": reply}, {"role": "user", "content": why}]
+    return [question, {"role": "assistant", "content": reply}, {"role": "user", "content": why}]
 
 
 def _user_content(request: JudgeRequest) -> str | list[dict[str, Any]]:
-    """The user's turn, in two parts if the first is long enough for the cache."""
+    """Return the user's turn, in two parts if the first is long enough for the cache."""
     shared = request.shared
     if not shared or len(request.system) + shared < cacheable(request.model):
         return request.user
@@ -140,7 +140,7 @@ def _user_content(request: JudgeRequest) -> str | list[dict[str, Any]]:
 
 
 def reply_of(body: bytes) -> Reply:
-    """The reply in a body; Fault for anything else that came with a 200."""
+    """Return the reply in a body; Fault for anything else that came with a 200."""
     message = decode(body, _Message)
     text = "".join(block.text for block in message.content if block.type == "text")
     return Reply(text=text, stop=message.stop_reason, usage=message.usage)
@@ -156,7 +156,7 @@ def decode(body: bytes, shape: type[_Shape]) -> _Shape:
 
 
 def fault_of(refusal: Refusal) -> Fault:
-    """The fault that a refusal means for us."""
+    """Return the fault that a refusal means."""
     reason = f"Claude refuses ({refusal.status}): {refusal.said[:300] or 'without a word'}"
     return Fault(reason, _kind(refusal), wait=_wait(refusal.retry_after))
 
@@ -169,7 +169,7 @@ def _kind(refusal: Refusal) -> Literal["busy", "closed", "bad"]:
 
 
 def _wait(header: str | None) -> float | None:
-    """`retry-after` in seconds, given as such or as a date; None for neither."""
+    """Return `retry-after` in seconds, given as such or as a date; None for neither."""
     if header is None:
         return None
     try:
@@ -201,18 +201,18 @@ def send_batch(requests: Sequence[JudgeRequest], rules: JudgePolicy) -> str:
 
 
 def batch_replies(batch: str) -> dict[str, Reply] | None:
-    """The replies of a batch by key, those that there are; None while it is under way."""
+    """Return the successful replies of a batch by key; None while it is under way."""
     return _run(_fetch_batch(_connect(), batch))
 
 
 def key_given() -> str | None:
-    """The key that the environment names now; None if it names none that can be sent."""
+    """Return the key that the environment names now; None without one that can be sent."""
     key = os.environ.get(KEY, "").strip()
     return key if key.isascii() and key.isprintable() and key else None
 
 
 def _connect() -> "anthropic.AsyncAnthropic":
-    """The SDK's client for the key and address that the environment names now."""
+    """Return the SDK's client for the key and address that the environment names now."""
     key = key_given()
     if key is None:
         raise UnavailableError(f"the judge is Claude and {KEY} is not set; export it, {_OFFLINE}")
@@ -303,7 +303,7 @@ async def _deadline(seconds: float) -> AsyncIterator[None]:
 # ── one loop for all threads: connections are kept, and a deadline ends any wait ──────
 
 
-def _loop() -> asyncio.AbstractEventLoop:
+def _event_loop() -> asyncio.AbstractEventLoop:
     with _STARTING:
         return _start_loop()
 
@@ -316,4 +316,4 @@ def _start_loop() -> asyncio.AbstractEventLoop:
 
 
 def _run(work: Coroutine[Any, Any, _Value]) -> _Value:
-    return asyncio.run_coroutine_threadsafe(work, _loop()).result()
+    return asyncio.run_coroutine_threadsafe(work, _event_loop()).result()

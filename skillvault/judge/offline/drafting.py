@@ -1,35 +1,47 @@
-"""The texts of warnings, patterns and evolved skills, and of skills that retell sessions.
+"""The texts of skills by rule: of accounts, agreements, facts, sessions and periods.
 
 Each statement stands in the section it belongs to; a section without statements is left out.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from typing import NamedTuple
 
+from skillvault.learning.account import rules as account_rules
+from skillvault.learning.account import sentences as account_sentences
 from skillvault.model.brief import (
     AVOID,
     RULES,
     Agreement,
     Draft,
     Findings,
+    Period,
     Recurrence,
     SessionExcerpt,
     Statement,
 )
+from skillvault.model.conditions import Separation, clause, lead_line, risk
 from skillvault.model.records import (
     Fact,
     Outcome,
-    Session,
     SessionFailure,
-    SessionSuccess,
     SkillKind,
+    Status,
 )
 from skillvault.model.sameness.comparison import same
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.speech import fitting, plain, sentence, subject
-from skillvault.model.text.text import count_of, listed, slug, tokens, whole
+from skillvault.model.text.text import (
+    count_of,
+    figure,
+    how_many,
+    listed,
+    percent,
+    slug,
+    tokens,
+    whole,
+)
 
 TITLE = 160
 DESCRIPTION = 400
@@ -61,14 +73,14 @@ _GRADED_SECTIONS: Mapping[str, tuple[str, str]] = {  # of a warning, of a patter
 }
 
 
-def drafted(brief: Findings) -> Draft | None:
+def draft_account(brief: Findings) -> Draft | None:
     """Return the draft of a skill of an account; None if nothing is to be said."""
     lines = sections_of(brief)
     if not lines:
         return None
-    sections = tuple((name, bulleted(texts)) for name, texts in lines.items())
+    sections = tuple((name, _bullet_list(texts)) for name, texts in lines.items())
     texts = (statement.text for statement in brief.statements if statement.kind != "tried")
-    return Draft(_title(brief), described(_use_of(brief), texts), sections)
+    return Draft(_title(brief), _description(_use_of(brief), texts), sections)
 
 
 def sections_of(brief: Findings) -> dict[str, list[str]]:
@@ -98,8 +110,7 @@ def _heading(statement: Statement, kind: SkillKind) -> str:
     return _GRADED_SECTIONS[statement.kind][kind == "pattern"]
 
 
-def bulleted(lines: Iterable[str]) -> str:
-    """Lines as a list, each once."""
+def _bullet_list(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in dict.fromkeys(lines) if line)
 
 
@@ -107,25 +118,25 @@ def bulleted(lines: Iterable[str]) -> str:
 
 
 def _title(brief: Findings) -> str:
-    """Return what a skill is about, with the first of what it says that a title has room for."""
+    """Return the subject of a skill, with the first of its statements that fits into a title."""
     latest = brief.account.outcomes[-1]
     if brief.kind == "strategy":
         return fitting(plain(latest.domain), TITLE)
     names = {"guide": latest.decision.action, "evolved": latest.domain}
-    return _entitled(plain(names.get(brief.kind, "")) or subject(latest), brief)
+    return _title_of(plain(names.get(brief.kind, "")) or subject(latest), brief)
 
 
-def _entitled(about: str, brief: Findings) -> str:
-    """Return a title with a rule, a lesson or the like, or what several runs say."""
-    told = (one for one in brief.statements if one.kind != "tried")
-    gists = (one.gist or one.text * (len(one.supporting) > 1) for one in told)
+def _title_of(about: str, brief: Findings) -> str:
+    """Return a title with a rule, a lesson or the like, or a statement of several runs."""
+    statements = (statement for statement in brief.statements if statement.kind != "tried")
+    gists = (s.gist or s.text * (len(s.supporting) > 1) for s in statements)
     titles = (f"{about}: {gist.rstrip('.')}" for gist in gists if gist)
     fits = (title for title in titles if len(title) <= TITLE)
     return fitting(next(fits, about), TITLE)
 
 
 def _use_of(brief: Findings) -> str:
-    """Return when to use a skill, in the words by which people ask for it."""
+    """Return when to use a skill, in the words in which people ask for it."""
     outcomes = brief.account.outcomes
     if brief.kind in ("evolved", "strategy"):
         actions = dict.fromkeys(plain(outcome.decision.action) for outcome in outcomes)
@@ -133,73 +144,69 @@ def _use_of(brief: Findings) -> str:
     if brief.kind != "guide":
         return f"before {subject(outcomes[0])}"
     targets = list(dict.fromkeys(plain(o.decision.target or "") for o in reversed(outcomes)))
-    named = [target for target in targets if target]
+    names = [target for target in targets if target]
     use = f"before {plain(outcomes[-1].decision.action)}"
     room = min(_NAMES, USE - len(f"{use} on  and 10 other targets"))
-    return f"{use} on {_some(named, 'target', room=room)}" if named else use
+    return f"{use} on {_some(names, 'target', room=room)}" if names else use
 
 
 def _some(names: Sequence[str], noun: str, *, last: str = "and", room: int = _NAMES) -> str:
     """Return names as a list, the first of many."""
-    shown = list(names[:_TARGETS])
-    while len(shown) > 1 and len(", ".join(shown)) > room:
-        shown.pop()
-    count = len(names) - len(shown)
-    more = [f"{count} other {noun}{'s' * (count > 1)}"] if count else []
-    return listed([*shown, *more], last=last)
+    members = list(names[:_TARGETS])
+    while len(members) > 1 and len(", ".join(members)) > room:
+        members.pop()
+    count = len(names) - len(members)
+    more = [how_many(count, f"other {noun}")] if count else []
+    return listed([*members, *more], last=last)
 
 
-def described(use: str, ranked: Iterable[str], most: int = DESCRIPTION) -> str:
-    """When to use it, then of what it tells the first whole sentences that fit."""
-    fits = use if len(use) <= most // 2 else fitting(use, most // 2)
-    description = f"Use {fits}.".translate(_UNTAGGED)
+def _description(use: str, ranked: Iterable[str]) -> str:
+    """Return when to use a skill, then the first of its sentences that fit."""
+    limit = DESCRIPTION // 2
+    description = f"Use {use if len(use) <= limit else fitting(use, limit)}.".translate(_UNTAGGED)
     for text in ranked:
         longer = f"{description} {text.removeprefix('[ ] ')}".translate(_UNTAGGED)
-        description = longer if len(longer) <= most else description
+        description = longer if len(longer) <= DESCRIPTION else description
     return description
 
 
 _UNTAGGED = str.maketrans("<>", "‹›")  # a host may take the first for a tag; a sign stays one
 
 
-_ENDED: dict[SkillKind, str] = {"warning": "failed or lost", "pattern": "succeeded or gained"}
+_ENDINGS: dict[SkillKind, str] = {"warning": "failed or lost", "pattern": "succeeded or gained"}
 
 
-def joined(brief: Agreement) -> Draft:
+def draft_agreement(brief: Agreement) -> Draft:
     """Return Synthesized Insight, When This Applies with its counts, Key Principles."""
-    together = brief.together
-    lines = list(sections_of(together).items())
+    findings = brief.together
+    lines = list(sections_of(findings).items())
     sections = (
         ("Synthesized Insight", [text for _, texts in lines[:2] for text in texts]),
-        ("When This Applies", [_when(brief)]),
+        ("When This Applies", [_application(brief)]),
         ("Key Principles", [text for _, texts in lines[2:] for text in texts]),
     )
     counts = Counter(plain(f.account.outcomes[0].decision.action) for f in brief.apart)
     about = _some(sorted(counts, key=lambda a: (-counts[a], a)), "action", last="or")
-    texts = (statement.text for statement in together.statements)
+    texts = (statement.text for statement in findings.statements)
     return Draft(
-        _entitled(about, together),
-        described(f"before {about}", texts),
-        tuple((heading, bulleted(texts)) for heading, texts in sections if texts),
+        _title_of(about, findings),
+        _description(f"before {about}", texts),
+        tuple((heading, _bullet_list(texts)) for heading, texts in sections if texts),
     )
 
 
-def _when(brief: Agreement) -> str:
+def _application(brief: Agreement) -> str:
+    """Return the actions with their targets, and how many of all ended so."""
     targets: dict[str, list[str]] = {}
     for findings in brief.apart:
         decision = findings.account.outcomes[0].decision
         names = targets.setdefault(plain(decision.action), [])
         names += [plain(decision.target)] if decision.target else []
     about = (f"{a} on {_some(on, 'target')}" if on else a for a, on in targets.items())
-    ended = f"{_count(brief.together)} {_ENDED[brief.together.kind]}"
-    return sentence(f"before {'; '.join(about)} ({ended})")
-
-
-def _count(findings: Findings) -> str:
-    """Return how many ended so, the small losses and gains with the others."""
-    status = "failure" if findings.kind == "warning" else "success"
-    outcomes = findings.account.outcomes
-    return count_of(sum(o.result.status == status for o in outcomes), len(outcomes))
+    kind, outcomes = brief.together.kind, brief.together.account.outcomes
+    status = "failure" if kind == "warning" else "success"
+    count = count_of(sum(o.result.status == status for o in outcomes), len(outcomes))
+    return sentence(f"before {'; '.join(about)} ({count} {_ENDINGS[kind]})")
 
 
 _MOST = 5
@@ -207,20 +214,36 @@ _ROOM = 280  # tokens of the facts in a text of at most 400
 FACT = 600  # characters of a fact that a skill repeats
 
 
-def consolidated(brief: Recurrence) -> Draft:
-    """Consolidated Learning, Application, Origin."""
+def draft_recurrence(brief: Recurrence) -> Draft:
+    """Return Consolidated Learning, Application, Origin."""
+    advice = Counter(
+        " ".join(e.better_approach.split()) for e in brief.evaluations if e.better_approach
+    )
+    facts = [fact.text for fact in brief.facts]
+    new_advice = [text for text in _by_count(advice) if not any(text in fact for fact in facts)]
     sections = (
-        ("Consolidated Learning", _numbered(brief.facts)),
-        ("Application", "\n".join(f"- {line}" for line in _application(brief))),
+        ("Consolidated Learning", _numbered_list(brief.facts)),
+        ("Application", "\n".join(f"- {whole(text, 300)}" for text in new_advice[:_MOST])),
         ("Origin", _origin(brief)),
     )
+    actions = Counter(outcome.decision.action for outcome in brief.outcomes.values())
+    names = [plain(action, 40) for action in _by_count(actions)[:3]]
+    use = f"before {listed(names, last='or')}" if names else f"for decisions in {brief.domain}"
+    related = how_many(len(facts), "related memory fact")
+    origin = f"Generated from {related}: {brief.theme.replace('-', ' ')}."
     return Draft(
-        brief.theme, _description(brief), tuple((name, text) for name, text in sections if text)
+        brief.theme,
+        _description(use, [origin, *facts]),
+        tuple((name, text) for name, text in sections if text),
     )
 
 
-def _numbered(facts: Sequence[Fact]) -> str:
-    """The facts within a text's length, at least one; those without room are counted."""
+def _by_count(counts: Counter[str]) -> list[str]:
+    return sorted(counts, key=lambda text: (-counts[text], text))
+
+
+def _numbered_list(facts: Sequence[Fact]) -> str:
+    """Return the facts within a text's length, at least one, and count the others."""
     lines: list[str] = []
     for number, fact in enumerate(facts, 1):
         line = f"{number}. {whole(fact.text, FACT)}"
@@ -230,56 +253,33 @@ def _numbered(facts: Sequence[Fact]) -> str:
     return "\n".join(lines)
 
 
-def _application(brief: Recurrence) -> Iterator[str]:
-    """What to do, most often advised first."""
-    advice = Counter(
-        " ".join(e.better_approach.split()) for e in brief.evaluations if e.better_approach
-    )
-    ordered = sorted(advice.items(), key=lambda pair: (-pair[1], pair[0]))
-    texts = [fact.text for fact in brief.facts]
-    fresh = (text for text, _ in ordered if not any(text in fact for fact in texts))
-    yield from (whole(text, 300) for text in islice(fresh, _MOST))
-
-
 def _origin(brief: Recurrence) -> str:
-    """How much stands behind it, in one line."""
+    """Return the counts of the evidence in one line."""
     outcomes = [brief.outcomes[e.id] for e in brief.evaluations if e.id in brief.outcomes]
     parts = list(_supporters(outcomes))
     if outcomes and brief.against:
-        parts.append(f"{brief.against} evaluation{'s' * (brief.against > 1)} against it")
-    if by_hand := sum(f.kind == "human" for f in brief.facts):
-        parts.append(f"{count_of(by_hand, len(brief.facts))} facts written by a person")
+        parts.append(f"{how_many(brief.against, 'evaluation')} against it")
+    if human := sum(fact.kind == "human" for fact in brief.facts):
+        parts.append(f"{count_of(human, len(brief.facts))} facts written by a person")
     return f"- {sentence('; '.join(parts))}" if parts else ""
 
 
 def _supporters(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """How many outcomes, how they ended, of when, and on what."""
+    """Yield the counts of the outcomes by status, their days, and their subjects."""
     if not outcomes:
         return
-    ended = Counter(outcome.result.status for outcome in outcomes)
-    counts = listed(f"{ended[s]} {s}" for s in ("success", "failure", "neutral") if ended[s])
+    statuses = Counter(outcome.result.status for outcome in outcomes)
+    names: tuple[Status, ...] = ("success", "failure", "neutral")
+    counts = listed(f"{statuses[name]} {name}" for name in names if statuses[name])
     sessions = len({outcome.session for outcome in outcomes})
     times = [outcome.occurred_at for outcome in outcomes]
     days = dict.fromkeys(f"{time:%Y-%m-%d}" for time in (min(times), max(times)))
     yield (
-        f"{len(outcomes)} evaluation{'s' * (len(outcomes) > 1)} ({counts}) from "
-        f"{sessions} session{'s' * (sessions > 1)}, {' to '.join(days)}"
+        f"{how_many(len(outcomes), 'evaluation')} ({counts}) from "
+        f"{how_many(sessions, 'session')}, {' to '.join(days)}"
     )
-    about = Counter(map(subject, outcomes))
-    top = sorted(about.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST]
-    yield listed(f"{name} ({count})" for name, count in top)
-
-
-def _description(brief: Recurrence) -> str:
-    """When to use it, and the designs' sentence."""
-    count = len(brief.facts)
-    noun = "fact" if count == 1 else "facts"
-    actions = Counter(o.decision.action for o in brief.outcomes.values())
-    names = [plain(a, 40) for a, _ in sorted(actions.items(), key=lambda p: (-p[1], p[0]))[:3]]
-    when = f"before {listed(names, last='or')}" if names else f"for decisions in {brief.domain}"
-    about = brief.theme.replace("-", " ")
-    origin = f"Generated from {count} related memory {noun}: {about}."
-    return described(when, [origin, *(fact.text for fact in brief.facts)])
+    subjects = Counter(map(subject, outcomes))
+    yield listed(f"{name} ({subjects[name]})" for name in _by_count(subjects)[:_MOST])
 
 
 FAILED, WORKED = "What Failed and Why", "What Then Worked"
@@ -288,7 +288,7 @@ _LABELS = 8
 _MOST_LEMMAS = 3  # lemmas that a description names
 
 
-class _Told(NamedTuple):
+class _SessionLine(NamedTuple):
     """A line, the sessions that say it, and whether its lemma was overcome."""
 
     lemma: str
@@ -298,71 +298,64 @@ class _Told(NamedTuple):
     is_overcome: bool
 
 
-def recounted(brief: SessionExcerpt) -> Draft | None:
-    """Both parts, those that more sessions say first; None where no line says anything."""
-    overcome = {_key(success.lemma) for one in brief.sessions for success in one.successes}
-    failed = _ranked(_failures(brief.sessions, overcome))
-    worked = _ranked(_successes(brief.sessions))
-    failures = [_counted(told, brief) for told in failed]
-    successes = [_counted(told, brief) for told in worked]
-    sections = ((FAILED, bulleted(failures)), (WORKED, bulleted(successes)))
-    lemmas = list(dict.fromkeys(told.lemma for told in (*failed, *worked)))
+def draft_sessions(brief: SessionExcerpt) -> Draft | None:
+    """Return both parts, the lines of most sessions first; None if no line says anything."""
+    sessions = brief.sessions
+    overcome = {_lemma_key(success.lemma) for session in sessions for success in session.successes}
+    failure_lines: list[_SessionLine] = []
+    success_lines: list[_SessionLine] = []
+    for session in sessions:
+        for failure in session.failures:
+            form = normal_form(f"{failure.lemma}: {failure.reason}")
+            is_overcome = _lemma_key(failure.lemma) in overcome
+            line = _SessionLine(
+                plain(failure.lemma, _LEMMA),
+                _failure_line(failure),
+                form,
+                [session.id],
+                is_overcome,
+            )
+            _add_line(failure_lines, line)
+        for success in session.successes:
+            form = normal_form(f"{success.lemma}: {success.text}")
+            lemma, text = plain(success.lemma, _LEMMA), whole(success.text, _TEXT)
+            sentence_text = sentence(f"{lemma}: {text}") if text else ""
+            _add_line(success_lines, _SessionLine(lemma, sentence_text, form, [session.id], True))
+    for lines in (failure_lines, success_lines):
+        lines.sort(key=lambda line: (-len(line.sessions), not line.is_overcome))
+    lemmas = list(dict.fromkeys(line.lemma for line in (*failure_lines, *success_lines)))
     if not lemmas:
         return None
+    failures = [_line_with_count(line, brief) for line in failure_lines]
+    successes = [_line_with_count(line, brief) for line in success_lines]
+    sections = ((FAILED, _bullet_list(failures)), (WORKED, _bullet_list(successes)))
+    pairs = zip_longest(successes, failures, fillvalue="")
     return Draft(
         fitting(listed(lemmas[:2]), TITLE),
-        described(
-            f"before {listed(lemmas[:_MOST_LEMMAS], last='or')}", _alternating(successes, failures)
+        _description(
+            f"before {listed(lemmas[:_MOST_LEMMAS], last='or')}",
+            (text for pair in pairs for text in pair if text),
         ),
         tuple((heading, text) for heading, text in sections if text),
-        tags=_labels([label for one in brief.sessions for label in one.tags], lemmas),
-        roles=_labels(label for one in brief.sessions for label in one.roles),
-        stages=_labels(label for one in brief.sessions for label in one.stages),
+        tags=_labels([*(tag for session in sessions for tag in session.tags), *lemmas]),
+        roles=_labels(role for session in sessions for role in session.roles),
+        stages=_labels(stage for session in sessions for stage in session.stages),
     )
 
 
-def _failures(sessions: Iterable[Session], overcome: set[str]) -> list[_Told]:
-    lines: list[_Told] = []
-    for one in sessions:
-        for failure in one.failures:
-            if line := _failure_line(failure):
-                told = _Told(
-                    plain(failure.lemma, _LEMMA),
-                    line,
-                    normal_form(f"{failure.lemma}: {failure.reason}"),
-                    [one.id],
-                    _key(failure.lemma) in overcome,
-                )
-                _add(lines, told)
-    return lines
-
-
-def _successes(sessions: Iterable[Session]) -> list[_Told]:
-    lines: list[_Told] = []
-    for one in sessions:
-        for success in one.successes:
-            if line := _success_line(success):
-                form = normal_form(f"{success.lemma}: {success.text}")
-                _add(lines, _Told(plain(success.lemma, _LEMMA), line, form, [one.id], True))
-    return lines
-
-
-def _add(lines: list[_Told], new: _Told) -> None:
-    """One line more, or one session more that says it, whatever it had tried."""
-    for told in lines:
-        if same(told.form, new.form):
-            told.sessions.extend(name for name in new.sessions if name not in told.sessions)
+def _add_line(lines: list[_SessionLine], new_line: _SessionLine) -> None:
+    """Add a line, or its session to a line that says the same; drop a line without words."""
+    if not new_line.line:
+        return
+    for line in lines:
+        if same(line.form, new_line.form):
+            line.sessions.extend(name for name in new_line.sessions if name not in line.sessions)
             return
-    lines.append(new)
-
-
-def _ranked(lines: Iterable[_Told]) -> list[_Told]:
-    """What most sessions say first; of equals what was overcome."""
-    return sorted(lines, key=lambda told: (-len(told.sessions), not told.is_overcome))
+    lines.append(new_line)
 
 
 def _failure_line(failure: SessionFailure) -> str:
-    """`checkout timeout: the gateway answers 504 (after: raise the timeout)`."""
+    """Return `checkout timeout: the gateway answers 504 (after: raise the timeout)`."""
     reason = whole(failure.reason, _REASON).rstrip(".")
     attempt = whole(failure.attempt, _ATTEMPT).rstrip(".")
     tried = f" (after: {attempt})" if attempt else ""
@@ -370,30 +363,127 @@ def _failure_line(failure: SessionFailure) -> str:
     return sentence(f"{lemma}: {reason or 'failed'}{tried}") if reason or attempt else ""
 
 
-def _success_line(success: SessionSuccess) -> str:
-    text = whole(success.text, _TEXT)
-    return sentence(f"{plain(success.lemma, _LEMMA)}: {text}") if text else ""
-
-
-def _counted(told: _Told, brief: SessionExcerpt) -> str:
-    """A line; of several sessions with how many of them say it."""
+def _line_with_count(line: _SessionLine, brief: SessionExcerpt) -> str:
+    """Return a line; of several sessions with how many of them say it."""
     if len(brief.sessions) == 1:
-        return told.line
-    counts = count_of(len(told.sessions), len(brief.sessions))
-    return sentence(f"{told.line.rstrip('.')} ({counts} sessions)")
+        return line.line
+    counts = count_of(len(line.sessions), len(brief.sessions))
+    return sentence(f"{line.line.rstrip('.')} ({counts} sessions)")
 
 
-def _alternating(first: Sequence[str], second: Sequence[str]) -> Iterator[str]:
-    """One of the first, one of the second, and so on."""
-    for pair in zip_longest(first, second):
-        yield from filter(None, pair)
+def _labels(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names as slugs, the first few."""
+    slugs = (slug(name, limit=40) for name in names)
+    return tuple(dict.fromkeys(filter(None, slugs)))[:_LABELS]
 
 
-def _labels(stated: Iterable[str], lemmas: Iterable[str] = ()) -> tuple[str, ...]:
-    """What sessions state, then what they are about, as slugs."""
-    names = (slug(name, limit=40) for name in (*stated, *lemmas))
-    return tuple(dict.fromkeys(filter(None, names)))[:_LABELS]
-
-
-def _key(lemma: str) -> str:
+def _lemma_key(lemma: str) -> str:
     return " ".join(lemma.casefold().split())
+
+
+# ── a strategy of the profile `seed` ─────────────────────────────────────────────────
+
+_PERIOD_RULES = 3  # of one section
+_ACTIONS = 4
+_FIRST_SECTIONS = ("What to Avoid", "Entry Rules", "Position Sizing")  # of a description
+
+
+def draft_period(brief: Period) -> Draft | None:
+    """Return the draft of a strategy, of tested rules alone; None without outcomes."""
+    if not brief.outcomes:
+        return None
+    gains, losses = _distinct_rules(brief, avoid=False), _distinct_rules(brief, avoid=True)
+    sizing = [rule for rule in [*losses, *gains][:_PERIOD_RULES] if _is_sizing(rule)]
+    entries = [rule for rule in gains if not _is_sizing(rule)][:_PERIOD_RULES]
+    dangers = [rule for rule in losses if not _is_sizing(rule)][:_PERIOD_RULES]
+    lines = (
+        (brief.heading, [*map(account_sentences.outlier_sentence, brief.outliers)]),
+        ("Entry Rules", [_rule_line(rule, brief) for rule in entries]),
+        ("Position Sizing", [_rule_line(rule, brief) for rule in sizing]),
+        ("What to Avoid", [_rule_line(rule, brief) for rule in dangers]),
+        ("Performance Notes", list(_performance_notes(brief))),
+    )
+    sections = tuple((heading, _bullet_list(texts)) for heading, texts in lines if texts)
+    if not sections:
+        return None
+    ranked = sorted(lines, key=lambda section: section[0] not in _FIRST_SECTIONS)
+    texts = (text for _, texts in ranked for text in texts)
+    return Draft(
+        fitting(plain(brief.domain, 64), 64), _description(_period_use(brief), texts), sections
+    )
+
+
+def _period_use(period: Period) -> str:
+    """Return the most frequent actions, as many as there is room for."""
+    names = [plain(a, 40) for a in account_rules.by_action(period.outcomes)][:_ACTIONS]
+    uses = (
+        f"before {listed(names[:count], last='or')} in {plain(period.domain, 64)}"
+        for count in range(len(names), 0, -1)
+    )
+    return next((use for use in uses if len(use) <= USE), f"before {names[0]}")
+
+
+def _distinct_rules(period: Period, *, avoid: bool) -> list[Separation]:
+    """Return the surest rules first, without those that an earlier one covers."""
+    distinct: list[Separation] = []
+    for rule in sorted(period.rules, key=lambda rule: -rule.z):
+        if rule.is_loss == avoid and not any(
+            rule.holds_for <= earlier.holds_for or rule.holds_for >= earlier.holds_for
+            for earlier in distinct
+        ):
+            distinct.append(rule)
+    return distinct
+
+
+def _rule_line(rule: Separation, period: Period) -> str:
+    """Return a rule with its counts, and its action if there are several."""
+    actions = account_rules.by_action(period.outcomes)
+    about = f"{plain(rule.action, 40)} " if len(actions) > 1 else ""
+    if rule.lead:
+        return f"{about.rstrip()}: {lead_line(rule)}" if about else lead_line(rule)
+    return sentence(f"{about}{clause(rule.conditions)}: {risk(rule)}")
+
+
+def _is_sizing(rule: Separation) -> bool:
+    """Return True if a rule is about how large something was."""
+    keys = [condition.key.casefold() for condition in rule.conditions]
+    sizes = ("leverage", "size", "stake")
+    return any(key == "entry_value" or any(word in key for word in sizes) for key in keys)
+
+
+def _performance_notes(period: Period) -> Iterator[str]:
+    """Yield the sum and average of each action, or without grades how many succeeded."""
+    actions = list(account_rules.by_action(period.outcomes).items())[:_ACTIONS]
+    if period.graded:
+        yield from (f"{plain(action, 40)}: {_results(of)}." for action, of in actions)
+        return
+    rates = []
+    for action, outcomes in actions:
+        successes = sum(outcome.result.status == "success" for outcome in outcomes)
+        rates.append(f"{plain(action, 40)} {count_of(successes, len(outcomes))}")
+    yield f"Succeeded: {', '.join(rates)}."
+
+
+def _results(outcomes: Sequence[Outcome]) -> str:
+    """Return `12 decisions, +340 USD together, +1.2 % on average`."""
+    parts = [how_many(len(outcomes), "decision"), *_sums(outcomes)]
+    scores = [o.result.score for o in outcomes if o.result.score is not None]
+    if scores:
+        of = f" of {len(scores)}" if len(scores) < len(outcomes) else ""
+        parts.append(f"{percent(sum(scores) / len(scores))} on average{of}")
+    return ", ".join(parts)
+
+
+def _sums(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Yield the sum of the amounts, unit by unit."""
+    sums: dict[str, float] = {}
+    counts: Counter[str] = Counter()
+    for outcome in outcomes:
+        if outcome.result.amount is not None:
+            unit = plain(outcome.result.unit or "", 20)
+            sums[unit] = sums.get(unit, 0.0) + outcome.result.amount
+            counts[unit] += 1
+    for unit, total in sorted(sums.items(), key=lambda pair: (-counts[pair[0]], pair[0])):
+        of = f" of {counts[unit]}" if counts[unit] < len(outcomes) else ""
+        sign = "+" if total > 0 else ""
+        yield f"{sign}{figure(total)} {unit}".strip() + f" together{of}"

@@ -1,19 +1,23 @@
 """The default judge: free, offline, and the same words for the same outcome every time.
 
-Each method imports what it needs: a vault that is only asked needs none of it.
+An insight is about its outcome alone. Ids, times and one-off numbers stay out, so that the same
+lesson reads alike the next time; what was said or reported stands in it verbatim.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from skillvault.judge.offline import drafting, planning, telling, verdict
-from skillvault.judge.offline import drafting as recounting
+from skillvault.judge.offline import drafting, verdict
+from skillvault.learning.contrast.recorded import STRATA
 from skillvault.model.brief import (
     Agreement,
     Brief,
     Case,
     Draft,
     Findings,
+    Insight,
+    InsightKind,
     InsightText,
     Opinion,
     Period,
@@ -21,9 +25,52 @@ from skillvault.model.brief import (
     SessionExcerpt,
     Verdict,
 )
-from skillvault.model.records import OFFLINE, Decision, JudgeInfo, Outcome, Scalar, Skill
+from skillvault.model.reading import how, is_concrete
+from skillvault.model.records import (
+    OFFLINE,
+    Decision,
+    InsightType,
+    JudgeInfo,
+    Outcome,
+    Scalar,
+    Skill,
+)
+from skillvault.model.speech import ended, plain, quoted, sentence, subject
+from skillvault.model.text.text import listed, whole
 
 _INFO = JudgeInfo(name=OFFLINE, version="2")
+_QUOTE = 220
+_A_WORD = re.compile(r"[^\W\d_]{2}|[^\x00-\x7f]")
+# After a failure, then after a success.
+_CLAUSES: dict[InsightKind, tuple[str, str]] = {
+    "lesson": ("its own lesson: {}", "its own lesson: {}"),
+    "answer": ("it answered {}, which was refused", "it answered {}"),
+    "unchecked": ("it went on unchecked: {}", ""),
+    "exposed": ("it went without a way out: {}", ""),
+    "guess": ("it rested on an assumption: {}", ""),
+    "certainty": ("its ground was {}", ""),
+    "claim": ("it reported {}, which was refused", ""),
+    "risk": ("it had named the risk: {}", ""),
+    "ground": ("its ground was {}", "it rested on {}"),
+    "found": ("it found {}", "it found {}"),
+    "check": ("it was checked by {}", "it was checked by {}"),
+}
+_SUPPOSED = "its own lesson, supposed: {}"
+_ADVICE: dict[InsightKind, str] = {
+    "answer": "Do not give {} again for this task",
+    "unchecked": "Find a way to check first, where this stood: {}",
+    "exposed": "Name the way out before acting, where this stood: {}",
+    "guess": "Settle this before building on it: {}",
+    "claim": "Test {} against each requirement of the task before reporting it",
+}
+_TYPES: dict[InsightKind, InsightType] = {
+    "certainty": "risk",
+    "risk": "risk",
+    "answer": "execution",
+    "claim": "execution",
+    "check": "execution",
+    "error": "execution",
+}
 
 
 @dataclass(frozen=True)
@@ -41,30 +88,30 @@ class OfflineJudge:
         applied: Sequence[str] | None,
         entry_value: float | None,
     ) -> Verdict:
-        """How good the decision was: a sum of its features, 0.4 when there is nothing to judge."""
-        return verdict.judged(decision, context, applied, entry_value)
+        """Sum up the features of the decision; 0.4 if there is nothing to judge."""
+        return verdict.judge_decision(decision, context, applied, entry_value)
 
     def insight(
         self,
         case: Case,
         verdict: Verdict,  # noqa: ARG002 - the protocol's; what an outcome shows needs none
     ) -> InsightText | None:
-        """The most telling statement that the outcome among its peers supports."""
-        return telling.told(case)
+        """Return the most telling statement that the outcome supports by itself."""
+        return insight_text(case)
 
     def write(self, brief: Brief) -> Draft | None:
-        """The text that the brief supports; None where it supports none."""
+        """Return the text that the brief supports; None if it supports none."""
         match brief:
             case Findings():
-                return drafting.drafted(brief)
+                return drafting.draft_account(brief)
             case Recurrence():
-                return drafting.consolidated(brief)
+                return drafting.draft_recurrence(brief)
             case Period():
-                return planning.planned(brief)
+                return drafting.draft_period(brief)
             case Agreement():
-                return drafting.joined(brief)
+                return drafting.draft_agreement(brief)
             case SessionExcerpt():
-                return recounting.recounted(brief)
+                return drafting.draft_sessions(brief)
 
     def advise(
         self,
@@ -73,5 +120,62 @@ class OfflineJudge:
         *,
         thorough: bool,  # noqa: ARG002 - the protocol's; this judge has but one way
     ) -> tuple[Opinion, JudgeInfo]:
-        """The verdict before the fact, and the warnings that fit."""
-        return verdict.opined(outcome, skills), self.info
+        """Return the verdict before the fact, and the warnings that fit."""
+        return verdict.form_opinion(outcome, skills), self.info
+
+
+def insight_text(case: Case) -> InsightText | None:
+    """Return the insight; None if the outcome shows nothing and has no recorded conditions.
+
+    Insights of which only the kind is known are counted by the account, and teach nothing alone.
+    """
+    outcome, reason = case.outcome, how(case.outcome)
+    hollow = ("error", "stopped")
+    insight = next(
+        (
+            insight
+            for insight in case.insights
+            if insight.kind not in hollow
+            and (insight.kind != "claim" or is_concrete(insight.quote))
+        ),
+        None,
+    )
+    conditions = _conditions_clause(outcome)
+    if not (insight or reason or conditions):
+        return None
+    failed = outcome.result.status == "failure"
+    by = f" ({whole(reason, 120).rstrip('.')})" if reason else ""
+    ground = ""
+    insight_type: InsightType = "risk" if failed else "context"
+    if insight:
+        clause = _SUPPOSED if insight.supposed else _CLAUSES[insight.kind][not failed]
+        ground = f": {clause.format(quoted(insight.quote, _QUOTE))}"
+        insight_type = _TYPES.get(insight.kind, "method")
+    return InsightText(
+        key_insight=sentence(f"{conditions}{subject(outcome)} {ended(outcome)}{by}{ground}"),
+        insight_type=insight_type,
+        better_approach=_advice(insight) if insight and failed else None,
+    )
+
+
+def _advice(insight: Insight) -> str | None:
+    """Return what to do instead, after a failure of this kind."""
+    if insight.kind == "lesson":
+        lead = "supposed: " if insight.supposed else ""
+        return sentence(f"{lead}{whole(insight.quote, 300)}")
+    advice = _ADVICE.get(insight.kind)
+    return sentence(advice.format(quoted(insight.quote, _QUOTE))) if advice else None
+
+
+def _conditions_clause(outcome: Outcome) -> str:
+    """Return the conditions that the decision weighed, else those that were recorded."""
+    reasoning = outcome.decision.reasoning.lower()
+    # `5m` or `v2` is a setting; a condition that teaches has a word.
+    words = {
+        key: value
+        for key, value in outcome.context.items()
+        if isinstance(value, str) and key not in STRATA and _A_WORD.search(value)
+    }
+    weighed = {key: value for key, value in words.items() if value.lower() in reasoning}
+    clauses = [f"{plain(k)} is {plain(v, 40)}" for k, v in (weighed or words).items()][:3]
+    return f"when {listed(clauses)}, " if clauses else ""

@@ -1,13 +1,12 @@
-"""The offline judge's blind verdict and opinion: what the reasoning says about this decision.
+"""The offline judge's blind verdict and opinion, from what the reasoning says.
 
-Quality is a sum of features, each with its sentence. What would fit any decision earns nothing.
+Quality is a sum of features, each with its sentence. Words that fit any decision earn nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from skillvault.judge.offline.citations import figures_of
-from skillvault.judge.offline.grounds import Statement, statements_of
+from skillvault.judge.offline.statements import ReasoningStatement, figures_of, statements_of
 from skillvault.model.brief import WARNING, Opinion, Verdict, warnings_of
 from skillvault.model.reading import NOTE, Reading, read
 from skillvault.model.records import Decision, Outcome, Scalar, Skill
@@ -24,46 +23,52 @@ _MATTER = 0.85  # of all words, those of the matter, from which on it is about t
 
 
 class _Mark(NamedTuple):
-    """One feature of the decision: what it adds, and the sentence that says so."""
+    """A feature of the decision: its points, and the sentence that says so."""
 
     points: float
     sentence: str
 
 
-class _Seen(NamedTuple):
-    """All a verdict may look at."""
+class _Material(NamedTuple):
+    """All that a verdict may look at."""
 
     decision: Decision
     context: Mapping[str, Scalar]
     applied: Sequence[str]
     entry_value: float | None
     reading: Reading
-    statements: tuple[Statement, ...]
+    statements: tuple[ReasoningStatement, ...]
 
     @property
-    def findings(self) -> list[Statement]:
-        """The statements that say what was looked at and what came out."""
+    def findings(self) -> list[ReasoningStatement]:
+        """The statements with a result of looking."""
         return [statement for statement in self.statements if statement.is_finding]
 
     @property
     def is_run(self) -> bool:
-        """Whether it is the report of a whole run."""
+        """True for the report of a whole run."""
         return self.reading.size > NOTE
 
 
-def judged(
+def judge_decision(
     decision: Decision,
     context: Mapping[str, Scalar],
     applied: Sequence[str] | None,
     entry_value: float | None,
 ) -> Verdict:
-    """The verdict and the sentences that explain its sum."""
+    """Return the verdict with the sentences that explain its sum."""
     reading = read(decision.reasoning)
     context = {key: value for key, value in context.items() if value not in (None, "")}
     statements = statements_of(reading.statements, decision, context)
-    seen = _Seen(decision, context, applied or (), entry_value, reading, statements)
-    marks = [*_conditions(seen), *_substance(seen), *_care(seen), *_certainty(seen), *_frame(seen)]
-    missed = _unweighed(seen)
+    material = _Material(decision, context, applied or (), entry_value, reading, statements)
+    marks = [
+        *_condition_marks(material),
+        *_finding_marks(material),
+        *_care_marks(material),
+        *_certainty_marks(material),
+        *_frame_marks(material),
+    ]
+    missed = _missed_conditions(material)
     total = BASE + sum(mark.points for mark in marks) - 0.04 * len(missed)
     quality = round(min(max(total, 0.02), 0.98), 2)
     return Verdict(
@@ -71,36 +76,42 @@ def judged(
         quality_score=quality,
         strengths=tuple(m.sentence for m in marks if m.points > 0),
         weaknesses=tuple(m.sentence for m in marks if m.points < 0),
-        missed_factors=tuple(missed) or _untold(seen),
+        missed_factors=tuple(missed) if reading.size else ("no reasoning was recorded",),
     )
 
 
-def _conditions(seen: _Seen) -> Iterator[_Mark]:
-    """Which recorded conditions are named with their values, and which otherwise."""
-    weighed = _keys(s.cited for s in seen.statements if s.is_specific)
-    recited = [key for key in _keys(s.cited for s in seen.statements) if key not in weighed]
+def _condition_marks(material: _Material) -> Iterator[_Mark]:
+    """Judge the recorded conditions that are cited or contradicted."""
+    weighed = _distinct_keys(s.cited for s in material.statements if s.is_specific)
+    recited = [
+        key for key in _distinct_keys(s.cited for s in material.statements) if key not in weighed
+    ]
     if weighed:
         points = 0.12 * min(len(weighed), 2)
-        yield _Mark(points, f"weighs the conditions at entry: {_named(seen, weighed)}")
+        yield _Mark(
+            points, f"weighs the conditions at entry: {_list_conditions(material, weighed)}"
+        )
     elif recited:
-        yield _Mark(0.04, f"repeats the conditions at entry: {_named(seen, recited)}")
-    denials = [(key, s.text) for s in seen.statements for key in s.contradicted]
+        yield _Mark(0.04, f"repeats the conditions at entry: {_list_conditions(material, recited)}")
+    denials = [(key, s.text) for s in material.statements for key in s.contradicted]
     for key, text in denials[:2]:
-        yield _Mark(-0.2, f"{_named(seen, [key])} was recorded, and it says {quoted(text)}")
+        yield _Mark(
+            -0.2, f"{_list_conditions(material, [key])} was recorded, and it says {quoted(text)}"
+        )
 
 
-def _keys(cited: Iterable[Iterable[str]]) -> list[str]:
+def _distinct_keys(cited: Iterable[Iterable[str]]) -> list[str]:
     return list(dict.fromkeys(key for keys in cited for key in keys))
 
 
-def _named(seen: _Seen, keys: Sequence[str]) -> str:
-    return listed(f"{plain(key)} {_shown(seen.context[key])}" for key in keys[:4])
+def _list_conditions(material: _Material, keys: Sequence[str]) -> str:
+    return listed(f"{plain(key)} {_format_value(material.context[key])}" for key in keys[:4])
 
 
-def _substance(seen: _Seen) -> Iterator[_Mark]:
-    """What was looked at and what came out, and whether it is about the matter at all."""
-    findings, size = seen.findings, len(seen.statements)
-    if seen.is_run and len(findings) < _SELDOM * size:
+def _finding_marks(material: _Material) -> Iterator[_Mark]:
+    """Judge the findings, and how far the statements are about the matter."""
+    findings, size = material.findings, len(material.statements)
+    if material.is_run and len(findings) < _SELDOM * size:
         share = count_of(len(findings), size)
         yield _Mark(_GAP, f"only {share} statements say what was looked at and what came out")
     elif findings:
@@ -109,36 +120,36 @@ def _substance(seen: _Seen) -> Iterator[_Mark]:
         points = most * min(len(findings) / (_OFTEN * max(size, 5)), 1)
         quote = quoted(findings[0].text)
         yield _Mark(points, f"says what was looked at and what came out: {quote}")
-    elif measured := [s.text for s in seen.statements if s.figures and s.is_grounded]:
+    elif measured := [s.text for s in material.statements if s.figures and s.is_grounded]:
         yield _Mark(0.06, f"names a figure: {quoted(measured[0])}")
-    yield from _matter(seen)
+    yield from _matter_marks(material)
 
 
-def _matter(seen: _Seen) -> Iterator[_Mark]:
-    """How much of what is said would fit any decision; saying it twice changes nothing."""
-    if not seen.statements:
+def _matter_marks(material: _Material) -> Iterator[_Mark]:
+    """Judge the share of words that fit any decision; repeating them changes nothing."""
+    if not material.statements:
         return
-    matter = frozenset[str]().union(*(s.matter for s in seen.statements))
-    vague = [s for s in seen.statements if not s.is_anchored]
+    matter = frozenset[str]().union(*(s.matter for s in material.statements))
+    vague = [s for s in material.statements if not s.is_anchored]
     general = frozenset[str]().union(*(s.general for s in vague))
     size = len(matter) + len(general)
     surplus = len(matter) / max(size, 1) - _MATTER
     points = max(surplus, -0.3) * min(size / 6, 1)
-    emptiest = max(seen.statements, key=lambda s: (s.generality, len(s.general)))
-    if points > 0 and any(s.is_grounded for s in seen.statements):
+    emptiest = max(material.statements, key=lambda s: (s.generality, len(s.general)))
+    if points > 0 and any(s.is_grounded for s in material.statements):
         yield _Mark(points, "is about the matter itself")
     elif points < 0:
         yield _Mark(points, f"says what would fit any decision: {quoted(emptiest.text)}")
-    if not any(s.is_grounded for s in seen.statements):
-        quote = quoted(seen.decision.reasoning, 80)
+    if not any(s.is_grounded for s in material.statements):
+        quote = quoted(material.decision.reasoning, 80)
         yield _Mark(-_CARE, f"names nothing that could be looked up: {quote}")
 
 
-def _care(seen: _Seen) -> Iterator[_Mark]:
-    """Reasons, risks, other ways, a way out and checks; a statement counts as one of them."""
-    reading, quotes = seen.reading, [s.text for s in seen.findings[:1]]
-    grounded = {s.text for s in seen.statements if s.is_grounded}
-    anchored = {s.text for s in seen.statements if s.is_anchored}
+def _care_marks(material: _Material) -> Iterator[_Mark]:
+    """Judge reasons, risks, alternatives, ways out and checks; each statement counts once."""
+    reading, quotes = material.reading, [s.text for s in material.findings[:1]]
+    grounded = {s.text for s in material.statements if s.is_grounded}
+    anchored = {s.text for s in material.statements if s.is_anchored}
     for sentence, texts in (
         ("says why", [t for t in reading.reasons if t in grounded]),
         ("names a risk", [t for t in reading.risks if t in anchored]),
@@ -153,9 +164,9 @@ def _care(seen: _Seen) -> Iterator[_Mark]:
             yield _Mark(_CARE, f"{sentence}: {quoted(quote)}")
 
 
-def _certainty(seen: _Seen) -> Iterator[_Mark]:
-    """What was announced, left open, or is surer than its grounds allow."""
-    reading, confidence = seen.reading, seen.decision.confidence
+def _certainty_marks(material: _Material) -> Iterator[_Mark]:
+    """Judge announcements, open ends, guesses and confidence without grounds."""
+    reading, confidence = material.reading, material.decision.confidence
     guesses = [guess for guess in reading.guesses if guess not in reading.unchecked]
     # A long transcript holds a guess somewhere; what counts is how much rests on them.
     dense = len(guesses) * NOTE / max(reading.size, NOTE)
@@ -163,9 +174,9 @@ def _certainty(seen: _Seen) -> Iterator[_Mark]:
         yield _Mark(_GAP, f"goes without a way out: {quoted(reading.exposed[0])}")
     if reading.unfinished:
         yield _Mark(2 * _GAP, f"stops at an announced step: {quoted(reading.unfinished)}")
-    elif seen.is_run and not reading.claim:
+    elif material.is_run and not reading.claim:
         yield _Mark(_GAP, "ends without a result")
-    elif reading.announced and not seen.findings:
+    elif reading.announced and not material.findings:
         quote = quoted(reading.announced[0])
         yield _Mark(_GAP, f"announces a check and does not say what came out: {quote}")
     if reading.unchecked:
@@ -174,20 +185,20 @@ def _certainty(seen: _Seen) -> Iterator[_Mark]:
         yield _Mark(-min(0.1 * dense, 0.4), f"rests on a guess: {quoted(guesses[0])}")
     if reading.hype:
         yield _Mark(_GAP, f"certainty in place of grounds: {quoted(reading.hype[0], 80)}")
-    grounds = sum(s.is_grounded for s in seen.statements)
+    grounds = sum(s.is_grounded for s in material.statements)
     if confidence is not None and confidence >= _SURE and grounds < _FEW:
         yield _Mark(_GAP, f"confidence of {confidence:g} on grounds that do not carry it")
     elif confidence is not None and confidence < _SURE and grounds >= _FEW:
         yield _Mark(0.04, f"confidence of {confidence:g} fits its grounds")
 
 
-def _frame(seen: _Seen) -> Iterator[_Mark]:
-    """The size and the skills that the reasoning itself makes part of the decision."""
-    size, reasoning = seen.entry_value, seen.decision.reasoning
+def _frame_marks(material: _Material) -> Iterator[_Mark]:
+    """Judge the size and the skills if the reasoning names them."""
+    size, reasoning = material.entry_value, material.decision.reasoning
     amounts = figures_of(f"{size:f}") if size else ()
-    if any(written.gives(a) for written in figures_of(reasoning) for a in amounts):
-        yield _Mark(0.04, f"weighs the size: {_shown(size)}")
-    skills = [name for name in seen.applied if name.lower() in reasoning.lower()]
+    if any(stated.gives(a) for stated in figures_of(reasoning) for a in amounts):
+        yield _Mark(0.04, f"weighs the size: {_format_value(size)}")
+    skills = [name for name in material.applied if name.lower() in reasoning.lower()]
     if skills:
         yield _Mark(0.05, f"draws on {listed(plain(name) for name in skills[:4])}")
 
@@ -200,20 +211,18 @@ def _mentions(reasoning: str, key: str, value: Scalar) -> bool:
     return any(name in text for name in names if name)
 
 
-def _unweighed(seen: _Seen) -> list[str]:
-    """Recorded conditions in words (not settings in figures) that the reasoning leaves out."""
-    if not seen.reading.size:
+def _missed_conditions(material: _Material) -> list[str]:
+    """Return the conditions in words (not settings in figures) that the reasoning leaves out."""
+    if not material.reading.size:
         return []
-    telling = {key: value for key, value in seen.context.items() if isinstance(value, str)}
-    missing = [k for k, v in telling.items() if not _mentions(seen.decision.reasoning, k, v)]
-    return [f"{plain(key)} was {_shown(telling[key])}{NOT_WEIGHED}" for key in missing[:3]]
+    conditions = {key: value for key, value in material.context.items() if isinstance(value, str)}
+    missing = [k for k, v in conditions.items() if not _mentions(material.decision.reasoning, k, v)]
+    return [
+        f"{plain(key)} was {_format_value(conditions[key])}{NOT_WEIGHED}" for key in missing[:3]
+    ]
 
 
-def _untold(seen: _Seen) -> tuple[str, ...]:
-    return () if seen.reading.size else ("no reasoning was recorded",)
-
-
-def _shown(value: Scalar) -> str:
+def _format_value(value: Scalar) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return figure(value) if isinstance(value, int | float) else plain(str(value), 40)
@@ -222,10 +231,10 @@ def _shown(value: Scalar) -> str:
 _MOST = 4
 
 
-def opined(outcome: Outcome, skills: Sequence[Skill]) -> Opinion:
-    """Quality as in a verdict; grounds that do not carry a decision lower its confidence."""
+def form_opinion(outcome: Outcome, skills: Sequence[Skill]) -> Opinion:
+    """Return an opinion; a poor quality lowers the confidence that the decision states."""
     decision, size = outcome.decision, outcome.result.entry_value
-    verdict = judged(decision, outcome.context, outcome.applied, size)
+    verdict = judge_decision(decision, outcome.context, outcome.applied, size)
     confidence = 1.0 if decision.confidence is None else decision.confidence
     doubts = [shorten(text, WARNING) for text in (*verdict.weaknesses, *verdict.missed_factors)]
     return Opinion(

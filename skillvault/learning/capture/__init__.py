@@ -1,1 +1,1 @@
-"""capture: a rule that agents wrote down and that code bears out becomes a pattern."""
+"""Make patterns of the rules of agents that code supports; no I/O."""

@@ -1,4 +1,4 @@
-"""Terms of a rule, which files of a code base have them, and whether these files are enough."""
+"""Find the terms of a rule, and judge whether enough files of a code base have them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -44,9 +44,9 @@ _STOP = frozenset(
 
 
 class Terms(Struct, frozen=True):
-    """What is looked for: the code spans of a rule, its quotations, else words of it.
+    """The terms to search for: the code spans of a rule, its quotations, else words of it.
 
-    Of a `negative` rule they are what it forbids: where they stand it is broken.
+    A `negative` rule forbids its terms: a file that has them breaks it.
     """
 
     polarity: Polarity
@@ -56,20 +56,21 @@ class Terms(Struct, frozen=True):
 
     @property
     def exact(self) -> list[str]:
-        """Those that were marked as terms."""
+        """The terms that the rule marks as such."""
         return list(dict.fromkeys([*self.code, *self.quoted]))
 
     @property
     def all(self) -> list[str]:
-        """Those that are looked for."""
+        """The terms to search for."""
         return self.exact or self.words
 
 
 def search_terms(rule: str) -> Terms:
-    """The terms of a rule; of one that prefers something to another only those of the first."""
+    """Return the terms of a rule; of one that prefers A to B only those of A."""
     text = " ".join(rule.split())
-    negative = _NEGATIVE.search(_masked(text)) is not None
-    contrast = None if negative else _CONTRAST.search(_masked(text))
+    prose = _CODE.sub(lambda match: " " * len(match[0]), text)  # every character at its place
+    negative = _NEGATIVE.search(prose) is not None
+    contrast = None if negative else _CONTRAST.search(prose)
     part = text[: contrast.start()] if contrast else text
     code = [match["code"].strip() for match in _CODE.finditer(part)]
     prose = _CODE.sub(" ", part)
@@ -78,13 +79,8 @@ def search_terms(rule: str) -> Terms:
         polarity="negative" if negative else "positive",
         code=_usable(code),
         quoted=_usable(quoted),
-        words=_words_in(_QUOTED.sub(" ", prose)),
+        words=_distinctive_words(_QUOTED.sub(" ", prose)),
     )
-
-
-def _masked(text: str) -> str:
-    """A text whose code spans are blank, every other character at its place."""
-    return _CODE.sub(lambda match: " " * len(match[0]), text)
 
 
 def _usable(terms: Iterable[str]) -> list[str]:
@@ -92,8 +88,8 @@ def _usable(terms: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(usable))[:_MOST]
 
 
-def _words_in(prose: str) -> list[str]:
-    """Words that tell a rule from others: those like identifiers first, then the longest."""
+def _distinctive_words(prose: str) -> list[str]:
+    """Return words that tell a rule from others: identifiers first, then the longest."""
     tokens = {token.rstrip("./@-") for token in _WORD.findall(prose)}
     words = (t for t in tokens if len(t) >= _MIN_WORD and t.lower() not in _STOP)
     spaced = (word for word in words if not _UNSPACED.search(word))
@@ -102,77 +98,71 @@ def _words_in(prose: str) -> list[str]:
 
 _MANY = 20  # searched files from which on a term may be too common
 _COMMON = 0.5  # the share of them that is
-_TOGETHER = 2  # words that must stand in one file
+_MIN_WORDS = 2  # words that one file must have
 _SHOWN = 5  # files that are named
 
-Occurrences = Mapping[str, frozenset[str]]  # term -> the files it stands in
+Occurrences = Mapping[str, frozenset[str]]  # term -> the files that have it
 DEFAULTS = CapturePolicy()
 
 
 class Confidence(Struct, frozen=True):
-    """What a number of files is worth: `low`, `medium` or `high`."""
+    """The worth of a number of files: `low`, `medium` or `high`, and whether to promote."""
 
     confidence: str
     promote: bool
 
 
 class CodeEvidence(Struct, frozen=True):
-    """The files that bear a rule out, sorted, by which terms, and what they are worth."""
+    """The files that support a rule, sorted, the terms that they have, and their worth."""
 
     files: tuple[str, ...]
     terms: tuple[str, ...]
     worth: Confidence
 
     @property
-    def told(self) -> str:
+    def file_list(self) -> str:
         """The files as a pattern names them."""
         more = len(self.files) - _SHOWN
         return ", ".join(self.files[:_SHOWN]) + (f" (+{more} more)" if more > 0 else "")
 
 
 def confidence(files: int, policy: CapturePolicy = DEFAULTS) -> Confidence:
-    """What so many distinct files are worth."""
+    """Return the worth of so many distinct files."""
     if files < policy.files:
         return Confidence("low", promote=False)
     return Confidence("high" if files >= policy.high else "medium", promote=True)
 
 
-def evidence_for(
+def rule_evidence(
     terms: Terms, occurrences: Occurrences, searched: int, policy: CapturePolicy = DEFAULTS
 ) -> CodeEvidence:
-    """The evidence for a rule in so many searched files; for a negative one what breaks it."""
+    """Return the evidence for a rule in `searched` files; for a negative one the breaches."""
     telling = {t: occurrences.get(t, frozenset()) for t in terms.all}
     if searched >= _MANY:
         telling = {t: files for t, files in telling.items() if len(files) <= _COMMON * searched}
     if terms.polarity == "negative" or not terms.exact:
-        return _of_words(telling, together=1 if terms.exact else _TOGETHER, policy=policy)
+        return _word_evidence(telling, 1 if terms.exact else _MIN_WORDS, policy)
     exact = terms.exact
     if not telling:
-        return _code_evidence(frozenset(), (), confidence(0, policy))
-    common = (
-        frozenset.intersection(*telling.values()) if len(telling) == len(exact) else frozenset()
-    )
+        return CodeEvidence((), (), confidence(0, policy))
+    has_all = len(telling) == len(exact)
+    common = frozenset.intersection(*telling.values()) if has_all else frozenset()
     if (worth := confidence(len(common), policy)).promote:
-        return _code_evidence(common, tuple(telling), worth)
+        return CodeEvidence(tuple(sorted(common)), tuple(telling), worth)
     best = max(telling, key=lambda term: (len(telling[term]), -exact.index(term)))
-    return _code_evidence(telling[best], (best,), confidence(len(telling[best]), policy))
+    files = telling[best]
+    return CodeEvidence(tuple(sorted(files)), (best,), confidence(len(files), policy))
 
 
-def _of_words(
-    telling: Mapping[str, frozenset[str]], *, together: int, policy: CapturePolicy
+def _word_evidence(
+    telling: Mapping[str, frozenset[str]], min_words: int, policy: CapturePolicy
 ) -> CodeEvidence:
-    """Files in which so many of the words stand."""
+    """Return the files that hold so many of the words."""
     counts: dict[str, int] = {}
     for files in telling.values():
         for file in files:
             counts[file] = counts.get(file, 0) + 1
-    files = frozenset(file for file, count in counts.items() if count >= together)
+    files = frozenset(file for file, count in counts.items() if count >= min_words)
     worth = confidence(len(files), policy)
-    capped = Confidence("medium", promote=True) if worth.promote and together > 1 else worth
-    return _code_evidence(files, tuple(telling), capped)
-
-
-def _code_evidence(
-    files: frozenset[str], terms: tuple[str, ...], worth: Confidence
-) -> CodeEvidence:
-    return CodeEvidence(tuple(sorted(files)), terms, worth)
+    capped = Confidence("medium", promote=True) if worth.promote and min_words > 1 else worth
+    return CodeEvidence(tuple(sorted(files)), tuple(telling), capped)

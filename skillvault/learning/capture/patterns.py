@@ -1,4 +1,4 @@
-"""Rules become patterns as code bears them out, and rules again when it does so no more."""
+"""Make patterns of rules that code supports, and rules again when the code is gone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,7 @@ from skillvault.learning.capture import evidence as code_evidence
 from skillvault.learning.capture import prompt
 from skillvault.learning.capture.rules import (
     WrittenRule,
-    addition,
+    render_addition,
     rule_texts,
     with_scope,
     without_rules,
@@ -36,7 +36,7 @@ _ALL = "resources/expertise.yaml"
 
 
 def learned_skill(patterns: Iterable[LearnedPattern], now: datetime) -> Skill:
-    """The skill as it is made first."""
+    """Return the skill as it is first made."""
     return Skill(
         LEARNED,
         _DESCRIPTION,
@@ -48,133 +48,132 @@ def learned_skill(patterns: Iterable[LearnedPattern], now: datetime) -> Skill:
 
 
 def learned_body(patterns: Iterable[LearnedPattern]) -> str:
-    """Its text: the best patterns, and where all of them are."""
-    ranked = prompt.best_first(patterns)
-    return "\n".join(["# Learned patterns", "", *_text_lines(ranked)])
-
-
-def _text_lines(ranked: Sequence[LearnedPattern]) -> list[str]:
+    """Return its text: the best patterns, and where to find all of them."""
+    ranked = prompt.rank_patterns(patterns)
     if not ranked:
-        return ["No rule is borne out by enough code now."]
-    best = ranked[: prompt.BEST]
+        return "# Learned patterns\n\nNo rule is borne out by enough code now."
     more = f"; the best {prompt.BEST} of {len(ranked)}" if len(ranked) > prompt.BEST else ""
     intro = f"Agents wrote these rules down, and code bears them out{more} (all: `{_ALL}`)."
-    return [intro, "", *(f"{prompt.pattern_line(p)} ({_files_of(p)})" for p in best)]
+    lines = ["# Learned patterns", "", intro, ""]
+    for pattern in ranked[: prompt.BEST]:
+        count = f"{pattern.occurrences} file" + "s" * (pattern.occurrences != 1)
+        lines.append(f"{prompt.pattern_line(pattern)} ({count})")
+    return "\n".join(lines)
 
 
-def _files_of(pattern: LearnedPattern) -> str:
-    return f"{pattern.occurrences} file" + "s" * (pattern.occurrences != 1)
-
-
-class Borne(Struct, frozen=True):
-    """How code bears out a rule: its evidence, on how many lines, in which code bases."""
+class CodeSupport(Struct, frozen=True):
+    """The evidence of code for a rule, the number of its lines, and the code bases."""
 
     evidence: "code_evidence.CodeEvidence"
     lines: int = 0
     code: str = ""
 
 
-class Looked(Struct, frozen=True):
-    """What a look at the code bases says.
+class CodeScan(Struct, frozen=True):
+    """The result of a scan of the code bases.
 
-    `borne` by key of each rule that forbids nothing; `asked` in which versions of code those
-    patterns were asked whose code bases can be read.
+    `support` is by the key of each rule that forbids nothing; `asked` maps the patterns whose code
+    bases can be read to the versions of these.
     """
 
-    borne: Mapping[str, Borne]
+    support: Mapping[str, CodeSupport]
     asked: Mapping[str, str]
     now: datetime
 
 
 class Tiers(Struct, frozen=True):
-    """Both tiers: the text of LEARNINGS.md, and what stands in expertise.yaml."""
+    """Both tiers: the text of LEARNINGS.md, and the content of expertise.yaml."""
 
     text: str
     expertise: Expertise
 
 
-class Captured(Struct, frozen=True):
-    """The tiers after a change, and the patterns that it is about; empty if it changes nothing."""
+class TierChange(Struct, frozen=True):
+    """The tiers after a change, and the patterns that it changed; empty if it changed nothing."""
 
     tiers: Tiers
     patterns: tuple[LearnedPattern, ...] = ()
 
 
-def promoted(
-    tiers: Tiers, ready: Sequence[WrittenRule], borne: Mapping[str, Borne], now: datetime
-) -> Captured:
-    """The tiers once these rules are patterns; one that is a pattern already is seen again."""
+def promote(
+    tiers: Tiers, ready: Sequence[WrittenRule], support: Mapping[str, CodeSupport], now: datetime
+) -> TierChange:
+    """Make patterns of these rules; one that is a pattern already gets its new evidence."""
     if not ready:
-        return Captured(tiers)
-    before, at = tiers.expertise.patterns, _zoneless(now)
-    keys, present = {rule.key: rule for rule in ready}, {pattern.key for pattern in before}
-    kept = [
-        replace(_seen_again(p, borne[p.key]), scope=keys[p.key].scope) if p.key in keys else p
-        for p in before
-    ]
-    fresh = [_pattern(r, borne[r.key], at) for r in ready if r.key not in present]
-    expertise = _with_patterns(tiers.expertise, [*kept, *fresh])
-    if fresh:
-        log = f"Promoted {len(fresh)} patterns from Tier 1"
-        expertise = _logged(expertise, now, log, len(fresh))
-    about = [pattern for pattern in expertise.patterns if pattern.key in keys]
-    return Captured(Tiers(without_rules(tiers.text, keys), expertise), tuple(about))
+        return TierChange(tiers)
+    rules, patterns = {rule.key: rule for rule in ready}, tiers.expertise.patterns
+    new_keys = rules.keys() - {pattern.key for pattern in patterns}
+    new_rules = [rule for rule in ready if rule.key in new_keys]
+    at = _zoneless(now)
+    patterns += tuple(LearnedPattern(pattern=rule.text, promoted_at=at) for rule in new_rules)
+    supported = tuple(
+        replace(_with_support(p, support[p.key]), scope=rules[p.key].scope) if p.key in rules else p
+        for p in patterns
+    )
+    expertise = replace(tiers.expertise, patterns=supported)
+    if new_rules:
+        log = f"Promoted {len(new_rules)} patterns from Tier 1"
+        expertise = _with_log(expertise, now, log, len(new_rules))
+    changed = tuple(pattern for pattern in expertise.patterns if pattern.key in rules)
+    return TierChange(Tiers(without_rules(tiers.text, rules), expertise), changed)
 
 
-def looked_at(tiers: Tiers, looked: Looked) -> Captured:
-    """The tiers once it is noted which patterns were missed, found again, or are worth another."""
-    before = tiers.expertise.patterns
-    after = [_looked_at(pattern, looked) for pattern in before]
-    changed = [new for new, old in zip(after, before, strict=True) if new != old]
-    return Captured(Tiers(tiers.text, _with_patterns(tiers.expertise, after)), tuple(changed))
+def update_patterns(tiers: Tiers, scan: CodeScan) -> TierChange:
+    """Note which patterns were missed, found again, or have another confidence now."""
+    patterns = tiers.expertise.patterns
+    updates = [_update_pattern(pattern, scan) for pattern in patterns]
+    pairs = zip(updates, patterns, strict=True)
+    changed = [update for update, pattern in pairs if update != pattern]
+    expertise = replace(tiers.expertise, patterns=tuple(updates))
+    return TierChange(Tiers(tiers.text, expertise), tuple(changed))
 
 
-def _looked_at(pattern: LearnedPattern, looked: Looked) -> LearnedPattern:
-    if pattern.key not in looked.asked or pattern.key not in looked.borne:
+def _update_pattern(pattern: LearnedPattern, scan: CodeScan) -> LearnedPattern:
+    if pattern.key not in scan.asked or pattern.key not in scan.support:
         return pattern
-    borne = looked.borne[pattern.key]
-    if not borne.evidence.worth.promote:
-        missed = Missed(_zoneless(looked.now), looked.asked[pattern.key])
+    support = scan.support[pattern.key]
+    if not support.evidence.worth.promote:
+        missed = Missed(_zoneless(scan.now), scan.asked[pattern.key])
         return pattern if pattern.missed else replace(pattern, missed=missed)
-    if pattern.missed or pattern.confidence != borne.evidence.worth.confidence:
-        return _seen_again(pattern, borne)
+    if pattern.missed or pattern.confidence != support.evidence.worth.confidence:
+        return _with_support(pattern, support)
     return pattern
 
 
-def demoted(tiers: Tiers, looked: Looked, policy: CapturePolicy) -> Captured:
-    """The tiers once the patterns that were missed twice are rules again.
+def demote(tiers: Tiers, scan: CodeScan, policy: CapturePolicy) -> TierChange:
+    """Make rules again of the patterns that were missed twice.
 
     The second miss is at another version of the code, and some time after the first.
     """
     span = timedelta(hours=policy.missed_hours)
-    ended = [pattern for pattern in tiers.expertise.patterns if _is_gone(pattern, looked, span)]
-    if not ended:
-        return Captured(tiers)
-    keys = {pattern.key for pattern in ended}
-    kept = [pattern for pattern in tiers.expertise.patterns if pattern.key not in keys]
-    log = f"Put back {len(ended)} patterns to Tier 1"
-    expertise = _logged(_with_patterns(tiers.expertise, kept), looked.now, log, 0)
-    present = set(map(rule_key, rule_texts(tiers.text)))
-    rules = [with_scope(p.pattern, p.scope) for p in ended if p.key not in present]
-    text = tiers.text + addition(tiers.text, rules) if rules else tiers.text
-    return Captured(Tiers(text, expertise), tuple(ended))
+    lost_patterns = [p for p in tiers.expertise.patterns if _is_gone(p, scan, span)]
+    if not lost_patterns:
+        return TierChange(tiers)
+    keys = {pattern.key for pattern in lost_patterns}
+    patterns = tuple(p for p in tiers.expertise.patterns if p.key not in keys)
+    log = f"Put back {len(lost_patterns)} patterns to Tier 1"
+    expertise = _with_log(replace(tiers.expertise, patterns=patterns), scan.now, log, 0)
+    rule_keys = set(map(rule_key, rule_texts(tiers.text)))
+    rules = [with_scope(p.pattern, p.scope) for p in lost_patterns if p.key not in rule_keys]
+    text = tiers.text + render_addition(tiers.text, rules) if rules else tiers.text
+    return TierChange(Tiers(text, expertise), tuple(lost_patterns))
 
 
-def _is_gone(pattern: LearnedPattern, looked: Looked, span: timedelta) -> bool:
-    missed, versions = pattern.missed, looked.asked.get(pattern.key)
-    if missed is None or versions is None or pattern.key not in looked.borne:
+def _is_gone(pattern: LearnedPattern, scan: CodeScan, span: timedelta) -> bool:
+    missed, versions = pattern.missed, scan.asked.get(pattern.key)
+    if missed is None or versions is None or pattern.key not in scan.support:
         return False
-    if looked.borne[pattern.key].evidence.worth.promote or versions == missed.code:
+    if scan.support[pattern.key].evidence.worth.promote or versions == missed.code:
         return False
-    return looked.now - _time(missed.at) >= span
+    return scan.now - _time(missed.at) >= span
 
 
 def asked_patterns(
     patterns: Iterable[LearnedPattern], versions: Mapping[str, str]
 ) -> dict[str, str]:
-    """Key -> in which versions its code bases can be asked, of the patterns that were captured.
+    """Map the key of each captured pattern to the versions of its code bases.
 
-    A code base that cannot be read is not asked, and neither are its patterns.
+    A pattern is left out if one of its code bases cannot be read.
     """
     versions_by_key: dict[str, str] = {}
     for pattern in patterns:
@@ -184,29 +183,20 @@ def asked_patterns(
     return versions_by_key
 
 
-def _pattern(rule: WrittenRule, borne: Borne, at: str) -> LearnedPattern:
-    pattern = LearnedPattern(pattern=rule.text, promoted_at=at, scope=rule.scope)
-    return _seen_again(pattern, borne)
-
-
-def _seen_again(pattern: LearnedPattern, borne: Borne) -> LearnedPattern:
-    evidence = borne.evidence
+def _with_support(pattern: LearnedPattern, support: CodeSupport) -> LearnedPattern:
+    evidence = support.evidence
     return replace(
         pattern,
         confidence=evidence.worth.confidence,
         occurrences=len(evidence.files),
-        evidence=evidence.told,
-        lines=borne.lines,
-        code=borne.code,
+        evidence=evidence.file_list,
+        lines=support.lines,
+        code=support.code,
         missed=None,
     )
 
 
-def _with_patterns(expertise: Expertise, patterns: Iterable[LearnedPattern]) -> Expertise:
-    return replace(expertise, patterns=tuple(patterns))
-
-
-def _logged(expertise: Expertise, now: datetime, change: str, added: int) -> Expertise:
+def _with_log(expertise: Expertise, now: datetime, change: str, added: int) -> Expertise:
     entry = EvolutionEntry(
         date=f"{now.astimezone(UTC):%Y-%m-%d}", change=change, patterns_added=added
     )
@@ -214,7 +204,7 @@ def _logged(expertise: Expertise, now: datetime, change: str, added: int) -> Exp
 
 
 def _zoneless(now: datetime) -> str:
-    """A time in UTC as expertise.yaml has it, without its zone."""
+    """Return a time in UTC as expertise.yaml has it, without its zone."""
     return f"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
 
 

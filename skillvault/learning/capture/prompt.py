@@ -1,10 +1,9 @@
-"""What a prompt gets of what was learned: patterns that code bears out, then the latest rules."""
+"""Render the part of a prompt that was learned: supported patterns, then the latest rules."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skillvault.learning.capture.rules import LATEST
 from skillvault.learning.recommend import render
@@ -12,12 +11,12 @@ from skillvault.model.records import LearnedPattern
 from skillvault.model.text.text import rule_key, tokens
 
 BEST = 20  # patterns that a prompt gets
-_RANKS = {"high": 0, "medium": 1}  # of other confidence none is told
+_RANKS = {"high": 0, "medium": 1}  # other patterns are left out
 PATTERNS = "## Validated patterns"
 RULES = "## Recent learnings (unvalidated)"
 
 
-class Told(Struct, frozen=True):
+class LearnedText(Struct, frozen=True):
     """The patterns and rules of a prompt, the best and the newest, and how many were cut."""
 
     patterns: tuple[LearnedPattern, ...] = ()
@@ -27,16 +26,17 @@ class Told(Struct, frozen=True):
 
     @property
     def prompt_text(self) -> str:
-        """Both as they stand in a prompt; "" for none."""
-        lines = [
-            f"- [{pattern.confidence}] {_one_line(pattern.pattern)}" for pattern in self.patterns
+        """Both as text of a prompt; "" for none."""
+        rule_lines = (f"- {_one_line(rule)}" for rule in self.rules)
+        sections = [
+            _section(PATTERNS, map(pattern_line, self.patterns)),
+            _section(RULES, rule_lines),
         ]
-        sections = [_section(PATTERNS, lines), _section(RULES, map(_bullet, self.rules))]
         return "\n\n".join(filter(None, sections))
 
 
-def best_first(patterns: Iterable[LearnedPattern]) -> list[LearnedPattern]:
-    """Those that are told, the best first."""
+def rank_patterns(patterns: Iterable[LearnedPattern]) -> list[LearnedPattern]:
+    """Return the patterns of high or medium confidence, the best first."""
     ranked = sorted(
         (p for p in patterns if p.confidence in _RANKS), key=lambda p: (p.pattern, p.id)
     )
@@ -44,37 +44,25 @@ def best_first(patterns: Iterable[LearnedPattern]) -> list[LearnedPattern]:
     return sorted(ranked, key=lambda p: (_RANKS[p.confidence], -p.occurrences))
 
 
-def told(
-    patterns: Iterable[LearnedPattern], rules: Sequence[str], budget: int | None = None
-) -> Told:
-    """What a prompt gets of these, in at most so many tokens: the least is cut first."""
-    every = list(patterns)
-    keys = {pattern.key for pattern in every}
-    best = best_first(every)[:BEST]
+def select_learned(
+    patterns: Collection[LearnedPattern], rules: Sequence[str], budget: int | None = None
+) -> LearnedText:
+    """Select the best patterns and latest rules; over the budget of tokens the oldest rules go."""
+    keys = {pattern.key for pattern in patterns}
+    best = rank_patterns(patterns)[:BEST]
     latest = [rule for rule in rules if rule_key(rule) not in keys][-LATEST:]
-    cut = Told(tuple(best), tuple(latest))
-    while budget is not None and tokens(cut.prompt_text) > budget:
-        cut = _with_less(cut)
-    return cut
+    text = LearnedText(tuple(best), tuple(latest))
+    while budget is not None and tokens(text.prompt_text) > budget:
+        if text.rules:
+            text = replace(text, rules=text.rules[1:], cut_rules=text.cut_rules + 1)
+        else:
+            patterns_left = text.patterns[:-1]
+            text = replace(text, patterns=patterns_left, cut_patterns=text.cut_patterns + 1)
+    return text
 
 
-def _with_less(text: Told) -> Told:
-    """Without the oldest rule, or the least pattern."""
-    if text.rules:
-        return Told(text.patterns, text.rules[1:], text.cut_patterns, text.cut_rules + 1)
-    return Told(text.patterns[:-1], (), text.cut_patterns + 1, text.cut_rules)
-
-
-def augment(
-    base: str, patterns: Iterable[LearnedPattern | Mapping[str, Any]], rules: Sequence[str]
-) -> str:
-    """A prompt with what was learned behind it; as it is if nothing was."""
-    entries = [msgspec.convert(entry, LearnedPattern, from_attributes=True) for entry in patterns]
-    return behind(base, told(entries, rules))
-
-
-def framed(base: str, learned: Told) -> str:
-    """A recommendation with patterns and rules behind it, in a frame that they cannot leave."""
+def frame_learned(base: str, learned: LearnedText) -> str:
+    """Append patterns and rules to a recommendation, in a frame that they cannot leave."""
     if not learned.prompt_text:
         return base
     block = render.element("learned", learned.prompt_text)
@@ -83,8 +71,8 @@ def framed(base: str, learned: Told) -> str:
     return f"{base}\n\n---\n\n{block}"
 
 
-def behind(base: str, learned: Told) -> str:
-    """A prompt with patterns and rules behind it; as it is if there are none."""
+def append_learned(base: str, learned: LearnedText) -> str:
+    """Append patterns and rules to a prompt; without any it stays as it is."""
     if not learned.prompt_text:
         return base
     head = f"{base.rstrip()}\n\n---\n\n" if base.strip() else ""
@@ -97,14 +85,10 @@ def _section(heading: str, lines: Iterable[str]) -> str:
 
 
 def pattern_line(pattern: LearnedPattern) -> str:
-    """A pattern as one bullet."""
+    """Render a pattern as one bullet."""
     return f"- [{pattern.confidence}] {_one_line(pattern.pattern)}"
 
 
-def _bullet(rule: str) -> str:
-    return f"- {_one_line(rule)}"
-
-
 def _one_line(text: str) -> str:
-    """Foreign text as one line that ends no frame around it."""
+    """Return foreign text as one line that ends no frame around it."""
     return render.inert_body(" ".join(text.split()).replace("</", "<\\/"))

@@ -1,24 +1,27 @@
-"""The rules in LEARNINGS.md: read as agents write them, taken out and put in byte by byte.
+"""Read, add, remove and adopt the rules of LEARNINGS.md, byte by byte.
 
-A rule stands between lines of dashes. What can be no rule is a Problem, and stays where it is.
+A rule stands between lines of dashes. A block that can be no rule is a Problem and stays.
 """
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import takewhile
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from skillvault.model.change import Adoption, Change
 from skillvault.model.records import Problem
-from skillvault.model.text.text import rule_key
+from skillvault.model.text.text import rule_key, shorten
 
+STEP = "capture"
 LEARNINGS = "LEARNINGS.md"
 LATEST = 20  # rules that a prompt gets
 MAX_RULE = 2_000  # characters
 MAX_LEARNINGS = 1 << 20  # bytes
 _MIN_WIDTH = 10  # columns; a wide character has two
+_NAMED, _LISTED = 60, 20  # characters of a rule in a commit message, and rules in one
 SEPARATOR = "---\n"
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -33,10 +36,10 @@ _BULLET = re.compile(r"^[-*+] ", re.MULTILINE)
 
 
 class WrittenRule(Struct, frozen=True):
-    """A rule in one line, what it has in common with another that says the same, and its line.
+    """A rule in one line, the key of all rules that say the same, and its line number.
 
-    `seen`: it stands in so many blocks, the last of which this is. `scope`: the patterns of the
-    files that it is about, if a comment `<!-- scope: *.yaml -->` in front of it says so.
+    `seen` counts the blocks that say it, this being the last. `scope` are the patterns of the files
+    that it is about, from a comment `<!-- scope: *.yaml -->` in front of it.
     """
 
     text: str
@@ -47,7 +50,7 @@ class WrittenRule(Struct, frozen=True):
 
 
 class Learnings(Struct, frozen=True):
-    """What LEARNINGS.md says: the rules, the newest last; its mistakes; what a reader may mend."""
+    """The rules of LEARNINGS.md, the newest last, its mistakes, and notes for its readers."""
 
     rules: tuple[WrittenRule, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -55,9 +58,9 @@ class Learnings(Struct, frozen=True):
 
 
 class Block(Struct, frozen=True):
-    """What stands before a separator, that separator ("" at the end), and the number of its line.
+    """A part of a text, the separator behind it ("" at the end), and the number of its first line.
 
-    In a `header` stands no rule.
+    A `header` holds no rule.
     """
 
     text: str
@@ -67,61 +70,60 @@ class Block(Struct, frozen=True):
 
     @property
     def whole(self) -> str:
-        """The block as it stands, with what ends it."""
+        """The block with its separator."""
         return self.text + self.end
 
 
 def rule_texts(text: str) -> list[str]:
-    """The rules in a text, each once, the newest last."""
+    """Return the rules in a text, each once, the newest last."""
     return [rule.text for rule in read_learnings(text).rules]
 
 
-def rules_for_prompt(text: str) -> list[str]:
-    """The rules that a prompt gets: the latest."""
-    return rule_texts(text)[-LATEST:]
-
-
 def read_learnings(text: str) -> Learnings:
-    """The rules and the mistakes of a text."""
+    """Read the rules and the mistakes of a text."""
     blocks = blocks_of(text)
     by_key: dict[str, WrittenRule] = {}
-    problems: list[Problem] = _without_separators(blocks)
+    problems: list[Problem] = []
+    if len(blocks) == 1 and _width(rule_words(blocks[0].text)) >= _MIN_WIDTH:
+        problems.append(_problem(1, "no-separator", "no rules; a rule stands between lines `---`"))
     notes: list[Problem] = []
     for block in blocks:
         if flaw := flaw_of(block):
             problems.append(flaw)
-        elif rule := rule_in(block):
-            before = by_key.pop(rule.key, None)
-            by_key[rule.key] = replace(rule, seen=1 + (before.seen if before else 0))
-            notes += _several(block, rule)
+        elif rule := rule_of(block):
+            earlier_rule = by_key.pop(rule.key, None)
+            by_key[rule.key] = replace(rule, seen=1 + (earlier_rule.seen if earlier_rule else 0))
+            if len(_BULLET.findall(block.text)) > 1:
+                message = "several bullets are one rule; part them with lines `---`"
+                notes.append(_problem(rule.line, "several-bullets", message))
     return Learnings(tuple(by_key.values()), tuple(problems), tuple(notes))
 
 
-def rule_in(block: Block) -> WrittenRule | None:
-    """The rule that a block is; None for a header, and for what is too short."""
+def rule_of(block: Block) -> WrittenRule | None:
+    """Return the rule that a block is; None for a header and for a text that is too short."""
     words = rule_words(block.text)
     if block.header or _width(words) < _MIN_WIDTH:
         return None
     blank = takewhile(lambda line: not line.strip(), _LINE.findall(block.text))
     line = block.line + len(list(blank))
-    return WrittenRule(words, rule_key(words), line, scope=scope_in(block.text))
+    return WrittenRule(words, rule_key(words), line, scope=scope_of(block.text))
 
 
-def scope_in(text: str) -> tuple[str, ...]:
-    """The patterns of files that the comments in front of a rule name; () for none."""
+def scope_of(text: str) -> tuple[str, ...]:
+    """Return the patterns of files in the comments in front of a rule."""
     comments = _SCOPE.finditer(text, 0, _end_of_lead(text))
     patterns = (part.strip() for comment in comments for part in comment["patterns"].split(","))
     return tuple(dict.fromkeys(filter(None, patterns)))
 
 
 def with_scope(rule: str, scope: Iterable[str]) -> str:
-    """A rule as it is noted, its scope in a comment in front of it."""
+    """Return a rule as it is noted, its scope in a comment in front of it."""
     patterns = ", ".join(scope)
     return f"<!-- scope: {patterns} --> {rule}" if patterns else rule
 
 
 def flaw_of(block: Block) -> Problem | None:
-    """Why a block can be no rule; None if it can."""
+    """Return the reason why a block can be no rule; None if it can."""
     if "\0" in block.text:
         return _problem(block.line, "nul", "a NUL byte; remove it")
     if _NO_UTF8.search(block.text):
@@ -135,30 +137,16 @@ def flaw_of(block: Block) -> Problem | None:
     return None
 
 
-def _without_separators(blocks: Sequence[Block]) -> list[Problem]:
-    if len(blocks) > 1 or _width(rule_words(blocks[0].text)) < _MIN_WIDTH:
-        return []
-    return [_problem(1, "no-separator", "no rules; a rule stands between lines `---`")]
-
-
-def _several(block: Block, rule: WrittenRule) -> list[Problem]:
-    if len(_BULLET.findall(block.text)) < 2:
-        return []
-    message = "several bullets are one rule; part them with lines `---`"
-    return [_problem(rule.line, "several-bullets", message)]
-
-
 def _problem(line: int, code: str, message: str) -> Problem:
     return Problem(LEARNINGS, None, code, f"line {line}: {message}")
 
 
 def rule_words(text: str) -> str:
-    """A block's words on one line, without headings and comments in front."""
+    """Return a block's words on one line, without headings and comments in front."""
     return " ".join(text[_end_of_lead(text) :].split())
 
 
 def _end_of_lead(text: str) -> int:
-    """Where the headings and comments in front of a rule end."""
     start = 0
     while lead := _LEAD.match(text, start):
         start = lead.end()
@@ -173,39 +161,35 @@ def _width(text: str) -> int:
 
 
 def blocks_of(text: str) -> list[Block]:
-    """A text cut at its separators; the blocks joined are the text, byte for byte."""
+    """Cut a text at its separators; the blocks joined are the text, byte for byte."""
     lines = _LINE.findall(text)
-    shielded = _shielded(lines)
+    fenced = _fenced_lines(lines)
     blocks: list[Block] = []
     start = 0
     for number, line in enumerate(lines):
-        if number not in shielded and _SEPARATOR.fullmatch(line):
+        if number not in fenced and _SEPARATOR.fullmatch(line):
             blocks.append(Block("".join(lines[start:number]), line, start + 1))
             start = number + 1
     blocks.append(Block("".join(lines[start:]), "", start + 1))
-    header = 3 if _has_front_matter(blocks) else 1
+    has_keys = len(blocks) > 2 and not blocks[0].text and _KEYS.fullmatch(blocks[1].text)
+    header = 3 if has_keys else 1
     return [Block(b.text, b.end, b.line, at < header) for at, b in enumerate(blocks)]
 
 
-def _has_front_matter(blocks: Sequence[Block]) -> bool:
-    """Whether the first two separators are those of front matter."""
-    return len(blocks) > 2 and not blocks[0].text and bool(_KEYS.fullmatch(blocks[1].text))
-
-
-def _shielded(lines: Sequence[str]) -> set[int]:
-    """The lines inside of code fences; a fence that nothing closes within a rule is none."""
+def _fenced_lines(lines: Sequence[str]) -> set[int]:
+    """Return the lines inside of code fences; a fence without an end in its rule is none."""
     fences = {at: fence for at, line in enumerate(lines) if (fence := _FENCE.match(line))}
-    shielded: set[int] = set()
+    fenced: set[int] = set()
     last = -1
     for number, opening in fences.items():
         if number > last and not (opening["mark"][0] == "`" and "`" in opening["info"]):
-            last = _closing(lines, fences, number)
-            shielded.update(range(number, last))
-    return shielded
+            last = _closing_line(lines, fences, number)
+            fenced.update(range(number, last))
+    return fenced
 
 
-def _closing(lines: Sequence[str], fences: Mapping[int, re.Match[str]], start: int) -> int:
-    """The line that closes the fence which a line opens; the line itself if none does."""
+def _closing_line(lines: Sequence[str], fences: Mapping[int, re.Match[str]], start: int) -> int:
+    """Return the line that closes a fence; the line that opens it if none does."""
     mark, size, number = fences[start]["mark"], 0, start
     while (number := number + 1) < len(lines) and (size := size + len(lines[number])) <= MAX_RULE:
         fence = fences.get(number)
@@ -218,24 +202,129 @@ def _closing(lines: Sequence[str], fences: Mapping[int, re.Match[str]], start: i
 
 
 def without_rules(text: str, keys: Collection[str]) -> str:
-    """A text without the blocks of some rules; every other byte stays."""
-    blocks = [block for block in blocks_of(text) if not _holds(block, keys)]
-    return "".join(block.whole for block in blocks)
+    """Return a text without the blocks of some rules; every other byte stays."""
+    parts: list[str] = []
+    for block in blocks_of(text):
+        rule = None if flaw_of(block) else rule_of(block)
+        if rule is None or rule.key not in keys:
+            parts.append(block.whole)
+    return "".join(parts)
 
 
-def _holds(block: Block, keys: Collection[str]) -> bool:
-    rule = None if flaw_of(block) else rule_in(block)
-    return rule is not None and rule.key in keys
-
-
-def addition(text: str, added: Iterable[str]) -> str:
-    """What is appended to a text so that it has these rules too."""
+def render_addition(text: str, rules: Iterable[str]) -> str:
+    """Return the text to append to a text to add these rules."""
     last = (_LINE.findall(text) or [""])[-1]
     start = "" if text.endswith("\n") or not text else "\n"
-    begun = start if _SEPARATOR.fullmatch(last) else start + SEPARATOR
-    return begun + "".join(f"{' '.join(rule.split())}\n{SEPARATOR}" for rule in added)
+    opening = start if _SEPARATOR.fullmatch(last) else start + SEPARATOR
+    return opening + "".join(f"{' '.join(rule.split())}\n{SEPARATOR}" for rule in rules)
 
 
 def whole_blocks(text: str) -> str:
-    """As much of a text as no agent is about to write on: up to its last separator."""
+    """Return the text up to its last separator, where no agent is still writing."""
     return "".join(block.whole for block in blocks_of(text)[:-1])
+
+
+# ── adopting appended rules ──────────────────────────────────────────────────────────
+
+
+_FULL = Problem(
+    LEARNINGS,
+    None,
+    "too-large",
+    f"larger than {MAX_LEARNINGS >> 20} MiB, so that no more is taken; remove rules that are not "
+    "needed",
+)
+
+
+class AppendedText(Struct, frozen=True):
+    """The text in the work tree's LEARNINGS.md that follows the committed one.
+
+    `committed` are the committed bytes and `blob` their version, None for no file. `still`: nobody
+    is writing on the text.
+    """
+
+    committed: bytes
+    blob: str | None
+    text: str
+    still: bool
+
+
+class AdoptionPlan(Struct, frozen=True):
+    """The change that commits appended rules, None for no rule, and the problems with others.
+
+    `rest` are the bytes that stay uncommitted; `waits`: somebody is writing on them.
+    """
+
+    change: Change | None
+    problems: tuple[Problem, ...]
+    rest: bytes
+    waits: bool
+
+
+def adopt(appended: AppendedText, clean: Callable[[str], str]) -> AdoptionPlan:
+    """Plan to commit the blocks that may be rules, cleaned of secrets, and keep the others.
+
+    The last block waits while somebody may be writing on it.
+    """
+    blocks = blocks_of(appended.text)
+    if appended.committed:  # else the file begins here, with its header
+        blocks = [Block(b.text, b.end, b.line) for b in blocks]
+    ready = blocks if appended.still else blocks[:-1]
+    fitting, full = _select_fitting([b for b in ready if not flaw_of(b)], appended, clean)
+    problems = [_FULL] if full else []
+    content = "".join(fitting.values())
+    unfinished = "" if appended.still else blocks[-1].text
+    waits = bool(unfinished.strip())
+    if not content:
+        return AdoptionPlan(None, tuple(problems), _encode(appended.text), waits)
+    leftover = "".join(b.whole for b in ready if b.line not in fitting)
+    adoption = Adoption(
+        LEARNINGS,
+        appended.blob,
+        _encode("".join(b.whole for b in ready)),
+        _encode(content),
+        _encode(leftover),
+    )
+    adopted = [
+        replace(b, text=fitting[b.line].removesuffix(b.end)) for b in ready if b.line in fitting
+    ]
+    change = _adoption_change(adoption, adopted)
+    return AdoptionPlan(change, tuple(problems), _encode(leftover + unfinished), waits)
+
+
+def _select_fitting(
+    blocks: list[Block], appended: AppendedText, clean: Callable[[str], str]
+) -> tuple[dict[int, str], bool]:
+    """Return (line -> the text of a block to commit, whether there was no room for others)."""
+    room = MAX_LEARNINGS - len(appended.committed)
+    fitting: dict[int, str] = {}
+    for block in blocks:
+        text = block.text
+        if text.count("\r\n") < text.count("\n"):
+            text = clean(text)
+        else:
+            text = clean(text.replace("\r\n", "\n")).replace("\n", "\r\n")
+        text += block.end
+        room -= len(_encode(text))
+        if room < 0:
+            return fitting, True
+        fitting[block.line] = text
+    return fitting, False
+
+
+def _adoption_change(adoption: Adoption, blocks: list[Block]) -> Change:
+    rules = [rule.text for block in blocks if (rule := rule_of(block))]
+    count = "1 rule" if len(rules) == 1 else f"{len(rules)} rules"
+    rows = [shorten(rule, _NAMED) for rule in rules[:_LISTED]]
+    rows += [f"and {len(rules) - _LISTED} more"] if len(rules) > _LISTED else []
+    listing = "".join(f"\n  {row}" for row in rows)
+    return Change(
+        step=STEP,
+        subject=f"adopt {count}",
+        reason=f"Appended to {LEARNINGS}:{listing}" if rules else f"Appended to {LEARNINGS}.",
+        adopts=(adoption,),
+    )
+
+
+def _encode(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")

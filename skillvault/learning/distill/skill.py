@@ -13,7 +13,7 @@ from skillvault.learning.generate.warning_pattern import (
     expiry_after,
     placed,
 )
-from skillvault.learning.length import STATEMENTS, References, part_of, within
+from skillvault.learning.length import STATEMENTS, References, fit_body, head_line_limit
 from skillvault.learning.naming import distilled_name
 from skillvault.model.brief import Draft, SessionExcerpt
 from skillvault.model.change import Change, Edit, Rewrite, skill_series
@@ -46,10 +46,10 @@ def composed(
     references: References | None = None,
 ) -> ComposedText:
     """The text within a length; the rest goes to a file, beside those that are there."""
-    most, file = part_of(limit), (references or References()).free(STATEMENTS)
+    most, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
     header = [f"*{trimmed(_of(brief.sessions), most)}*", f"*Domain: {brief.domain}*"]
     head = [f"# {title}: {trimmed(draft.title, most)}", "\n".join(header)]
-    body, rest = within(head, draft.sections, limit, file)
+    body, rest = fit_body(head, draft.sections, limit, file)
     return ComposedText(body, {file: rest} if rest else {})
 
 
@@ -120,7 +120,7 @@ def reworded_change(
     brief: SessionExcerpt,
     draft: Draft,
     skill: Skill,
-    written: sections.Written,
+    written: sections.WrittenTexts,
     *,
     shelf: str,
     references: References,
@@ -134,21 +134,21 @@ def reworded_change(
     title = "Evolved" if is_evolved else brief.kind.capitalize()
     limit = policy.merge.max_tokens if is_evolved else policy.generate.max_tokens
     text = composed(brief, draft, title=title, limit=limit, references=references)
-    body = sections.rewritten(skill.body, written.bodies, text.body)
+    body = sections.rewrite_body(skill.body, written.bodies, text.body)
     grown = replace(skill, description=shorten(draft.description, 1024))
     labels = {"tags": tags_of(brief, draft), "roles": draft.roles, "stages": draft.stages}
     edits = [
         Edit(path, ("metadata", key), " ".join(names) or None)
         for key, names in labels.items()
         if names != getattr(skill, key)
-        and sections.untouched(written.labels, sections.labels_of(skill))
+        and sections.is_untouched(written.labels, sections.labels_of(skill))
     ]
     return Change(
         step=STEP,
         subject=skill.name,
         commit_with=skill_series(STEP, brief.domain),
         reason=f"{skill.name} is told in other words.",
-        files=placed(skill.name, shelf, references.placed(text.files)),
+        files=placed(skill.name, shelf, references.files_to_write(text.files)),
         edits=(*key_edits(path, skill, grown, written, policy=policy), *edits),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         targets=(Ref("skill", skill.name),),

@@ -1,4 +1,4 @@
-"""Which skills a decision applied, what that changed, and what follows for the skill."""
+"""Estimate what applied skills change; nothing here reads a vault."""
 
 from skillvault.model.due import Queue, Same, Source, Target, Users, Uses, When
 

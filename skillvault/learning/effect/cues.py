@@ -43,7 +43,7 @@ _IT = re.compile(
     r"(?= ?(?:[,.;!)]|$)| (?:and|but|anyway|because|since|as|to|for|on|in|instead|too|does|did|is"
     r"|was|has|had|raised|threw|failed)\b)"
 )
-_TURN = expand(r"(?<!me to )(?<!us to )\b(((<not>) (<gap>){0,2})?(<use>)|<defy>|<decline>) X")
+_TURN_BACK = expand(r"(?<!me to )(?<!us to )\b(((<not>) (<gap>){0,2})?(<use>)|<defy>|<decline>) X")
 _BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
 _HEADING = re.compile(r"\s*(?:#+\s*(.+?)|[*_]*([^:\n]{3,80}:|\w[\w ,'-]{2,40}(?=\n))[*_]*)\s*$")
 
@@ -62,8 +62,8 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
             if text[start:end].strip():
                 is_item = _BULLET.match(text, start)
                 heading = heading if is_item else _heading_of(text[start:end])
-                if group and not heading and (again := _turn(reading, words, text[start:end])):
-                    yield from ((mention, again) for mention in group)
+                if group and not heading and (turn := _find_turn(reading, words, text[start:end])):
+                    yield from ((mention, turn) for mention in group)
                 group = ()
             continue
         groups = _join(text, mentions[first:place])
@@ -79,13 +79,13 @@ def read_mentions(text: str, mentions: Sequence[Mention]) -> Iterator[tuple[Ment
             yield from ((mention, reading) for mention in group)
 
 
-def _turn(reading: Reading, words: str, sentence: str) -> Reading | None:
+def _find_turn(reading: Reading, words: str, sentence: str) -> Reading | None:
     """Return the reading by which a sentence takes back the mention in the words before it."""
     sentence = _IT.sub(X, _simplify(sentence))
     if reading == "applied" and X not in sentence:
         return None
-    again = _look_up(f"{words} {sentence}")
-    return again if again in ("overruled", "declined") else None
+    turn = _look_up(f"{words} {sentence}")
+    return turn if turn in ("overruled", "declined") else None
 
 
 def _heading_of(sentence: str) -> str:
@@ -112,12 +112,12 @@ def _plain_around(
     text: str, place: tuple[int, int], groups: Sequence[Sequence[Mention]], target: int
 ) -> str:
     """Return a sentence in plain form: the group of this number as `X`, others as `Y`."""
-    parts, at = [], max(place[0], groups[target][0].start - NEAR)
+    parts, position = [], max(place[0], groups[target][0].start - NEAR)
     for number, group in enumerate(groups):
-        if group[0].start >= at:
-            parts += [text[at : group[0].start], X if number == target else Y]
-            at = group[-1].end
-    return _simplify("".join(parts) + text[at : min(place[1], groups[target][-1].end + NEAR)])
+        if group[0].start >= position:
+            parts += [text[position : group[0].start], X if number == target else Y]
+            position = group[-1].end
+    return _simplify("".join(parts) + text[position : min(place[1], groups[target][-1].end + NEAR)])
 
 
 def _simplify(sentence: str) -> str:
@@ -132,7 +132,7 @@ def _look_up(sentence: str) -> Reading:
     """Return the reading of the first cue that a plain sentence holds, or takes up again."""
     reading = _first_cue(sentence)
     head, _, tail = sentence.partition(X)
-    turn = _TURN.search(tail := _IT.sub(X, tail))
+    turn = _TURN_BACK.search(tail := _IT.sub(X, tail))
     if turn and Y not in tail[: turn.start()] and not (reading == "declined" and Y in head):
         return _first_cue(turn[0])
     return reading

@@ -49,7 +49,7 @@ TEMPLATE = frozenset(
 
 
 class Detection(Struct, frozen=True):
-    """Whether a decision applied a skill, how that is known, and the words that say so.
+    """The evidence that a decision applied a skill: its kind, and the words that say so.
 
     One that was overruled, acted against knowingly, was not applied.
     """
@@ -67,89 +67,91 @@ def detect_all(
     reasoning: str,
     applied: Iterable[str] | None,
     names: Mapping[str, Iterable[str]],
-    shown: Mapping[str, str],
+    shown_texts: Mapping[str, str],
     *,
     handles: Mapping[str, str] | None = None,
 ) -> dict[str, Detection]:
-    """Name -> detection of each skill that was applied or overruled, or is said not to be.
+    """Map each skill that a text applies, overrules or declines to its detection.
 
     `applied` is the outcome's own list, `names` are those of all skills `by_first_word`;
-    `shown` maps a skill that was shown to its text, at the version shown, in the order shown;
+    `shown_texts` maps a skill that was shown to its text, at the version shown, in the order shown;
     `handles` is what they were called there, S1, S2, … if nothing else is known.
     """
     if applied is not None:
-        return {name: _detection("tool") for name in sorted(_listed(applied, names, shown))}
-    called = handles_of(shown) if handles is None else handles
-    detections = _explicit(reasoning, names, shown, called)
+        return {
+            name: _detection("tool") for name in sorted(_find_listed(applied, names, shown_texts))
+        }
+    handle_names = handles_of(shown_texts) if handles is None else handles
+    detections = _find_explicit(reasoning, names, shown_texts, handle_names)
     unquoted = "\n".join(
         line for line in reasoning.split("\n") if not line.lstrip().startswith(">")
     )
-    for name in shown.keys() - detections.keys():
-        if (implicit := implicit_use(shown[name], unquoted)).applied:
+    for name in shown_texts.keys() - detections.keys():
+        if (implicit := find_implicit_use(shown_texts[name], unquoted)).applied:
             detections[name] = implicit
     return dict(sorted(detections.items()))
 
 
-def handles_of(shown: Iterable[str]) -> dict[str, str]:
-    """What the skills of one receipt are called in its text: S1, S2, … in the order shown."""
-    return {f"S{n}": name for n, name in enumerate(shown, 1)}
+def handles_of(names: Iterable[str]) -> dict[str, str]:
+    """Map the handles S1, S2, … to the skills of one receipt, in the order shown."""
+    return {f"S{n}": name for n, name in enumerate(names, 1)}
 
 
-def _listed(
-    applied: Iterable[str], names: Mapping[str, Iterable[str]], shown: Iterable[str]
+def _find_listed(
+    applied: Iterable[str], names: Mapping[str, Iterable[str]], shown_names: Iterable[str]
 ) -> set[str]:
-    """The skills of the outcome's own list; a foreign name's `_` stands for `-`."""
-    logged = {name.replace("_", "-") for name in applied}
-    known = (name for word in by_first_word(logged) for name in names.get(word, ()))
-    return logged & {*shown, *known}
+    """Return the skills of the outcome's own list; a foreign name's `_` stands for `-`."""
+    listed_names = {name.replace("_", "-") for name in applied}
+    candidates = (name for word in by_first_word(listed_names) for name in names.get(word, ()))
+    return listed_names & {*shown_names, *candidates}
 
 
 def detect(name: str, body: str, reasoning: str) -> Detection:
-    """Whether the reasoning applies this one skill, which was shown with this body."""
+    """Detect whether the reasoning applies this one skill, which was shown with this body."""
     return detect_all(reasoning, None, by_first_word([name]), {name: body}).get(name, NONE)
 
 
-def _explicit(
+def _find_explicit(
     text: str,
     names: Mapping[str, Iterable[str]],
-    shown: Mapping[str, str],
+    shown_texts: Mapping[str, str],
     handles: Mapping[str, str],
 ) -> dict[str, Detection]:
-    """The skills of which the text says whether they were applied.
+    """Detect the skills that the text names.
 
-    The last that says so counts; what is mentioned and no more was applied, if nothing else is
-    said. What was applied once is not undone by a place that did without it.
+    The last reading counts, and a mere mention is a use. A later place without the skill does not
+    undo a use.
     """
-    decided: dict[str, tuple[Reading, str]] = {}
-    for mention, reading in read_mentions(text, find_mentions(text, names, shown, handles)):
-        before = decided.get(mention.skill, ("open", ""))[0]
-        if _outweighs(reading, before):
-            decided[mention.skill] = reading, _around(text, mention.start, mention.end)
+    readings: dict[str, tuple[Reading, str]] = {}
+    for mention, reading in read_mentions(text, find_mentions(text, names, shown_texts, handles)):
+        earlier_reading = readings.get(mention.skill, ("open", ""))[0]
+        if _is_stronger(reading, earlier_reading):
+            readings[mention.skill] = reading, _around(text, mention.start, mention.end)
     return {
         name: NONE
         if reading == "declined"
         else _detection("overruled" if reading == "overruled" else "explicit", quote)
-        for name, (reading, quote) in decided.items()
+        for name, (reading, quote) in readings.items()
         if reading != "open"
     }
 
 
-def _outweighs(reading: Reading, before: Reading) -> bool:
-    """Whether a later reading takes the place of an earlier one."""
+def _is_stronger(reading: Reading, earlier_reading: Reading) -> bool:
+    """Return True if a later reading replaces an earlier one."""
     return {
-        "applied": before != "applied",
+        "applied": earlier_reading != "applied",
         "overruled": True,
-        "declined": before != "applied",
-        "named": before == "open",
+        "declined": earlier_reading != "applied",
+        "named": earlier_reading == "open",
         "due": False,
         "open": False,
     }[reading]
 
 
-def implicit_use(body: str, reasoning: str) -> Detection:
-    """A use that is not named: the text repeats enough key phrases."""
+def find_implicit_use(body: str, reasoning: str) -> Detection:
+    """Detect a use that is not named: the text repeats enough key phrases."""
     words = reasoning.lower()
-    hits = [(at, at + len(p)) for p in key_phrases(body) if (at := words.find(p)) >= 0]
+    hits = [(start, start + len(p)) for p in key_phrases(body) if (start := words.find(p)) >= 0]
     if len(hits) < PHRASES:
         return NONE
     return _detection("implicit", _around(reasoning, *min(hits)))
@@ -157,7 +159,7 @@ def implicit_use(body: str, reasoning: str) -> Detection:
 
 @lru_cache(maxsize=1024)
 def key_phrases(body: str) -> tuple[str, ...]:
-    """What a skill says in words of its own, in lower case, each once.
+    """Return the phrases that are a skill's own, in lower case, each once.
 
     Bold text of 5 to 50 characters, the first five words of a list item from 10 characters
     on, headings that are not the template's. A single word is no phrase: any text may hold it.
@@ -174,7 +176,7 @@ def key_phrases(body: str) -> tuple[str, ...]:
 
 
 def weight(match: str, confidence: float) -> float:
-    """How much of an application a match is in the sums of the effect: OVERRULED..1.
+    """Return the weight of a match in the sums of the effect, OVERRULED..1.
 
     One that was overruled speaks for the skill if the decision failed, and against it otherwise:
     a little of an application that ended the other way.
@@ -198,7 +200,7 @@ ReadText = Callable[[str, str], str]  # (skill, blob) -> the skill's text at tha
 
 
 class DetectedUse(Struct, frozen=True, order=True):
-    """The part of one skill in one outcome's decision, and how that is known.
+    """The part of one skill in one outcome's decision, and the evidence of it.
 
     `match` is `overruled` if the decision acted against it knowingly, `none` if it was offered and
     not applied; `confidence` is then how likely it was applied all the same. `made` is when the
@@ -215,44 +217,43 @@ class DetectedUse(Struct, frozen=True, order=True):
 
     @property
     def applied(self) -> bool:
-        """Whether the decision applied it."""
+        """True if the decision applied it."""
         return self.match in APPLIED
 
     @property
     def overruled(self) -> bool:
-        """Whether the decision acted against it, knowing it."""
+        """True if the decision knew it and acted against it."""
         return self.match == "overruled"
 
 
 def detected_uses(
     outcome: Outcome,
-    shown: Iterable[Recommendation],
+    answers: Iterable[Recommendation],
     names: Mapping[str, Iterable[str]],
-    read: ReadText,
+    read_text: ReadText,
     *,
     ends: Sequence[Claim] = (),
 ) -> list[DetectedUse]:
-    """What an outcome's decision applied, overruled, was shown and had held out, by skill.
+    """Return the skills that an outcome's decision applied, overruled, saw or had held out.
 
-    `shown` are the recommendations of its decision, of which its own count, and `ends` its trusted
-    outcomes; see `claims`. `names` are those of all skills, by `by_first_word`. A skill that was
-    held out counts as shown if the decision says whether it applied it: the agent has read it all
-    the same.
+    `answers` are the recommendations of its decision, of which its own count, and `ends` its
+    trusted outcomes; see `claims`. `names` are those of all skills, by `by_first_word`. A skill
+    that was held out counts as shown if the decision mentions it: the agent has read it.
     """
-    counted = claims.own(claims.claim_of(outcome), shown, ends)
-    texts = {skill.skill: read(skill.skill, skill.blob) for r in counted for skill in r.shown}
-    held_out = {skill.skill for r in counted for skill in r.held_out} - texts.keys()
-    called = aliases.aliases_of(counted, lambda name, _: aliases.title_of(texts[name]))
-    applied = outcome.applied and aliases.resolved(outcome.applied, called)
+    answers = claims.own(claims.claim_of(outcome), answers, ends)
+    texts = {skill.skill: read_text(skill.skill, skill.blob) for r in answers for skill in r.shown}
+    held_out = {skill.skill for r in answers for skill in r.held_out} - texts.keys()
+    titles = aliases.aliases_of(answers, lambda name, _: aliases.title_of(texts[name]))
+    applied = outcome.applied and aliases.resolved(outcome.applied, titles)
     handles = {
         handle.strip("[]"): name
-        for handle, name in aliases.aliases_of(counted).items()
+        for handle, name in aliases.aliases_of(answers).items()
         if handle.startswith("[") and name in texts
     }
     reasoning = outcome.decision.reasoning
     detections = detect_all(reasoning, applied, names, texts, handles=handles)
     fallback = outcome.decision.made_at or outcome.occurred_at
-    decided = min((r.at for r in counted), default=fallback)
+    decision_time = min((r.at for r in answers), default=fallback)
     # A list says all that was applied; reasoning may leave it out.
     unnamed = Detection(applied=False, confidence=0.0 if outcome.applied is not None else UNSEEN)
     uses: list[DetectedUse] = []
@@ -262,19 +263,19 @@ def detected_uses(
         offer: Offer = "shown" if was_shown else "held" if name in held_out else ""
         if offer or detection != NONE:
             reading = (detection.match, detection.confidence, detection.quote, offer)
-            uses.append(DetectedUse(name, outcome.id, decided, *reading))
+            uses.append(DetectedUse(name, outcome.id, decision_time, *reading))
     return uses
 
 
 def decision_stats(
     name: str,
-    shown: Sequence[Recommendation],
+    answers: Sequence[Recommendation],
     outcomes: Sequence[Outcome],
     uses: Iterable[DetectedUse],
 ) -> dict[str, Any]:
-    """What `stats --decision` answers: the decision, its end, each skill's and fact's part in it.
+    """Return the answer of `stats --decision`: the decision, its end, its skills and facts.
 
-    `shown` and `outcomes` are those of one agent.
+    `answers` and `outcomes` are those of one agent.
     `{decision, domain, outcome, score, outcomes, detections, skills: [{skill, blob, shown,
     held_out, relevance, badge, read, applied, overruled, match, confidence, quote,
     contributed_to_success}], facts: [{fact, blob, applied}], unresolved}`; `detections` counts the
@@ -282,86 +283,65 @@ def decision_stats(
     of the one that counts (see `observed`), `pending` before there is any. `observed_by` saw it,
     `via` a hook where one told so, `claimed` is how it ended by the agent's word where somebody
     else saw it, `claim` that word, and a `surprise` is a claimed success that was seen to fail.
-    `read`: it was held out, and the decision speaks of it all the same.
+    `read`: it was held out, and the decision mentions it nevertheless.
     """
-    last = counting(outcomes)
-    status = last.result.status if last else "pending"
-    parts = {use.skill: use for use in sorted(uses) if last and use.outcome == last.id}
-    rows = {
-        row["skill"]: row
-        for recommendation in sorted(shown, key=_order)
-        for row in _offered(recommendation)
-    }
+    outcome = counting(outcomes)
+    receipts = sorted(answers, key=lambda answer: (answer.at, answer.id))
+    status = outcome.result.status if outcome else "pending"
+    parts = {use.skill: use for use in sorted(uses) if outcome and use.outcome == outcome.id}
+    rows = {row["skill"]: row for answer in receipts for row in _offer_rows(answer)}
     for skill, use in parts.items():
         if use.applied or use.overruled:
             rows.setdefault(skill, _row(skill))
-    domains = [
-        *(recommendation.domain for recommendation in shown),
-        *(outcome.domain for outcome in outcomes),
-    ]
+    domains = [*(answer.domain for answer in answers), *(o.domain for o in outcomes)]
     return {
         "decision": name,
         "domain": domains[0] if domains else None,
         "outcome": status,
-        "score": last.result.score if last else None,
-        **_seen(last),
+        "score": outcome.result.score if outcome else None,
+        "observed_by": outcome.observer if outcome else None,
+        "via": outcome.result.via if outcome else None,
+        "claimed": outcome.result.claimed if outcome else None,
+        "claim": outcome.result.claim if outcome else "",
+        "surprise": outcome is not None and outcome.is_claim_refused,
         "outcomes": [outcome.id for outcome in sorted(outcomes, key=lambda outcome: outcome.order)],
         "detections": sum(use.applied for use in parts.values()),
-        "skills": [{**row, **_part(row, parts.get(skill), status)} for skill, row in rows.items()],
-        **_listed_beside(last, shown, rows),
+        "skills": [
+            {**row, **_skill_part(row, parts.get(skill), status)} for skill, row in rows.items()
+        ],
+        **_fact_part(outcome, receipts, rows),
     }
 
 
 def end_of(agent: str | None, outcomes: Iterable[Outcome]) -> dict[str, Any]:
-    """`{agent, outcome, outcomes}`: how a decision ended that another agent gave the same id."""
-    own = sorted((o for o in outcomes if o.source.agent == agent), key=lambda o: o.order)
-    last = counting(own)
-    status = last.result.status if last else "pending"
-    return {"agent": agent, "outcome": status, "outcomes": [outcome.id for outcome in own]}
+    """Return `{agent, outcome, outcomes}` of a decision to which another agent gave the same id."""
+    outcomes = sorted((o for o in outcomes if o.source.agent == agent), key=lambda o: o.order)
+    outcome = counting(outcomes)
+    status = outcome.result.status if outcome else "pending"
+    return {"agent": agent, "outcome": status, "outcomes": [o.id for o in outcomes]}
 
 
-def _seen(outcome: Outcome | None) -> dict[str, Any]:
-    """Who saw how a decision ended, and what its agent had claimed."""
-    if outcome is None:
-        return {"observed_by": None, "via": None, "claimed": None, "claim": "", "surprise": False}
-    result = outcome.result
-    return {
-        "observed_by": outcome.observer,
-        "via": result.via,
-        "claimed": result.claimed,
-        "claim": result.claim,
-        "surprise": outcome.is_claim_refused,
-    }
-
-
-def _listed_beside(
-    last: Outcome | None, shown: Sequence[Recommendation], skills: Iterable[str]
+def _fact_part(
+    outcome: Outcome | None, answers: Sequence[Recommendation], skills: Iterable[str]
 ) -> dict[str, Any]:
-    """The shown facts, and the handles that mean nothing, by an outcome's own list."""
-    called = (last.applied if last else None) or ()
-    names = aliases.aliases_of(shown if last else [])
-    listed = set(aliases.resolved(called, names))
-    blobs = {f.fact: f.blob for answer in sorted(shown, key=_order) for f in answer.facts}
-    unresolved = aliases.unresolved(called, names)
+    """Return the shown facts, and the handles that mean nothing, by an outcome's own list."""
+    named_skills = (outcome.applied if outcome else None) or ()
+    names = aliases.aliases_of(answers if outcome else [])
+    applied = set(aliases.resolved(named_skills, names))
+    blobs = {fact.fact: fact.blob for answer in answers for fact in answer.facts}
     return {
-        "facts": [{"fact": f, "blob": blob, "applied": f in listed} for f, blob in blobs.items()],
-        "unresolved": [call for call in unresolved if call not in set(skills)],
+        "facts": [{"fact": f, "blob": blob, "applied": f in applied} for f, blob in blobs.items()],
+        "unresolved": [n for n in aliases.unresolved(named_skills, names) if n not in set(skills)],
     }
 
 
-def _order(recommendation: Recommendation) -> tuple[datetime, str]:
-    return recommendation.at, recommendation.id
-
-
-def _offered(recommendation: Recommendation) -> list[dict[str, Any]]:
-    shown = [
+def _offer_rows(answer: Recommendation) -> list[dict[str, Any]]:
+    shown_rows = [
         _row(skill.skill, blob=skill.blob, shown=True, relevance=skill.relevance, badge=skill.badge)
-        for skill in recommendation.shown
+        for skill in answer.shown
     ]
-    held_out = [
-        _row(skill.skill, blob=skill.blob, held_out=True) for skill in recommendation.held_out
-    ]
-    return [*shown, *held_out]
+    held_out_rows = [_row(skill.skill, blob=skill.blob, held_out=True) for skill in answer.held_out]
+    return [*shown_rows, *held_out_rows]
 
 
 def _row(skill: str, **values: Any) -> dict[str, Any]:
@@ -369,16 +349,16 @@ def _row(skill: str, **values: Any) -> dict[str, Any]:
     return {"skill": skill, **defaults, **values}
 
 
-def _part(row: Mapping[str, Any], use: DetectedUse | None, status: str) -> dict[str, Any]:
-    """What a skill had to do with the outcome; whether it contributed is open while pending."""
+def _skill_part(row: Mapping[str, Any], use: DetectedUse | None, status: str) -> dict[str, Any]:
+    """Return the part of a skill in the outcome; `contributed_to_success` is open while pending."""
     applied = use is not None and use.applied
-    named = use if use and (use.applied or use.overruled) else None
+    reading = use if use and (use.applied or use.overruled) else None
     return {
         "read": bool(row["held_out"] and use and use.offer == "shown"),
         "applied": applied,
         "overruled": use is not None and use.overruled,
-        "match": named.match if named else "none",
-        "confidence": named.confidence if named else 0.0,
-        "quote": named.quote if named else None,
+        "match": reading.match if reading else "none",
+        "confidence": reading.confidence if reading else 0.0,
+        "quote": reading.quote if reading else None,
         "contributed_to_success": None if status == "pending" else applied and status == "success",
     }

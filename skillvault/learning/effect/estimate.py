@@ -33,15 +33,15 @@ Places = np.ndarray[Any, np.dtype[np.intp]]
 
 _MOST = 2000  # skills of one domain that are weighed together, the most applied
 _DRIFT = 0.1  # how far the base is expected to move while a skill is applied `latest` times
-_SCORED = 20_000_000  # decisions times skills of which it is asked how far they go together
+_SCORED = 20_000_000  # decisions times skills that the shared luck is computed for
 _GUESS = 20  # decisions that a first guess of the noise counts like
-_FEWEST = 5  # episodes below which that cannot be told, and uses of a half
-_STEP = 64  # of so many decisions one more is waited for until they are added up again
+_FEWEST = 5  # episodes that a correlation needs, and uses that half a history needs
+_STEP = 64  # decisions are added up again after one more for each so many
 _SURE = 2.58  # standard errors from which on a skill's two halves differ
 
 
 class _Entries(NamedTuple):
-    """The decisions of a domain by time, and which column had what to do with which of them.
+    """The decisions of a domain by time, and the part of each column in them.
 
     Of a decision: its group, whether it succeeded, its episode. Of an entry, in the order of the
     decisions: the decision, the column, how much it was applied, whether it could have been.
@@ -57,7 +57,7 @@ class _Entries(NamedTuple):
 
 
 def more_to_add(count: int) -> int:
-    """Return after how many more decisions a domain is added up again that has so many.
+    """Return after how many more decisions a domain of so many is added up again.
 
     The work for one more decision stays the same, and lifts are at most 1/64 behind.
     """
@@ -80,33 +80,33 @@ def add_up(
     columns = _columns({c for _, c in by_entry}, begun, counts)
     names = sorted(totals)
     entries = _entries(by_entry, columns, names)
-    sums = _total(entries, columns, [totals[name] for name in names])
-    return _checked(sums, entries, prior) if len(entries.decision) else sums
+    sums = _sum_entries(entries, columns, [totals[name] for name in names])
+    return _add_error_sums(sums, entries, prior) if len(entries.decision) else sums
 
 
 def _by_entry(
     observations: Iterable[Observation], begun: Mapping[str, Sequence[int]]
 ) -> dict[tuple[str, Column], Observation]:
-    """(decision, column) -> what it had to do with it; of two the one that says more of it."""
+    """Map (decision, column) to its observation; of two the one with more information."""
     by_entry: dict[tuple[str, Column], Observation] = {}
     for observation in observations:
         starts = begun.get(observation.skill)
         version = bisect_right(starts, observation.made) if starts else 0
         key = observation.decision, (observation.skill, version)
-        if key not in by_entry or _informs(observation) > _informs(by_entry[key]):
+        if key not in by_entry or _information(observation) > _information(by_entry[key]):
             by_entry[key] = observation
     return by_entry
 
 
-def _informs(observation: Observation) -> tuple[float, float]:
-    """Sorts what was applied or overruled behind what was not, and the applied last."""
+def _information(observation: Observation) -> tuple[float, float]:
+    """Sort key: applied observations last, those that were neither applied nor overruled first."""
     return abs(observation.weight), observation.weight
 
 
 def _columns(
     used: Iterable[Column], begun: Mapping[str, Sequence[int]], counts: Mapping[Column, int]
 ) -> tuple[Column, ...]:
-    """Every version up to the last of each skill, so that the last is known by the ones before."""
+    """Return every version of each skill up to its last, so that old ones inform the last."""
     last = {skill: len(begun.get(skill, ())) for skill, _ in used}
     skills = sorted(last, key=lambda name: (-counts.get((name, last[name]), 0), name))[:_MOST]
     return tuple((name, version) for name in sorted(skills) for version in range(last[name] + 1))
@@ -119,9 +119,9 @@ def _entries(
 ) -> _Entries:
     place = {column: i for i, column in enumerate(columns)}
     group_place = {name: i for i, name in enumerate(groups)}
-    when = {decision: observation for (decision, _), observation in by_entry.items()}
-    order = sorted(when, key=lambda decision: (when[decision].made, decision))
-    decision_place = {decision: i for i, decision in enumerate(order)}
+    samples = {decision: observation for (decision, _), observation in by_entry.items()}
+    names = sorted(samples, key=lambda decision: (samples[decision].made, decision))
+    decision_place = {decision: i for i, decision in enumerate(names)}
     episodes: dict[str, int] = {}
     numbered = [
         (decision_place[decision], place[column], observation)
@@ -130,43 +130,46 @@ def _entries(
     ]
     decisions = np.array([decision for decision, _, _ in numbered], np.intp)
     places = np.array([column for _, column, _ in numbered], np.intp)
-    applied = np.array([one.weight for _, _, one in numbered], float)
+    applied = np.array([part.weight for _, _, part in numbered], float)
     # What was applied could have been, whatever a receipt says.
-    offered = np.array([one.offer == "shown" or one.weight > 0 for _, _, one in numbered], float)
-    ordered = np.lexsort((places, decisions))
+    offered = np.array(
+        [part.offer == "shown" or part.weight > 0 for _, _, part in numbered],
+        float,
+    )
+    order = np.lexsort((places, decisions))
     return _Entries(
-        group=np.array([group_place[when[d].group] for d in order], np.intp),
-        success=np.array([when[d].success for d in order], float),
+        group=np.array([group_place[samples[d].group] for d in names], np.intp),
+        success=np.array([samples[d].success for d in names], float),
         episode=np.array(
-            [episodes.setdefault(when[d].episode or f"alone {d}", len(episodes)) for d in order],
+            [episodes.setdefault(samples[d].episode or f"alone {d}", len(episodes)) for d in names],
             np.intp,
         ),
-        decision=decisions[ordered],
-        column=places[ordered],
-        applied=applied[ordered],
-        offered=offered[ordered],
+        decision=decisions[order],
+        column=places[order],
+        applied=applied[order],
+        offered=offered[order],
     )
 
 
-def _total(
+def _sum_entries(
     entries: _Entries, columns: tuple[Column, ...], totals: Sequence[tuple[int, int]]
 ) -> Sums:
-    """The sums; weights are whole quarters, so that they are exact in any order."""
+    """Sum the entries; weights are whole quarters, so that they are exact in any order."""
     size = 2 * len(columns)
     firsts, seconds, products = map(
         np.concatenate, zip(*_products(entries, len(columns)), strict=True)
     )
-    ordered = np.minimum(firsts, seconds) * size + np.maximum(firsts, seconds)
-    codes, weights = _summed(ordered, products)
-    places, values, of = (
+    pair_codes = np.minimum(firsts, seconds) * size + np.maximum(firsts, seconds)
+    codes, weights = _sum_by_code(pair_codes, products)
+    places, values, decisions = (
         np.concatenate([entries.column, entries.column + len(columns)]),
         np.concatenate([entries.applied, entries.offered]),
         np.concatenate([entries.decision, entries.decision]),
     )
-    hits = np.bincount(places, values * entries.success[of], minlength=size)
-    in_group, group_weights = _summed(entries.group[of] * size + places, values)
+    hits = np.bincount(places, values * entries.success[decisions], minlength=size)
+    group_codes, group_weights = _sum_by_code(entries.group[decisions] * size + places, values)
     by_group: list[dict[int, float]] = [{} for _ in totals]
-    for code, weight in zip(in_group.tolist(), group_weights.tolist(), strict=True):
+    for code, weight in zip(group_codes.tolist(), group_weights.tolist(), strict=True):
         by_group[code // size][code % size] = weight
     return Sums(
         columns=columns,
@@ -175,54 +178,54 @@ def _total(
         weights=weights.tobytes(),
         hits=tuple(hits.tolist()),
         groups=tuple(
-            DecisionGroup(*total, added) for total, added in zip(totals, by_group, strict=True)
+            DecisionGroup(*total, weights) for total, weights in zip(totals, by_group, strict=True)
         ),
     )
 
 
 def _products(entries: _Entries, count: int) -> Iterator[tuple[Places, Places, Array]]:
-    """(place, place, product) of what stands in one decision, each two once."""
+    """Yield (place, place, product) of the entries of one decision, each pair once."""
     column, a, w = entries.column, entries.applied, entries.offered
     yield column, column, a * a
     yield column, column + count, a * w
     yield column + count, column + count, w * w
-    apart = 1
-    while (together := entries.decision[apart:] == entries.decision[:-apart]).any():
-        i, j = column[:-apart][together], column[apart:][together]
-        a_i, a_j = a[:-apart][together], a[apart:][together]
-        w_i, w_j = w[:-apart][together], w[apart:][together]
+    distance = 1
+    while (mask := entries.decision[distance:] == entries.decision[:-distance]).any():
+        i, j = column[:-distance][mask], column[distance:][mask]
+        a_i, a_j = a[:-distance][mask], a[distance:][mask]
+        w_i, w_j = w[:-distance][mask], w[distance:][mask]
         yield i, j, a_i * a_j
         yield i, j + count, a_i * w_j
         yield i + count, j, w_i * a_j
         yield i + count, j + count, w_i * w_j
-        apart += 1
+        distance += 1
 
 
-def _summed(codes: Places, weights: Array) -> tuple[Places, Array]:
-    """The weights of each code together, without those that are nothing."""
+def _sum_by_code(codes: Places, weights: Array) -> tuple[Places, Array]:
+    """Sum the weights of each code, and leave out codes without weight."""
     distinct, places = np.unique(codes, return_inverse=True)
-    together = np.bincount(places, weights, minlength=len(distinct))
-    return distinct[together != 0], together[together != 0]
+    sums = np.bincount(places, weights, minlength=len(distinct))
+    return distinct[sums != 0], sums[sums != 0]
 
 
-def _checked(sums: Sums, entries: _Entries, prior: Prior) -> Sums:
-    """The sums with what the errors of their own answer say: episodes, and what changed lately."""
+def _add_error_sums(sums: Sums, entries: _Entries, prior: Prior) -> Sums:
+    """Add the shared luck and the latest effects, from the errors of the solution."""
     count = len(sums.columns)
     system = equations.system_of(sums)
     precision = equations.precision_of(sums.columns, prior, system.slope)
-    mean = equations.middle_of(system, precision)
-    effects, choosing = equations.parts_of(mean, count)
+    mean = equations.solve_mean(system, precision)
+    effects, choosing = equations.split_effects(mean, count)
     chosen = entries.applied - equations.shares(sums)[entries.column] * entries.offered
     explained = entries.applied * effects[entries.column] + chosen * choosing[entries.column]
     bases = np.array([base for _, base in equations.bases(sums, system, mean)])
     errors = entries.success - bases[entries.group]
     errors -= np.bincount(entries.decision, explained, minlength=len(errors))
-    shared, alike = np.ones(count), _correlation(errors, entries.episode)
-    if alike:  # only then it is asked how each effect grows with each decision
+    shared, correlation = np.ones(count), _episode_correlation(errors, entries.episode)
+    if correlation:  # only then it is asked how each effect grows with each decision
         gains = equations.solve(system, precision).covariance[:, 1 : count + 1]
-        shared = _shared(entries, chosen, alike, gains)
-    told = np.diag(system.matrix)[1:] / system.noise
-    parameters = 1 + float((told / (told + np.diag(precision))).sum())  # at most
+        shared = _shared_luck(entries, chosen, correlation, gains)
+    information = np.diag(system.matrix)[1:] / system.noise
+    parameters = 1 + float((information / (information + np.diag(precision))).sum())  # at most
     free = max(1.0, len(errors) - parameters)
     # The first guess counts like so many decisions.
     squares = float(errors @ errors) + _GUESS * system.noise
@@ -232,69 +235,71 @@ def _checked(sums: Sums, entries: _Entries, prior: Prior) -> Sums:
     return replace(sums, shared=tuple(shared.tolist()), latest=latest, changed=changed, noise=noise)
 
 
-def _shared(entries: _Entries, chosen: Array, alike: float, gains: Array) -> Array:
-    """By how much the variance of each column's effect grows as episodes share their luck.
+def _shared_luck(entries: _Entries, chosen: Array, correlation: float, gains: Array) -> Array:
+    """Return the factors by which the variance of each effect grows as episodes share luck.
 
-    `alike` is how far their luck goes together, 0..1; `gains` are by how much each effect grows
-    with what every unknown is told. What is shared is learned from all columns, so that it holds
-    for one that a single episode applied, too.
+    `correlation`, 0..1, is that of two decisions of an episode; `gains` are by how much each effect
+    grows with the information on every unknown. All columns inform the correlation, so that it
+    holds for one that a single episode applied, too.
     Source: Moulton 1986, the correlation within an episode by moments.
     """
     count = gains.shape[1]
-    kept = slice(max(0, len(entries.column) - _SCORED // count), None)
-    column, z = entries.column[kept], chosen[kept, None]
-    told = entries.applied[kept, None] * gains[1 + column] + z * gains[count + 1]
+    window = slice(max(0, len(entries.column) - _SCORED // count), None)
+    column, z = entries.column[window], chosen[window, None]
+    influence = entries.applied[window, None] * gains[1 + column] + z * gains[count + 1]
     if len(gains) > count + 2:
-        told += z * gains[count + 2 + column]
-    decisions, firsts = np.unique(entries.decision[kept], return_index=True)
-    told = np.add.reduceat(told, firsts) + gains[0]
+        influence += z * gains[count + 2 + column]
+    decisions, firsts = np.unique(entries.decision[window], return_index=True)
+    influence = np.add.reduceat(influence, firsts) + gains[0]
     episodes = entries.episode[decisions]
-    order = np.argsort(episodes, kind="stable")
-    _, firsts = np.unique(episodes[order], return_index=True)
-    together: Array = (np.add.reduceat(told[order], firsts) ** 2).sum(axis=0)
-    apart = (told**2).sum(axis=0)
-    return np.maximum(1.0, 1 + alike * (together / np.where(apart > 0, apart, np.inf) - 1))
+    episode_order = np.argsort(episodes, kind="stable")
+    _, firsts = np.unique(episodes[episode_order], return_index=True)
+    joint: Array = (np.add.reduceat(influence[episode_order], firsts) ** 2).sum(axis=0)
+    squares = (influence**2).sum(axis=0)
+    return np.maximum(1.0, 1 + correlation * (joint / np.where(squares > 0, squares, np.inf) - 1))
 
 
-def _correlation(errors: Array, episodes: Places) -> float:
-    """How far the luck of two decisions of one episode goes together, 0..1."""
+def _episode_correlation(errors: Array, episodes: Places) -> float:
+    """Return the correlation of the luck of two decisions of one episode, 0..1."""
     sizes = np.bincount(episodes)
     pairs = float((sizes * (sizes - 1)).sum())
     variance = float(errors @ errors) / len(errors)
     if len(sizes) < _FEWEST or not pairs or not variance:
         return 0.0
-    together = float((np.bincount(episodes, errors) ** 2).sum() - errors @ errors)
-    return min(1.0, max(0.0, together / pairs / variance))
+    products = float((np.bincount(episodes, errors) ** 2).sum() - errors @ errors)
+    return min(1.0, max(0.0, products / pairs / variance))
 
 
 def _over_time(
     entries: _Entries, errors: Array, effects: Array, variances: Array, *, times: int
 ) -> Iterator[tuple[tuple[float, float], float]]:
-    """Of each column: (precision, effect) of its latest applications, and how far it changed.
+    """Yield each column's (precision, effect) of its latest uses, and the variance of a change.
 
     The other effects are those of all time. (0, 0) if it was applied no more often than that.
     """
-    after = np.concatenate([np.cumsum(errors[::-1])[::-1], [0.0]])
+    later_errors = np.concatenate([np.cumsum(errors[::-1])[::-1], [0.0]])
     order = np.argsort(entries.column, kind="stable")
     starts = np.searchsorted(entries.column[order], np.arange(len(effects) + 1))
     for i, (effect, variance) in enumerate(zip(effects, variances, strict=True)):
         rows = order[starts[i] : starts[i + 1]]
         uses = entries.decision[rows[entries.applied[rows] > UNSEEN]]
         column = _Trace(
-            entries.decision[rows], entries.applied[rows], errors, after, float(variance)
+            entries.decision[rows], entries.applied[rows], errors, later_errors, float(variance)
         )
         latest, change = (0.0, 0.0), 0.0
         if len(uses) > times:
-            precision, apart = _between(column, uses[-times], len(errors))
-            latest = precision, apart + float(effect)
+            precision, difference = _span_effect(column, uses[-times], len(errors))
+            latest = precision, difference + float(effect)
         if len(uses) >= 2 * _FEWEST:
             half = uses[len(uses) // 2]
-            change = _change(_between(column, uses[0], half), _between(column, half, len(errors)))
+            change = _change(
+                _span_effect(column, uses[0], half), _span_effect(column, half, len(errors))
+            )
         yield latest, change
 
 
 class _Trace(NamedTuple):
-    """A column's entries in time, the errors of all decisions, and the sums of those from each."""
+    """A column's entries in time, the errors of all decisions, and their sums from each on."""
 
     decision: Places
     applied: Array
@@ -303,20 +308,20 @@ class _Trace(NamedTuple):
     variance: float
 
 
-def _between(column: _Trace, first: int, last: int) -> tuple[float, float]:
-    """(precision, effect beyond that of all time) of a time, its own base beside."""
+def _span_effect(column: _Trace, first: int, last: int) -> tuple[float, float]:
+    """Return (precision, effect beyond that of all time) of a span with its own base."""
     start, end = np.searchsorted(column.decision, [first, last])
     applied, decision = column.applied[start:end], column.decision[start:end]
     count = last - first + column.variance / _DRIFT**2
     middle = applied.sum() / count
     squares = (applied * applied).sum() - middle * applied.sum()
-    passed = column.after[first] - column.after[last]
-    together = (applied * column.errors[decision]).sum() - middle * passed
-    return float(squares / column.variance), float(together / squares) if squares else 0.0
+    error_sum = column.after[first] - column.after[last]
+    products = (applied * column.errors[decision]).sum() - middle * error_sum
+    return float(squares / column.variance), float(products / squares) if squares else 0.0
 
 
 def _change(early: tuple[float, float], late: tuple[float, float]) -> float:
-    """The variance that a changed effect adds to that of all time; 0 if chance explains it.
+    """Return the variance that a changed effect adds to that of all time; 0 if chance explains it.
 
     Sources: Chow 1960 whether it changed; DerSimonian and Laird 1986 by how much.
     """
@@ -328,7 +333,7 @@ def _change(early: tuple[float, float], late: tuple[float, float]) -> float:
 
 
 def estimate_lifts(domains: Iterable[Sums], prior: Prior) -> dict[Column, Lift]:
-    """The lift of every column, from the sums of all domains.
+    """Estimate the lift of every column from the sums of all domains.
 
     A skill of several domains has one effect, and in each the base of what it was applied to.
     """
@@ -338,28 +343,27 @@ def estimate_lifts(domains: Iterable[Sums], prior: Prior) -> dict[Column, Lift]:
     parts: dict[Column, list[DomainEffect]] = {}
     for column, part in equations.domain_effects(with_groups, prior):
         parts.setdefault(column, []).append(part)
-    return {column: _pooled(column_parts, prior) for column, column_parts in sorted(parts.items())}
+    return {
+        column: _pool_effects(column_parts, prior) for column, column_parts in sorted(parts.items())
+    }
 
 
-def _pooled(parts: Sequence[DomainEffect], prior: Prior) -> Lift:
-    """One effect of what several domains say: what was believed before counts once."""
-    believed = 1 / prior.scale**2
-    precision = believed + sum(1 / part.variance - believed for part in parts)
+def _pool_effects(parts: Sequence[DomainEffect], prior: Prior) -> Lift:
+    """Pool the effects of a column in several domains, with the prior once."""
+    prior_precision = 1 / prior.scale**2
+    precision = prior_precision + sum(1 / part.variance - prior_precision for part in parts)
     mean = sum(part.mean / part.variance for part in parts) / precision
     total = sum(part.weight for part in parts)
     weights = [part.weight / total if total else 1 / len(parts) for part in parts]
     base = sum(w * part.base for w, part in zip(weights, parts, strict=True))
     changed = sum(w * part.changed for w, part in zip(weights, parts, strict=True))
-    latest = _latest_effect(parts, believed, precision)
-    return Lift(mean, math.sqrt(1 / precision + changed), base, latest)
-
-
-def _latest_effect(parts: Sequence[DomainEffect], believed: float, known: float) -> Effect | None:
-    """What the latest applications say in all domains; never more surely than all do."""
+    lift = Lift(mean, math.sqrt(1 / precision + changed), base)
     latest = [part.latest for part in parts if part.latest[0]]
     if not latest:
-        return None
-    precision = sum(weight for weight, _ in latest)
-    effect = sum(weight * effect for weight, effect in latest) / precision
-    precision = min(precision, known - believed)
-    return Effect(effect * precision / (believed + precision), (believed + precision) ** -0.5)
+        return lift
+    latest_precision = sum(weight for weight, _ in latest)
+    effect = sum(weight * effect for weight, effect in latest) / latest_precision
+    # The latest applications are never surer than all of them.
+    latest_precision = min(latest_precision, precision - prior_precision)
+    pooled = prior_precision + latest_precision
+    return replace(lift, latest=Effect(effect * latest_precision / pooled, pooled**-0.5))

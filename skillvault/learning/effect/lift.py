@@ -1,4 +1,4 @@
-"""What the estimate of a skill's effect is made of and what it comes to: plain values."""
+"""The values of the estimate of a skill's effect; nothing here computes it."""
 
 import math
 from typing import Literal, NamedTuple
@@ -31,7 +31,7 @@ class Observation(Struct, frozen=True, gc=False):  # in no circle, and there are
 
 
 class DecisionGroup(Struct, frozen=True):
-    """The decisions on one action and target: how many, how many succeeded, how much of a skill.
+    """The decisions on one action and target: their number, their successes, their weights.
 
     `weights` are by place: that of a column, or beyond the columns that of its offers.
     """
@@ -42,7 +42,7 @@ class DecisionGroup(Struct, frozen=True):
 
 
 class Sums(Struct, frozen=True):
-    """All that the estimate asks of one domain's decisions; columns are counted from 0.
+    """The sums of one domain's decisions that the estimate needs; columns are counted from 0.
 
     A column has two places: how much it was applied, and, so many places on, how often it could
     have been. `firsts`, `seconds` and `weights` are arrays, as bytes, of the products of two
@@ -73,7 +73,7 @@ class Effect(NamedTuple):
 
     @property
     def helps(self) -> float:
-        """How likely the effect is positive."""
+        """The probability that the effect is positive."""
         return 0.5 * math.erfc(-self.lift / (self.error * math.sqrt(2)))
 
 
@@ -90,7 +90,7 @@ class Lift(Struct, frozen=True):
 
     @property
     def helps(self) -> float:
-        """How likely the effect is positive."""
+        """The probability that the effect is positive."""
         return self.all_time.helps
 
     @property
@@ -109,11 +109,11 @@ class Lift(Struct, frozen=True):
         return self.lift - 1.96 * self.error, self.lift + 1.96 * self.error
 
     def chance_of_none(self, scale: float, looks: int) -> float:
-        """How likely a skill without effect looks so helpful, or so harmful, at any of its looks.
+        """Return the chance that a skill without effect looks so strong at any of its looks.
 
         Few looks share the chance: the k-th has 1/k(k+1) of it (Lan and DeMets 1983). However many
         there are, the mixture bound of Robbins 1970 (with Ville 1939) holds, effects spread by
-        `scale`; the ratio by which they stand above none is that of Savage and Dickey.
+        `scale`; the ratio is that of Savage and Dickey.
         """
         score = abs(self.lift) / self.error
         beyond = Effect(score, 1.0).helps
@@ -122,7 +122,7 @@ class Lift(Struct, frozen=True):
 
 
 class Prior(Struct, frozen=True):
-    """What is believed before any decision: effects spread around 0 by `scale`.
+    """The prior of every effect: effects spread around 0 by `scale`.
 
     A rewritten text's effect is like the old one's by `carry`, 0..1. `latest`: of so many
     applications is what a skill changes of late.

@@ -17,7 +17,7 @@ from skillvault.model.text import markdown
 X, Y = "\ue000", "\ue001"  # in a plain sentence: the mention that is read, and any other
 
 
-def _load() -> list[tuple[str, str]]:
+def _load_table() -> list[tuple[str, str]]:
     """Return each line of the table with the section it is in, in order."""
     content = get_data("skillvault.learning.effect", "cues.txt")
     assert content is not None
@@ -27,7 +27,7 @@ def _load() -> list[tuple[str, str]]:
 
 
 _ENDINGS = r"(?:\w?(?:e?[sdn]|ing)|y|ies|ied|ying|e)?"
-LINES = _load()
+LINES = _load_table()
 _WORDS = dict(line.split(": ", 1) for name, line in LINES if name == "words")
 
 
@@ -51,7 +51,7 @@ NEAR = 160  # characters around a place in which a cue may be
 _QUOTES = "\"'`*“”‘’«»"
 _NO_QUOTES = str.maketrans(dict.fromkeys(_QUOTES, ""))
 _BESIDE = cues_of("beside")  # what makes a word a mention that may be a word like others
-JOINED = regex(  # what stands between two of a list
+JOINED = regex(  # the text between two mentions of a list
     rf"[{_QUOTES})\]\s]*(?:\([^()]{{0,60}}\)\s*|\b(?:for|to)(?: [\w-]+){{1,4}})?"
     r"(?:[,;&+/]|,?\s*\b(?:and|or|nor|not|but|with)(?:\s+(?:later|then|also|of|by|with|on|to))*)"
     rf"\s*(?:the\s+)?[{_QUOTES}(\[\s]*",
@@ -60,7 +60,7 @@ JOINED = regex(  # what stands between two of a list
 _LAST = regex(
     r"[\"'`*)\]\s]*(?:[,.;:)\]]|$|(?:and|or|for|to|as well|skills?|lessons?)\b)", re.IGNORECASE
 )
-# A handle without its brackets stands at the head of a line and beside what is said of it.
+# A handle without its brackets is a mention at the head of a line, before a verb.
 _HEAD = regex(
     r"(?:^|[\n;.,(]|skills?:|\[[ xX✓✔]\])\s*(?:[-*]\s+)?(?:lessons?\s+|both\s+)?$", re.IGNORECASE
 )
@@ -85,7 +85,7 @@ _HEX = regex(r"^(?=.*\d)[0-9a-f]{6}(?:[0-9a-f]{6})?$")
 
 
 class Mention(NamedTuple):
-    """Where a text mentions a skill, in characters."""
+    """The place of a mention of a skill in a text, in characters."""
 
     start: int
     end: int
@@ -104,7 +104,7 @@ class _Place(NamedTuple):
 
 
 def by_first_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Skills' names by the first word of each of their tails, each of which may stand for one."""
+    """Map the first word of each tail of a name, which may stand for it, to the names."""
     by_word: dict[str, set[str]] = {}
     for name in names:
         for word in _lower_words(name):
@@ -113,7 +113,7 @@ def by_first_word(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def shortest_form(name: str) -> str:
-    """What is left of a name if all is left out that a text may leave out of it.
+    """Return a name without all the parts that a text may leave out of it.
 
     Of a skill that was not shown every mention holds these words.
     """
@@ -123,28 +123,28 @@ def shortest_form(name: str) -> str:
 def find_mentions(
     text: str,
     names: Mapping[str, Iterable[str]],
-    shown: Mapping[str, str],
+    shown_texts: Mapping[str, str],
     handles: Mapping[str, str],
 ) -> list[Mention]:
-    """The mentions in a text, in order; none within another.
+    """Find the mentions in a text, in order; none within another.
 
-    `names` are those of all skills, `by_first_word`; `shown` maps the skills that the decision was
-    shown to their texts, whose titles count; `handles` maps what they were called there to them.
-    A short form that fits several skills means the one that was shown, else none.
+    `names` are those of all skills, `by_first_word`; `shown_texts` are those that the decision saw,
+    whose titles count, and `handles` maps their handles to them. A short form that fits several
+    skills means the one that was shown, else none.
     """
     counts = Counter(name for word in set(_lower_words(text)) for name in names.get(word, ()))
     possible = {name for name, n in counts.items() if n >= len(_needed_words(name))}
     places = [
-        *(place for name in possible | shown.keys() for place in _find_name(name, text)),
-        *(place for name, body in shown.items() for place in _find_title(name, body, text)),
+        *(place for name in possible | shown_texts.keys() for place in _find_name(name, text)),
+        *(place for name, body in shown_texts.items() for place in _find_title(name, body, text)),
         *(place for handle, name in handles.items() for place in _find_handle(handle, name, text)),
-        *_find_descriptions(text, names, shown),
+        *_find_descriptions(text, names, shown_texts),
     ]
-    counted: list[_Place] = []
+    accepted: list[_Place] = []
     for place in sorted(places):
-        if not place.weak or _is_cued(place, text) or _is_listed(place, counted[-3:], text):
-            counted.append(place)
-    return _resolve_overlaps(counted, shown)
+        if not place.weak or _has_cue(place, text) or _is_listed(place, accepted[-3:], text):
+            accepted.append(place)
+    return _resolve_overlaps(accepted, shown_texts)
 
 
 def _find_name(name: str, text: str) -> Iterator[_Place]:
@@ -170,9 +170,9 @@ def _find_handle(handle: str, name: str, text: str) -> Iterator[_Place]:
 
 
 def _find_descriptions(
-    text: str, names: Mapping[str, Iterable[str]], shown: Mapping[str, str]
+    text: str, names: Mapping[str, Iterable[str]], shown_texts: Mapping[str, str]
 ) -> Iterator[_Place]:
-    """The places that call a skill by some words of its name and what it is."""
+    """Find the places that describe a skill by some words of its name and its kind."""
     for cue in _CALLED.finditer(text):
         start, end = cue.span("kind")
         phrases: list[tuple[int, int]] = []
@@ -183,53 +183,54 @@ def _find_descriptions(
             first, last = cue.span("ahead")
             phrases += [(first, word.end()) for word in _WORD.finditer(text, first, last)][::-1]
         for first, last in phrases:
-            if name := _described_skill(text[first:last], cue["kind"].lower(), names, shown):
+            if name := _described_skill(text[first:last], cue["kind"].lower(), names, shown_texts):
                 yield _Place(min(start, first), max(end, last), name)
                 break
 
 
 def _described_skill(
-    phrase: str, kind: str, names: Mapping[str, Iterable[str]], shown: Mapping[str, str]
+    phrase: str, kind: str, names: Mapping[str, Iterable[str]], shown_texts: Mapping[str, str]
 ) -> str | None:
-    """The one skill of this kind in whose name these words are; one word does only if shown."""
     words = _lower_words(phrase)
     content = {word for word in words if word not in KINDS | _EMPTY}
     if not content or {words[0], words[-1]} & _EMPTY:
         return None
     stems = {word.rstrip("s") for word in content}
-    known = {name for name in shown if stems <= {word.rstrip("s") for word in _lower_words(name)}}
-    if len(content) > 1 and not known:
+    candidates = {
+        name for name in shown_texts if stems <= {word.rstrip("s") for word in _lower_words(name)}
+    }
+    if len(content) > 1 and not candidates:
         holding = set.intersection(*(set(names.get(word, ())) for word in content))
-        known = {name for name in holding if content >= _needed_words(name)}
+        candidates = {name for name in holding if content >= _needed_words(name)}
     kinds = {kind, *words} & KINDS
-    fitting = {name for name in known if _PART.findall(name)[0] in kinds}
+    fitting = {name for name in candidates if _PART.findall(name)[0] in kinds}
     if not fitting and len(content) > 1 and not kinds - {"guide"}:
-        fitting = known
+        fitting = candidates
     return next(iter(fitting)) if len(fitting) == 1 else None
 
 
-def _is_cued(place: _Place, text: str) -> bool:
-    before, after = text[max(0, place.start - NEAR) : place.start], text[place.end :][:NEAR]
-    if before[-1:] in _QUOTES and after[:1] in _QUOTES and before and after:
+def _has_cue(place: _Place, text: str) -> bool:
+    head, tail = text[max(0, place.start - NEAR) : place.start], text[place.end :][:NEAR]
+    if head[-1:] in _QUOTES and tail[:1] in _QUOTES and head and tail:
         return True
-    if place.handle and _HEAD.search(before) and (_SAYS.match(after) or "]" in before[-3:]):
+    if place.handle and _HEAD.search(head) and (_SAYS.match(tail) or "]" in head[-3:]):
         return True
-    plain = " ".join(f"{before}{X}{after}".lower().translate(_NO_QUOTES).split())
+    plain = " ".join(f"{head}{X}{tail}".lower().translate(_NO_QUOTES).split())
     return any(cue.search(plain) for cue in _BESIDE)
 
 
-def _is_listed(place: _Place, others: Iterable[_Place], text: str) -> bool:
+def _is_listed(place: _Place, neighbours: Iterable[_Place], text: str) -> bool:
     """Return True if a place is listed with a mention: `x, y and z`, not `x, y data`."""
     return bool(place.handle or _LAST.match(text, place.end)) and any(
-        other.end <= place.start
-        and other.handle == place.handle
-        and JOINED.fullmatch(text, other.end, place.start)
-        for other in others
+        neighbour.end <= place.start
+        and neighbour.handle == place.handle
+        and JOINED.fullmatch(text, neighbour.end, place.start)
+        for neighbour in neighbours
     )
 
 
-def _resolve_overlaps(places: Iterable[_Place], shown: Mapping[str, str]) -> list[Mention]:
-    """Names before what is short for one, the longest first; what fits several is none."""
+def _resolve_overlaps(places: Iterable[_Place], shown_texts: Mapping[str, str]) -> list[Mention]:
+    """Keep full names before short forms and longer before shorter; drop ambiguous ones."""
     skills_at: dict[tuple[bool, int, int], set[str]] = {}
     for place in places:
         key = (not place.whole, place.start - place.end, place.start)
@@ -237,16 +238,16 @@ def _resolve_overlaps(places: Iterable[_Place], shown: Mapping[str, str]) -> lis
     mentions: list[Mention] = []
     for (_, length, start), skills in sorted(skills_at.items()):
         end = start - length
-        meant = skills if len(skills) == 1 else skills & shown.keys()
-        is_within = any(start < other.end and other.start < end for other in mentions)
-        if len(meant) == 1 and not is_within:
-            mentions.append(Mention(start, end, *meant))
+        candidates = skills if len(skills) == 1 else skills & shown_texts.keys()
+        is_within = any(start < mention.end and mention.start < end for mention in mentions)
+        if len(candidates) == 1 and not is_within:
+            mentions.append(Mention(start, end, *candidates))
     return sorted(mentions)
 
 
 @lru_cache(maxsize=4096)
 def _pattern_of(name: str) -> re.Pattern[str]:
-    """The name as a whole word, its hyphens also as underscores or spaces.
+    """Return a pattern for the name as a whole word, its hyphens also as underscores or spaces.
 
     Its kind and the word behind that, its hex at the end, may be left out.
     """
@@ -257,7 +258,7 @@ def _pattern_of(name: str) -> re.Pattern[str]:
 
 
 def _split(name: str) -> tuple[list[str], list[str], list[str]]:
-    """A name's parts: its kind and the word behind that, what every form holds, its hex."""
+    """Return a name's parts: its kind and the word behind that, the needed ones, its hex."""
     parts = _PART.findall(name) or [name]
     last = len(parts) - (len(parts) > 2 and _HEX.match(parts[-1]) is not None)
     first = min(2, max(0, last - 2)) if parts[0].lower() in KINDS else 0

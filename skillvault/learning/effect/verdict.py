@@ -1,4 +1,4 @@
-"""How the decisions that applied a skill ended: counts, averages, bounds, lift; what follows.
+"""Count how the decisions that applied a skill ended, and decide its status.
 
 Every decision counts once, whatever the order in which it became known.
 """
@@ -18,24 +18,24 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Elsewhere, Status
 from skillvault.model.text.text import count_of
 
-MOST = 5  # applications that it counts as, however many it tells
+MOST = 5  # applications of other tools that count at most
 _VARIANCE = 0.25  # of one result, at most: that of a fair coin
 _USUAL = 0.5  # the rate of success where nothing is known
 
 
-def capped(counters: Elsewhere) -> Elsewhere:
-    """The applications that count, at the rate that is told."""
+def cap_counters(counters: Elsewhere) -> Elsewhere:
+    """Limit the applications that count, at the same rate."""
     return Elsewhere(min(MOST, counters.times_applied), counters.success_rate)
 
 
 def expected_lift(counters: Elsewhere, scale: float) -> float:
-    """The lift that the applications that count lead to expect; `scale`: how far lifts spread.
+    """Return the lift to expect by the counters of other tools; `scale` is the spread of lifts.
 
     Source: the mean of a normal effect with a normal prior, after so many results.
     """
     if counters.success_rate is None:
         return 0.0
-    weight = capped(counters).times_applied * scale**2
+    weight = cap_counters(counters).times_applied * scale**2
     return weight / (weight + _VARIANCE) * (counters.success_rate - _USUAL)
 
 
@@ -70,7 +70,7 @@ class ClosedDecision(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True):
-    """What is known of a skill's use. Rates are fractions, None if nothing was applied.
+    """The evidence of a skill's use. Rates are fractions, None if nothing was applied.
 
     The counts are those of its text as it stands; `earlier` are those of the texts before a
     person rewrote it, the oldest first. `shown` and `held_out` are closed decisions. `looks` is how
@@ -97,19 +97,19 @@ class Evidence(Struct, frozen=True):
 
     @property
     def is_selection_known(self) -> bool:
-        """Whether any receipt says which decisions could have applied it, and did not."""
+        """True if any receipt shows which decisions could have applied it."""
         return any(version.shown or version.held_out for version in (self, *self.earlier))
 
     @property
     def of_any(self) -> bool:
-        """Whether any decision had to do with it, whatever its text was then."""
+        """True if any decision had to do with it, whatever its text was then."""
         return any(
             e.times_applied or e.overruled or e.shown or e.held_out for e in (self, *self.earlier)
         )
 
     @property
     def latest(self) -> datetime | None:
-        """When any version of it was applied last."""
+        """The time at which any version of it was applied last."""
         times = [version.last_applied for version in (self, *self.earlier)]
         return max(filter(None, times), default=None)
 
@@ -122,6 +122,29 @@ class Evidence(Struct, frozen=True):
 NO_EVIDENCE = Evidence()
 
 
+class CountRule(Struct, frozen=True):
+    """The uses and the rate that prove a skill.
+
+    `lower` is the least lower bound of the rate, `margin` what a proven skill may lose of both.
+    """
+
+    uses: int
+    rate: float
+    lower: float = 0.0
+    margin: float = 0.0
+
+    def proves(self, evidence: Evidence, _policy: Policy, *, already: bool = False) -> bool:
+        """Return True if the uses prove a skill, or (`already`) leave it proven."""
+        rate, margin = evidence.success_rate or 0.0, self.margin * already
+        is_often = evidence.times_applied >= self.uses
+        return is_often and rate >= self.rate - margin and evidence.wilson >= self.lower - margin
+
+
+RATE = CountRule(uses=3, rate=0.5)
+WILSON = CountRule(uses=5, rate=0.55, lower=0.45, margin=0.1)
+_STREAK = 5  # failures in a row that retire a skill by its counts
+
+
 class NextStatus(Struct, frozen=True):
     """The status that a skill's evidence gives it, and why in words."""
 
@@ -130,20 +153,20 @@ class NextStatus(Struct, frozen=True):
 
 
 def count_uses(uses: Iterable[Use], base: Evidence = NO_EVIDENCE) -> Evidence:
-    """The evidence of all uses; a neutral one counts as an application and as nothing else.
+    """Count all uses; a neutral one counts as an application and as nothing else.
 
     `base` is that of earlier uses.
     """
-    unique = {use.outcome: use for use in uses}
-    ordered = [unique[name] for name in sorted(unique)]
-    statuses = [use.status for use in ordered]
+    by_outcome = {use.outcome: use for use in uses}
+    unique_uses = [by_outcome[name] for name in sorted(by_outcome)]
+    statuses = [use.status for use in unique_uses]
     streak, average = base.consecutive_failures, base.ema
     for status in statuses:
         if status != "neutral":
             streak = 0 if status == "success" else streak + 1
             average = ema(average, status == "success")
     successes = base.success_count + statuses.count("success")
-    times = base.times_applied + len(ordered)
+    times = base.times_applied + len(unique_uses)
     return replace(
         base,
         times_applied=times,
@@ -152,39 +175,41 @@ def count_uses(uses: Iterable[Use], base: Evidence = NO_EVIDENCE) -> Evidence:
         success_rate=successes / times if times else None,
         consecutive_failures=streak,
         ema=average,
-        last_applied=ordered[-1].at if ordered else base.last_applied,
+        last_applied=unique_uses[-1].at if unique_uses else base.last_applied,
     )
 
 
 def evidence_by_version(
     decisions: Iterable[ClosedDecision], begun: Sequence[int], *, trial: bool = False
 ) -> Evidence:
-    """The evidence of a skill whose text is another from each of these times on.
+    """Return the evidence of a skill whose text changed at these times.
 
     `trial`: from the last on it is the same text, tried again.
     """
     bases = (NO_EVIDENCE,) * (len(begun) + 1)
-    return _with_later(bases, _by_version(decisions, begun), trial=trial)
+    return _add_later(bases, _split_by_version(decisions, begun), trial=trial)
 
 
 def evidence_with_later(
-    evidence_before: Evidence,
+    evidence: Evidence,
     decisions: Iterable[ClosedDecision],
     begun: Sequence[int],
     *,
     trial: bool = False,
 ) -> Evidence | None:
-    """The evidence with decisions after all that it counts; None if they cannot be added."""
-    bases, versions = (*evidence_before.earlier, evidence_before), _by_version(decisions, begun)
+    """Add later decisions to the evidence; None if they cannot be added."""
+    bases, versions = (*evidence.earlier, evidence), _split_by_version(decisions, begun)
     if len(bases) != len(versions):
         return None
     pairs = zip(bases, versions, strict=True)
-    if any(0 < decision.look < base.last_look for base, later in pairs for decision in later):
+    if any(
+        0 < decision.look < evidence.last_look for evidence, later in pairs for decision in later
+    ):
         return None
-    return _with_later(bases, versions, trial=trial)
+    return _add_later(bases, versions, trial=trial)
 
 
-def _by_version(
+def _split_by_version(
     decisions: Iterable[ClosedDecision], begun: Sequence[int]
 ) -> list[list[ClosedDecision]]:
     versions: list[list[ClosedDecision]] = [[] for _ in range(len(begun) + 1)]
@@ -193,35 +218,35 @@ def _by_version(
     return versions
 
 
-def _with_later(
+def _add_later(
     bases: Sequence[Evidence], later: Iterable[Sequence[ClosedDecision]], *, trial: bool
 ) -> Evidence:
-    *earlier, last = map(_of_version, bases, later)
+    *earlier, last = map(_version_evidence, bases, later)
     return replace(last, earlier=tuple(earlier), trial=trial)
 
 
-def _of_version(evidence_before: Evidence, decisions: Sequence[ClosedDecision]) -> Evidence:
+def _version_evidence(base: Evidence, decisions: Sequence[ClosedDecision]) -> Evidence:
     uses = (Use(d.at, d.outcome, d.status) for d in decisions if d.applied)
-    evidence = count_uses(uses, evidence_before)
+    evidence = count_uses(uses, base)
     offers = {decision.outcome: decision.offer for decision in decisions}
-    shown, held_out = (
+    shown_count, held_out_count = (
         sum(offer == kind for offer in offers.values()) for kind in ("shown", "held")
     )
     overruled = len({decision.outcome for decision in decisions if decision.overruled})
-    looks = {decision.look for decision in decisions} - {0, evidence_before.last_look}
-    earlier_looks = evidence_before.looks if evidence_before.last_look else 0
+    looks = {decision.look for decision in decisions} - {0, base.last_look}
+    earlier_looks = base.looks if base.last_look else 0
     return replace(
         evidence,
-        overruled=evidence_before.overruled + overruled,
-        shown=evidence_before.shown + shown,
-        held_out=evidence_before.held_out + held_out,
+        overruled=base.overruled + overruled,
+        shown=base.shown + shown_count,
+        held_out=base.held_out + held_out_count,
         looks=max(1, earlier_looks + len(looks)),
-        last_look=max([evidence_before.last_look, *looks]),
+        last_look=max([base.last_look, *looks]),
     )
 
 
 def with_lifts(evidence: Evidence, lifts: Sequence[Lift | None]) -> Evidence:
-    """The evidence with the lift of each version, the oldest first; of one without any none."""
+    """Add the lift of each version to the evidence, the oldest first; None for no lift."""
     by_place = dict(enumerate(lifts))
     earlier = tuple(
         replace(version, lift=by_place.get(i)) for i, version in enumerate(evidence.earlier)
@@ -230,13 +255,13 @@ def with_lifts(evidence: Evidence, lifts: Sequence[Lift | None]) -> Evidence:
 
 
 def ema(previous: float | None, success: bool) -> float:
-    """The moving average after one more result, in this form and not rounded."""
+    """Return the moving average after one more result, in this form and not rounded."""
     x = 1.0 if success else 0.0
     return x if previous is None else 0.7 * previous + 0.3 * x
 
 
 def wilson_lower(successes: float, total: float, z: float = Z) -> float:
-    """The lower end of Wilson's interval of a rate; 0.0 of nothing."""
+    """Return the lower end of Wilson's interval of a rate; 0.0 of nothing."""
     if total <= 0:
         return 0.0
     rate = successes / total
@@ -251,24 +276,16 @@ def proves(evidence: Evidence, policy: Policy, *, already: bool = False) -> bool
     """Return True if the lift proves a skill, or (`already`) leaves it proven."""
     if evidence.lift is None or evidence.times_applied < policy.effect.min_applied:
         return False
-    return _stays_proven(evidence.lift, policy) if already else _gets_proven(evidence, policy)
-
-
-def _gets_proven(evidence: Evidence, policy: Policy) -> bool:
-    """At each look, of which there is one after each use; without receipts nothing is proven."""
     lift, rules = evidence.lift, policy.effect
-    if lift is None or not evidence.is_selection_known:
-        return False
+    if already:
+        return lift.helps >= rules.proven_below and lift.recent.helps >= rules.hurts_below
+    # There is a look after each use. Without receipts nothing is proven.
     return (
-        lift.helps > rules.proven_above
+        evidence.is_selection_known
+        and lift.helps > rules.proven_above
         and lift.chance_of_none(rules.scale, evidence.looks) < rules.proven_chance
         and lift.recent.helps >= rules.hurts_below
     )
-
-
-def _stays_proven(lift: Lift, policy: Policy) -> bool:
-    rules = policy.effect
-    return lift.helps >= rules.proven_below and lift.recent.helps >= rules.hurts_below
 
 
 def retires(evidence: Evidence, policy: Policy, *, already: bool = False) -> str | None:
@@ -277,33 +294,33 @@ def retires(evidence: Evidence, policy: Policy, *, already: bool = False) -> str
     if lift is None or evidence.times_applied < rules.retire_after:
         return None
     if already:
-        below = lately = rules.restored_above
+        bound = recent_bound = rules.restored_above
     else:
-        below, lately = rules.retired_below, rules.retired_lately
-    if lift.latest and lift.recent.helps < lately:
+        bound, recent_bound = rules.retired_below, rules.retired_lately
+    if lift.latest and lift.recent.helps < recent_bound:
         return "It hurts of late"
     # What it did long ago retires no skill that helps now.
-    if lift.helps >= below or lift.recent.helps > _EVEN:
+    if lift.helps >= bound or lift.recent.helps > _EVEN:
         return None
     chance = lift.chance_of_none(rules.scale, evidence.looks)
     return "It hurts" if already or chance < rules.retired_chance else None
 
 
 def is_on_trial(evidence: Evidence, policy: Policy) -> bool:
-    """Whether a skill that was retired is tried again and was not shown often enough yet."""
+    """Return True if a retired skill is tried again and was not shown often enough yet."""
     return evidence.trial and evidence.shown < policy.effect.trial_shown
 
 
 def status_after_trial(evidence: Evidence, policy: Policy) -> NextStatus:
-    """Whether a skill stays that was tried again, by what is known since and what was before."""
+    """Return the status after a second trial, by the evidence since and before."""
     numbers = evidence_line(evidence)
     if evidence.lift is not None and evidence.lift.helps < policy.effect.restored_above:
         return NextStatus("retired", f"It was tried again and still hurts: {numbers}.")
     return NextStatus("testing", f"It was tried again and stays: {numbers}.")
 
 
-def verdict_on(evidence: Evidence, policy: Policy) -> Verdict:
-    """Whether a skill helps or hurts of late, on less than a change of status asks."""
+def verdict_of(evidence: Evidence, policy: Policy) -> Verdict:
+    """Return a first verdict: helps or hurts of late, by less than a change of status needs."""
     rules = policy.effect
     if evidence.lift is None or evidence.times_applied < rules.min_applied:
         return "open"
@@ -314,7 +331,7 @@ def verdict_on(evidence: Evidence, policy: Policy) -> Verdict:
 
 
 def is_new(evidence: Evidence, policy: Policy) -> bool:
-    """Whether a skill was applied too seldom for a verdict to be the last word on it.
+    """Return True if a skill was applied too seldom for a final verdict.
 
     False if even so little says clearly that it hurts.
     """
@@ -327,7 +344,7 @@ def is_new(evidence: Evidence, policy: Policy) -> bool:
 
 
 def next_status(status: str, evidence: Evidence, rules: Rules) -> NextStatus:
-    """The status that follows for a skill that is testing, proven or retired."""
+    """Return the next status of a skill that is testing, proven or retired."""
     numbers = evidence_line(evidence)
     against = rules.retires(evidence, rules.policy, already=status == "retired")
     if against:
@@ -344,7 +361,7 @@ def next_status(status: str, evidence: Evidence, rules: Rules) -> NextStatus:
 
 
 def evidence_line(evidence: Evidence) -> str:
-    """The numbers of the evidence in one line."""
+    """Return the numbers of the evidence in one line."""
     parts = [f"{count_of(evidence.success_count, evidence.times_applied)} uses succeeded"]
     if evidence.consecutive_failures > 1:
         parts.append(f"the last {evidence.consecutive_failures} failed")
@@ -357,13 +374,21 @@ def evidence_line(evidence: Evidence) -> str:
     return ", ".join(parts)
 
 
-# ── by the lift ──────────────────────────────────────────────────────────────────────
+def retires_by_count(evidence: Evidence, _policy: Policy, **_already: bool) -> str | None:
+    """Return why a skill is retired by its counts, or stays so; None if nothing says so."""
+    return "5 failures in a row" if evidence.consecutive_failures >= _STREAK else None
+
+
+def qualifies_by_count(_status: str, evidence: Evidence, _policy: Policy) -> bool:
+    """Return True if a skill is new or helped often enough, and does not fail all the time."""
+    is_good = evidence.times_applied < 3 or (evidence.success_rate or 0.0) >= 0.5
+    return is_good and evidence.consecutive_failures < _STREAK
 
 
 def qualifies(status: str, evidence: Evidence, policy: Policy) -> bool:
     """Return True if a skill neither hurts nor is to be retired, whatever its file says."""
     is_retired = retires(evidence, policy, already=status == "retired")
-    return not is_retired and verdict_on(evidence, policy) != "hurts"
+    return not is_retired and verdict_of(evidence, policy) != "hurts"
 
 
 def gains(
@@ -386,22 +411,21 @@ def open_words(status: str, evidence: Evidence, policy: Policy) -> str:
     """Say what is known of a skill if nothing is to be done."""
     rules = policy.effect
     if is_on_trial(evidence, policy):
-        shown = count_of(evidence.shown, rules.trial_shown)
-        return f"tried again, {shown} decisions that a trial asks for"
+        progress = count_of(evidence.shown, rules.trial_shown)
+        return f"tried again, {progress} decisions that a trial asks for"
     if evidence.times_applied < rules.min_applied:
         return f"{count_of(evidence.times_applied, rules.min_applied)} uses that a verdict asks for"
-    explored = rules.explore > 0 and is_new(evidence, policy)
+    is_explored = rules.explore > 0 and is_new(evidence, policy)
     return {
         "helps": "it helps as far as is known"
-        + ("" if status == "proven" else f"; {_unproven(evidence, policy)}"),
+        + ("" if status == "proven" else f"; {_reason_not_proven(evidence, policy)}"),
         "hurts": f"not recommended, P(lift > 0) is below {rules.hurts_below:g}"
-        + ("; still tried as a new one" if explored else ""),
+        + ("; still tried as a new one" if is_explored else ""),
         "open": "whether it helps is open",
-    }[verdict_on(evidence, policy)]
+    }[verdict_of(evidence, policy)]
 
 
-def _unproven(evidence: Evidence, policy: Policy) -> str:
-    """Why a skill that helps is not proven."""
+def _reason_not_proven(evidence: Evidence, policy: Policy) -> str:
     rules = policy.effect
     if not evidence.is_selection_known:
         return "not proven, for no receipt says to which decisions it was offered"

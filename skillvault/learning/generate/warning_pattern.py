@@ -14,7 +14,7 @@ from skillvault.learning.account.evidence import to_text
 from skillvault.learning.account.sentences import labels_of, tried_line
 from skillvault.learning.account.statements import calls_for_skill, digest, shown_by
 from skillvault.learning.contrast.episodes import in_words
-from skillvault.learning.length import STATEMENTS, References, part_of, within
+from skillvault.learning.length import STATEMENTS, References, fit_body, head_line_limit
 from skillvault.learning.naming import OF_DOMAIN, subject_key, subject_names
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Findings
@@ -255,13 +255,13 @@ def skill_text(
     of = how_many(count, "outcome")
     of += in_words(account.outcomes, policy.evaluate.episode_minutes)
     limit = policy.generate.length(findings.kind)
-    most, file = part_of(limit), files.free(STATEMENTS)
+    most, file = head_line_limit(limit), files.free(STATEMENTS)
     header = [
         f"*{trimmed(about_words(findings), most)}, as of {of}, {last.occurred_at:%Y-%m-%d}*",
         f"*Domain: {last.domain}*",
     ]
     title = f"# {findings.kind.capitalize()}: {trimmed(draft.title, most)}"
-    body, rest = within([title, "\n".join(header)], draft.sections, limit, file)
+    body, rest = fit_body([title, "\n".join(header)], draft.sections, limit, file)
     texts = {EVIDENCE: to_text(findings), **({file: rest} if rest else {})}
     if findings.kind == "guide":
         texts[TRIED] = tried_text(findings)

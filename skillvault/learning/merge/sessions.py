@@ -98,7 +98,7 @@ def widening_change(
     due: SessionMerging,
     skill: Skill,
     draft: Draft,
-    written: sections.Written,
+    written: sections.WrittenTexts,
     *,
     references: References,
     policy: Policy,
@@ -112,7 +112,7 @@ def widening_change(
         limit=policy.merge.max_tokens,
         references=references,
     )
-    body = sections.rewritten(skill.body, written.bodies, text.body)
+    body = sections.rewrite_body(skill.body, written.bodies, text.body)
     links = tuple(_merged(due, skill.name))
     return Change(
         step=STEP,
@@ -120,7 +120,7 @@ def widening_change(
         commit_with=skill_series(STEP, due.domain),
         reason=_reason_of(due, skill.name),
         writes=links,
-        files=placed(skill.name, "skills", references.placed(text.files)),
+        files=placed(skill.name, "skills", references.files_to_write(text.files)),
         edits=tuple(_keys(due, skill, draft, written, path=path, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=_put_away(due),
@@ -133,7 +133,7 @@ def _keys(
     due: SessionMerging,
     skill: Skill,
     draft: Draft,
-    written: sections.Written,
+    written: sections.WrittenTexts,
     *,
     path: str,
     policy: Policy,

@@ -1,4 +1,4 @@
-"""promote: an insight becomes a fact, facts become a pattern skill."""
+"""Make facts of insights, and pattern skills of facts; nothing here reads a vault."""
 
 from skillvault.learning.naming import GENERAL as GENERAL_NAME
 from skillvault.model.due import (
@@ -17,7 +17,7 @@ from skillvault.model.records import LINK_TYPES
 
 GENERAL = "general"  # the queue of facts that may hold in every domain
 CONSOLIDATE = "consolidate"  # the queue of facts that may recur in their domain
-RECOUNT = "recount"  # the queue of facts for or against which other runs speak
+RECOUNT = "recount"  # the queue of facts whose runs for or against them changed
 _WEIGHED = ("promoted", "reinforced", "contradicted")
 _COUNTED = ("reinforced", "contradicted")
 _OTHERS = tuple(name for name in LINK_TYPES if name not in _COUNTED)
@@ -31,7 +31,7 @@ _RECURRENCE = (
     When("skill", "readmitted", along=(InDomain("fact"),)),
     When("outcome", "gone", along=(Reached("fact"),)),  # a run less, or one that counts no more
 )
-# What a run said no more, others may now say alone, or with nobody against them.
+# Without a run, other runs may be alone with their claim, or without an opponent.
 _SAID_OTHERWISE = tuple(
     When(kind, "gone", along=(Says(of),))
     for kind in ("evaluation", "outcome")

@@ -1,4 +1,4 @@
-"""promote, the first arrow: what an evaluated run claims, and which runs are known.
+"""Read the claim of an evaluated run, and keep the book of the known runs.
 
 A claim is the statement or the lesson that an insight quotes, else the insight. The ground of a
 claim is the statement that it quotes, else the deed.
@@ -36,7 +36,7 @@ _MEASURED = re.compile(
 
 
 class Saying(NamedTuple):
-    """A run that says some words: how it ended, and in which session."""
+    """A run that says some words, its ending and its session."""
 
     evaluation: str
     status: Status
@@ -44,7 +44,7 @@ class Saying(NamedTuple):
 
 
 class EvaluatedRun(Struct, frozen=True, kw_only=True):
-    """What one evaluated run says, to be compared with others.
+    """The claim and the statements of one evaluated run, for comparison with others.
 
     `claim` is its claim without the outcome's own values, `words` the digest of that, `about` what
     a fact of it is called. `states` are digests of the statements of its reasoning and of its deed,
@@ -73,32 +73,32 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def ending(self) -> Status:
-        """How the run ended."""
+        """The status of the run."""
         return self.outcome.result.status
 
     @property
     def saying(self) -> Saying:
-        """What is kept of it beside its words."""
+        """The part of it that is stored beside its words."""
         return Saying(self.id, self.ending, self.session)
 
     @property
     def order(self) -> tuple[datetime, str]:
-        """When it ended, and its id."""
+        """The time of its end, and its id."""
         return self.outcome.order
 
     @property
     def session(self) -> str:
-        """In which session it was; without one it stands alone."""
+        """The session of the run; a run without one is a session of its own."""
         return self.outcome.source.session or self.id
 
     @property
     def named_fact(self) -> str | None:
-        """The fact that it repeats or contradicts in its judge's word."""
+        """The fact that it repeats or contradicts by its judge's word."""
         return self.evaluation.repeats or self.evaluation.contradicts
 
 
 def evaluated_run(evaluation: Evaluation, outcome: Outcome | None) -> EvaluatedRun | None:
-    """Return what a run says; None if it says nothing or nothing that counts."""
+    """Return the claims of a run; None if it has none or does not count."""
     if outcome is None or outcome.trust != "local" or not evaluation.key_insight:
         return None
     if outcome.result.status == "neutral":
@@ -115,15 +115,15 @@ def evaluated_run(evaluation: Evaluation, outcome: Outcome | None) -> EvaluatedR
         outcome=outcome,
         claim=claim,
         words=_form_digest(claim),
-        about=_about(evaluation, quoted, outcome),
+        about=_fact_label(evaluation, quoted, outcome),
         states=deed.union(*statements.values()),
         grounds=grounds,
-        tells_more=quoted is not None or _tells_more(evaluation.key_insight, outcome),
+        tells_more=quoted is not None or _has_content(evaluation.key_insight, outcome),
     )
 
 
 def _quoted_insight(text: str, outcome: Outcome) -> Insight | None:
-    """The statement of the reasoning, or the lesson, that the text of an insight quotes."""
+    """Return the statement of the reasoning, or the lesson, that an insight quotes."""
     quotes = [_WORD.findall(quote.casefold())[:_QUOTED] for quote in _QUOTE.findall(text)]
     return next(
         (
@@ -137,92 +137,92 @@ def _quoted_insight(text: str, outcome: Outcome) -> Insight | None:
 
 
 def _claim(text: str, quoted: Insight | None, outcome: Outcome) -> Form:
-    """A claim without what its run alone had: figures of a deed or a lesson are everybody's."""
+    """Return a claim without the run's own values; figures of a deed or a lesson stay."""
     if quoted is not None:
-        return normal_form(quoted.quote, _own_words(quoted, outcome))
-    own = (*own_values(outcome), *_reported_figures(outcome), *_words_with_target(text, outcome))
-    return normal_form(_without_end(text, outcome), own)
+        return normal_form(quoted.quote, _quotation_values(quoted, outcome))
+    values = (*own_values(outcome), *_reported_figures(outcome), *_words_with_target(text, outcome))
+    return normal_form(_strip_ending(text, outcome), values)
 
 
-def _own_words(quoted: Insight, outcome: Outcome) -> tuple[str, ...]:
-    """The values that a quotation has of its run alone."""
+def _quotation_values(quoted: Insight, outcome: Outcome) -> tuple[str, ...]:
+    """Return the values in a quotation that only its run has."""
     target = (outcome.decision.target,) if outcome.decision.target else ()
     if quoted.kind == "lesson":
         return target
-    named = _words_with_target(quoted.quote, outcome)
-    return (*target, *_observed_figures(outcome), *_measured_figures(quoted), *named)
+    target_words = _words_with_target(quoted.quote, outcome)
+    return (*target, *_observed_figures(outcome), *_measured_figures(quoted), *target_words)
 
 
-def _about(evaluation: Evaluation, quoted: Insight | None, outcome: Outcome) -> str:
-    """What a fact is called: by the judge, else by what a claim quotes, its action or domain."""
+def _fact_label(evaluation: Evaluation, quoted: Insight | None, outcome: Outcome) -> str:
+    """Return a name for a fact: the judge's, else from the quotation, the action or the domain."""
     if evaluation.slug or quoted is None:
         return evaluation.slug or _subject(evaluation, outcome)
-    own = {word for value in _own_words(quoted, outcome) for word in _WORD.findall(value)}
-    return " ".join(word for word in _WORD.findall(quoted.quote) if word not in own)
+    words = {word for value in _quotation_values(quoted, outcome) for word in _WORD.findall(value)}
+    return " ".join(word for word in _WORD.findall(quoted.quote) if word not in words)
 
 
 def _subject(evaluation: Evaluation, outcome: Outcome) -> str:
-    """The action, if an insight names it, else the domain."""
+    """Return the action, if an insight names it, else the domain."""
     action = outcome.decision.action
     return action if action in (evaluation.key_insight or "") else evaluation.domain
 
 
 def _observed_figures(outcome: Outcome) -> list[str]:
-    """The numbers of the context; its words may be what a decision was made by."""
+    """Return the numbers of the context; its words may have guided a decision."""
     values = (value for value in outcome.context.values() if isinstance(value, int | float))
     return [str(value) for value in values if not isinstance(value, bool)]
 
 
-def _without_end(insight: str, outcome: Outcome) -> str:
-    """Leave out that the run succeeded or failed: ends are compared as such, not by their words."""
+def _strip_ending(insight: str, outcome: Outcome) -> str:
+    """Drop the words that a run succeeded or failed: endings are compared as such."""
     subject = re.escape(inert(outcome.decision.target or outcome.decision.action, 60))
     return re.sub(rf"(?i)({subject}) (?:succeeded|failed)\b", r"\1", insight, count=1)
 
 
-def _tells_more(insight: str, outcome: Outcome) -> bool:
-    """Return True if an insight tells more than what was decided and how that ended."""
+def _has_content(insight: str, outcome: Outcome) -> bool:
+    """Return True if an insight adds anything to the decision and its ending."""
     decision, result = outcome.decision, outcome.result
     recorded = (*outcome.context, decision.action, result.summary, result.evidence)
-    own = (*own_values(outcome), *recorded, "ended at")
-    form = normal_form(_without_end(insight, outcome), own)
+    values = (*own_values(outcome), *recorded, "ended at")
+    form = normal_form(_strip_ending(insight, outcome), values)
     return bool(form.stems or form.numbers or form.names)
 
 
 def _words_with_target(text: str, outcome: Outcome) -> Iterator[str]:
-    """The words of a text that are named after the target, as a test of it is."""
-    target = _squashed(outcome.decision.target or "")
+    """Yield the words of a text that are named after the target, such as a test of it."""
+    target = _squash(outcome.decision.target or "")
     if len(target) >= _TELLING:
         for word in text.split():
-            if target in _squashed(word):
+            if target in _squash(word):
                 yield word.strip("“”\"'().,:;")
 
 
-def _squashed(text: str) -> str:
+def _squash(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
 
 
 def _measured_figures(insight: Insight) -> Iterator[str]:
-    """The figures of which a statement says that its run measured them; others are of the deed."""
+    """Yield the figures that a statement calls measured; others belong to the deed."""
     for match in _MEASURED.finditer(insight.quote):
         yield from _FIGURE.findall(match[0])
 
 
 def _reported_figures(outcome: Outcome) -> Iterator[str]:
-    """The figures that only the result has."""
+    """Yield the figures that only the result has."""
     reasoned = set(_FIGURE.findall(outcome.decision.reasoning))
     for text in (outcome.result.summary, outcome.result.evidence):
         yield from (figure for figure in _FIGURE.findall(text or "") if figure not in reasoned)
 
 
 def _digests(text: str, outcome: Outcome) -> frozenset[str]:
-    """The digests of a text with the outcome's own values and without them.
+    """Return the digests of a text with the outcome's own values and without them.
 
     Who says the same word for word says the same, whatever the values of each.
     """
     tokens = frozenset(_TOKEN.findall(text.casefold()))
-    own = (outcome.decision.target or "", *_observed_figures(outcome))
-    rest = tokens.difference(*(_TOKEN.findall(value.casefold()) for value in own))
-    return frozenset(_digest(sorted(some)) for some in (tokens, rest) if some)
+    values = (outcome.decision.target or "", *_observed_figures(outcome))
+    common_tokens = tokens.difference(*(_TOKEN.findall(value.casefold()) for value in values))
+    return frozenset(_digest(sorted(subset)) for subset in (tokens, common_tokens) if subset)
 
 
 def _form_digest(form: Form) -> str:
@@ -237,11 +237,11 @@ def _digest(parts: Iterable[str]) -> str:
 # ── what is known ────────────────────────────────────────────────────────────────────
 
 
-class KeptRuns(Struct, frozen=True, kw_only=True):
-    """Questions about the runs that were weighed before; words are digests, by domain.
+class RunHistory(Struct, frozen=True, kw_only=True):
+    """Questions about the runs of earlier weighings; words are digests, by domain.
 
     `claims` gives a run for each claim under lookup keys, `makers` the (words, fact, evaluation)
-    of the first facts on each of some words, `tellers` the runs that tell a fact of a time.
+    of the first facts on each of some words, `tellers` the runs that state a fact of a time.
     """
 
     load: Callable[[Collection[str]], Mapping[str, EvaluatedRun]]
@@ -254,10 +254,10 @@ class KeptRuns(Struct, frozen=True, kw_only=True):
 
 
 class RunBook:
-    """The runs that were weighed before, and those that are weighed now."""
+    """The runs of earlier weighings, and those of this one."""
 
-    def __init__(self, kept: KeptRuns) -> None:
-        self.kept = kept
+    def __init__(self, history: RunHistory) -> None:
+        self.history = history
         self.new: dict[str, EvaluatedRun] = {}
         self.makers: dict[str, set[str]] = defaultdict(set)  # evaluation -> the facts that it made
         self._sayings: dict[tuple[str, str], dict[str, Saying]] = defaultdict(dict)
@@ -265,11 +265,11 @@ class RunBook:
         self._made: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
 
     def add_runs(self, runs: Iterable[EvaluatedRun]) -> None:
-        """Take in runs that are not known yet."""
+        """Add runs that are not known yet."""
         by_id = {run.id: run for run in runs}
-        known = self.kept.known([*by_id])
+        known_ids = self.history.known([*by_id])
         for run in by_id.values():
-            if run.id in known or run.id in self.new:
+            if run.id in known_ids or run.id in self.new:
                 continue
             self.new[run.id] = run
             for words in (run.words, *run.states):
@@ -278,47 +278,47 @@ class RunBook:
                 self._claims[run.domain, key].setdefault(run.words, run.id)
 
     def add_fact(self, run: EvaluatedRun, fact: str) -> None:
-        """Take in that a run made a fact."""
+        """Note that a run made a fact."""
         self.makers[run.id].add(fact)
         for words in (run.words, *run.grounds):
             self._made[run.domain, words].add((run.id, fact))
 
     def load(self, evaluations: Iterable[str]) -> dict[str, EvaluatedRun]:
-        """Return what these runs say."""
+        """Return these runs by id."""
         names = list(dict.fromkeys(evaluations))
-        kept = self.kept.load([name for name in names if name not in self.new])
-        both = {**kept, **self.new}
-        return {name: both[name] for name in names if name in both}
+        stored_runs = self.history.load([name for name in names if name not in self.new])
+        runs = {**stored_runs, **self.new}
+        return {name: runs[name] for name in names if name in runs}
 
-    def near(self, run: EvaluatedRun) -> dict[str, Form]:
+    def find_similar(self, run: EvaluatedRun) -> dict[str, Form]:
         """Return words -> claim, of all that may be the same or the opposite of a run's."""
         keys = lookup_keys(run.claim)
-        names = {*self.kept.claims(run.domain, keys)}
+        names = {*self.history.claims(run.domain, keys)}
         names.update(name for key in keys for name in self._claims[run.domain, key].values())
-        return {run.words: run.claim} | {o.words: o.claim for o in self.load(names).values()}
+        return {run.words: run.claim} | {r.words: r.claim for r in self.load(names).values()}
 
     def sayings(self, domain: str, words: Collection[str]) -> dict[str, Saying]:
         """Return the runs that say any of these words, by id."""
-        sayings = {row[0]: Saying(*row) for row in self.kept.sayings(domain, words)}
-        for one in words:
-            sayings |= self._sayings.get((domain, one), {})
+        sayings = {row[0]: Saying(*row) for row in self.history.sayings(domain, words)}
+        for digest in words:
+            sayings |= self._sayings.get((domain, digest), {})
         return sayings
 
     def count(self, domain: str, words: Collection[str], status: Status) -> tuple[int, set[str]]:
         """Return how many runs make claims of these words and ended so, and some sessions."""
-        tallies = [tally for tally in self.kept.tallies(domain, words) if tally[0] == status]
-        sayings = [s for one in words for s in self._sayings.get((domain, one), {}).values()]
-        ended = [saying for saying in sayings if saying.status == status]
+        tallies = [tally for tally in self.history.tallies(domain, words) if tally[0] == status]
+        sayings = [s for digest in words for s in self._sayings.get((domain, digest), {}).values()]
+        matching = [saying for saying in sayings if saying.status == status]
         sessions = {session for tally in tallies for session in tally[2:]}
-        sessions.update(saying.session for saying in ended)
-        return sum(runs for _, runs, *_ in tallies) + len(ended), sessions
+        sessions.update(saying.session for saying in matching)
+        return sum(runs for _, runs, *_ in tallies) + len(matching), sessions
 
-    def facts_on(self, domain: str, words: Collection[str]) -> dict[str, str]:
+    def first_facts(self, domain: str, words: Collection[str]) -> dict[str, str]:
         """Return fact -> the run that made it, the first few on each of these words."""
         by_words: dict[str, set[tuple[str, str]]] = defaultdict(set)
-        for one, fact, evaluation in self.kept.makers(domain, words):
-            by_words[one].add((evaluation, fact))
-        for one in words:
-            by_words[one] |= self._made.get((domain, one), set())
-        first = (pair for pairs in by_words.values() for pair in sorted(pairs)[:CROWDED])
-        return {fact: evaluation for evaluation, fact in first}
+        for digest, fact, evaluation in self.history.makers(domain, words):
+            by_words[digest].add((evaluation, fact))
+        for digest in words:
+            by_words[digest] |= self._made.get((domain, digest), set())
+        pairs = (pair for makers in by_words.values() for pair in sorted(makers)[:CROWDED])
+        return {fact: evaluation for evaluation, fact in pairs}

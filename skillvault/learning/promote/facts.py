@@ -1,20 +1,20 @@
-"""promote, the first arrow: an insight that the result confirmed becomes a fact.
+"""Promote insights that the result confirmed to facts.
 
-What repeats a fact supports it. Which texts are nearly the same is computed here too. `support`
-makes the facts, and `skills` the skills of facts that recur.
+Find texts that are nearly the same here, too. `support` makes the facts, and `skills` the skills
+of facts that recur.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
+from math import exp, lgamma, log
 from typing import Protocol
 
 from msgspec import Struct
 
 from skillvault.learning.naming import is_general
-from skillvault.learning.promote.evidence import is_contested
 from skillvault.learning.rejection import Rejection, Rejections
 from skillvault.learning.rules import Rules
 from skillvault.model.change import Change
@@ -33,11 +33,11 @@ from skillvault.model.records import (
 )
 from skillvault.model.text.text import jaccard, slug, words
 
-_Bits = int  # a set of texts: bit n stands for the text of number n
+_Bits = int  # a set of texts: bit n is the text of number n
 
 
 class Neighbours:
-    """Texts in the order in which they were added, numbered from 0.
+    """Texts in the order of their addition, numbered from 0.
 
     Two are neighbours if the Jaccard index of their `text.words` is above `threshold`,
     strictly.
@@ -50,7 +50,7 @@ class Neighbours:
         self._sizes: dict[int, _Bits] = defaultdict(int)
 
     def add(self, text: frozenset[str]) -> int:
-        """Take a text's words in; its number."""
+        """Add a text's words, and return its number."""
         number = len(self._sets)
         self._sets.append(text)
         self._sizes[len(text)] |= 1 << number
@@ -59,26 +59,30 @@ class Neighbours:
         return number
 
     def first(self, text: frozenset[str]) -> int | None:
-        """The earliest neighbour of a text's words."""
+        """Return the earliest neighbour of a text's words."""
         neighbours = self._above(text)
         return (neighbours & -neighbours).bit_length() - 1 if neighbours else None
 
-    def closest(self, text: frozenset[str]) -> tuple[int, float] | None:
-        """The nearest neighbour and its similarity; of equally near ones the earliest."""
-        near = ((n, jaccard(text, self._sets[n])) for n in _members(self._above(text)))
-        return max(near, key=lambda neighbour: (neighbour[1], -neighbour[0]), default=None)
+    def closest(self, text: frozenset[str]) -> int | None:
+        """Return the nearest neighbour; of equally near ones the earliest."""
+        texts, neighbours = self._above(text), list[tuple[float, int]]()
+        while texts:
+            lowest = texts & -texts
+            number = lowest.bit_length() - 1
+            neighbours.append((jaccard(text, self._sets[number]), -number))
+            texts ^= lowest
+        return -max(neighbours)[1] if neighbours else None
 
     def _above(self, text: frozenset[str]) -> _Bits:
-        """Every neighbour of a text's words."""
-        planes = self._shared(text)
+        planes = self._count_shared(text)
         neighbours = 0
         for size, holders in self._sizes.items():
-            if needed := self._needed(len(text), size):
-                neighbours |= holders & _at_least(needed, planes)
+            if needed := self._shared_needed(len(text), size):
+                neighbours |= holders & _select_texts(needed, planes)
         return neighbours
 
-    def _needed(self, a: int, b: int) -> int | None:
-        """The least number of shared words that makes sets of these sizes neighbours."""
+    def _shared_needed(self, a: int, b: int) -> int | None:
+        """Return the least number of shared words that makes sets of these sizes neighbours."""
         needed = max(int(self.threshold / (1 + self.threshold) * (a + b)) - 1, 1)
         while needed <= min(a, b):
             if needed / (a + b - needed) > self.threshold:
@@ -86,8 +90,8 @@ class Neighbours:
             needed += 1
         return None
 
-    def _shared(self, text: frozenset[str]) -> list[_Bits]:
-        """How many of these words each text holds: plane i has bit i of every count."""
+    def _count_shared(self, text: frozenset[str]) -> list[_Bits]:
+        """Count the words shared with each text: plane i has bit i of every count."""
         planes: list[_Bits] = []
         for word in text:
             carry = self._holders.get(word, 0)
@@ -100,8 +104,8 @@ class Neighbours:
         return planes
 
 
-def _at_least(number: int, planes: Sequence[_Bits]) -> _Bits:
-    """The texts whose count is no less than a number above 0."""
+def _select_texts(number: int, planes: Sequence[_Bits]) -> _Bits:
+    """Return the texts whose count is at least a number above 0."""
     if number >> len(planes):
         return 0
     more, equal = 0, -1
@@ -114,45 +118,40 @@ def _at_least(number: int, planes: Sequence[_Bits]) -> _Bits:
     return more | equal
 
 
-def _members(texts: _Bits) -> Iterator[int]:
-    while texts:
-        lowest = texts & -texts
-        yield lowest.bit_length() - 1
-        texts ^= lowest
-
-
 STEP = "promote"
 RULES = PromotePolicy()
 MIN_FACT = 10  # characters; fewer are no statement
+_LESSON = "its own lesson"  # the words before a quoted lesson; other quotations are of a ground
+_CHANCE = 0.05  # a ground that ended both ways needs a smaller chance
 
 
 class FactCounts(Protocol):
-    """What is counted of facts: the runs for and against them."""
+    """The numbers of runs for facts and against them."""
 
     def supporter_counts(self, facts: Collection[str]) -> Mapping[str, int]:
-        """Fact -> how many runs made or repeat it."""
+        """Map a fact to the number of runs that made or repeat it."""
 
     def opponent_counts(self, facts: Collection[str]) -> Mapping[str, int]:
-        """Fact -> how many runs speak against it, of those against which any do."""
+        """Map a fact to the number of runs against it, without facts that have none."""
 
     def endings(self, facts: Collection[str]) -> Mapping[str, Status]:
-        """Fact -> how the run ended that made it, of those that a run made."""
+        """Map a fact to the status of the run that made it, if a run did."""
 
     def supporters(self, facts: Collection[str]) -> Sequence[str]:
-        """The runs that made or repeat any of these facts, in the order of time."""
+        """Return the runs that made or repeat any of these facts, in the order of time."""
 
     def opponents(self, facts: Collection[str]) -> Sequence[str]:
-        """The runs that speak against any of these facts, in the order of time."""
+        """Return the runs against any of these facts, in the order of time."""
 
-    def counts_until(self, facts: Collection[str], until: str) -> Mapping[str, tuple[int, int]]:
-        """Fact -> how many runs up to one are for it and against it, of those with any."""
+    def counts_until(self, facts: Collection[str], last_run: str) -> Mapping[str, tuple[int, int]]:
+        """Map a fact to the numbers of runs for and against it up to one, if there are any."""
 
     def is_of_one_subject(self, facts: Collection[str]) -> bool:
-        """Whether all runs that made or repeat these facts are of one subject."""
+        """Return True if all runs that made or repeat these facts are of one subject."""
 
 
 class PromotionMaterial(Struct, kw_only=True, dict=True):
-    """What the rule reads of a vault, and what it asks of it more than once.
+    """The records of a vault that the rule reads, with values computed once.
 
     `made_skills` says which skill a commit made of a fact, whatever became of the link;
     `taken_away` are the evaluations whose fact a person took away. `support` gives the
@@ -177,7 +176,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def texts_by_domain(self) -> "dict[str, DomainTexts]":
-        """Domain -> what is known of it, for those that were asked about."""
+        """Domain -> its texts, computed once."""
         return {}
 
     @cached_property
@@ -189,7 +188,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def promoted(self) -> dict[str, list[str]]:
-        """The evaluations that made a fact -> what they made."""
+        """Evaluation id -> the facts that it made."""
         makers: dict[str, list[str]] = defaultdict(list)
         for link in self.links.values():
             if link.type == "promoted" and link.target.kind == "fact":
@@ -198,7 +197,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def superseded(self) -> dict[str, str]:
-        """Fact id -> the fact that took its place."""
+        """Fact id -> the fact that replaced it."""
         return {f.supersedes: f.id for f in self.facts.values() if f.supersedes}
 
     @cached_property
@@ -209,7 +208,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def contested(self) -> frozenset[str]:
-        """The facts that are not told, as the runs against them weigh too much."""
+        """The facts that the runs against them silence."""
         if not self.rules.weighs:
             return frozenset()
         facts = {fact.id: fact for fact in self.current_facts}
@@ -233,9 +232,9 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
 
     @cached_property
     def refused_insights(self) -> dict[str, list[tuple[Rejection, str]]]:
-        """Domain -> the insights whose fact a person took away.
+        """Domain -> the insights whose fact a person removed.
 
-        They are not to come back under another evaluation's name.
+        They must not come back under another evaluation's name.
         """
         refused_insights: dict[str, list[tuple[Rejection, str]]] = defaultdict(list)
         for evaluation in self.taken_away:
@@ -245,18 +244,18 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
         return refused_insights
 
     def domain_texts(self, domain: str, rules: PromotePolicy) -> "DomainTexts":
-        """What an insight of a domain may repeat; made once, for questions."""
+        """Return the texts that an insight of a domain may repeat; made once, for questions."""
         if domain not in self.texts_by_domain:
             self.texts_by_domain[domain] = DomainTexts(domain, self, rules)
         return self.texts_by_domain[domain]
 
     def sessions(self, facts: Iterable[Fact]) -> Collection[str]:
-        """The sessions of the outcomes that facts rest on."""
+        """Return the sessions of the outcomes that facts rest on."""
         return self.sessions_of([fact.id for fact in facts])
 
 
 class PromotionState(Struct, frozen=True):
-    """Where something stands with this step: a state and why, with the numbers."""
+    """The state of a record in this step, and the reason with numbers."""
 
     state: str
     reason: str
@@ -266,7 +265,7 @@ class PromotionState(Struct, frozen=True):
 
 
 def strength(evaluation: Evaluation, rules: PromotePolicy) -> float:
-    """How sure a verdict is of itself: of a bad decision 1 - quality, if that teaches too."""
+    """Return the certainty of a verdict: of a bad decision 1 - quality, if that teaches too."""
     quality = evaluation.quality_score
     as_it_is = evaluation.was_good_decision or rules.gate == "quality"
     return quality if as_it_is else 1 - quality
@@ -275,29 +274,29 @@ def strength(evaluation: Evaluation, rules: PromotePolicy) -> float:
 def insight_state(
     evaluation: Evaluation, material: PromotionMaterial, policy: Policy
 ) -> PromotionState:
-    """Where one evaluation stands with the first arrow."""
+    """Return the state of one evaluation on its way to a fact."""
     link = material.fact_links.get(evaluation.id)
     if link is not None:
         removal = "" if link.target.id in material.facts else ", taken away since"
         return PromotionState(
             "rejected" if removal else "done", f"{link.type} {link.target.id}{removal}"
         )
-    if refused := taken_away(evaluation, material):
+    if refused := rejection_of(evaluation, material):
         fact = refused.target.partition(":")[2]
         return PromotionState("rejected", f"made {fact} in {refused.commit[:10]}, taken away since")
-    if weak := unmet(evaluation, material, policy):
-        return weak
-    refused, _ = material.domain_texts(evaluation.domain, policy.promote).repeated(evaluation)
+    if gap := find_unmet(evaluation, material, policy):
+        return gap
+    refused, _ = material.domain_texts(evaluation.domain, policy.promote).find_repeated(evaluation)
     if refused:
         origin = f"{refused.target.partition(':')[2]}, made in {refused.commit[:10]}"
         return PromotionState("rejected", f"it repeats {origin} and taken away since")
     return PromotionState("due", "`skillvault run`")
 
 
-def unmet(
+def find_unmet(
     evaluation: Evaluation, material: PromotionMaterial, policy: Policy
 ) -> PromotionState | None:
-    """The first condition that an evaluation does not meet; None if it meets all."""
+    """Return the first condition that an evaluation does not meet; None if it meets all."""
     outcome = material.outcomes.get(evaluation.outcome)
     if outcome is None:
         return PromotionState("without outcome", "its outcome is not in this vault")
@@ -308,44 +307,39 @@ def unmet(
             "untrusted", "its source is untrusted; `skillvault fact add` takes it over"
         )
     if not evaluation.judge_was_right and not material.rules.is_surprise(evaluation, policy):
-        ended = outcome.result.status
-        how = "confirms no verdict" if ended == "neutral" else "contradicts the verdict"
-        return PromotionState("not confirmed", f"the result ({ended}) {how}")
-    return _weak(evaluation, policy.promote)
+        status = outcome.result.status
+        mismatch = "confirms no verdict" if status == "neutral" else "contradicts the verdict"
+        return PromotionState("not confirmed", f"the result ({status}) {mismatch}")
+    was_good, rules = evaluation.was_good_decision, policy.promote
+    if strength(evaluation, rules) >= rules.quality:
+        return None
+    if was_good or rules.gate == "quality":
+        bound = f"{rules.quality:.2f} or more"
+    else:
+        bound = f"{1 - rules.quality:.2f} or less"
+    verdict = "good" if was_good else "bad"
+    reason = f"quality {evaluation.quality_score:.2f}; a {verdict} decision needs {bound}"
+    return PromotionState("weak", reason)
 
 
 def is_surprise(evaluation: Evaluation, policy: Policy) -> bool:
-    """Whether a strong verdict was wrong: what the judge did not know teaches most."""
+    """Return True if a strong verdict was wrong: a judge's error teaches most."""
     sure = strength(evaluation, policy.promote) >= policy.promote.quality
     return evaluation.judge_was_right is False and sure
 
 
 def statement_of(fact: Fact) -> str:
-    """What a fact states, without what it says to do."""
+    """Return the statement of a fact, without its advice."""
     return fact.text.partition("\n")[0] if fact.kind == "judge" else fact.text
 
 
-def _weak(evaluation: Evaluation, rules: PromotePolicy) -> PromotionState | None:
-    """That a verdict is not strong enough, with the bound; None if it is."""
-    was_good, quality = evaluation.was_good_decision, evaluation.quality_score
-    if strength(evaluation, rules) >= rules.quality:
-        return None
-    if was_good or rules.gate == "quality":
-        needs = f"{rules.quality:.2f} or more"
-    else:
-        needs = f"{1 - rules.quality:.2f} or less"
-    verdict = "good" if was_good else "bad"
-    reason = f"quality {quality:.2f}; a {verdict} decision needs {needs}"
-    return PromotionState("weak", reason)
-
-
-def taken_away(evaluation: Evaluation, material: PromotionMaterial) -> Rejection | None:
-    """The fact, or its support of one, that a person took away."""
+def rejection_of(evaluation: Evaluation, material: PromotionMaterial) -> Rejection | None:
+    """Return the rejection of the fact, or of the support, that came of an evaluation."""
     return material.rejections.of_source(STEP, Ref("evaluation", evaluation.id), "fact")
 
 
 class DomainTexts:
-    """The trusted facts of a domain, and the insights whose fact a person took away."""
+    """The trusted facts of a domain, and the insights whose fact a person removed."""
 
     def __init__(self, domain: str, material: PromotionMaterial, rules: PromotePolicy) -> None:
         self._rejections = material.rejections
@@ -361,31 +355,65 @@ class DomainTexts:
             self._refused.add(words(insight))
 
     def add_fact(self, fact: str, text: str) -> None:
-        """One fact more."""
+        """Add one fact."""
         self._ids.append(fact)
         self._facts.add(words(text))
 
-    def repeated(self, evaluation: Evaluation) -> tuple[Rejection | None, str | None]:
-        """(what a person took away and this repeats, the fact that it repeats)."""
+    def find_repeated(self, evaluation: Evaluation) -> tuple[Rejection | None, str | None]:
+        """Return (the rejection of what this repeats, the fact that it repeats)."""
         insight_words = words(evaluation.key_insight or "")
-        near = self._facts.closest(insight_words)
-        if near is not None:
-            fact = self._ids[near[0]]
+        nearest_fact = self._facts.closest(insight_words)
+        if nearest_fact is not None:
+            fact = self._ids[nearest_fact]
             link = link_id("reinforced", Ref("evaluation", evaluation.id), Ref("fact", fact))
             return self._rejections.of_target(Ref("link", link)), fact
         nearest = self._refused.first(insight_words)
         return (None if nearest is None else self._gone[nearest]), None
 
 
+# ── evidence for facts and against them ──────────────────────────────────────────────
+
+
+def is_contested(fact: Fact, runs: int, against: int) -> bool:
+    """Return True if the runs against a fact silence it; a person's word is one run for it.
+
+    As much is against it as for it, or it states a ground that ended either way as by chance.
+    """
+    if against >= runs + (fact.kind == "human"):
+        return against > 0
+    statement = statement_of(fact)
+    states_ground = fact.kind == "judge" and "“" in statement and _LESSON not in statement
+    return against > 0 and states_ground and not _is_biased(runs, against)
+
+
+def text_with_rate(fact: Fact, runs: int, against: int, *, is_counted: bool = False) -> str:
+    """Return the text of a fact, with the rate of its runs if some ended otherwise.
+
+    `is_counted`: after their number, too, if all of several ended so.
+    """
+    if fact.kind == "human" or not (against or (is_counted and runs > 1)):
+        return fact.text
+    rate = f"{runs} of {runs + against}" if against else f"{runs}"
+    return f"In {rate} runs: {fact.text}"
+
+
+def _is_biased(runs: int, against: int) -> bool:
+    """Return True if a fair coin shows one side so often in fewer than one of 20 tries."""
+    tries = runs + against
+    base = lgamma(tries + 1) - tries * log(2)  # in logarithms, for 2**tries has no float
+    chances = (exp(base - lgamma(n + 1) - lgamma(tries - n + 1)) for n in range(runs, tries + 1))
+    return sum(chances) < _CHANCE
+
+
 # ── the changes ──────────────────────────────────────────────────────────────────────
 
 
 def fact_text(evaluation: Evaluation) -> str:
-    """What it states, and in a line of its own what to do."""
+    """Return the statement, and the advice in a line of its own."""
     return "\n".join(filter(None, [evaluation.key_insight, evaluation.better_approach]))
 
 
-def by_hand(
+def human_fact(
     text: str,
     domain: str,
     *,
@@ -394,7 +422,7 @@ def by_hand(
     review_by: str | None,
     now: datetime,
 ) -> Fact:
-    """A fact that a person states; its id derives from its domain and text."""
+    """Make a fact that a person states; its id derives from its domain and text."""
     statement = text.strip()
     if not words(statement) and len(statement) < MIN_FACT:
         raise UsageError(f"{text!r}: says too little for a fact; write a sentence")
@@ -415,16 +443,18 @@ def by_hand(
     )
 
 
-def added(fact: Fact, now: datetime) -> Change:
-    """The commit by which a person writes a fact down, in their name."""
+def addition_change(fact: Fact, now: datetime) -> Change:
+    """Return the commit by which a person adds a fact, in their name."""
     target = Ref("fact", fact.id)
-    old = Ref("fact", fact.supersedes) if fact.supersedes else None
+    predecessor = Ref("fact", fact.supersedes) if fact.supersedes else None
     return Change(
         step="add",
         subject=f"fact {fact.id}",
-        reason=f"It takes the place of {old.id}.\n{fact.text}" if old else fact.text,
-        writes=(fact, link_of("superseded", old, target, now)) if old else (fact,),
-        sources=(old,) if old else (),
+        reason=f"It takes the place of {predecessor.id}.\n{fact.text}"
+        if predecessor
+        else fact.text,
+        writes=(fact, link_of("superseded", predecessor, target, now)) if predecessor else (fact,),
+        sources=(predecessor,) if predecessor else (),
         targets=(target,),
     )
 
@@ -437,7 +467,7 @@ def clusters(
     threshold: float = RULES.cluster_above,
     min_size: int = RULES.cluster_size,
 ) -> list[list[int]]:
-    """The greedy clusters of texts, as lists of their places, each led by its seed.
+    """Return the greedy clusters of texts, as lists of their places, each led by its seed.
 
     The first text in no cluster is a seed, and every later one more similar to the seed than
     `threshold` joins it; a cluster smaller than `min_size` does not count, and its texts stay

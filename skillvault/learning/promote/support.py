@@ -1,12 +1,16 @@
-"""promote, the first arrow: what the results support becomes a fact, and what speaks against it.
+"""Make facts of what the results support, and link the runs for and against them.
 
 A claim becomes a fact if a verdict meets the gate, if a strong verdict was wrong, or if runs of two
-sessions make it and fewer are against it. For a fact, and against it, is every run that makes its
-claim, states its ground or did the same, by how it ended and whatever its own insight.
+sessions make it and fewer are against it. Every run counts for a fact or against it that makes its
+claim, states its ground or did the same: its ending decides, whatever its own insight.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.promote.evaluated_runs import (
@@ -16,49 +20,92 @@ from skillvault.learning.promote.evaluated_runs import (
     evaluated_run,
 )
 from skillvault.learning.promote.facts import (
+    STEP,
     PromotionMaterial,
     PromotionState,
+    fact_text,
+    find_unmet,
     insight_state,
     is_surprise,
+    rejection_of,
     statement_of,
     strength,
-    taken_away,
-    unmet,
-)
-from skillvault.learning.promote.weighing import (
-    NewFact,
-    Retelling,
-    Stance,
-    SupportPlan,
-    fact_name,
-    link_to,
 )
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.tries.causes import own_values
+from skillvault.model.change import Change, Edit, Rewrite
 from skillvault.model.policy import Policy
-from skillvault.model.records import Evaluation, Fact, Importance, Link, Ref, Status
+from skillvault.model.records import (
+    Evaluation,
+    Fact,
+    Importance,
+    Link,
+    LinkType,
+    Outcome,
+    Ref,
+    Status,
+    link_of,
+    stamp,
+)
 from skillvault.model.sameness.comparison import SAME, likeness, opposite, same
 from skillvault.model.sameness.form import Form, normal_form
+from skillvault.model.text.text import listed, slug
+
+_LISTED = 20  # facts that a message names
+_FACTS_PER_COMMIT = 50  # facts of one commit
+_LINKS_PER_COMMIT = 250  # links of one commit
+
+Stance = Literal["for", "against"]
+_LINKS: Mapping[Stance, LinkType] = {"for": "reinforced", "against": "contradicted"}
 
 
-def stance_of(run: EvaluatedRun, source: EvaluatedRun, *, on_ground: bool) -> Stance | None:
-    """Where a run stands to the fact that another made; `on_ground`: it states what that rests on.
+class NewFact(Struct, frozen=True, kw_only=True):
+    """An insight that becomes a fact: the evaluation that says it, its outcome, and the reason."""
+
+    evaluation: Evaluation
+    outcome: Outcome
+    fact: str
+    importance: Importance
+    why: str
+
+
+class Retelling(Struct, frozen=True, kw_only=True):
+    """A fact that an earlier or a surer run says too: its new text, time and importance."""
+
+    fact: Fact
+    evaluation: Evaluation
+    outcome: Outcome
+    importance: Importance
+    is_earlier: bool
+
+
+class SupportPlan(Struct, frozen=True):
+    """New facts, links of runs for and against facts, and facts to rewrite."""
+
+    facts: Sequence[NewFact]
+    links: Sequence[Link]
+    retellings: Sequence[Retelling]
+    rejected: Sequence[Rejection]
+
+
+def stance_of(run: EvaluatedRun, maker: EvaluatedRun, *, on_ground: bool) -> Stance | None:
+    """Return the stance of a run to the fact of another; `on_ground`: it states the fact's ground.
 
     Of two that say the opposite and end otherwise the one supports the other. A claim that differs
     in a side, a figure or a name supports nothing, although its run did the same.
     """
-    alike = run.ending == source.ending
-    if same(run.claim, source.claim):
-        return "for" if alike else "against"
-    if alike and opposite(run.claim, source.claim):
+    ends_alike = run.ending == maker.ending
+    if same(run.claim, maker.claim):
+        return "for" if ends_alike else "against"
+    if ends_alike and opposite(run.claim, maker.claim):
         return "against"
-    if not on_ground or (alike and likeness(run.claim, source.claim) >= SAME):
+    if not on_ground or (ends_alike and likeness(run.claim, maker.claim) >= SAME):
         return None
-    return "for" if alike else "against"
+    return "for" if ends_alike else "against"
 
 
 class Support:
-    """What speaks for and against facts, one run after the other in the order of time."""
+    """The runs for and against facts, weighed one after the other in the order of time."""
 
     def __init__(self, book: RunBook, material: PromotionMaterial, policy: Policy) -> None:
         self._book = book
@@ -71,14 +118,14 @@ class Support:
 
     def plan(self, runs: Iterable[EvaluatedRun]) -> SupportPlan:
         """Return the work for these runs."""
-        ordered = sorted(runs, key=lambda run: run.order)
-        # By other rules a fact may be a later run's: what is known of it stands before all.
-        makers = [run for run in ordered if run.id in self._material.promoted]
+        ordered_runs = sorted(runs, key=lambda run: run.order)
+        # Under other rules a later run may have made a fact, so makers come first.
+        makers = [run for run in ordered_runs if run.id in self._material.promoted]
         self._book.add_runs(makers)
         for run in makers:
             for fact in self._material.promoted[run.id]:
                 self._book.add_fact(run, fact)
-        for run in self._in_turn(ordered):
+        for run in self._order_runs(ordered_runs):
             self._weigh(run)
         return SupportPlan(
             tuple(self._facts.values()),
@@ -87,73 +134,75 @@ class Support:
             tuple(sorted(self._rejected)),
         )
 
-    def _in_turn(self, ordered: Iterable[EvaluatedRun]) -> Iterator[EvaluatedRun]:
+    def _order_runs(self, runs: Iterable[EvaluatedRun]) -> Iterator[EvaluatedRun]:
         """Yield the runs in order; one whose judge names a fact that another makes comes after."""
         waiting: list[EvaluatedRun] = []
-        for run in ordered:
+        for run in runs:
             self._book.add_runs([run])
-            if run.named_fact is None or self._is_there(run.named_fact):
+            if run.named_fact is None or self._is_known(run.named_fact):
                 yield run
             else:
                 waiting.append(run)
         while waiting:
-            ready = (run for run in waiting if self._is_there(run.named_fact or ""))
-            following = next(ready, waiting[0])
+            ready_runs = (run for run in waiting if self._is_known(run.named_fact or ""))
+            following = next(ready_runs, waiting[0])
             waiting.remove(following)
             yield following
 
-    def _is_there(self, fact: str) -> bool:
+    def _is_known(self, fact: str) -> bool:
         return fact in self._facts or fact in self._material.facts
 
     def _weigh(self, run: EvaluatedRun) -> None:
-        near = self._book.near(run)
-        stances = self._stances(run, near)
+        claims = self._book.find_similar(run)
+        stances = self._find_stances(run, claims)
         for fact, stance in stances.items():
-            self._connect(run, fact, stance)
-        tells = self._told_facts(run, near)
-        for fact in tells:
+            self._add_link(run, fact, stance)
+        matching_facts = self._matching_facts(run, claims)
+        for fact in matching_facts:
             if stances.get(fact) != "for":
                 continue
             if fact in self._material.facts:
                 self._retell(self._material.facts[fact], run)
             elif fact in self._facts and self._importance(run) == "high":
                 self._facts[fact] = replace(self._facts[fact], importance="high")
-        spoken = {**self._human_facts(run), **self._judged(run)}
-        if run.id not in self._material.promoted and not tells and "for" not in spoken.values():
-            self._promote(run, near)
+        if run.id in self._material.promoted or matching_facts:
+            return
+        named_stances = {**self._human_stances(run), **self._named_stances(run)}
+        if "for" not in named_stances.values():
+            self._promote(run, claims)
 
-    def _stances(self, run: EvaluatedRun, near: Mapping[str, Form]) -> dict[str, Stance]:
-        """Return fact -> where a run stands to it, by words and grounds, and by its judge."""
-        on_ground = self._book.facts_on(run.domain, run.states)
-        made_by = {**self._book.facts_on(run.domain, near), **on_ground}
-        sources = self._book.load(made_by.values())
+    def _find_stances(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> dict[str, Stance]:
+        """Return fact -> the stance of a run, by words and grounds, and by its judge."""
+        on_ground = self._book.first_facts(run.domain, run.states)
+        makers = {**self._book.first_facts(run.domain, claims), **on_ground}
         stances: dict[str, Stance] = {}
-        for fact, name in made_by.items():
-            source = sources.get(name)
-            if source is None or name == run.id or not self._says_still(fact, source):
+        for fact, source in self._load_sources(makers).items():
+            if source.id == run.id or not self._is_unchanged(fact, source):
                 continue
             if stance := stance_of(run, source, on_ground=fact in on_ground):
                 stances[fact] = stance
-        stances |= self._human_facts(run)
-        return stances | self._judged(run)
+        stances |= self._human_stances(run)
+        return stances | self._named_stances(run)
 
-    def _told_facts(self, run: EvaluatedRun, near: Mapping[str, Form]) -> list[str]:
-        """The facts of other runs that make the claim of one, and ended as it did."""
-        words = [words for words, claim in near.items() if same(claim, run.claim)]
-        made_by = self._book.facts_on(run.domain, words)
-        sources = self._book.load(made_by.values())
+    def _matching_facts(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> list[str]:
+        """Return the facts of other runs that make the same claim and ended alike."""
+        words = [words for words, claim in claims.items() if same(claim, run.claim)]
+        makers = self._book.first_facts(run.domain, words)
         return [
             fact
-            for fact, name in made_by.items()
-            if name in sources
-            and name != run.id
+            for fact, source in self._load_sources(makers).items()
+            if source.id != run.id
             and fact not in run.evaluation.unlike
-            and sources[name].ending == run.ending
-            and self._says_still(fact, sources[name])
+            and source.ending == run.ending
+            and self._is_unchanged(fact, source)
         ]
 
-    def _judged(self, run: EvaluatedRun) -> dict[str, Stance]:
-        """Return the fact that a run names in its judge's word, if it is of its domain."""
+    def _load_sources(self, makers: Mapping[str, str]) -> dict[str, EvaluatedRun]:
+        runs = self._book.load(makers.values())
+        return {fact: runs[name] for fact, name in makers.items() if name in runs}
+
+    def _named_stances(self, run: EvaluatedRun) -> dict[str, Stance]:
+        """Return the stance to the fact that its judge names, if it is of its domain."""
         fact = run.named_fact
         if fact is None or not self._is_current(fact):
             return {}
@@ -163,8 +212,7 @@ class Support:
             return {}
         return {fact: "against" if run.evaluation.contradicts else "for"}
 
-    def _human_facts(self, run: EvaluatedRun) -> dict[str, Stance]:
-        """Return the facts that persons wrote which a run supports or contradicts."""
+    def _human_stances(self, run: EvaluatedRun) -> dict[str, Stance]:
         stances: dict[str, Stance] = {}
         for fact in self._material.current_facts:
             if fact.kind == "human" and (fact.domain, fact.trust) == (run.domain, "local"):
@@ -175,7 +223,7 @@ class Support:
                     stances[fact.id] = "against"
         return stances
 
-    def _says_still(self, fact: str, source: EvaluatedRun) -> bool:
+    def _is_unchanged(self, fact: str, source: EvaluatedRun) -> bool:
         """Return True if a fact is current and says what a run did that supports it."""
         record = self._material.facts.get(fact)
         if not self._is_current(fact) or record is None or record.kind != "judge":
@@ -184,7 +232,7 @@ class Support:
         if statement == source.evaluation.key_insight:
             return True
         at = record.created_at or source.order[0]
-        tellers = self._book.load(self._book.kept.tellers(fact, at)).values()
+        tellers = self._book.load(self._book.history.tellers(fact, at)).values()
         return any(statement == teller.evaluation.key_insight for teller in tellers)
 
     def _is_current(self, fact: str) -> bool:
@@ -192,79 +240,78 @@ class Support:
             return fact not in self._material.superseded
         return fact in self._facts
 
-    def _connect(self, run: EvaluatedRun, fact: str, stance: Stance) -> None:
-        """Link a run with a fact; where its judge knew the fact, as the judge says."""
+    def _add_link(self, run: EvaluatedRun, fact: str, stance: Stance) -> None:
+        """Link a run with a fact; if its judge named the fact, by the judge's word."""
         if fact == run.named_fact:
             stance = "against" if run.evaluation.contradicts else "for"
         if stance == "for" and fact in run.evaluation.unlike:
             return
-        link = link_to(fact, run.evaluation, run.outcome, stance)
+        source, target = Ref("evaluation", run.id), Ref("fact", fact)
+        link = link_of(_LINKS[stance], source, target, run.outcome.occurred_at)
         if refused := self._material.rejections.of_target(Ref("link", link.id)):
             self._rejected.add(refused)
         elif link.id not in self._material.links:
             self._links[link.id] = link
 
     def _retell(self, fact: Fact, run: EvaluatedRun) -> None:
-        """Tell a fact as the earliest run that says it does, as important as the surest."""
-        before = self._retellings.get(fact.id)
-        importance = before.importance if before else fact.importance
+        """Give a fact the text of its earliest run and the importance of its surest."""
+        retelling = self._retellings.get(fact.id)
+        importance = retelling.importance if retelling else fact.importance
         surest = "high" if "high" in (importance, self._importance(run)) else importance
-        is_earlier = self._is_earlier(run, fact, before)
+        is_earlier = self._is_earlier(run, fact, retelling)
         if is_earlier or surest != importance:
+            teller = run if is_earlier or retelling is None else retelling
             self._retellings[fact.id] = Retelling(
                 fact=fact,
-                evaluation=before.evaluation if before and not is_earlier else run.evaluation,
-                outcome=before.outcome if before and not is_earlier else run.outcome,
+                evaluation=teller.evaluation,
+                outcome=teller.outcome,
                 importance=surest,
-                is_earlier=is_earlier or (before is not None and before.is_earlier),
+                is_earlier=is_earlier or (retelling is not None and retelling.is_earlier),
             )
 
-    def _is_earlier(self, run: EvaluatedRun, fact: Fact, before: Retelling | None) -> bool:
-        """Return True if a run is earlier than the one as which a fact is told; ties go by id."""
-        if before and before.is_earlier:
-            return run.order < before.outcome.order
+    def _is_earlier(self, run: EvaluatedRun, fact: Fact, retelling: Retelling | None) -> bool:
+        """Return True if a run is earlier than the one that gave a fact its text, ties by id."""
+        if retelling and retelling.is_earlier:
+            return run.order < retelling.outcome.order
         at = fact.created_at or run.order[0]
         if run.order[0] != at:
             return run.order[0] < at
-        tellers = self._book.load(self._book.kept.tellers(fact.id, at)).values()
+        tellers = self._book.load(self._book.history.tellers(fact.id, at)).values()
         statement = statement_of(fact)
-        told_as = [other.order for other in tellers if other.evaluation.key_insight == statement]
-        return bool(told_as) and run.order < min(told_as)
+        orders = [teller.order for teller in tellers if teller.evaluation.key_insight == statement]
+        return bool(orders) and run.order < min(orders)
 
     # ── which become facts ───────────────────────────────────────────────────────────
 
-    def _promote(self, run: EvaluatedRun, near: Mapping[str, Form]) -> None:
-        """Make a fact of what a run claims, if that is supported."""
-        if refused := taken_away(run.evaluation, self._material) or self._refused(run):
+    def _promote(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> None:
+        if refused := rejection_of(run.evaluation, self._material) or self._find_rejection(run):
             self._rejected.add(refused)
             return
-        gate = unmet(run.evaluation, self._material, self._policy)
-        agreeing = self._agreeing(run, near)
-        if agreeing is None:
+        gap = find_unmet(run.evaluation, self._material, self._policy)
+        words = self._agreeing_words(run, claims)
+        if words is None:
             return  # a person has put other words in its place
-        if gate and not (run.tells_more and self._is_supported(run, agreeing, near)):
+        if gap and not (run.tells_more and self._is_supported(run, words, claims)):
             return
-        said = self._book.sayings(run.domain, agreeing)
-        alike = self._book.load(s.evaluation for s in said.values() if s.status == run.ending)
-        source = min(alike.values(), key=lambda other: other.order)
+        sayings = self._book.sayings(run.domain, words)
+        runs = self._book.load(s.evaluation for s in sayings.values() if s.status == run.ending)
+        source = min(runs.values(), key=lambda candidate: candidate.order)
         if source.id != run.id:  # the fact says what it does, so others are compared with it
-            near = self._book.near(source)
-            agreeing = self._agreeing(source, near) or {source.words}
-            if gate and not self._is_supported(source, agreeing, near):
+            claims = self._book.find_similar(source)
+            words = self._agreeing_words(source, claims) or {source.words}
+            if gap and not self._is_supported(source, words, claims):
                 return
-        self._add_fact(source, agreeing, near)
+        self._add_fact(source, words, claims)
 
-    def _agreeing(self, run: EvaluatedRun, near: Mapping[str, Form]) -> set[str] | None:
+    def _agreeing_words(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> set[str] | None:
         """Return the words of the same claim, without facts that its judge was shown and denied.
 
         None if one of the others made a fact already, of runs that ended alike.
         """
-        agreeing = {words for words, claim in near.items() if same(claim, run.claim)}
-        made_by = self._book.facts_on(run.domain, agreeing)
-        sources = self._book.load(made_by.values())
-        for fact, name in made_by.items():
-            source = sources.get(name)
-            if source is None or source.ending != run.ending or not self._is_current(fact):
+        agreeing = {words for words, claim in claims.items() if same(claim, run.claim)}
+        makers = self._book.first_facts(run.domain, agreeing)
+        for fact, source in self._load_sources(makers).items():
+            if source.ending != run.ending or not self._is_current(fact):
                 continue
             if fact not in run.evaluation.unlike:
                 return None
@@ -272,36 +319,36 @@ class Support:
         return agreeing
 
     def _is_supported(
-        self, run: EvaluatedRun, agreeing: Collection[str], near: Mapping[str, Form]
+        self, run: EvaluatedRun, words: Collection[str], claims: Mapping[str, Form]
     ) -> bool:
         """Return True if enough sessions make a claim and fewer runs are against it."""
-        opposed = [words for words, claim in near.items() if opposite(claim, run.claim)]
-        runs, sessions = self._book.count(run.domain, agreeing, run.ending)
+        opposite_words = [words for words, claim in claims.items() if opposite(claim, run.claim)]
+        runs, sessions = self._book.count(run.domain, words, run.ending)
         enough = self._policy.promote.min_sessions
         if len(sessions) < min(enough, 2):
             return False
-        otherwise, _ = self._book.count(run.domain, agreeing, _OTHER_ENDING[run.ending])
-        denying, _ = self._book.count(run.domain, opposed, run.ending)
-        if runs <= otherwise + denying:
+        opposing, _ = self._book.count(run.domain, words, _OTHER_ENDING[run.ending])
+        contradicting, _ = self._book.count(run.domain, opposite_words, run.ending)
+        if runs <= opposing + contradicting:
             return False
-        said = self._book.sayings(run.domain, agreeing).values() if enough > 2 else ()
-        return enough <= 2 or len({s.session for s in said if s.status == run.ending}) >= enough
+        sayings = self._book.sayings(run.domain, words).values() if enough > 2 else ()
+        return enough <= 2 or len({s.session for s in sayings if s.status == run.ending}) >= enough
 
     def _add_fact(
-        self, source: EvaluatedRun, agreeing: Collection[str], near: Mapping[str, Form]
+        self, source: EvaluatedRun, words: Collection[str], claims: Mapping[str, Form]
     ) -> None:
         """Make a fact of the earliest claim, and link all that were for it and against it."""
         fact = fact_name(source.domain, f"{source.ending} {source.words}", source.about)
         if fact in self._material.facts or fact in self._facts:
             return  # which a person superseded
-        said = self._book.sayings(source.domain, agreeing).values()
-        names = [saying.evaluation for saying in said if saying.status == source.ending]
-        supporters = sorted(self._book.load(names).values(), key=lambda run: run.order)
+        sayings = self._book.sayings(source.domain, words).values()
+        supporter_ids = [saying.evaluation for saying in sayings if saying.status == source.ending]
+        supporters = sorted(self._book.load(supporter_ids).values(), key=lambda run: run.order)
         self._book.add_fact(source, fact)
-        grounds = [g for g in source.grounds if fact in self._book.facts_on(source.domain, [g])]
-        others = self._book.load(self._book.sayings(source.domain, [*near, *grounds]))
+        grounds = [g for g in source.grounds if fact in self._book.first_facts(source.domain, [g])]
+        related_runs = self._book.load(self._book.sayings(source.domain, [*claims, *grounds]))
         stances: dict[str, Stance] = {}
-        for run in others.values():
+        for run in related_runs.values():
             stance = stance_of(run, source, on_ground=not run.states.isdisjoint(grounds))
             if stance and run.id != source.id:
                 stances[run.id] = stance
@@ -315,32 +362,35 @@ class Support:
             why=self._why(supporters, [*stances.values()].count("against")),
         )
         for name, stance in stances.items():
-            self._connect(others[name], fact, stance)
+            self._add_link(related_runs[name], fact, stance)
 
     def _importance(self, run: EvaluatedRun) -> Importance:
-        sure = strength(run.evaluation, self._policy.promote) >= self._policy.promote.high_from
-        gate = unmet(run.evaluation, self._material, self._policy) is None
-        return "high" if gate and (sure or is_surprise(run.evaluation, self._policy)) else "medium"
+        is_sure = strength(run.evaluation, self._policy.promote) >= self._policy.promote.high_from
+        meets_gate = find_unmet(run.evaluation, self._material, self._policy) is None
+        is_telling = is_sure or is_surprise(run.evaluation, self._policy)
+        return "high" if meets_gate and is_telling else "medium"
 
-    def _refused(self, run: EvaluatedRun) -> Rejection | None:
-        """What a person took away and this repeats."""
-        removed = [e.id for e in self._material.taken_away if e.domain == run.domain]
-        for other in self._book.load(removed).values():
-            refused = taken_away(other.evaluation, self._material)
-            if refused and same(other.claim, run.claim):
-                return refused
+    def _find_rejection(self, run: EvaluatedRun) -> Rejection | None:
+        """Return the rejection of an earlier fact that made the same claim."""
+        removed_ids = [e.id for e in self._material.taken_away if e.domain == run.domain]
+        for run_without_fact in self._book.load(removed_ids).values():
+            rejection = rejection_of(run_without_fact.evaluation, self._material)
+            if rejection and same(run_without_fact.claim, run.claim):
+                return rejection
         return None
 
     def _why(self, supporters: Sequence[EvaluatedRun], against: int) -> str:
-        """By what it became a fact: the first verdict that met the gate, else who says it."""
+        """Return the reason for a fact: the first verdict that met the gate, else the runs."""
         evaluations = (supporter.evaluation for supporter in supporters)
-        sure = next((e for e in evaluations if not unmet(e, self._material, self._policy)), None)
-        if sure is None:
+        confirmed = (e for e in evaluations if not find_unmet(e, self._material, self._policy))
+        evaluation = next(confirmed, None)
+        if evaluation is None:
             return f"Said by {_sessions_of(supporters)}; {_count(against, 'run')} against it."
-        verdict = "good" if sure.was_good_decision else "bad"
-        decision = f"A {verdict} decision (quality {sure.quality_score:.2f})"
-        earlier = "" if sure is supporters[0].evaluation else " Told as an earlier run tells it."
-        if sure.judge_was_right:
+        verdict = "good" if evaluation.was_good_decision else "bad"
+        decision = f"A {verdict} decision (quality {evaluation.quality_score:.2f})"
+        is_first = evaluation is supporters[0].evaluation
+        earlier = "" if is_first else " Told as an earlier run tells it."
+        if evaluation.judge_was_right:
             return f"{decision}, confirmed by the result.{earlier}"
         return f"{decision} by the verdict, and the result was otherwise: a surprise.{earlier}"
 
@@ -357,10 +407,10 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def support_standing(
+def own_support_state(
     evaluation: Evaluation, material: PromotionMaterial, policy: Policy
 ) -> PromotionState:
-    """Where one evaluation stands with the first arrow, without who else says the same."""
+    """Return the state of one evaluation by itself, without others that say the same."""
     state = insight_state(evaluation, material, policy)
     run = evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
     if run is None or run.tells_more or state.state not in ("weak", "not confirmed"):
@@ -373,13 +423,127 @@ def support_standing(
 def support_state(
     evaluation: Evaluation, book: RunBook, material: PromotionMaterial, policy: Policy
 ) -> PromotionState:
-    """Where one evaluation stands with the first arrow."""
-    state = support_standing(evaluation, material, policy)
+    """Return the state of one evaluation, with the number of runs that say the same."""
+    state = own_support_state(evaluation, material, policy)
     run = evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
     if run is None or state.state not in ("weak", "not confirmed"):
         return state
     book.add_runs([run])
-    agreeing = [words for words, claim in book.near(run).items() if same(claim, run.claim)]
-    said = book.sayings(run.domain, agreeing).values()
-    sides = _sessions_of([saying for saying in said if saying.status == run.ending])
-    return PromotionState(state.state, f"{state.reason}; {sides} say it, without that it takes two")
+    words = [words for words, claim in book.find_similar(run).items() if same(claim, run.claim)]
+    sayings = book.sayings(run.domain, words).values()
+    support = _sessions_of([saying for saying in sayings if saying.status == run.ending])
+    return PromotionState(
+        state.state, f"{state.reason}; {support} say it, without that it takes two"
+    )
+
+
+# ── the changes ──────────────────────────────────────────────────────────────────────
+
+
+def fact_name(domain: str, words: str, about: str) -> str:
+    """Return the id of a fact: its subject, and a digest of its claim, whichever run made it."""
+    tail = sha256(f"{domain} {words}".encode()).hexdigest()[:6]
+    # A text in another script has no slug; the domain still says what it is about.
+    return f"{slug(about, limit=48) or slug(domain, limit=48)}-{tail}"
+
+
+def fact_changes(facts: Iterable[NewFact]) -> Iterator[Change]:
+    """Yield the commits that make insights facts; those of one domain share them."""
+    by_domain: dict[str, list[NewFact]] = defaultdict(list)
+    for fact in facts:
+        by_domain[fact.evaluation.domain].append(fact)
+    for domain, domain_facts in sorted(by_domain.items()):
+        for start in range(0, len(domain_facts), _FACTS_PER_COMMIT):
+            yield _facts_change(domain, domain_facts[start : start + _FACTS_PER_COMMIT])
+
+
+def _facts_change(domain: str, facts: Sequence[NewFact]) -> Change:
+    """Return one commit; each source has the place of the fact that was made of it."""
+    if len(facts) == 1:
+        text = fact_text(facts[0].evaluation)
+        reason = f"{facts[0].why} Importance {facts[0].importance}.\n{text}"
+    else:
+        reason = "\n".join(_limit_lines([f"- {fact.fact}: {fact.why}" for fact in facts]))
+    judges = {f"{fact.evaluation.judge.name} {fact.evaluation.judge.version}" for fact in facts}
+    return Change(
+        step=STEP,
+        subject=facts[0].fact if len(facts) == 1 else f"{len(facts)} facts in {domain}",
+        reason=reason,
+        writes=tuple(record for fact in facts for record in _records(fact)),
+        sources=tuple(Ref("evaluation", fact.evaluation.id) for fact in facts),
+        targets=tuple(Ref("fact", fact.fact) for fact in facts),
+        judge=listed(sorted(judges)),
+    )
+
+
+def _limit_lines(lines: Sequence[str]) -> list[str]:
+    more = [f"- and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
+    return [*lines[:_LISTED], *more]
+
+
+def _records(new_fact: NewFact) -> tuple[Fact, Link]:
+    evaluation, time = new_fact.evaluation, new_fact.outcome.occurred_at
+    fact = Fact(
+        id=new_fact.fact,
+        domain=evaluation.domain,
+        text=fact_text(evaluation),
+        importance=new_fact.importance,
+        kind="judge",
+        created_at=time,
+        insight_type=evaluation.insight_type,
+    )
+    source, target = Ref("evaluation", evaluation.id), Ref("fact", new_fact.fact)
+    return fact, link_of("promoted", source, target, time)
+
+
+def weighing_changes(links: Sequence[Link], retellings: Sequence[Retelling]) -> Iterator[Change]:
+    """Yield the commits that link runs to facts for and against them, fact by fact."""
+    ordered_links = sorted(links, key=lambda link: (link.target, link.source))
+    for start in range(0, max(len(ordered_links), 1), _LINKS_PER_COMMIT):
+        first_retellings = retellings if not start else ()
+        yield _weighing_change(ordered_links[start : start + _LINKS_PER_COMMIT], first_retellings)
+
+
+def _weighing_change(links: Sequence[Link], retellings: Sequence[Retelling]) -> Change:
+    facts = sorted(
+        {link.target.id for link in links} | {retelling.fact.id for retelling in retellings}
+    )
+    counts = Counter((link.target.id, link.type) for link in links)
+    lines = [
+        f"- {fact}: {counts[fact, 'reinforced']} more for it, "
+        f"{counts[fact, 'contradicted']} against it"
+        for fact in facts
+    ]
+    return Change(
+        step=STEP,
+        subject=f"weigh {facts[0]}" if len(facts) == 1 else f"weigh {len(facts)} facts",
+        reason="\n".join([*_limit_lines(lines), *map(_describe_retelling, retellings[:_LISTED])]),
+        writes=tuple(links),
+        edits=tuple(edit for retelling in retellings for edit in _retelling_edits(retelling)),
+        rewrites=tuple(
+            Rewrite(_path(retelling.fact), fact_text(retelling.evaluation) + "\n")
+            for retelling in retellings
+            if retelling.is_earlier
+        ),
+        sources=tuple(dict.fromkeys(link.source for link in links)),
+        targets=tuple(Ref("link", link.id) for link in links),
+    )
+
+
+def _describe_retelling(retelling: Retelling) -> str:
+    words = ["told as an earlier run tells it"] if retelling.is_earlier else []
+    if retelling.importance != retelling.fact.importance:
+        words.append(f"importance {retelling.importance}")
+    return f"- {retelling.fact.id}: {' and '.join(words)}"
+
+
+def _retelling_edits(retelling: Retelling) -> Iterator[Edit]:
+    fact = retelling.fact
+    if retelling.is_earlier:
+        yield Edit(_path(fact), ("created_at",), stamp(retelling.outcome.occurred_at))
+    if retelling.importance != fact.importance:
+        yield Edit(_path(fact), ("importance",), retelling.importance)
+
+
+def _path(fact: Fact) -> str:
+    return f"memory/{fact.domain}/{fact.id}.md"

@@ -1,4 +1,4 @@
-"""Which skills an agent gets before a task, and how they read."""
+"""Choose the skills that an agent gets before a task, and render them; no I/O."""
 
 from skillvault.model.due import Queue, Reached, Same, Target, Uses, When
 

@@ -1,7 +1,7 @@
-"""How much of each skill an answer gives: its whole text, its first sections, or a line.
+"""Decide how much of each skill an answer gives: its text, its first sections, or a line.
 
 The best are named in any case. Lines and facts have a share of the budget each; the texts have
-what is left, in order. What does not fit is a line with the way to read it.
+what is left, in order. Skills that do not fit get a line with the way to read them.
 """
 
 import math
@@ -12,13 +12,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning.recommend.facts import (
-    Action,
-    FactHit,
-    ServedFact,
-    chosen_facts,
-    facts_tokens,
-)
+from skillvault.learning.recommend.duplicates import says_same
 from skillvault.model.policy import RecommendPolicy
 from skillvault.model.text import markdown
 from skillvault.model.text.text import flat, shorten, tokens, trimmed
@@ -31,21 +25,31 @@ When you apply one in your decision:
 3. List its handle or name under `applied` in the outcome. What is not named teaches nothing."""
 
 
-How = Literal["whole", "part", "named"]
+Extent = Literal["whole", "part", "named"]
 
 SHARE = 2 / 7  # of the budget for lines, and as much for facts: 200 tokens of 700
 _FRAME = 40 + tokens(INSTRUCTION)  # tokens of the tags around everything, and of the instruction
 _ELEMENT = 30  # tokens of the tags around one text, with its badge
 _REST = 30  # tokens of the line that says where the rest of a text is
-_PLACES = 2  # paths that are told at most
-_FIRST = 3  # shown skills about whose subjects a fact is told more readily
-_LEAST = 40  # tokens of a text below which its first sections tell nothing
+_PLACES = 2  # paths that an answer names at most
+_FIRST = 3  # leading skills: facts about their subjects need less
+_LEAST = 40  # tokens that the first sections of a text need
 _DESCRIPTIONS = (160, 120, 80, 50, 24, 0)  # characters of each, as many as fit
 _WHEN = "Use before "  # the description's first words of what the program wrote, its subject again
 
 
-class About(NamedTuple):
-    """What a skill is for, and where it stands."""
+SUBJECT = 0.2  # a fact about what a leading skill is about needs this part of the share
+_ALONE = 1.25  # a fact without a skill beside it needs so many times the share
+_LENGTHS = (400, 300, 220)  # characters of each line, as many as fit
+_SHORT = (160, 110)  # of the only line
+_ADVICE = 0.45  # of these for what to do
+_ASIDE = re.compile(r"\s*\([^()]*\)")  # left out of a long text first
+
+Action = tuple[str, str]  # domain, action
+
+
+class Summary(NamedTuple):
+    """The purpose of a skill, and its path."""
 
     description: str = ""
     path: str = ""
@@ -60,26 +64,52 @@ class Slot(Struct, frozen=True):
 
     name: str
     body: str
-    about: About
+    about: Summary
     actions: frozenset[Action] | None = None
     pinned: bool = False
     is_cut: bool = False
     by_lines: bool = False
 
 
-class Given(Struct, frozen=True):
-    """How much of a skill is given; `description` as its line says it, `body` "" for a line."""
+class AnswerText(Struct, frozen=True):
+    """The text of a skill in an answer; `description` is its line, `body` "" for a line alone."""
 
-    how: How
+    how: Extent
     description: str
     body: str
     path: str
 
 
-class Disclosure(Struct, frozen=True):
-    """What an answer gives: as many skills as can be named, and the facts beside them."""
+class FactHit(Struct, frozen=True):
+    """A fact that a search found. `share`, 0..1, is how much of what is asked it says.
 
-    skills: list[Given]
+    `advice` is what to do; `actions` is what it is about.
+    """
+
+    id: str
+    domain: str
+    text: str
+    share: float
+    blob: str = ""
+    advice: str = ""
+    actions: frozenset[Action] = frozenset()
+
+
+class ServedFact(Struct, frozen=True):
+    """A fact that is shown, as its line says it."""
+
+    handle: str
+    id: str
+    domain: str
+    share: float
+    blob: str
+    text: str
+
+
+class Disclosure(Struct, frozen=True):
+    """The skills that an answer names, and the facts beside them."""
+
+    skills: list[AnswerText]
     facts: list[ServedFact]
 
 
@@ -96,8 +126,15 @@ def disclose(
     `hidden` are the skills that are held out, each with its actions. Nothing tells of them: no line
     that names one, and no fact about these actions.
     """
-    slots = [_without_hidden(slot, hidden) for slot in slots]
-    descriptions = fitting_lines(slots, budget)
+    slots = [
+        replace(
+            slot,
+            body=without_names(slot.body, hidden),
+            about=slot.about._replace(description=without_names(slot.about.description, hidden)),
+        )
+        for slot in slots
+    ]
+    descriptions = fit_lines(slots, budget)
     slots = slots[: len(descriptions)]
     hidden_actions = frozenset[Action]().union(*hidden.values())
     open_hits = [
@@ -108,22 +145,19 @@ def disclose(
         and hit.advice == without_names(hit.advice, hidden)
     ]
     leading = [slot.actions for slot in slots if slot.actions is not None][:_FIRST]
-    room = left_for_texts(budget, slots, descriptions)
-    facts = chosen_facts(open_hits, set[Action]().union(*leading), rules, min(SHARE * budget, room))
+    places = paths_of((slot.name, slot.about.path) for slot in slots)
+    lines = sum(map(_line_tokens, slots, descriptions))
+    room = budget - _FRAME - lines - tokens(" ".join(places))
+    facts = choose_facts(open_hits, set[Action]().union(*leading), rules, min(SHARE * budget, room))
     room -= facts_tokens(fact.text for fact in facts)
-    return Disclosure(given(slots, descriptions, room, rules.bodies), facts)
+    return Disclosure(fill_texts(slots, descriptions, room, rules.bodies), facts)
 
 
-def _without_hidden(slot: Slot, hidden: Collection[str]) -> Slot:
-    about = slot.about._replace(description=without_names(slot.about.description, hidden))
-    return replace(slot, body=without_names(slot.body, hidden), about=about)
-
-
-def fitting_lines(slots: Sequence[Slot], budget: float) -> list[str]:
-    """The descriptions in lines of the first so many as fit, the first and the pinned always."""
+def fit_lines(slots: Sequence[Slot], budget: float) -> list[str]:
+    """Return the descriptions of the first so many as fit, the first and the pinned always."""
     room = SHARE * budget
     for size in _DESCRIPTIONS:
-        lines = [_shortened_description(slot.about.description, size) for slot in slots]
+        lines = [_shorten_description(slot.about.description, size) for slot in slots]
         costs = [_line_tokens(slot, line) for slot, line in zip(slots, lines, strict=True)]
         if sum(costs) <= room:
             return lines
@@ -136,77 +170,63 @@ def fitting_lines(slots: Sequence[Slot], budget: float) -> list[str]:
     return fitting if budget > 0 else fitting[: sum(slot.pinned for slot in slots)]
 
 
-def given(
-    slots: Sequence[Slot], descriptions: Sequence[str], rest: float, most: int | None
-) -> list[Given]:
-    """How much of each skill is given within the tokens that are left; at most so many texts.
+def fill_texts(
+    slots: Sequence[Slot], descriptions: Sequence[str], budget: float, most: int | None
+) -> list[AnswerText]:
+    """Fill the tokens that are left with texts, at most `most` of them.
 
     Texts are given in order while they fit; the first is never left out for its length.
     """
-    disclosed: list[Given] = []
+    texts: list[AnswerText] = []
     texts_left = math.inf if most is None else most
     for slot, description in zip(slots, descriptions, strict=True):
-        room = rest + _line_tokens(slot, description)
-        part = _part(slot, room, is_first=not disclosed) if texts_left > 0 or slot.pinned else None
-        if part is None:
-            texts_left = 0
-            disclosed.append(Given("named", description, "", slot.about.path))
-            continue
-        texts_left -= 1
-        rest = room - tokens(part) - _around(slot)
-        how: How = "whole" if part == slot.body and not slot.is_cut else "part"
-        if how == "part":
-            rest -= _REST
-        if part != slot.body:
-            texts_left = 0
-        disclosed.append(Given(how, description, part, slot.about.path))
-    return disclosed
-
-
-def left_for_texts(budget: float, slots: Sequence[Slot], descriptions: Sequence[str]) -> float:
-    """The tokens that facts and texts may have beside the lines."""
-    lines = sum(map(_line_tokens, slots, descriptions))
-    places = paths_of((slot.name, slot.about.path) for slot in slots)
-    return budget - _FRAME - lines - tokens(" ".join(places))
+        room = budget + _line_tokens(slot, description)
+        part = _fit_text(slot, room, is_first=not texts) if texts_left > 0 or slot.pinned else None
+        how: Extent = "named"
+        if part is not None:
+            how = "whole" if part == slot.body and not slot.is_cut else "part"
+            budget = room - tokens(part) - _frame_tokens(slot) - _REST * (how == "part")
+        texts_left = texts_left - 1 if part == slot.body else 0
+        texts.append(AnswerText(how, description, part or "", slot.about.path))
+    return texts
 
 
 def paths_of(skills: Iterable[tuple[str, str]]) -> list[str]:
-    """Where skills (name, path) stand, with NAME for the name, so that one path tells of many.
+    """Return the paths of skills (name, path), with NAME for the name to merge them.
 
-    None where there are many such places: the command tells of all.
+    None if there are many such places: the command shows them all.
     """
-    paths = sorted({_any_path(name, path) for name, path in skills if path})
+    paths = sorted({_generic_path(name, path) for name, path in skills if path})
     return paths if len(paths) <= _PLACES else []
 
 
-def _any_path(name: str, path: str) -> str:
-    """A path with NAME for the name of the skill's folder or file."""
+def _generic_path(name: str, path: str) -> str:
     for end in (f"/{name}/SKILL.md", f"/{name}.md"):
         if path.endswith(end):
             return path.removesuffix(end) + end.replace(name, "NAME")
     return path
 
 
-def without_names(text: str, names: Iterable[str]) -> str:
-    """The lines of a text that name none of these skills."""
-    pattern = "|".join(re.escape(name) for name in names)
-    if not pattern or not re.search(named := rf"(?<![\w-])(?:{pattern})(?![\w-])", text):
+def without_names(text: str, names: Collection[str]) -> str:
+    """Drop the lines of a text that name one of these skills."""
+    pattern = rf"(?<![\w-])(?:{'|'.join(re.escape(name) for name in names)})(?![\w-])"
+    if not names or not re.search(pattern, text):
         return text
-    return "\n".join(line for line in text.split("\n") if not re.search(named, line))
+    return "\n".join(line for line in text.split("\n") if not re.search(pattern, line))
 
 
 def first_sections(body: str, room: float) -> str:
-    """As many sections of a text, from the first, as fit; of the first itself its first blocks."""
+    """Return the first sections of a text that fit; of a long first one its first blocks."""
     for parts in ([section.text for section in markdown.sections(body)], markdown.blocks(body)):
-        text = _while_fitting(parts, room)
-        if markdown.statements(text):  # a title alone tells nothing of what the skill says
+        text = _take_fitting(parts, room)
+        if markdown.statements(text):  # a title alone is no content
             return text.rstrip()
     return trimmed(body, int(room))
 
 
-def _part(slot: Slot, room: float, *, is_first: bool) -> str | None:
-    """The text that is given of a skill; None for a line alone."""
-    room -= _around(slot)
+def _fit_text(slot: Slot, room: float, *, is_first: bool) -> str | None:
+    """Return the text to give of a skill; None for a line alone."""
+    room -= _frame_tokens(slot)
     if slot.pinned or tokens(slot.body) <= room:
         return slot.body
     if is_first and room - _REST >= _LEAST:
@@ -216,13 +236,13 @@ def _part(slot: Slot, room: float, *, is_first: bool) -> str | None:
 
 def _first_lines(excerpt: str, room: float) -> str:
     """Return as many lines of a guide as fit, and no heading at its end."""
-    lines = _while_fitting(excerpt.splitlines(keepends=True), room).splitlines()
+    lines = _take_fitting(excerpt.splitlines(keepends=True), room).splitlines()
     while lines and not lines[-1].startswith("- "):
         lines.pop()
     return "\n".join(lines) or first_sections(excerpt, room)
 
 
-def _while_fitting(parts: Sequence[str], room: float) -> str:
+def _take_fitting(parts: Sequence[str], room: float) -> str:
     text = ""
     for part in parts:
         if tokens(text + part) > room:
@@ -231,15 +251,69 @@ def _while_fitting(parts: Sequence[str], room: float) -> str:
     return text
 
 
-def _shortened_description(description: str, size: int) -> str:
-    """A description as a line has it, without its subject, which the name says."""
-    subject, _, rest = flat(description).partition(". ")
-    return shorten(rest if rest and subject.startswith(_WHEN) else flat(description), size)
+def _shorten_description(description: str, size: int) -> str:
+    """Shorten a description to a line, without its subject, which the name says."""
+    subject, _, details = flat(description).partition(". ")
+    return shorten(details if details and subject.startswith(_WHEN) else flat(description), size)
 
 
 def _line_tokens(slot: Slot, description: str) -> int:
     return tokens(f"[S10] {slot.name}: {description}\n")
 
 
-def _around(slot: Slot) -> int:
+def _frame_tokens(slot: Slot) -> int:
     return _ELEMENT + tokens(slot.name)
+
+
+# ── facts beside the skills ──────────────────────────────────────────────────────────
+
+
+def choose_facts(
+    hits: Iterable[FactHit],
+    actions: Collection[Action],
+    rules: RecommendPolicy,
+    room: float,
+) -> list[ServedFact]:
+    """Choose the facts that answer the task, the best first, no two that say the same.
+
+    `actions` are those of the leading skills. The lines have at most `room` tokens together.
+    """
+    fitting: list[FactHit] = []
+    for hit in sorted(hits, key=lambda hit: (-hit.share, hit.id)):
+        share = SUBJECT if hit.actions.intersection(actions) else 1.0
+        bound = rules.answers * (share if actions else _ALONE)
+        is_answer = hit.share >= bound and hit.share > 0 and hit.text.strip()
+        if is_answer and not any(_repeats(hit, fact) for fact in fitting):
+            fitting.append(hit)
+    del fitting[rules.facts :]
+    while fitting:
+        for size in _LENGTHS if len(fitting) > 1 else (*_LENGTHS, *_SHORT):
+            lines = [_shorten_fact(hit, size) for hit in fitting]
+            if facts_tokens(lines) <= room:
+                return [
+                    ServedFact(f"F{n}", hit.id, hit.domain, round(hit.share, 6), hit.blob, line)
+                    for n, (hit, line) in enumerate(zip(fitting, lines, strict=True), 1)
+                ]
+        fitting.pop()
+    return []
+
+
+def facts_tokens(lines: Iterable[str]) -> int:
+    """Return the tokens of facts as they are shown."""
+    return sum(tokens(f"[F1] {line}\n") for line in lines)
+
+
+def _repeats(hit: FactHit, fact: FactHit) -> bool:
+    return hit.text == fact.text or says_same(hit.text, fact.text)
+
+
+def _shorten_fact(hit: FactHit, size: int) -> str:
+    """Shorten the statement of a fact and then its advice."""
+    advice = flat(hit.advice)
+    statement = flat(hit.text).removesuffix(advice).rstrip() or advice
+    if len(statement) > size:
+        statement = _ASIDE.sub("", statement)
+    if not advice or statement == advice:
+        return shorten(statement, size)
+    what_to_do = shorten(advice, max(int(_ADVICE * size), size - len(statement)))
+    return f"{shorten(statement, size - len(what_to_do) - 1)} → {what_to_do}"

@@ -1,4 +1,4 @@
-"""Which lines of a guide answer a task, and what of the guide an answer gives."""
+"""Match the lines of a guide with a task, and cut the guide to it."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from skillvault.model.brief import RULES
 from skillvault.model.english import FUNCTION_WORDS
 from skillvault.model.english.rarity import weight
 from skillvault.model.sameness.comparison import MARK
-from skillvault.model.sameness.form import Form, normal_form
+from skillvault.model.sameness.form import normal_form
 from skillvault.model.text.text import ARROW
 
 ANSWERS = 28.0  # strength from which on a line alone answers a task
@@ -26,14 +26,14 @@ _PAIR = re.compile(r"(?<=[A-Z])[-/](?=[A-Z])")
 
 
 class LineMatch(NamedTuple):
-    """How much of a task a line says: the weight of what both say, and its share of the task."""
+    """The weight of the words that a line and a task share, and its share of the task."""
 
     weight: float
     share: float
 
     @property
     def strength(self) -> float:
-        """How much the line says, less where that is a small part of what is asked."""
+        """The weight, less where it is a small part of the task."""
         return self.weight * self.share
 
 
@@ -41,26 +41,23 @@ NO_MATCH = LineMatch(0.0, 0.0)
 
 
 def match_lines(task: str, lines: Iterable[str], about: str = "") -> dict[str, LineMatch]:
-    """Return the lines that say anything of a task, each with how much.
+    """Return the lines that share words with a task, each with its match.
 
     `about` are words that each line is read with: the action of its guide.
     """
-    asked = normal_form(task)
-    whole = _weight(asked.stems, asked.numbers | asked.names)
-    beginnings = _beginnings(task)
+    task_form = normal_form(task)
+    marks = task_form.numbers | task_form.names
+    total = _weight(task_form.stems, marks)
+    stems = _word_stems(task)
     matches: dict[str, LineMatch] = {}
-    is_named = not beginnings.isdisjoint(_beginnings(about))
+    is_about_task = not stems.isdisjoint(_word_stems(about))
     for line in lines:
-        if whole and (is_named or not beginnings.isdisjoint(_beginnings(line))):
-            parted = _PAIR.sub(" ", line)  # who asks about SOL means SOL-PERP
-            said = _shared(asked, normal_form(f"{about}: {parted}"))
-            matches[line] = LineMatch(said, said / whole)
+        if total and (is_about_task or not stems.isdisjoint(_word_stems(line))):
+            words = _PAIR.sub(" ", line)  # who asks about SOL means SOL-PERP
+            form = normal_form(f"{about}: {words}")
+            shared = _weight(task_form.stems & form.stems, marks & (form.numbers | form.names))
+            matches[line] = LineMatch(shared, shared / total)
     return matches
-
-
-def _shared(asked: Form, form: Form) -> float:
-    marks = (asked.numbers | asked.names) & (form.numbers | form.names)
-    return _weight(asked.stems & form.stems, marks)
 
 
 def _weight(stems: Iterable[str], marks: Sequence[str] | frozenset[str]) -> float:
@@ -68,13 +65,13 @@ def _weight(stems: Iterable[str], marks: Sequence[str] | frozenset[str]) -> floa
     return sum(words) + MARK * len(marks)
 
 
-def _beginnings(text: str) -> set[str]:
+def _word_stems(text: str) -> set[str]:
     words = _WORD.findall(text.casefold())
     return {word[:_PREFIX] for word in words if word not in FUNCTION_WORDS}
 
 
-def excerpt_for(task: str, body: str, tried: Sequence[str], about: str = "") -> str:
-    """Return a guide's text cut to a task: the lines nearest to it, rules, the first deeds.
+def cut_excerpt(task: str, body: str, tried: Sequence[str], about: str = "") -> str:
+    """Cut a guide's text to a task: the lines nearest to it, rules, the first deeds.
 
     `tried` are further lines. A section of a person's stays whole, and the whole text where no line
     says anything of the task.
@@ -86,23 +83,24 @@ def excerpt_for(task: str, body: str, tried: Sequence[str], about: str = "") -> 
         for line in section.splitlines()
         if line.startswith("- ")
     }
-    others = [line for line in tried if not _is_in(line, body)]
-    matches = match_lines(task, [*headings, *others], about)
+    further_lines = [line for line in tried if not _is_covered(line, body)]
+    matches = match_lines(task, [*headings, *further_lines], about)
     best = max((match.weight for match in matches.values()), default=0.0)
     if not best:
         return body
-    near = [line for line, match in matches.items() if match.weight >= _NEAR * best]
-    near = sorted(near, key=lambda line: -matches[line].weight)[:_NEAREST]
-    fits = [
-        _labelled(line, headings.get(line, ""))
-        for line in near
-        if headings.get(line) not in _ALWAYS
-    ]
-    cuts = [text for section in sections if (text := _cut(section, near))]
-    first = [text for text in cuts if text.startswith(tuple(f"## {name}" for name in _ALWAYS))]
-    nearest = ["\n".join(["## For This Task", "", *fits])] if fits else []
-    rest = [text for text in cuts if text not in first]
-    return "\n\n".join([title.partition("\n")[0], *first, *nearest, *rest])
+    nearest = [line for line, match in matches.items() if match.weight >= _NEAR * best]
+    nearest = sorted(nearest, key=lambda line: -matches[line].weight)[:_NEAREST]
+    labelled_lines: list[str] = []
+    for line in nearest:
+        heading = headings.get(line)
+        if heading not in _ALWAYS:
+            label = f"- {heading}: " if heading in ("Do", "Avoid") else "- "
+            labelled_lines.append(line.replace("- ", label, 1))
+    cuts = [text for section in sections if (text := _cut(section, nearest))]
+    first_cuts = [text for text in cuts if text.startswith(tuple(f"## {name}" for name in _ALWAYS))]
+    task_section = ["\n".join(["## For This Task", "", *labelled_lines])] if labelled_lines else []
+    later_cuts = [text for text in cuts if text not in first_cuts]
+    return "\n\n".join([title.partition("\n")[0], *first_cuts, *task_section, *later_cuts])
 
 
 def omits_lines(excerpt: str, body: str) -> bool:
@@ -111,25 +109,20 @@ def omits_lines(excerpt: str, body: str) -> bool:
     return any(line not in excerpt for line in lines)
 
 
-def _cut(section: str, near: Sequence[str]) -> str:
-    """Return what of a section is given beside the lines that are near a task; "" for nothing."""
+def _cut(section: str, nearest: Sequence[str]) -> str:
+    """Return a section without lines that are near the task; "" for nothing."""
     heading = section.partition("\n")[0].removeprefix("## ").strip()
     if heading not in _OWN:
         return section.strip()
     items = [line for line in section.splitlines() if line.startswith("- ")]
     if heading not in _ALWAYS:
-        fresh = [line for line in items if line not in near]
-        items = fresh[:_FIRST] if heading == "Do" else []
+        new_items = [line for line in items if line not in nearest]
+        items = new_items[:_FIRST] if heading == "Do" else []
     return "\n".join([f"## {heading}", "", *items]) if items else ""
 
 
-def _labelled(line: str, heading: str) -> str:
-    """Return a line with the section it is from, where that says how it is meant."""
-    return line.replace("- ", f"- {heading}: ", 1) if heading in ("Do", "Avoid") else line
-
-
-def _is_in(line: str, body: str) -> bool:
-    """Return True if a text tells a try already: by its deed, which both quote."""
+def _is_covered(line: str, body: str) -> bool:
+    """Return True if a text already has a try: by its deed, which both quote."""
     deed = _DEED_ENDS.split(line.partition(": ")[2], maxsplit=1)[0].rstrip(".")
     _, _, unlabelled = deed.partition(": ")  # a text names the target only where targets differ
     return deed in body or (unlabelled != "" and unlabelled in body)

@@ -1,8 +1,7 @@
-"""Which skills earn a place before a task, in which order, and why the others did not.
+"""Choose and order the skills for a task, with the reasons against the others.
 
-With a task, what says too little of it is left out; the relevance orders the rest. A pure function
-of the candidates, the question and the policy: the same call has the same answer. Chance enters by
-the decision's id alone.
+A task leaves out what says too little of it; relevance orders the rest. A pure function of the
+candidates, the question and the policy: chance enters by the decision's id alone.
 """
 
 import hashlib
@@ -24,14 +23,20 @@ from skillvault.learning.effect.verdict import (
     next_status,
 )
 from skillvault.learning.recommend import disclosure, shelf
-from skillvault.learning.recommend.disclosure import About, Given, How
+from skillvault.learning.recommend.disclosure import (
+    Action,
+    AnswerText,
+    Extent,
+    FactHit,
+    ServedFact,
+    Summary,
+)
 from skillvault.learning.recommend.duplicates import says_same
-from skillvault.learning.recommend.facts import Action, FactHit, ServedFact
 from skillvault.learning.recommend.lines import omits_lines
 from skillvault.learning.recommend.relevance import Match, Weighing
 from skillvault.learning.recommend.relevance import relevance as relevance  # noqa: PLC0414 (named here by the rules)
 from skillvault.learning.rules import Rules
-from skillvault.model.policy import Policy, RecommendPolicy
+from skillvault.model.policy import Policy
 from skillvault.model.records import Scalar
 from skillvault.model.text.html_table import html_table
 from skillvault.model.text.text import count_of, tokens
@@ -46,7 +51,7 @@ _NOT_LIVE = ("proposed", "retired")
 
 
 class Candidate(Struct, frozen=True, gc=False):  # in no circle, and there are thousands
-    """What is asked of a live skill of the shelf before its text is read.
+    """A live skill of the shelf as far as it is known before its text is read.
 
     `tokens` are those of its text; `blob` is its version, git's id of its bytes. `seed`: it comes
     with the package and not from anybody here. `elsewhere` is the lift that other tools' counters
@@ -67,7 +72,7 @@ class Candidate(Struct, frozen=True, gc=False):  # in no circle, and there are t
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """What an agent asks before a task; None for `limit` and `budget` means the policy's.
+    """An agent's question before a task; None for `limit` and `budget` means the policy's.
 
     `explain`: the answer names every skill that is left out, not the best of them. `seen` are
     skills that the agent has read already, so that none of them can be held out.
@@ -88,11 +93,11 @@ class Query(Struct, frozen=True, kw_only=True):
     explain: bool = False
 
 
-class Served(Struct, frozen=True):
+class ServedSkill(Struct, frozen=True):
     """A skill that is shown. `relevance` is 0..1, `reasons` its parts; `score` orders.
 
-    `how` much of it is given stands in `body`, "" if it is only named; `tokens` are those of it.
-    `handle` stands for the name in what is reported of this decision.
+    `body` is the text that is given, "" if it is only named, and `tokens` are its tokens. `handle`
+    replaces the name in reports of this decision.
     """
 
     name: str
@@ -106,13 +111,13 @@ class Served(Struct, frozen=True):
     reasons: dict[str, float]
     body: str
     handle: str = ""
-    how: How = "whole"
+    how: Extent = "whole"
     description: str = ""
     path: str = ""
 
 
-class Withheld(Struct, frozen=True):
-    """A skill that is not shown, why, and the numbers."""
+class WithheldSkill(Struct, frozen=True):
+    """A skill that is not shown, the reason, and the numbers."""
 
     name: str
     reason: Reason
@@ -121,7 +126,7 @@ class Withheld(Struct, frozen=True):
 
 
 class Selection(Struct, frozen=True):
-    """What `recommend` answers: the shown by their place, the left out from the best on.
+    """The answer of `recommend`: the shown by their place, the left out from the best on.
 
     `near_domain` is set for a domain that the vault does not know: the known one that it looks
     like, or "". `unknown_context` are the keys and values that no boost and no skill knows.
@@ -129,8 +134,8 @@ class Selection(Struct, frozen=True):
 
     domain: str
     decision: str | None
-    recommended: list[Served]
-    withheld: list[Withheld]
+    recommended: list[ServedSkill]
+    withheld: list[WithheldSkill]
     total_considered: int
     excluded_low_effectiveness: int
     excluded_low_relevance: int
@@ -151,14 +156,14 @@ class Selection(Struct, frozen=True):
 
 
 class Background(Struct, frozen=True):
-    """What else is known of the skills and of the task.
+    """Further facts about the skills and the task.
 
     `about` gives description and path by name; `actions` what skills that answer the task are
     about; `leads` the place of those about the very action that is asked for, 0 first. `excerpts`
     are what of guides fits the task.
     """
 
-    about: Callable[[str], About] = lambda _: About()
+    about: Callable[[str], Summary] = lambda _: Summary()
     actions: Mapping[str, frozenset[Action]] = field(default_factory=dict)
     leads: Mapping[str, int] = field(default_factory=dict)
     excerpts: Mapping[str, str] = field(default_factory=dict)
@@ -170,18 +175,18 @@ _NEARLY = 0.8  # of the share at which a text answers, where another one answers
 LEADS = 2  # places before those of the others
 
 
-class _Asking(NamedTuple):
-    """A question, and by what it is answered."""
+class _Request(NamedTuple):
+    """A question, and the means to answer it."""
 
     query: Query
     rules: Rules
-    policy: Policy
+    pins: Mapping[str, int]
     weighing: Weighing
-    read: Callable[[str], str]
+    read_text: Callable[[str], str]
     background: Background
 
 
-class _Weighed(NamedTuple):
+class _Contender(NamedTuple):
     """A candidate with its score, which sorts as it is shown; `place` is by pins and leads."""
 
     place: int
@@ -192,7 +197,7 @@ class _Weighed(NamedTuple):
 
 
 def badge_of(times_applied: float, success_rate: float | None, is_proven: bool) -> str:
-    """What is known of a skill in a few words; halves of a percent are rounded up."""
+    """Return a badge for the evidence of a skill; halves of a percent are rounded up."""
     if is_proven:
         percent = math.floor((success_rate or 0.0) * 100 + 0.5)
         return f"✅ Proven ({percent}% success, {times_applied} uses)"
@@ -203,58 +208,71 @@ def recommend(
     candidates: Iterable[Candidate],
     query: Query,
     rules: Rules,
-    read: Callable[[str], str],
+    read_text: Callable[[str], str],
     *,
     scores: Mapping[str, Match] | None = None,
     background: Background | None = None,
 ) -> Selection:
     """Answer a query with the live skills of the shelf.
 
-    `read` gives the text of a candidate by name. `scores` (name -> how well its text answers the
-    task) count if a task is given and the strategy is not `tag`.
+    `read_text` gives the text of a candidate by name. `scores`, the match of each text with the
+    task, count if a task is given and the strategy is not `tag`.
     """
-    policy = rules.policy
-    is_read = query.strategy != "tag" and policy.recommend.task
-    weighing = Weighing(query.context, policy.recommend, read, scores if is_read else None)
-    asking = _Asking(query, rules, policy, weighing, read, background or Background())
-    pinned = pin_places(query)
-    among = _candidates(candidates, query, pinned)
-    doubted = [c for c in among if c.name not in pinned and not _is_qualified(c, rules)]
-    doubted_names = {c.name for c in doubted}
-    unasked = {c.name for c in among if c.seed and not _is_asked(c, query, pinned)}
-    eligible = _eligible(asking, pinned, unasked)
-    of = (query.domain, None)
-    low: list[_Weighed] = []
-    high: list[_Weighed] = []
-    for weighed in (_weighed(c, asking, pinned) for c in among if c.name not in doubted_names):
-        (high if eligible(weighed) else low).append(weighed)
-    doubted_weighed = (_weighed(c, asking, pinned) for c in doubted if not _is_retired(c, rules))
-    order, explored = _explored(high, filter(eligible, doubted_weighed), pinned, asking)
-    weak = [c for c in doubted if c is not explored]
-    if weighing.has_task:  # what says nothing of the task is not missing for its effect
-        weighed_weak = [_weighed(c, asking, pinned) for c in weak]
-        low += (weighed for weighed in weighed_weak if not eligible(weighed))
-        weak = [weighed.candidate for weighed in weighed_weak if eligible(weighed)]
-    chosen = _chosen(order, pinned, asking)
-    passed_over = chain(chosen.withheld, (_beyond(w, _limit(asking)) for w in order))
+    policy = rules.policy.recommend
+    if query.strategy == "tag" or not policy.task:
+        scores = None
+    weighing = Weighing(query.context, policy, read_text, scores)
+    pins = pin_places(query)
+    request = _Request(query, rules, pins, weighing, read_text, background or Background())
+    live = _select_candidates(candidates, query, pins)
+    doubtful = [c for c in live if c.name not in pins and not _is_qualified(c, rules)]
+    doubtful_names = {c.name for c in doubtful}
+    unasked = {c.name for c in live if c.seed and not _is_asked(c, query, pins)}
+    eligible = _eligibility_test(request, unasked)
+    domains = (query.domain, None)
+    low: list[_Contender] = []
+    high: list[_Contender] = []
+    for contender in (_score(c, request) for c in live if c.name not in doubtful_names):
+        (high if eligible(contender) else low).append(contender)
+    doubtful_contenders = (
+        _score(c, request)
+        for c in doubtful
+        if next_status(c.status, c.evidence, rules).status != "retired"
+    )
+    order, explored = _explore(high, filter(eligible, doubtful_contenders), request)
+    weak = [c for c in doubtful if c is not explored]
+    if weighing.has_task:  # irrelevant skills are not left out for their effect
+        weak_contenders = [_score(c, request) for c in weak]
+        low += (contender for contender in weak_contenders if not eligible(contender))
+        weak = [contender.candidate for contender in weak_contenders if eligible(contender)]
+    choice = _choose(order, request)
+    names = {candidate.name for candidate in live}
     left_out = chain(
-        _unknown(pinned, among), passed_over, _irrelevant(low, asking), map(_ineffective, weak)
+        (
+            WithheldSkill(pin, "unknown-pin", "no live skill has this name")
+            for pin in pins
+            if pin not in names
+        ),
+        choice.withheld,
+        (_withhold_by_rank(contender, _limit(request)) for contender in order),
+        _withhold_irrelevant(low, request),
+        (_withhold(c, "low-effectiveness", evidence_line(c.evidence)) for c in weak),
     )
     return Selection(
         domain=query.domain,
         decision=query.decision,
-        recommended=chosen.served,
+        recommended=choice.served,
         withheld=list(left_out if query.explain else islice(left_out, NEXT)),
-        total_considered=sum(c.domain in of and c.name not in unasked for c in among),
+        total_considered=sum(c.domain in domains and c.name not in unasked for c in live),
         excluded_low_effectiveness=len(weak),
-        excluded_low_relevance=sum(weighed.name not in unasked for weighed in low),
-        over_budget=sum(withheld.reason == "budget" for withheld in chosen.withheld),
-        facts=chosen.facts,
+        excluded_low_relevance=sum(contender.name not in unasked for contender in low),
+        over_budget=sum(withheld.reason == "budget" for withheld in choice.withheld),
+        facts=choice.facts,
     )
 
 
-def by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candidate]:
-    """Those that may be served whatever the task: the pinned first, then what helps most."""
+def rank_by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candidate]:
+    """Return the skills to serve whatever the task: the pinned first, then the most helpful."""
     anything = Query(domain="")
     live = [
         c
@@ -272,7 +290,7 @@ def by_effect(candidates: Iterable[Candidate], rules: Rules) -> list[Candidate]:
 
 
 def empty(query: Query, near_domain: str) -> Selection:
-    """The answer for a domain that the vault does not know; `near_domain` is one like it, or ""."""
+    """Return the answer for an unknown domain; `near_domain` is one like it, or ""."""
     return Selection(query.domain, query.decision, [], [], 0, 0, 0, 0, near_domain=near_domain)
 
 
@@ -280,15 +298,15 @@ def empty(query: Query, near_domain: str) -> Selection:
 
 
 def pin_places(query: Query) -> dict[str, int]:
-    """Pin -> its place."""
+    """Map each pin to its place."""
     names = dict.fromkeys(pin.replace("_", "-") for pin in query.pins)
     return {name: place for place, name in enumerate(names)}
 
 
-def _candidates(
+def _select_candidates(
     candidates: Iterable[Candidate], query: Query, pins: Mapping[str, int]
 ) -> list[Candidate]:
-    """The live ones of the domain or of none, for the role or stage, and the pins."""
+    """Return the live skills of the domain or of none, for the role or stage, and the pins."""
     # The semantic strategy asks the texts of all, whatever their roles.
     filtered = query.strategy != "semantic" and (query.role, query.stage) != (None, None)
     domain = query.domain
@@ -297,74 +315,66 @@ def _candidates(
         for c in candidates
         if c.status not in _NOT_LIVE
         and (
-            ((c.domain is None or c.domain == domain) and (not filtered or _is_for(c, query)))
+            ((c.domain is None or c.domain == domain) and (not filtered or _has_label(c, query)))
             or c.name in pins
         )
     ]
 
 
-def _is_for(candidate: Candidate, query: Query) -> bool:
+def _has_label(candidate: Candidate, query: Query) -> bool:
     return query.role in candidate.roles or query.stage in candidate.stages
 
 
 def _is_asked(candidate: Candidate, query: Query, pins: Mapping[str, int]) -> bool:
-    """Whether it is pinned, or the role or the stage in question is its own.
+    """Return True if a skill is pinned, or has the role or the stage in question.
 
-    One learned here that the status alone pins is kept, and still must say enough of the task.
+    A skill learned here with the status pinned still must say enough of the task.
     """
     if candidate.name in pins or (candidate.seed and candidate.status == "pinned"):
         return True
-    return (query.role, query.stage) != (None, None) and _is_for(candidate, query)
+    return (query.role, query.stage) != (None, None) and _has_label(candidate, query)
 
 
-def _eligible(
-    asking: _Asking, pins: Mapping[str, int], unasked: Collection[str]
-) -> Callable[[_Weighed], bool]:
-    """Whether a skill may be shown: pinned, asked for, or it says enough of the task.
+def _eligibility_test(request: _Request, unasked: Collection[str]) -> Callable[[_Contender], bool]:
+    """Return a test whether a skill may be shown: pinned, asked for, or close to the task.
 
     Without a task its relevance decides.
     """
-    query, rules = asking.query, asking.policy.recommend
-    asked = {*_answering(asking, unasked)}
-    asked.update(asking.background.leads if query.action else ())
-    has_task, least = asking.weighing.has_task, rules.min_relevance
+    query, rules = request.query, request.rules.policy.recommend
+    answering = {*_find_answering(request, unasked)}
+    answering.update(request.background.leads if query.action else ())
+    has_task, least = request.weighing.has_task, rules.min_relevance
 
-    def eligible(weighed: _Weighed) -> bool:
-        if _is_asked(weighed.candidate, query, pins):
+    def eligible(contender: _Contender) -> bool:
+        if _is_asked(contender.candidate, query, request.pins):
             return True
-        is_near = weighed.name in asked if has_task else weighed.relevance >= least
-        return weighed.name not in unasked and is_near
+        is_near = contender.name in answering if has_task else contender.relevance >= least
+        return contender.name not in unasked and is_near
 
     return eligible
 
 
-def _answering(asking: _Asking, unasked: Collection[str]) -> list[str]:
-    """The skills that say enough of the task; beside one that does, nearly enough suffices.
+def _find_answering(request: _Request, unasked: Collection[str]) -> list[str]:
+    """Return the skills that say enough of the task; beside one that does, nearly enough suffices.
 
-    One learned about other actions than the best of those that were learned says nearly as much
-    as that: else it only shares a few words with the task.
+    A learned skill about other actions than the best learned one must say nearly as much as that;
+    else it only shares a few words with the task.
     """
-    weighing, rules, actions = asking.weighing, asking.policy.recommend, asking.background.actions
-    if all(name in unasked for name in weighing.saying(rules.answers)):
+    weighing, actions = request.weighing, request.background.actions
+    rules = request.rules.policy.recommend
+    if all(name in unasked for name in weighing.names_with_share(rules.answers)):
         return []
-    saying = [n for n in weighing.saying(_NEARLY * rules.answers) if n not in unasked]
-    learned = [name for name in saying if actions.get(name)]
-    best = min(learned, key=lambda name: (-weighing.share(name), name), default=None)
+    names = [n for n in weighing.names_with_share(_NEARLY * rules.answers) if n not in unasked]
+    learned_names = [name for name in names if actions.get(name)]
+    best = min(learned_names, key=lambda name: (-weighing.share(name), name), default=None)
     if best is None:
-        return saying
+        return names
     needed = rules.beside * weighing.share(best)
     return [
         name
-        for name in saying
+        for name in names
         if not actions.get(name) or actions[name] & actions[best] or weighing.share(name) >= needed
     ]
-
-
-def _unknown(pins: Iterable[str], among: Iterable[Candidate]) -> Iterator[Withheld]:
-    names = {candidate.name for candidate in among}
-    for pin in pins:
-        if pin not in names:
-            yield Withheld(pin, "unknown-pin", "no live skill has this name")
 
 
 def _is_qualified(candidate: Candidate, rules: Rules) -> bool:
@@ -374,26 +384,21 @@ def _is_qualified(candidate: Candidate, rules: Rules) -> bool:
     return rules.qualifies(candidate.status, evidence, rules.policy)
 
 
-def _is_retired(candidate: Candidate, rules: Rules) -> bool:
-    """As its evidence says, whatever its file does."""
-    return next_status(candidate.status, candidate.evidence, rules).status == "retired"
-
-
-def _weighed(candidate: Candidate, asking: _Asking, pins: Mapping[str, int]) -> _Weighed:
-    name = candidate.name
-    score = relevance = asking.weighing.relevance(name, candidate.kind)
+def _score(candidate: Candidate, request: _Request) -> _Contender:
+    name, pins = candidate.name, request.pins
+    score = relevance = request.weighing.relevance(name, candidate.kind)
     # Of a large library hardly any was used; the others gain nothing.
-    known = candidate.evidence is not NO_EVIDENCE or candidate.elsewhere
-    if known or candidate.status == "proven":
-        score += sum(_gains(candidate, asking.query, asking.rules).values())
-    lead = asking.background.leads.get(name, LEADS)
-    return _Weighed(pins.get(name, len(pins) + lead), -score, name, relevance, candidate)
+    has_evidence = candidate.evidence is not NO_EVIDENCE or candidate.elsewhere
+    if has_evidence or candidate.status == "proven":
+        score += sum(_gains(candidate, request.query, request.rules).values())
+    lead = request.background.leads.get(name, LEADS)
+    return _Contender(pins.get(name, len(pins) + lead), -score, name, relevance, candidate)
 
 
 def _gains(candidate: Candidate, query: Query, rules: Rules) -> dict[str, float]:
-    """What the order of a skill gains over its relevance, by part."""
+    """Return the gains of a skill's order over its relevance, by part."""
     decision, name, evidence = query.decision, candidate.name, candidate.evidence
-    draw = None if decision is None else partial(_normal, decision, name)
+    draw = None if decision is None else partial(_draw_normal, decision, name)
     is_proven = rules.is_proven(candidate.status, evidence, rules)
     proven = {"proven": rules.policy.recommend.proven} if is_proven else {}
     return proven | rules.gains(evidence, candidate.elsewhere, draw, rules.policy)
@@ -402,297 +407,260 @@ def _gains(candidate: Candidate, query: Query, rules: Rules) -> dict[str, float]
 # ── who is shown ─────────────────────────────────────────────────────────────────────
 
 
-class _Chosen(NamedTuple):
-    """What is shown, and what of the best is not."""
+class _Choice(NamedTuple):
+    """The shown skills and facts, and the best of the withheld skills."""
 
-    served: list[Served]
+    served: list[ServedSkill]
     facts: list[ServedFact]
-    withheld: list[Withheld]
+    withheld: list[WithheldSkill]
 
 
-def _chosen(order: Iterator[_Weighed], pins: Mapping[str, int], asking: _Asking) -> _Chosen:
-    """The best of the order within limit and budget; takes no more of the order than that."""
-    places, repeated = _without_repeats(order, pins, asking)
-    places, guided = _without_guided(places, pins, asking.background)
-    repeated += guided
-    shown: list[_Weighed] = []
+def _choose(order: Iterator[_Contender], request: _Request) -> _Choice:
+    """Choose the best of the order within limit and budget; take no more of the order than that."""
+    places, repeats = _drop_repeats(order, request)
+    places, guided_skills = _drop_guided(places, request)
+    repeats += guided_skills
+    contenders: list[_Contender] = []
     held_out: list[Candidate] = []
-    withheld: list[Withheld] = []
-    for weighed in places:
-        candidate = weighed.candidate
-        if candidate.name not in pins and _is_held_out(candidate, asking.query, asking.rules):
-            detail = f"not shown for {asking.query.decision}, to compare with"
-            withheld.append(Withheld(candidate.name, "held-out", detail, candidate.blob))
+    withheld: list[WithheldSkill] = []
+    for contender in places:
+        candidate = contender.candidate
+        if candidate.name not in request.pins and _is_held_out(candidate, request):
+            detail = f"not shown for {request.query.decision}, to compare with"
+            withheld.append(_withhold(candidate, "held-out", detail))
             held_out.append(candidate)
         else:
-            shown.append(weighed)
-    served, facts = _disclosed(shown, held_out, pins, asking)
-    over = (_over_budget(weighed) for weighed in shown[len(served) :])
-    return _Chosen(served, facts, [*withheld, *over, *repeated])
+            contenders.append(contender)
+    served, facts = _disclose(contenders, held_out, request)
+    crowded_out = contenders[len(served) :]
+    withheld += (_withhold(c.candidate, "budget", "no room for another line") for c in crowded_out)
+    return _Choice(served, facts, [*withheld, *repeats])
 
 
-def _without_repeats(
-    order: Iterator[_Weighed], pins: Mapping[str, int], asking: _Asking
-) -> tuple[list[_Weighed], list[Withheld]]:
-    """(the first of the order, up to the limit; those that say the same as one of them).
+def _drop_repeats(
+    order: Iterator[_Contender], request: _Request
+) -> tuple[list[_Contender], list[WithheldSkill]]:
+    """Return (the first of the order, up to the limit; those that say the same as one of them).
 
-    Of two that say the same the one with more evidence stands, a pinned one before all others.
+    Of two that say the same the one with more evidence stays, a pinned one before all others.
     """
-    limit, read = _limit(asking), asking.read
-    places: list[_Weighed] = []
-    repeated: list[Withheld] = []
-    while len(places) < limit and (weighed := next(order, None)) is not None:
-        name = weighed.name
-        is_guide = weighed.candidate.kind == "guide"  # which `_without_guided` compares
-        others = [one for one in places[:_COMPARED] if is_guide == (one.candidate.kind == "guide")]
-        is_same = (says_same(read(name), read(other.name)) for other in others)
-        other = next((o for o, is_twin in zip(others, is_same, strict=True) if is_twin), None)
-        if other is None or name in pins:
-            places.append(weighed)
+    limit, read_text, pins = _limit(request), request.read_text, request.pins
+    places: list[_Contender] = []
+    repeats: list[WithheldSkill] = []
+    while len(places) < limit and (contender := next(order, None)) is not None:
+        name = contender.name
+        is_guide = contender.candidate.kind == "guide"  # which `_drop_guided` compares
+        peers = (p for p in places[:_COMPARED] if is_guide == (p.candidate.kind == "guide"))
+        twins = (peer for peer in peers if says_same(read_text(name), read_text(peer.name)))
+        twin = next(twins, None)
+        if twin is None or name in pins:
+            places.append(contender)
             continue
-        if other.name not in pins and _uses(weighed) > _uses(other):
-            places[places.index(other)], weighed, other = weighed, other, weighed
-        detail = f"same as {other.name}"
-        repeated.append(Withheld(weighed.name, "same", detail, weighed.candidate.blob))
-    return places, repeated
+        uses, twin_uses = (c.candidate.evidence.times_applied for c in (contender, twin))
+        if twin.name not in pins and uses > twin_uses:
+            places[places.index(twin)], contender, twin = contender, twin, contender
+        repeats.append(_withhold(contender.candidate, "same", f"same as {twin.name}"))
+    return places, repeats
 
 
-def _without_guided(
-    places: Sequence[_Weighed], pins: Mapping[str, int], background: Background
-) -> tuple[list[_Weighed], list[Withheld]]:
-    """Return (the places, those of warnings and patterns whose action a guide there tells)."""
-    about = {w.name: _actions(background, w.candidate) or frozenset() for w in places}
+def _drop_guided(
+    places: Sequence[_Contender], request: _Request
+) -> tuple[list[_Contender], list[WithheldSkill]]:
+    """Return (the places, warnings and patterns dropped because a guide there has their action)."""
+    about = {c.name: _actions(request, c.candidate) or frozenset() for c in places}
     guides = {
-        action: w.name for w in places if w.candidate.kind == "guide" for action in about[w.name]
+        action: c.name for c in places if c.candidate.kind == "guide" for action in about[c.name]
     }
 
-    def is_told(weighed: _Weighed) -> bool:
-        is_graded = weighed.candidate.kind in ("warning", "pattern") and weighed.name not in pins
-        return is_graded and bool(about[weighed.name]) and about[weighed.name] <= guides.keys()
+    def is_guided(contender: _Contender) -> bool:
+        if contender.candidate.kind not in ("warning", "pattern") or contender.name in request.pins:
+            return False
+        return bool(about[contender.name]) and about[contender.name] <= guides.keys()
 
-    told = [
-        Withheld(w.name, "same", f"told by {guides[min(about[w.name])]}", w.candidate.blob)
-        for w in places
-        if is_told(w)
+    withheld = [
+        _withhold(c.candidate, "same", f"told by {guides[min(about[c.name])]}")
+        for c in places
+        if is_guided(c)
     ]
-    return [w for w in places if not is_told(w)], told
+    return [c for c in places if not is_guided(c)], withheld
 
 
-def _uses(weighed: _Weighed) -> float:
-    return weighed.candidate.evidence.times_applied
-
-
-def _disclosed(
-    shown: Sequence[_Weighed],
-    held_out: Iterable[Candidate],
-    pins: Mapping[str, int],
-    asking: _Asking,
-) -> tuple[list[Served], list[ServedFact]]:
-    """The skills as they are shown, as many as can be named, and the facts beside them."""
-    background, rules = asking.background, asking.policy.recommend
+def _disclose(
+    contenders: Sequence[_Contender], held_out: Iterable[Candidate], request: _Request
+) -> tuple[list[ServedSkill], list[ServedFact]]:
+    """Return the texts of as many skills as can be named, and the facts beside them."""
+    background, rules = request.background, request.rules.policy.recommend
     slots = [
         disclosure.Slot(
             w.name,
-            background.excerpts.get(w.name) or asking.read(w.name),
+            background.excerpts.get(w.name) or request.read_text(w.name),
             background.about(w.name),
-            _actions(background, w.candidate),
-            w.name in pins,
+            _actions(request, w.candidate),
+            w.name in request.pins,
             is_cut=w.name in background.excerpts
-            and omits_lines(background.excerpts[w.name], asking.read(w.name)),
+            and omits_lines(background.excerpts[w.name], request.read_text(w.name)),
             by_lines=w.candidate.kind == "guide",
         )
-        for w in shown
+        for w in contenders
     ]
-    hidden = {c.name: _actions(background, c) or frozenset() for c in held_out}
-    hits = background.facts if asking.weighing.has_task else ()
-    # A guide tells what the facts of its action were made of.
+    hidden = {c.name: _actions(request, c) or frozenset() for c in held_out}
+    # A guide has the content of the facts about its action.
     guided = {
         action
-        for w in shown
+        for w in contenders
         if w.candidate.kind == "guide"
-        for action in _actions(background, w.candidate) or ()
+        for action in _actions(request, w.candidate) or ()
     }
-    hits = [hit for hit in hits if not hit.actions or not hit.actions <= guided]
-    disclosed = disclosure.disclose(slots, hidden, hits, rules, budget=_budget(asking))
+    facts = background.facts if request.weighing.has_task else ()
+    hits = [hit for hit in facts if not hit.actions or not hit.actions <= guided]
+    budgets = (request.query.budget, rules.budget, math.inf)
+    budget = next(budget for budget in budgets if budget is not None)
+    answer = disclosure.disclose(slots, hidden, hits, rules, budget=budget)
     served = [
-        _served(weighed, given, asking, handle=f"S{number}")
-        for number, (weighed, given) in enumerate(zip(shown, disclosed.skills, strict=False), 1)
+        _serve(contender, text, request, f"S{number}")
+        for number, (contender, text) in enumerate(zip(contenders, answer.skills, strict=False), 1)
     ]
-    return served, disclosed.facts
+    return served, answer.facts
 
 
-def _actions(background: Background, candidate: Candidate) -> frozenset[Action] | None:
-    """What a skill is about; None for a strategy, which is about all actions of its domain."""
+def _actions(request: _Request, candidate: Candidate) -> frozenset[Action] | None:
+    """Return the actions of a skill; None for a strategy, which is about all of its domain."""
     if candidate.kind == "strategy":
         return None
-    return background.actions.get(candidate.name, frozenset())
+    return request.background.actions.get(candidate.name, frozenset())
 
 
-def _budget(asking: _Asking) -> float:
-    """The tokens that the answer may have; infinite if nobody bounds them."""
-    stated = asking.query.budget
-    budget = asking.policy.recommend.budget if stated is None else stated
-    return math.inf if budget is None else budget
-
-
-def _limit(asking: _Asking) -> int:
-    """How many skills are shown, in whole or in a line."""
-    limit, rules = asking.query.limit, asking.policy.recommend
+def _limit(request: _Request) -> int:
+    limit, rules = request.query.limit, request.rules.policy.recommend
     if limit is None:
-        limit = max(rules.limit, rules.named) if asking.weighing.has_task else rules.limit
+        limit = max(rules.limit, rules.named) if request.weighing.has_task else rules.limit
     return max(0, limit)
 
 
-def _text_places(asking: _Asking) -> int:
-    """How many skills may be shown with their texts."""
-    most = asking.policy.recommend.bodies
-    return _limit(asking) if most is None else min(most, _limit(asking))
+def _explore(
+    contenders: list[_Contender], doubtful: Iterator[_Contender], request: _Request
+) -> tuple[Iterator[_Contender], Candidate | None]:
+    """Return (the order, the new skill that is tried); there is one in a share of the decisions.
 
-
-def _explored(
-    weighed: list[_Weighed], doubted: Iterator[_Weighed], pins: Mapping[str, int], asking: _Asking
-) -> tuple[Iterator[_Weighed], Candidate | None]:
-    """(the order, the new skill that is tried); there is one in a share of the decisions.
-
-    It has the last place that may have a text: of all that are new, those that seem to hurt
-    (`again`) among them, one that promises much and was applied seldom.
+    It has the last place that may have a text. It is a new skill, perhaps one that seems to hurt,
+    that promises much and was applied seldom.
     """
-    order, limit = _ordered(weighed), _text_places(asking)
-    if limit < 2 or not _explores(asking):
+    order, limit = _sort_lazily(contenders), _limit(request)
+    if request.rules.policy.recommend.bodies is not None:
+        limit = min(limit, request.rules.policy.recommend.bodies)
+    policy = request.rules.policy
+    decision, share = request.query.decision, request.rules.explored_share(policy)
+    if limit < 2 or decision is None or _draw(decision, "", "explore") >= share:
         return order, None
     first = list(islice(order, limit - 1))
-    taken = {*pins, *(one.name for one in first)}
+    names = {*request.pins, *(contender.name for contender in first)}
     untried = (
-        one
-        for one in chain(weighed, doubted)
-        if one.name not in taken and is_new(one.candidate.evidence, asking.policy)
+        contender
+        for contender in chain(contenders, doubtful)
+        if contender.name not in names and is_new(contender.candidate.evidence, policy)
     )
-    new = min(untried, key=_tried_first(asking.policy), default=None)
-    if new is None:
+    newcomer = min(untried, key=partial(_exploration_cost, policy), default=None)
+    if newcomer is None:
         return chain(first, order), None
-    return chain(first, [new], (one for one in order if one is not new)), new.candidate
+    return chain(first, [newcomer], (c for c in order if c is not newcomer)), newcomer.candidate
 
 
-def _explores(asking: _Asking) -> bool:
-    """By the decision alone; without one there is no chance."""
-    decision, share = asking.query.decision, asking.rules.explored_share(asking.policy)
-    return decision is not None and _drawn(decision, "", "explore") < share
+def _exploration_cost(policy: Policy, contender: _Contender) -> tuple[float, str]:
+    """Sort key: promising skills first, each use a step back; nothing of it is drawn."""
+    evidence, rules = contender.candidate.evidence, policy.effect
+    lift = evidence.lift.recent.lift if evidence.lift else 0.0
+    promise = contender.relevance + rules.bonus * lift
+    return rules.explore_cost * evidence.times_applied - promise, contender.name
 
 
-def _tried_first(policy: Policy) -> Callable[[_Weighed], tuple[float, str]]:
-    """Sorts what promises most first, each use a step back; nothing of it is drawn."""
-    rules = policy.effect
-
-    def key(weighed: _Weighed) -> tuple[float, str]:
-        evidence = weighed.candidate.evidence
-        lift = evidence.lift.recent.lift if evidence.lift else 0.0
-        promise = weighed.relevance + rules.bonus * lift
-        return rules.explore_cost * evidence.times_applied - promise, weighed.name
-
-    return key
-
-
-def _ordered(weighed: list[_Weighed]) -> Iterator[_Weighed]:
-    """The pins in their order, then by score and name; sorted only as far as it is asked."""
-    heap = list(weighed)
+def _sort_lazily(contenders: list[_Contender]) -> Iterator[_Contender]:
+    """Yield the pins in their order, then by score and name; sorts only as far as it is asked."""
+    heap = list(contenders)
     heapify(heap)
     while heap:
         yield heappop(heap)
 
 
-def _beyond(weighed: _Weighed, limit: int) -> Withheld:
-    _, score, name, _, candidate = weighed
-    return Withheld(name, "rank", f"score {-score:.2f}; at most {limit} are shown", candidate.blob)
+def _withhold(candidate: Candidate, reason: Reason, detail: str) -> WithheldSkill:
+    return WithheldSkill(candidate.name, reason, detail, candidate.blob)
 
 
-def _over_budget(weighed: _Weighed) -> Withheld:
-    candidate = weighed.candidate
-    return Withheld(candidate.name, "budget", "no room for another line", candidate.blob)
+def _withhold_by_rank(contender: _Contender, limit: int) -> WithheldSkill:
+    detail = f"score {-contender.minus_score:.2f}; at most {limit} are shown"
+    return _withhold(contender.candidate, "rank", detail)
 
 
-def _is_held_out(candidate: Candidate, query: Query, rules: Rules) -> bool:
-    """By the decision and the name alone, so that the same question has the same answer."""
+def _is_held_out(candidate: Candidate, request: _Request) -> bool:
+    """Decide by the decision and the name alone, so that the same question has the same answer.
+
+    The less is open about a skill that helps, the less is learned by doing without it.
+    """
+    query, rules = request.query, request.rules
     if query.decision is None or candidate.status == "pinned" or candidate.name in query.seen:
         return False
-    return _drawn(query.decision, candidate.name) < _share_held_out(candidate, rules)
-
-
-def _share_held_out(candidate: Candidate, rules: Rules) -> float:
-    """The less is open about a skill that helps, the less is learned by doing without it."""
     numbers, lift = rules.policy.effect, candidate.evidence.lift
-    least = min(numbers.holdout, numbers.holdout_proven)
-    if rules.is_proven(candidate.status, candidate.evidence, rules):
-        return least
+    share = least = min(numbers.holdout, numbers.holdout_proven)
     helps = 0.5 if lift is None else max(0.5, lift.recent.helps)
-    if helps >= numbers.proven_above:
-        return least
-    is_open = (numbers.proven_above - helps) / (numbers.proven_above - 0.5)
-    return least + (numbers.holdout - least) * is_open**2
+    is_proven = rules.is_proven(candidate.status, candidate.evidence, rules)
+    if not is_proven and helps < numbers.proven_above:
+        doubt = (numbers.proven_above - helps) / (numbers.proven_above - 0.5)
+        share += (numbers.holdout - least) * doubt**2
+    return _draw(query.decision, candidate.name) < share
 
 
-def _drawn(*words: str) -> float:
-    """A number from 0 to below 1 that these words always draw."""
+def _draw(*words: str) -> float:
+    """Return a number from 0 to below 1, always the same for these words."""
     digest = hashlib.sha256("\n".join(words).encode()).digest()[:8]
     return int.from_bytes(digest, "big") / 2**64
 
 
-def _normal(decision: str, name: str) -> float:
-    """A number that is drawn from the normal distribution, by Box and Muller."""
-    radius = math.sqrt(-2 * math.log(1 - _drawn(decision, name, "radius")))
-    return radius * math.cos(2 * math.pi * _drawn(decision, name, "angle"))
+def _draw_normal(decision: str, name: str) -> float:
+    """Draw a number from the normal distribution, by Box and Muller."""
+    radius = math.sqrt(-2 * math.log(1 - _draw(decision, name, "radius")))
+    return radius * math.cos(2 * math.pi * _draw(decision, name, "angle"))
 
 
-def _badge(evidence: Evidence, policy: Policy, *, is_proven: bool) -> str:
-    """What is known of a skill; of one that is tried again, how far its trial is."""
-    if is_on_trial(evidence, policy):
-        return f"📊 Tried again ({count_of(evidence.shown, policy.effect.trial_shown)} decisions)"
-    return badge_of(evidence.times_applied, evidence.success_rate, is_proven)
-
-
-def _served(weighed: _Weighed, given: Given, asking: _Asking, *, handle: str) -> Served:
-    _, score, name, total, candidate = weighed
-    evidence = candidate.evidence
-    gains = _gains(candidate, asking.query, asking.rules)
+def _serve(contender: _Contender, text: AnswerText, request: _Request, handle: str) -> ServedSkill:
+    _, score, name, total, candidate = contender
+    evidence, policy = candidate.evidence, request.rules.policy
+    gains = _gains(candidate, request.query, request.rules)
     parts = {part: round(value, 6) for part, value in gains.items()}
-    return Served(
+    badge = badge_of(evidence.times_applied, evidence.success_rate, "proven" in gains)
+    if is_on_trial(evidence, policy):
+        progress = count_of(evidence.shown, policy.effect.trial_shown)
+        badge = f"📊 Tried again ({progress} decisions)"
+    return ServedSkill(
         name=name,
         kind=candidate.kind,
         relevance=total,
         score=round(-score, 6),
-        badge=_badge(evidence, asking.policy, is_proven="proven" in gains),
+        badge=badge,
         status=candidate.status,
         blob=candidate.blob,
-        tokens=tokens(given.body),
-        reasons={**asking.weighing.parts(name, candidate.kind), **parts},
-        body=given.body,
+        tokens=tokens(text.body),
+        reasons={**request.weighing.parts(name, candidate.kind), **parts},
+        body=text.body,
         handle=handle,
-        how=given.how,
-        description=given.description,
-        path=given.path,
+        how=text.how,
+        description=text.description,
+        path=text.path,
     )
 
 
-def _irrelevant(low: list[_Weighed], asking: _Asking) -> Iterator[Withheld]:
-    """Those that are not eligible, the best first, each with the number that it misses."""
-    rules, weighing = asking.policy.recommend, asking.weighing
-    for _, _, name, value, candidate in _ordered(low):
+def _withhold_irrelevant(low: list[_Contender], request: _Request) -> Iterator[WithheldSkill]:
+    """Withhold those that are not eligible, the best first, each with the number it misses."""
+    rules, weighing = request.rules.policy.recommend, request.weighing
+    for _, _, name, value, candidate in _sort_lazily(low):
         if candidate.seed:
             detail = _UNASKED
         elif weighing.has_task:
-            detail = _too_little(weighing.share(name), rules)
+            share = weighing.share(name)
+            bound = (
+                f"{rules.answers:.2f}"
+                if share < rules.answers
+                else f"{rules.beside:.2f} times what the best says, of another action"
+            )
+            detail = f"says {share:.2f} of what is asked, less than {bound}"
         else:
             detail = f"relevance {value:.2f} is below {rules.min_relevance:.2f}"
-        yield Withheld(name, "low-relevance", detail, candidate.blob)
-
-
-def _too_little(share: float, rules: RecommendPolicy) -> str:
-    said = f"says {share:.2f} of what is asked"
-    if share < rules.answers:
-        return f"{said}, less than {rules.answers:.2f}"
-    return f"{said}, less than {rules.beside:.2f} times what the best says, of another action"
-
-
-def _ineffective(candidate: Candidate) -> Withheld:
-    return Withheld(
-        candidate.name, "low-effectiveness", evidence_line(candidate.evidence), candidate.blob
-    )
+        yield _withhold(candidate, "low-relevance", detail)

@@ -1,4 +1,4 @@
-"""A recommendation as an agent reads it, and as the record of what it was shown.
+"""Render a recommendation for an agent, and as the record of what it saw.
 
 The texts of skills are data: they stand in a frame that they cannot leave.
 """
@@ -15,12 +15,13 @@ import msgspec
 
 from skillvault.learning.recommend.disclosure import INSTRUCTION as INSTRUCTION  # noqa: PLC0414 (of the prompt)
 from skillvault.learning.recommend.disclosure import paths_of
-from skillvault.learning.recommend.recommend import NEXT, Query, Selection, Served
+from skillvault.learning.recommend.recommend import NEXT, Query, Selection, ServedSkill
 from skillvault.model.errors import UsageError
 from skillvault.model.records import MAX_TEXT, Skill, stamp
 from skillvault.model.text.hidden_characters import escaped
 from skillvault.model.text.text import listed
 
+_SHOWN_KEYS = ("blob", "relevance", "badge", "handle", "how")  # of a skill in a receipt
 _TAGS = "skills|skill|named|facts|learned|instruction"
 _TAG_SHOWN = 20  # characters
 # White space and controls hide a tag from a reader no more than from a model.
@@ -28,21 +29,21 @@ _TAG = re.compile(rf"<(?=[\s\x00-\x1f/]*(?:{_TAGS})(?![\w-]))", re.IGNORECASE)
 
 
 def prompt(answer: Selection) -> str:
-    """The skills with their badges, the facts and the instruction, "" for none."""
+    """Return the skills with their badges, the facts and the instruction, "" for none."""
     blocks = _blocks(answer, _with_badge)
     return "\n".join([*blocks, element("instruction", INSTRUCTION)]) if blocks else ""
 
 
 def xml(answer: Selection) -> str:
-    """The skills and facts alone, "" for none."""
+    """Return the skills and facts alone, "" for none."""
     return "\n".join(_blocks(answer, _by_name))
 
 
-def _blocks(answer: Selection, shown: Callable[[Served], str]) -> list[str]:
-    """The texts, then the lines of what is only named; the facts."""
-    texts = [shown(skill) for skill in answer.recommended if skill.how != "named"]
-    named = [skill for skill in answer.recommended if skill.how == "named"]
-    texts += [element("named", _named_lines(named))] if named else []
+def _blocks(answer: Selection, render_skill: Callable[[ServedSkill], str]) -> list[str]:
+    """Return the texts with the lines of skills that are only named, and the facts."""
+    texts = [render_skill(skill) for skill in answer.recommended if skill.how != "named"]
+    named_skills = [skill for skill in answer.recommended if skill.how == "named"]
+    texts += [element("named", _named_lines(named_skills))] if named_skills else []
     blocks = [element("skills", "\n".join(texts))] if texts else []
     facts = "\n".join(inert_body(f"[{fact.handle}] {fact.text}") for fact in answer.facts)
     return [*blocks, element("facts", facts)] if facts else blocks
@@ -55,7 +56,7 @@ def skills_xml(skills: Iterable[Skill]) -> str:
 
 
 def check_recordable(query: Query, task: str) -> None:
-    """Raise UsageError for what the inbox would refuse later, when nobody looks."""
+    """Raise UsageError for a value that the inbox would refuse later."""
     decision, agent = query.decision, query.agent
     if decision is None:
         if agent is not None:
@@ -81,15 +82,12 @@ def check_recordable(query: Query, task: str) -> None:
 
 
 def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dict[str, Any]:
-    """What the inbox takes as the recommendation of this decision; `task` is what was asked."""
+    """Return the inbox record of this recommendation; `task` is the agent's question."""
     if answer.decision is None:
         raise ValueError("a recommendation without a decision's id is not recorded")
     held_out = [withheld for withheld in answer.withheld if withheld.reason == "held-out"]
-    passed_over = [
-        withheld
-        for withheld in answer.withheld
-        if withheld.reason not in ("held-out", "unknown-pin")
-    ]
+    no_candidates = ("held-out", "unknown-pin")
+    passed_over = [withheld for withheld in answer.withheld if withheld.reason not in no_candidates]
     counts = {
         "considered": answer.total_considered,
         "low_effectiveness": answer.excluded_low_effectiveness,
@@ -106,7 +104,10 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
         **({"task": task} if task.strip() else {}),
         "context": dict(query.context),
         **({"facts": facts} if facts else {}),
-        "shown": [_shown_entry(skill) for skill in answer.recommended],
+        "shown": [
+            {"skill": s.name, **{key: getattr(s, key) for key in _SHOWN_KEYS}}
+            for s in answer.recommended
+        ],
         "held_out": [{"skill": skill.name, "blob": skill.blob} for skill in held_out],
         "next": [{"skill": skill.name, "reason": skill.reason} for skill in passed_over[:NEXT]],
         "counts": counts,
@@ -114,7 +115,7 @@ def record(answer: Selection, query: Query, at: datetime, task: str = "") -> dic
 
 
 def plain(answer: Selection) -> dict[str, Any]:
-    """The answer as its JSON."""
+    """Return the answer as its JSON."""
     plain_answer: dict[str, Any] = msgspec.to_builtins(answer)
     del plain_answer["over_budget"]
     for key in ("near_domain", "unknown_context"):
@@ -125,19 +126,19 @@ def plain(answer: Selection) -> dict[str, Any]:
     return plain_answer
 
 
-def _text(skill: Served | Skill) -> str:
-    """What a block holds of a skill: its text, or its first sections and where the rest is."""
+def _text(skill: ServedSkill | Skill) -> str:
+    """Return the text of a skill in its block, with the place of the rest of it."""
     if isinstance(skill, Skill) or skill.how == "whole":
         return skill.body
     path = f", or {skill.path}" if skill.path else ""
     return f"{skill.body}\n\n(The rest: `skillvault skill show {skill.name}`{path})"
 
 
-def _by_name(skill: Served | Skill) -> str:
+def _by_name(skill: ServedSkill | Skill) -> str:
     return element("skill", inert_body(_text(skill)), name=skill.name)
 
 
-def _with_badge(skill: Served) -> str:
+def _with_badge(skill: ServedSkill) -> str:
     return element(
         "skill",
         inert_body(_text(skill)),
@@ -148,50 +149,32 @@ def _with_badge(skill: Served) -> str:
     )
 
 
-def _named_lines(skills: Sequence[Served]) -> str:
-    """A line for each skill that is only named, and how to read one."""
+def _named_lines(skills: Sequence[ServedSkill]) -> str:
+    """Return a line for each skill that is only named, and the ways to read one."""
     paths = paths_of((skill.name, skill.path) for skill in skills)
     ways = listed(["`skillvault skill show NAME`", *paths], last="or")
-    lines = [inert_body(_named_line(skill)) for skill in skills]
+    lines: list[str] = []
+    for skill in skills:
+        about = f": {skill.description}" if skill.description else ""
+        lines.append(inert_body(" ".join(f"[{skill.handle}] {skill.name}{about}".split())))
     return "\n".join([*lines, inert_body(f"(Read one: {ways})")])
-
-
-def _named_line(skill: Served) -> str:
-    about = f": {skill.description}" if skill.description else ""
-    return " ".join(f"[{skill.handle}] {skill.name}{about}".split())
-
-
-def _shown_entry(skill: Served) -> dict[str, Any]:
-    return {
-        "skill": skill.name,
-        "blob": skill.blob,
-        "relevance": skill.relevance,
-        "badge": skill.badge,
-        "handle": skill.handle,
-        "how": skill.how,
-    }
 
 
 # ── the frame, which the text inside cannot leave ────────────────────────────────────
 
 
 def inert_body(body: str) -> str:
-    """A body, stripped, whose tags of the frame are none any more; what hides in it is shown."""
+    """Escape the tags of the frame and hidden characters in a body, and strip it."""
     return _TAG.sub("&lt;", escaped(body)).strip()
 
 
 def frame_tags(text: str) -> list[str]:
-    """What of a text could be taken for a tag of the frame."""
+    """Return the parts of a text that look like a tag of the frame."""
     return [text[match.start() : match.start() + _TAG_SHOWN] for match in _TAG.finditer(text)]
 
 
 def element(tag: str, text: str, **attributes: Any) -> str:
-    """`<tag key="value">`, the text and the end tag, each on lines of their own."""
-    attribute_text = "".join(
-        f' {key}="{_attribute(str(value))}"' for key, value in attributes.items()
-    )
+    """Return `<tag key="value">`, the text and the end tag, each on lines of their own."""
+    values = {key: escape(" ".join(escaped(str(v)).split())) for key, v in attributes.items()}
+    attribute_text = "".join(f' {key}="{value}"' for key, value in values.items())
     return f"<{tag}{attribute_text}>\n{text}\n</{tag}>"
-
-
-def _attribute(value: str) -> str:
-    return escape(" ".join(escaped(value).split()))

@@ -1,6 +1,6 @@
-"""Which skills there are for an agent: layers, names, tags, roles, stages, pins.
+"""Pick skills of the shelf by layer, name, tag, role, stage and pin.
 
-Later layers override earlier ones by name. What of these earned a place is `recommend`.
+Later layers override earlier ones by name. `recommend` decides which of them earn a place.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 
 def winners(layers: Iterable[Iterable[Shelved]]) -> list[Shelved]:
-    """Of each name the skill of the last layer, and in a layer of the last path, by name."""
+    """Return the skill of the last layer for each name, sorted; in a layer the last path wins."""
     by_name: dict[str, Shelved] = {}
     for layer in layers:
         for shelved in sorted(layer, key=lambda shelved: shelved.path):
@@ -22,59 +22,53 @@ def winners(layers: Iterable[Iterable[Shelved]]) -> list[Shelved]:
     return [by_name[name] for name in sorted(by_name)]
 
 
-def stacked(layers: Iterable[Iterable[Shelved]]) -> list[tuple[Shelved, bool]]:
-    """(skill, whether it wins) of all layers, by name and then from the first layer to the last."""
+def stack_layers(layers: Iterable[Iterable[Shelved]]) -> list[tuple[Shelved, bool]]:
+    """Return (skill, whether it wins) of all layers, by name and then by layer."""
     stack = [[*layer] for layer in layers]
     best = {id(shelved) for shelved in winners(stack)}
-    order = [
-        shelved for layer in stack for shelved in sorted(layer, key=lambda shelved: shelved.path)
-    ]
+    order = [shelved for layer in stack for shelved in sorted(layer, key=lambda s: s.path)]
     order.sort(key=lambda shelved: shelved.skill.name)
     return [(shelved, id(shelved) in best) for shelved in order]
 
 
 def is_hidden(shelved: Shelved, hidden: Collection[str]) -> bool:
-    """Whether a file is not served for its name; the vault's own skills are not hidden."""
+    """Return True if a file is not served for its name; the vault's own skills always are."""
     return shelved.layer != "vault" and shelved.skill.name in hidden
 
 
 def get(skills: Iterable[Skill], name: str) -> Skill | None:
-    """The skill of this name; `_` stands for `-` if no name has it."""
-    named = {skill.name: skill for skill in skills}
-    return named.get(name) or named.get(name.replace("_", "-"))
+    """Return the skill of this name; `_` stands for `-` if no name has it."""
+    by_name = {skill.name: skill for skill in skills}
+    return by_name.get(name) or by_name.get(name.replace("_", "-"))
 
 
 def get_by_tags(skills: Iterable[Skill], tags: Iterable[str]) -> list[Skill]:
-    """The skills with any of these tags, in the given order."""
-    wanted_tags = frozenset(tags)
-    return [skill for skill in skills if wanted_tags.intersection(skill.tags)]
+    """Return the skills with any of these tags, in the given order."""
+    wanted = frozenset(tags)
+    return [skill for skill in skills if wanted.intersection(skill.tags)]
 
 
 def get_by_role(skills: Iterable[Skill], role: str) -> list[Skill]:
-    """The skills for this role, in the given order; one without roles is for none."""
+    """Return the skills for this role, in the given order; one without roles is for none."""
     return [skill for skill in skills if role in skill.roles]
 
 
 def get_by_pipeline_stage(skills: Iterable[Skill], stage: str) -> list[Skill]:
-    """The skills for this stage, in the given order; one without stages is for none."""
+    """Return the skills for this stage, in the given order; none without stages."""
     return [skill for skill in skills if stage in skill.stages]
 
 
 def candidates(skills: Iterable[Skill], role: str | None, stage: str | None) -> list[Skill]:
-    """The skills for the role or the stage; without either, all."""
-    return [
-        skill
-        for skill in skills
-        if (role is None and stage is None)
-        or (role is not None and role in skill.roles)
-        or (stage is not None and stage in skill.stages)
-    ]
+    """Return the skills for the role or the stage; without either, all."""
+    if role is None and stage is None:
+        return [*skills]
+    return [skill for skill in skills if role in skill.roles or stage in skill.stages]
 
 
-def pinned(skills: Iterable[Skill], pins: Iterable[str]) -> tuple[list[Skill], list[str]]:
-    """(the pinned skills in the order given, the pins that no skill has)."""
-    among = list(skills)
-    by_pin = {pin: get(among, pin) for pin in dict.fromkeys(pins)}
+def split_pins(skills: Iterable[Skill], pins: Iterable[str]) -> tuple[list[Skill], list[str]]:
+    """Return (the pinned skills in the order given, the pins that no skill has)."""
+    candidates = list(skills)
+    by_pin = {pin: get(candidates, pin) for pin in dict.fromkeys(pins)}
     pinned_skills = {skill.name: skill for skill in by_pin.values() if skill is not None}
     return list(pinned_skills.values()), [pin for pin, skill in by_pin.items() if skill is None]
 
@@ -87,14 +81,18 @@ def shortlist(
     usage: Mapping[str, int],
     scores: Mapping[str, float] | None,
 ) -> list[str]:
-    """Of all these names, by name, those that `top_k` can choose: no others need to be read."""
-    first = scores if strategy == "semantic" and scores is not None else {}
+    """Return the names that `top_k` can choose, so that no others need to be read."""
+    similarity = scores if strategy == "semantic" and scores is not None else {}
     count = max(0, 3 * k if strategy == "hybrid" else k)
-    counted = (name for numbers in (first, usage) for name, number in numbers.items() if number)
-    ahead = set(counted).intersection(names)
-    others = (name for name in names if name not in ahead)
-    ordered = sorted(ahead, key=lambda name: (-first.get(name, 0.0), -usage.get(name, 0), name))
-    return [*ordered, *islice(others, count)][:count]
+    scored_names = (
+        name for numbers in (similarity, usage) for name, number in numbers.items() if number
+    )
+    ranked = set(scored_names).intersection(names)
+    unranked = (name for name in names if name not in ranked)
+    ranking = sorted(
+        ranked, key=lambda name: (-similarity.get(name, 0.0), -usage.get(name, 0), name)
+    )
+    return [*ranking, *islice(unranked, count)][:count]
 
 
 def top_k(  # noqa: PLR0913 (each keyword is a question of the caller's)
@@ -109,30 +107,30 @@ def top_k(  # noqa: PLR0913 (each keyword is a question of the caller's)
     usage: Mapping[str, int] | None = None,
     scores: Mapping[str, float] | None = None,
 ) -> list[Skill]:
-    """At most `k` skills: the pins first, in their order, then by the strategy.
+    """Return at most `k` skills: the pins first, in their order, then by the strategy.
 
     tag: those for the role or stage, the most applied (`usage`) first, then by name.
     hybrid: the first 3k of these by the words they share with the task.
     semantic: all, by `scores` (name -> similarity to the task), or else by the words shared.
     """
-    first, _ = pinned(skills, pins)
-    chosen = {skill.name for skill in first}
-    among = skills if strategy == "semantic" else candidates(skills, role, stage)
+    pinned_skills, _ = split_pins(skills, pins)
+    pinned_names = {skill.name for skill in pinned_skills}
+    candidates_in_question = skills if strategy == "semantic" else candidates(skills, role, stage)
     unpinned = sorted(
-        (skill for skill in among if skill.name not in chosen),
+        (skill for skill in candidates_in_question if skill.name not in pinned_names),
         key=lambda skill: (-(usage or {}).get(skill.name, 0), skill.name),
     )
     if strategy == "hybrid":
-        unpinned = unpinned[: max(0, 3 * k - len(first))]
+        unpinned = unpinned[: max(0, 3 * k - len(pinned_skills))]
     if strategy == "semantic" and scores is not None:
         unpinned.sort(key=lambda skill: -scores.get(skill.name, 0.0))
     elif strategy != "tag":
         task_words = _tokens(task)
-        unpinned.sort(key=lambda skill: -len(task_words & _searched_words(skill)))
-    return [*first, *unpinned][: max(0, k)]
+        unpinned.sort(key=lambda skill: -len(task_words & _search_words(skill)))
+    return [*pinned_skills, *unpinned][: max(0, k)]
 
 
-def _searched_words(skill: Skill) -> frozenset[str]:
+def _search_words(skill: Skill) -> frozenset[str]:
     return _tokens(" ".join([skill.name, skill.description, *skill.tags]))
 
 

@@ -118,7 +118,7 @@ def bare_change(skill: Skill, shelf: str) -> Change:
 def rewrite_change(
     due: Refreshing,
     draft: Draft,
-    written: sections.Written,
+    written: sections.WrittenTexts,
     *,
     references: References,
     policy: Policy,
@@ -132,7 +132,7 @@ def rewrite_change(
     shelf, home = due.present.shelf, skill_shelf(findings.account.outcomes[0])
     path = f"{shelf}/{skill.name}/SKILL.md"
     text = skill_text(findings, draft, policy, references)
-    body = sections.rewritten(skill.body, written.bodies, text.body)
+    body = sections.rewrite_body(skill.body, written.bodies, text.body)
     home = (home_of(skill) if home == "skills" else home) if shelf == "archive" else shelf
     links = tuple(_links(due, skill.name))
     moves = [Move(f"archive/{skill.name}", f"{home}/{skill.name}")] if shelf == "archive" else []
@@ -143,7 +143,7 @@ def rewrite_change(
         commit_with=skill_series(STEP, skill.domain),
         reason=_reason(due, skill.body, body),
         writes=links,
-        files=placed(skill.name, home, references.placed(text.files)),
+        files=placed(skill.name, home, references.files_to_write(text.files)),
         edits=tuple(_edits(due, draft, written, policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=tuple(moves),
@@ -165,7 +165,7 @@ def _links(due: Refreshing, name: str) -> Iterator[Link]:
 
 
 def _edits(
-    due: Refreshing, draft: Draft, written: sections.Written, policy: Policy
+    due: Refreshing, draft: Draft, written: sections.WrittenTexts, policy: Policy
 ) -> Iterator[Edit]:
     findings, skill = due.findings, due.present.skill
     assert skill is not None

@@ -1,4 +1,4 @@
-"""promote by verdict: a strong one that was right makes a fact, what repeats it supports it."""
+"""promote of the profile `seed`: a strong, confirmed verdict makes a fact, repeats support it."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -12,9 +12,9 @@ from skillvault.learning.promote.facts import (
     STEP,
     DomainTexts,
     PromotionMaterial,
+    find_unmet,
+    rejection_of,
     strength,
-    taken_away,
-    unmet,
 )
 from skillvault.learning.rejection import Rejection
 from skillvault.model.change import Change
@@ -40,7 +40,7 @@ class Repetition(Struct, frozen=True):
 
 
 class FactPlan(Struct, frozen=True):
-    """The first arrow's work, and what a person rejected before."""
+    """The facts to make or support, and those that a person rejected before."""
 
     promotions: tuple[Promotion, ...]
     repetitions: tuple[Repetition, ...]
@@ -48,7 +48,7 @@ class FactPlan(Struct, frozen=True):
 
 
 def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
-    """What the first arrow has to do, strongest first."""
+    """Return the facts to make or to support, strongest first."""
     rules = policy.promote
     domains: dict[str, DomainTexts] = {}
     promotions: list[Promotion] = []
@@ -59,7 +59,7 @@ def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
         if domain not in domains:
             domains[domain] = DomainTexts(domain, material, rules)
         facts = domains[domain]
-        refused, repeated = facts.repeated(evaluation)
+        refused, repeated = facts.find_repeated(evaluation)
         if refused:
             rejected.append(refused)
         elif repeated is not None:
@@ -79,7 +79,7 @@ def plan_facts(material: PromotionMaterial, policy: Policy) -> FactPlan:
 
 
 def fact_id(evaluation: Evaluation) -> str:
-    """The id of the fact that an evaluation makes: its slug or first words, and its source."""
+    """Return a fact's id: slug or first words of its evaluation, and hex of its source."""
     tail = sha256(str(Ref("evaluation", evaluation.id)).encode()).hexdigest()[:6]
     # A text in another script has no slug; the domain still says what it is about.
     words_of = evaluation.slug or evaluation.key_insight or ""
@@ -88,23 +88,23 @@ def fact_id(evaluation: Evaluation) -> str:
 
 
 def may_be_due(evaluation: Evaluation, material: PromotionMaterial, policy: Policy) -> bool:
-    """Whether its text alone can keep an evaluation from becoming a fact, or a person did."""
+    """Return True if an evaluation meets every condition but that of its text, or was rejected."""
     if evaluation.id in material.fact_links:
         return False
-    return bool(taken_away(evaluation, material)) or not unmet(evaluation, material, policy)
+    return bool(rejection_of(evaluation, material)) or not find_unmet(evaluation, material, policy)
 
 
 def _candidates(
     material: PromotionMaterial, policy: Policy, rejected: list[Rejection]
 ) -> Iterator[Evaluation]:
-    """The evaluations that meet every condition but for their text, strongest first."""
+    """Yield the evaluations that meet every condition but that of their text, strongest first."""
     order = sorted(
         material.evaluations.values(), key=lambda e: (-strength(e, policy.promote), e.id)
     )
     for evaluation in order:
         if not may_be_due(evaluation, material, policy):
             continue
-        if refused := taken_away(evaluation, material):
+        if refused := rejection_of(evaluation, material):
             rejected.append(refused)
         else:
             yield evaluation
@@ -114,7 +114,7 @@ def _candidates(
 
 
 def promotion_change(promotion: Promotion) -> Change:
-    """The commit that makes an insight a fact."""
+    """Return the commit that makes an insight a fact."""
     evaluation = promotion.evaluation
     source, target = Ref("evaluation", evaluation.id), Ref("fact", promotion.fact)
     fact = Fact(
@@ -142,7 +142,7 @@ def promotion_change(promotion: Promotion) -> Change:
 
 
 def repetition_change(repetition: Repetition, now: datetime) -> Change:
-    """The commit that links insights to the fact they repeat."""
+    """Return the commit that links insights to the fact they repeat."""
     target = Ref("fact", repetition.fact)
     sources = tuple(Ref("evaluation", e.id) for e in repetition.evaluations)
     links = tuple(link_of("reinforced", source, target, now) for source in sources)
@@ -158,7 +158,7 @@ def repetition_change(repetition: Repetition, now: datetime) -> Change:
 
 
 def pattern_name(
-    kind: SkillKind, about: str, _facts: Sequence[str], taken: Callable[[str], bool]
+    kind: SkillKind, about: str, _facts: Sequence[str], is_taken: Callable[[str], bool]
 ) -> str:
-    """The name of a skill of facts: its title, with a number if that is taken."""
-    return numbered_name(kind, about, taken)
+    """Return the name of a skill of facts: its title, with a number if that is taken."""
+    return numbered_name(kind, about, is_taken)

@@ -1,7 +1,6 @@
-"""strategy of the profile `seed`: what the latest outcomes of a domain say together.
+"""strategy of the profile `seed`: one skill of the latest outcomes of a domain.
 
-When one is due, what separates its outcomes, and the commit that writes it anew: the program's
-sections only, what a person wrote stays.
+A rewrite changes the program's sections only; a person's stay.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,13 +36,13 @@ GRADED, UNGRADED = "Market Context", "Context"
 
 
 class StrategyMaterial(Struct, frozen=True, kw_only=True):
-    """What the rule reads of a vault, for one domain.
+    """The input of the rule for one domain.
 
-    `read` are the ids of the latest of its trusted outcomes with an evaluation, oldest first, as
-    many as a strategy looks at; the latest `unread` are in none yet. `linked` are the evaluations
-    that a strategy was made of already; `skill` is what has the strategy's name, `path` where it
-    stands (None for both: nothing has it). `expired`: the step expire was the last to touch it.
-    `is_recounted`: one of those it was made of counts no more. `made_at` is when it is made.
+    `read` are the ids of the latest trusted outcomes with an evaluation that a strategy covers,
+    oldest first; no strategy has read the latest `unread`. `linked` are the evaluations behind
+    earlier strategies; `skill` has the strategy's name, and `path` is its place (both None without
+    one). `expired`: the step expire was the last to change it. `is_recounted`: one of its
+    outcomes no longer counts. `made_at` is the time of the new strategy.
     """
 
     domain: str
@@ -64,7 +63,7 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
 
     @property
     def account(self) -> str:
-        """Twelve hex digits that differ if the outcomes do that a strategy looks at."""
+        """Twelve hex digits of the outcomes that the strategy covers."""
         return sha256("\n".join(self.read).encode()).hexdigest()[:12]
 
 
@@ -72,30 +71,29 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
 
 
 def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) -> Standing:
-    """Whether a strategy is due for a domain, by whose `clock` it ages; else why not."""
+    """Return whether a strategy is due by the domain's `clock`, and why or why not."""
     if material.rejection:
         return Standing("rejected", material.rejection.sentence)
     if why := _why_kept(material, clock, policy):
         return Standing("put away", why)
-    counted = f"{material.unread} outcome{'' if material.unread == 1 else 's'}"
-    every = policy.generate.strategy_every
-    waits = material.unread < every
-    if waits and material.skill is None:
-        return Standing("waiting", f"{counted} so far; needs {every}")
-    if material.is_recounted and material.skill and material.skill.account != material.account:
-        return Standing("due", "what it was made of counts no more")
-    if material.skill is not None and (waits or not _is_news(material, material.skill)):
-        return Standing("waiting", f"{counted} since its last strategy; needs {every}")
+    unread, interval = how_many(material.unread, "outcome"), policy.generate.strategy_every
+    waits = material.unread < interval
+    if material.skill is None:
+        if waits:
+            return Standing("waiting", f"{unread} so far; needs {interval}")
+    else:
+        has_changed = material.skill.account != material.account
+        if material.is_recounted and has_changed:
+            return Standing("due", "what it was made of counts no more")
+        # What a person took back is no news.
+        is_news = has_changed and not material.linked.issuperset(material.read)
+        if waits or not is_news:
+            return Standing("waiting", f"{unread} since its last strategy; needs {interval}")
     return Standing("due", f"{len(material.read)} outcomes to look at; `skillvault run`")
 
 
-def _is_news(material: StrategyMaterial, skill: Skill) -> bool:
-    """Whether it looks at an outcome that none before did; what a person took back is none."""
-    return skill.account != material.account and not material.linked.issuperset(material.read)
-
-
 def _why_kept(material: StrategyMaterial, clock: datetime, policy: Policy) -> str | None:
-    """Why what has the strategy's name is not the program's to write; None if it is."""
+    """Return why skillvault may not write the strategy; None if it may."""
     skill, path = material.skill, material.path
     if path is None:
         return None
@@ -105,8 +103,8 @@ def _why_kept(material: StrategyMaterial, clock: datetime, policy: Policy) -> st
         return f"{path} is not the program's own (origin {skill.origin}, kind {skill.kind})"
     if skill.status == "pinned":
         return f"{path} is pinned: it stays as it is"
-    is_ours = material.expired and _is_over(skill, clock, policy)
-    if path.startswith("archive/") and not is_ours:
+    has_expired = material.expired and _is_over(skill, clock, policy)
+    if path.startswith("archive/") and not has_expired:
         return f"{path} was put away; `skillvault skill restore {material.name}` brings it back"
     return None
 
@@ -141,7 +139,7 @@ def period_of(
 
 
 def _outliers(outcomes: Sequence[Outcome]) -> Iterator[Outlier]:
-    """What stood out of the greatest loss and the greatest gain among those of their action."""
+    """Yield the outliers of the greatest loss and gain among outcomes of their action."""
     scores = {o.id: o.result.score for o in outcomes if o.result.score is not None}
     scored = sorted((o for o in outcomes if o.id in scores), key=lambda o: (scores[o.id], o.id))
     for outcome in scored[:1] + scored[1:][-1:]:
@@ -155,12 +153,13 @@ def _outliers(outcomes: Sequence[Outcome]) -> Iterator[Outlier]:
 def first_change(
     material: StrategyMaterial, period: Period, draft: Draft, *, policy: Policy
 ) -> Change:
-    """The commit that adds a domain's strategy."""
+    """Return the commit that adds a domain's strategy."""
+    actions = list(by_action(period.outcomes))[:_TAGGED]
     skill = Skill(
         name=material.name,
         description=shorten(draft.description, 1024),
         body=strategy_body(period, draft),
-        tags=_strategy_tags(period),
+        tags=tuple(dict.fromkeys(filter(None, map(slug, (period.domain, *actions))))),
         kind="strategy",
         domain=material.domain,
         origin="generated",
@@ -168,26 +167,26 @@ def first_change(
         expires=expiry_after(material.made_at, policy.generate.strategy_days),
         account=material.account,
     )
-    return _generated(material, period, material.name, writes=(skill,))
+    return _strategy_change(material, period, material.name, writes=(skill,))
 
 
 def next_change(
     material: StrategyMaterial,
     period: Period,
     draft: Draft,
-    written: sections.Written,
+    written: sections.WrittenTexts,
     *,
     policy: Policy,
 ) -> Change:
-    """The commit that writes a strategy anew; an expired one comes back from the archive.
+    """Return the commit that rewrites a strategy; an expired one comes back from the archive.
 
-    Sections, description and a later expiry date that a person wrote stay.
+    A person's sections, description and later expiry date stay.
     """
     skill, path = material.skill, material.path
     if skill is None or path is None:
         raise ValueError(f"{material.name}: is not there to be rewritten")
-    body = sections.rewritten(skill.body, written.bodies, strategy_body(period, draft))
-    new = replace(
+    body = sections.rewrite_body(skill.body, written.bodies, strategy_body(period, draft))
+    new_skill = replace(
         skill,
         description=shorten(draft.description, 1024),
         account=material.account,
@@ -196,35 +195,35 @@ def next_change(
     )
     archived = path.startswith("archive/")
     restored = Move(f"archive/{material.name}", f"{home_of(skill)}/{material.name}")
-    return _generated(
+    return _strategy_change(
         material,
         period,
         f"{'restore' if archived else 'rewrite'} {material.name}",
         changed=sections.statement_changes(skill.body, body),
-        edits=tuple(key_edits(path, skill, new, written, policy=policy)),
+        edits=tuple(key_edits(path, skill, new_skill, written, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=(restored,) if archived else (),
     )
 
 
-def _generated(
+def _strategy_change(
     material: StrategyMaterial,
     period: Period,
     subject: str,
     changed: Sequence[str] = (),
     **changes: Any,
 ) -> Change:
-    """A commit with its `generated` links, one for each evaluation that has none yet."""
+    """Return a commit with a `generated` link for each evaluation without one."""
     target = Ref("skill", material.name)
-    new = [o.id for o in period.outcomes if o.id not in material.linked]
-    sources = tuple(Ref("evaluation", outcome_id) for outcome_id in new)
+    new_ids = [o.id for o in period.outcomes if o.id not in material.linked]
+    sources = tuple(Ref("evaluation", outcome_id) for outcome_id in new_ids)
     links = tuple(link_of("generated", source, target, material.made_at) for source in sources)
     judges = {f"{e.judge.name} {e.judge.version}" for e in period.evaluations.values()}
     reasons = [
         f"What separates: {clause(r.conditions)}: {risk(r)}; p {r.p:.2g}." for r in period.rules
     ]
     lines = [
-        f"{_outcomes_line(period)}, {len(new)} of them not in an earlier strategy.",
+        f"{_outcomes_line(period)}, {len(new_ids)} of them not in an earlier strategy.",
         f"{_results(period)}.",
         *(reasons or [_SILENT]),
     ]
@@ -243,7 +242,7 @@ def _generated(
 
 
 def strategy_body(period: Period, draft: Draft) -> str:
-    """The skill's text: title, header lines, sections."""
+    """Return the skill's text: title, header lines, sections."""
     header = [
         f"*From {_outcomes_line(period)}*",
         f"*{_results(period)}*",
@@ -261,14 +260,8 @@ def _outcomes_line(period: Period) -> str:
 
 
 def _results(period: Period) -> str:
-    """How many were won, and the average of what was won and lost."""
+    """Return the rate of success, and the average gain and loss."""
     won = sum(o.result.status == "success" for o in period.outcomes)
     name, count = "Win rate" if period.graded else "Success rate", len(period.outcomes)
     rate = f"{name} {won / count * 100:.0f} % ({count_of(won, count)})"
     return "; ".join([rate, *balance_parts(period.outcomes)])
-
-
-def _strategy_tags(period: Period) -> tuple[str, ...]:
-    """The domain, and the actions taken most."""
-    most = list(by_action(period.outcomes))[:_TAGGED]
-    return tuple(dict.fromkeys(filter(None, map(slug, (period.domain, *most)))))

@@ -1,4 +1,4 @@
-"""sync: what two clones of one vault make together, a rule a record; see `table`.
+"""sync: merge the records that two clones changed, by a rule for each kind; see `table`.
 
-Pure, and the same with the sides exchanged, as several clones decide at once.
+The result is the same with the sides exchanged, since several clones may decide at once.
 """

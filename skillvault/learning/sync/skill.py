@@ -1,33 +1,39 @@
-"""A skill's text that two clones changed: its keys, and whose each section is.
+"""Merge a skill that two clones changed: its keys, sections, files and shelf.
 
-A section is the program's if its file says so by a digest of it (`skillvault.model.written`).
+A section is the program's if its file has a digest of it (`skillvault.model.written`). Git sees
+paths: a skill that one clone archived and the other changed would be on two shelves.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from skillvault.learning.sync.texts import (
-    Parted,
-    earliest,
-    in_order,
-    latest,
-    least_trust,
-    merged_keys,
-    merged_statements,
-    merged_words,
-    parted,
-    ranked,
-    whole_file,
-)
+from msgspec import Struct
+from msgspec.structs import replace
+
 from skillvault.learning.sync.three_way import (
+    ParsedFile,
     Versions,
     greater,
-    joined_set,
-    three_way,
-    woven,
+    least_trust,
+    lesser,
+    merge_file,
+    merge_keys,
+    merge_orders,
+    merge_sets,
+    merge_statements,
+    merge_values,
+    merge_words,
+    parse_file,
+    rank_rule,
+    render_file,
+    sort_keys,
 )
-from skillvault.model.text.text import split_prose
+from skillvault.model.errors import BadInputError
+from skillvault.model.records import PROGRAMS_OWN
+from skillvault.model.text import front_matter, strict_yaml
+from skillvault.model.text.text import rule_key, split_prose
 from skillvault.model.written import (
     DESCRIPTION,
     Key,
@@ -39,7 +45,7 @@ from skillvault.model.written import (
     text_mark,
 )
 
-# The account of a text that was made of two: no digest is like it, so that it is written anew.
+# The account of a merged text: it equals no digest, so the program writes the text again.
 MERGED = "merged"
 STATUSES = ("proposed", "testing", "proven", "pinned", "retired")
 _TOP = ("name", "description", "license", "compatibility", "allowed-tools", "metadata")
@@ -49,123 +55,102 @@ _METADATA = (
 )  # fmt: skip
 _WORDS = ("tags", "roles", "stages")
 _RULES = {
-    "status": ranked(STATUSES),
-    "created": earliest,
-    "expires": latest,
+    "status": rank_rule(STATUSES),
+    "created": lesser,
+    "expires": greater,
     "trust": least_trust,
-    "account": lambda _ours, _theirs: MERGED,
-    "retired": latest,
-    "trial": latest,
+    "account": lambda _first, _second: MERGED,
+    "retired": greater,
+    "trial": greater,
 }
 
 
 class MarkedSection(NamedTuple):
-    """What stands below a heading, None for nothing, and which digest its file gives of it."""
+    """The text below a heading (None for nothing), and the digest that its file gives of it."""
 
     text: str | None = None
     mark: str | None = None
 
     @property
     def is_programs(self) -> bool:
-        """Whether nobody but the program wrote it, or took it away."""
+        """True if only the program wrote or removed it."""
         return self.mark == (text_mark(self.text) if self.text is not None else None)
 
 
-def merged_skill(versions: Versions) -> bytes:
-    """What each side changed; of what both did a person's before the program's."""
-    base, ours, theirs = sides = _parted_sides(versions)
-    began, *ends = map(_metadata, sides)
-    merged = _merged_sections(_sections(sides))
-    metadata = {**merged_keys(began, *ends, rules=_RULES), **_merged_lists(began, *ends)}
+def merge_skill(versions: Versions) -> bytes:
+    """Merge two versions; a person's change goes before the program's."""
+    base, first, second = sides = [
+        parse_file(content) for content in (versions.base, versions.first, versions.second)
+    ]
+    base_metadata, *new_metadata = map(_metadata_of, sides)
+    merged = {DESCRIPTION: MarkedSection()}
+    for key, texts in _marked_sections(sides).items():
+        both = partial(_merge_section, key, texts[0])
+        merged[key] = merge_values(texts[0], texts[1], texts[2], both)
+    metadata = merge_keys(base_metadata, *new_metadata, rules=_RULES)
+    for name in _WORDS:
+        words = [side.get(name) for side in (base_metadata, *new_metadata)]
+        metadata[name] = merge_values(words[0], words[1], words[2], partial(merge_words, words[0]))
     metadata["written"] = _stated_marks(merged) or None
-    values = merged_keys(base.values, ours.values, theirs.values, rules={})
+    values = merge_keys(base.values, first.values, second.values, rules={})
     values["description"] = merged[DESCRIPTION].text or ""
-    values["metadata"] = in_order({k: v for k, v in metadata.items() if v}, _METADATA)
-    body = three_way(base.body, ours.body, theirs.body, lambda _o, _t: _body(merged))
-    return whole_file(values, body, (base, ours, theirs), _TOP)
+    values["metadata"] = sort_keys({k: v for k, v in metadata.items() if v}, _METADATA)
+    body = merge_values(base.body, first.body, second.body, lambda _o, _t: _render_body(merged))
+    return render_file(values, body, (base, first, second), _TOP)
 
 
-def _parted_sides(versions: Versions) -> tuple[Parted, Parted, Parted]:
-    return parted(versions.base), parted(versions.ours), parted(versions.theirs)
-
-
-def _metadata(side: Parted) -> Mapping[str, Any]:
+def _metadata_of(side: ParsedFile) -> Mapping[str, Any]:
     metadata = side.values.get("metadata")
     return metadata if isinstance(metadata, Mapping) else {}
-
-
-def _merged_lists(*sides: Mapping[str, Any]) -> dict[str, Any]:
-    """The words of tags, roles and stages."""
-    lists = {name: [side.get(name) for side in sides] for name in _WORDS}
-    return {
-        name: three_way(base, ours, theirs, partial(merged_words, base))
-        for name, (base, ours, theirs) in lists.items()
-    }
 
 
 # ── sections ─────────────────────────────────────────────────────────────────────────
 
 
-def _sections(
-    sides: Sequence[Parted],
+def _marked_sections(
+    sides: Sequence[ParsedFile],
 ) -> dict[Key, tuple[MarkedSection, MarkedSection, MarkedSection]]:
-    """What each side has below each heading, in the order of both."""
+    """Return the section of each side below each heading, in the order of both sides."""
     texts = [_texts_by_key(side) for side in sides]
-    marks = [read_marks(str(_metadata(side).get("written") or "")) for side in sides]
+    marks = [read_marks(str(_metadata_of(side).get("written") or "")) for side in sides]
     names = {heading_mark(key): key for side in texts for key in side}
-    gone = [(name, -2) for name in sorted({*marks[1], *marks[2]} - names.keys())]
-    order = woven([*texts[1]], [*texts[2]], names.values())
+    removed = [(name, -2) for name in sorted({*marks[1], *marks[2]} - names.keys())]
+    order = merge_orders([*texts[1]], [*texts[2]], names.values())
     return {
         key: tuple(  # type: ignore[misc]
             MarkedSection(text.get(key), mark.get(key[0] if key[1] == -2 else heading_mark(key)))
             for text, mark in zip(texts, marks, strict=True)
         )
-        for key in [*order, *gone]
+        for key in [*order, *removed]
     }
 
 
-def _texts_by_key(side: Parted) -> dict[Key, str]:
-    """Each section without the empty lines around it; the description too."""
+def _texts_by_key(side: ParsedFile) -> dict[Key, str]:
+    """Return each section and the description, without the empty lines around them."""
     described = {DESCRIPTION: str(side.values.get("description") or "")} if side.values else {}
     sections = {**described, **sections_of(side.body)}
     return {key: plain_section(text) for key, text in sections.items()}
 
 
-def _merged_sections(
-    sections: Mapping[Key, tuple[MarkedSection, MarkedSection, MarkedSection]],
-) -> dict[Key, MarkedSection]:
-    merged = {
-        key: three_way(base, ours, theirs, partial(_section_of_both, key, base))
-        for key, (base, ours, theirs) in sections.items()
-    }
-    return {DESCRIPTION: MarkedSection(), **merged}
-
-
-def _section_of_both(
-    key: Key, base: MarkedSection, ours: MarkedSection, theirs: MarkedSection
+def _merge_section(
+    key: Key, base: MarkedSection, first: MarkedSection, second: MarkedSection
 ) -> MarkedSection:
-    """A person's before the program's; of two persons the statements of both."""
-    persons = [side for side in (ours, theirs) if not side.is_programs]
+    """Return a person's section before the program's; of two persons the statements of both."""
+    persons = [side for side in (first, second) if not side.is_programs]
     if len(persons) == 1:
         return persons[0]
     if not persons:
-        return max((ours, theirs), key=lambda side: (side.text or "", side.mark or ""))
-    mark = three_way(base.mark, ours.mark, theirs.mark, greater)
-    texts = [side.text for side in (base, ours, theirs)]
-    if ours.text is None or theirs.text is None:  # what one took away, the other wrote in
-        return MarkedSection(ours.text or theirs.text, mark)
-    if key == DESCRIPTION:
-        return MarkedSection(_sentences(*map(str, (base.text or "", ours.text, theirs.text))), mark)
-    return MarkedSection(merged_statements(*(text or "" for text in texts)), mark)
+        return max((first, second), key=lambda side: (side.text or "", side.mark or ""))
+    mark = merge_values(base.mark, first.mark, second.mark, greater)
+    if first.text is None or second.text is None:  # one side removed it, the other wrote in it
+        return MarkedSection(first.text or second.text, mark)
+    texts = (base.text or "", first.text, second.text)
+    if key != DESCRIPTION:
+        return MarkedSection(merge_statements(*texts), mark)
+    return MarkedSection(" ".join(merge_sets(*([*split_prose(text)] for text in texts))), mark)
 
 
-def _sentences(*texts: str) -> str:
-    """The sentences of two descriptions as a three-way set."""
-    base, ours, theirs = ([*split_prose(text)] for text in texts)
-    return " ".join(joined_set(base, ours, theirs))
-
-
-def _body(sections: Mapping[Key, MarkedSection]) -> str:
+def _render_body(sections: Mapping[Key, MarkedSection]) -> str:
     return "\n\n".join(
         section.text
         for key, section in sections.items()
@@ -174,25 +159,253 @@ def _body(sections: Mapping[Key, MarkedSection]) -> str:
 
 
 def _stated_marks(sections: Mapping[Key, MarkedSection]) -> str:
-    """The digests that the file gives of what stands below its headings, or was taken away."""
+    """Return the digests of the sections, those of removed sections first."""
     marks = {
         key[0] if key[1] == -2 else heading_mark(key): section
         for key, section in sections.items()
         if section.mark
     }
-    gone = sorted(name for name, section in marks.items() if section.text is None)
-    there = [name for name in marks if name not in gone]
-    return as_words({name: str(marks[name].mark) for name in [*there, *gone]})
+    removed = sorted(name for name, section in marks.items() if section.text is None)
+    present = [name for name in marks if name not in removed]
+    return as_words({name: str(marks[name].mark) for name in [*present, *removed]})
 
 
-# ── what a person did ────────────────────────────────────────────────────────────────
+# ── changes of a person ────────────────────────────────────────────────────────────────
 
 
 def is_edited(base: bytes | None, side: bytes) -> bool:
-    """Whether a person changed what a skill says since the base, or pinned it."""
-    before, after = parted(base), parted(side)
-    pinned = _metadata(after).get("status") == "pinned" != _metadata(before).get("status")
-    return pinned or any(
-        ours != old and not ours.is_programs
-        for old, ours, _ in _sections((before, after, after)).values()
+    """Return True if a person changed the text of a skill since the base, or pinned it."""
+    old_file, new_file = parse_file(base), parse_file(side)
+    statuses = [_metadata_of(file).get("status") for file in (old_file, new_file)]
+    is_pinned = statuses[1] == "pinned" != statuses[0]
+    return is_pinned or any(
+        new_section != old_section and not new_section.is_programs
+        for old_section, new_section, _ in _marked_sections((old_file, new_file, new_file)).values()
     )
+
+
+# ── the skill as a whole: shelf and files ────────────────────────────────────────────
+
+_ORDER = ("version", "patterns", "evolution_log")
+
+
+def merge_expertise(versions: Versions) -> bytes:
+    """Merge the patterns; of one that both counted, take the entry with more files."""
+    base, first, second = sides = [_load_expertise(side) for side in versions]
+    merged: dict[str, Any] = {
+        name: merge_values(base.get(name), first.get(name), second.get(name), greater)
+        for name in sorted({*first, *second} - {*_ORDER[1:]})
+    }
+    merged["patterns"] = _merge_patterns(*(_patterns_by_key(side) for side in sides))
+    # The entries of the log, each by all that it says.
+    logs = [
+        {f"{entry.get('date')} {entry}": entry for entry in side.get("evolution_log") or ()}
+        for side in sides
+    ]
+    entries = {**logs[1], **logs[2]}
+    merged["evolution_log"] = [entries[key] for key in merge_sets(logs[0], [*logs[1]], [*logs[2]])]
+    keys = [name for name in _ORDER if name in merged]
+    keys += [name for name in merged if name not in _ORDER]
+    text = strict_yaml.dump({name: merged[name] for name in keys})
+    # A person's comments move to the top, since their lines are written again.
+    comments = merge_sets(*(strict_yaml.comments(front_matter.text_of(s or b"")) for s in versions))
+    return "".join([*(f"{comment}\n" for comment in comments), text]).encode()
+
+
+def _load_expertise(content: bytes | None) -> Mapping[str, Any]:
+    return front_matter.as_mapping(strict_yaml.load(front_matter.text_of(content or b"")) or {})
+
+
+def _patterns_by_key(side: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return the patterns by the key that equal ones share."""
+    return {rule_key(str(entry.get("pattern"))): entry for entry in side.get("patterns") or ()}
+
+
+def _merge_patterns(*sides: Mapping[str, Any]) -> list[Any]:
+    base, first, second = sides
+    return [
+        merge_values(
+            base.get(key), first.get(key) or second[key], second.get(key) or first[key], _more
+        )
+        for key in merge_sets(base, [*first], [*second])
+    ]
+
+
+def _more(first: Any, second: Any) -> Any:
+    return max((first, second), key=lambda entry: (entry.get("occurrences") or 0, str(entry)))
+
+
+_KEY = ("supersedes",)
+
+
+def supersede_facts(facts: Mapping[str, bytes], insight: str) -> dict[str, bytes]:
+    """Return id -> file of each fact that changes: the first supersedes the second, and so on.
+
+    The first has the insight of the remaining evaluation, else the least id. A fact that already
+    supersedes another stays as it is.
+    """
+    words = " ".join(insight.split())
+    bodies = {name: " ".join(parse_file(facts[name]).body.split()) for name in facts}
+    order = sorted(facts, key=lambda name: (not words or words not in bodies[name], name))
+    changed: dict[str, bytes] = {}
+    for name, following in pairwise(order):
+        content = _with_supersedes(facts[name], following, order)
+        if content != facts[name]:
+            changed[name] = content
+    return changed
+
+
+def _with_supersedes(content: bytes, following: str, group: Sequence[str]) -> bytes:
+    superseded = parse_file(content).values.get("supersedes")
+    if superseded is not None and superseded not in group:
+        return content
+    try:
+        return front_matter.with_key(content, _KEY, following)
+    except BadInputError:  # a person's fact without front matter supersedes nothing
+        return content
+
+
+FILE = "SKILL.md"
+EXPERTISE = "resources/expertise.yaml"
+_SERVED, _ARCHIVE = "skills", "archive"
+_SHELVES = (_SERVED, "proposed", _ARCHIVE)  # the later one wins if nothing else decides
+_STATUS = ("metadata", "status")
+_INTERNAL = ("metadata", "internal")
+
+
+class PlacedSkill(Struct, frozen=True):
+    """A version of a skill: its shelf, and its files by their path in its folder.
+
+    `decided`: a person moved it to this shelf since the base.
+    """
+
+    shelf: str
+    files: Mapping[str, bytes]
+    decided: bool = False
+
+    @property
+    def skill_file(self) -> bytes:
+        """Its SKILL.md; empty without one."""
+        return self.files.get(FILE, b"")
+
+
+def merge_placed_skills(
+    base: PlacedSkill | None, first: PlacedSkill | None, second: PlacedSkill | None
+) -> PlacedSkill | None:
+    """Return the merged skill with its shelf; None if it was removed."""
+    if first is None or second is None:
+        side = first or second
+        return side if side and (base is None or _is_by_person(side, base)) else None
+    shelf = _shelf(base, first, second)
+    sides = [_without_retirement(side, base, shelf) for side in (first, second)]
+    files = _merge_files(base.files if base else {}, sides[0].files, sides[1].files)
+    if FILE in files:
+        served = [s for s in (first, second) if s.shelf == shelf]
+        files[FILE] = _with_internal_mark(files[FILE], shelf, served)
+    return PlacedSkill(shelf, files)
+
+
+def _is_by_person(side: PlacedSkill, base: PlacedSkill | None) -> bool:
+    """Return True if a person moved it, wrote in it or pinned it since the base."""
+    return side.decided or is_edited(base.skill_file if base else None, side.skill_file)
+
+
+def _shelf(base: PlacedSkill | None, first: PlacedSkill, second: PlacedSkill) -> str:
+    if first.shelf == second.shelf:
+        return first.shelf
+    began = base.shelf if base else None
+    for side, moved_side in ((first, second), (second, first)):
+        if side.shelf == began:
+            is_archived = moved_side.shelf == _ARCHIVE and not moved_side.decided
+            return side.shelf if is_archived and _is_by_person(side, base) else moved_side.shelf
+    return _resolve_shelves(base, first, second)
+
+
+def _resolve_shelves(base: PlacedSkill | None, first: PlacedSkill, second: PlacedSkill) -> str:
+    """Return the shelf of a skill that both sides moved or made."""
+    deciders = [side for side in (first, second) if side.decided]
+    if len(deciders) == 1:
+        return deciders[0].shelf
+    earlier, later = sorted((first, second), key=lambda side: _SHELVES.index(side.shelf))
+    is_archived = later.shelf == _ARCHIVE and not deciders
+    return earlier.shelf if is_archived and _is_by_person(earlier, base) else later.shelf
+
+
+def _without_retirement(side: PlacedSkill, base: PlacedSkill | None, shelf: str) -> PlacedSkill:
+    """Return a side as if it had not archived the skill, if the merged one is on another shelf."""
+    if side.shelf != _ARCHIVE or shelf == _ARCHIVE or FILE not in side.files:
+        return side
+    status = _status_of(base.skill_file) if base and base.shelf != _ARCHIVE else "testing"
+    if _status_of(side.skill_file) != "retired":
+        return side
+    content = front_matter.with_key(side.skill_file, _STATUS, status)
+    content = front_matter.without_key(content, ("metadata", "retired"))
+    return replace(side, files={**side.files, FILE: content})
+
+
+def _status_of(content: bytes) -> str:
+    return str(_metadata_of(parse_file(content)).get("status") or "testing")
+
+
+def _with_internal_mark(content: bytes, shelf: str, standing: list[PlacedSkill]) -> bytes:
+    """Set the mark `internal`; a served skill has it only if a served side had it."""
+    internal = shelf != _SERVED or any(_is_internal(side.skill_file) for side in standing)
+    if internal == _is_internal(content):
+        return content
+    if internal:
+        return front_matter.with_key(content, _INTERNAL, value=True)
+    return front_matter.without_key(content, _INTERNAL)
+
+
+def _is_internal(content: bytes) -> bool:
+    return _metadata_of(parse_file(content)).get("internal") is True
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────
+
+
+def _merge_files(
+    base: Mapping[str, bytes], first: Mapping[str, bytes], second: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """Return path -> bytes; a file that one side removed and the other changed stays."""
+    metadata = _metadata_of(parse_file(first.get(FILE)))
+    is_programs = str(metadata.get("origin")) in PROGRAMS_OWN
+    files: dict[str, bytes] = {}
+    for path in sorted({*first, *second}):
+        versions = base.get(path), first.get(path), second.get(path)
+        content = _merge_file_versions(path, *versions, is_programs=is_programs)
+        if content is not None:
+            files[path] = content
+    return files
+
+
+def _merge_file_versions(
+    path: str,
+    base: bytes | None,
+    first: bytes | None,
+    second: bytes | None,
+    *,
+    is_programs: bool,
+) -> bytes | None:
+    if first is None or second is None:
+        content = second if first is None else first
+        return None if content == base else content
+    versions = Versions(base, first, second)
+    if path == FILE:
+        return merge_file(merge_skill, versions)
+    if path == EXPERTISE:
+        return merge_file(merge_expertise, versions)
+    if is_programs:
+        return merge_file(lambda both: both.sides[1], versions)
+    return merge_file(partial(_merge_persons_files, path), versions)
+
+
+def _merge_persons_files(path: str, versions: Versions) -> bytes:
+    """Merge the statements of markdown; of other files take the greater."""
+    try:
+        texts = [(side or b"").decode() for side in versions]
+    except UnicodeDecodeError:
+        return versions.sides[1]
+    if not path.endswith(".md"):
+        return versions.sides[1]
+    return (merge_statements(*texts) + "\n").encode()

@@ -1,76 +1,80 @@
-"""Three versions of one thing made one: what one side changed, and sets.
+"""Merge three versions of a value, a set, or a markdown file with front matter.
 
-Each function gives the same with the sides exchanged, and the same whichever two of several
-clones meet first.
+Each function returns the same with the sides exchanged, and the same whichever two of several
+clones meet first. A part that only one side changed stays as that side wrote it, byte for byte.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from skillvault.model.errors import BadInputError
+from skillvault.model.text import front_matter, markdown, strict_yaml
 
+_LISTED = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+_COMMENT = re.compile(r"^\s*#|\s#", re.MULTILINE)
+
+Both = Callable[[Any, Any], Any]  # decides between two values that differ from the base
 _T = TypeVar("_T")
 _Element = TypeVar("_Element", bound=Hashable)
 
 
 class Versions(NamedTuple):
-    """One file: what both sides began with (None: it was not there), and what each has."""
+    """A file in three versions: the base (None if it had no file) and that of each side."""
 
     base: bytes | None
-    ours: bytes
-    theirs: bytes
+    first: bytes
+    second: bytes
 
     @property
     def sides(self) -> tuple[bytes, bytes]:
-        """What each side has, in an order that is the same for both."""
-        return min(self.ours, self.theirs), max(self.ours, self.theirs)
+        """Both sides in an order that is the same for both clones."""
+        return min(self.first, self.second), max(self.first, self.second)
 
 
 Rule = Callable[[Versions], bytes]
 
 
-def three_way(base: _T, ours: _T, theirs: _T, both: Callable[[_T, _T], _T]) -> _T:
-    """What one side changed; `both` decides if each changed it otherwise."""
-    if ours in (theirs, base):
-        return theirs
-    return ours if theirs == base else both(ours, theirs)
+def merge_values(base: _T, first: _T, second: _T, both: Callable[[_T, _T], _T]) -> _T:
+    """Return the changed value; `both` decides if the sides changed it to different values."""
+    if first in (second, base):
+        return second
+    return first if second == base else both(first, second)
 
 
-def file_by(both: Rule, versions: Versions) -> bytes:
-    """What one side changed of a file; the rule `both` decides if each changed it otherwise."""
-    return three_way(
-        versions.base or b"", versions.ours, versions.theirs, lambda _o, _t: both(versions)
+def merge_file(both: Rule, versions: Versions) -> bytes:
+    """Return the changed file; the rule `both` decides if the sides changed it differently."""
+    return merge_values(
+        versions.base or b"", versions.first, versions.second, lambda _o, _t: both(versions)
     )
 
 
-def joined_set(
-    base: Iterable[_Element], ours: Sequence[_Element], theirs: Sequence[_Element]
+def merge_sets(
+    base: Iterable[_Element], first: Sequence[_Element], second: Sequence[_Element]
 ) -> list[_Element]:
-    """What both have or one added, without what one took away; see `woven` for the order."""
-    began = set(base)
-    in_both = set(ours) & set(theirs)
-    return woven(ours, theirs, {e for e in (*ours, *theirs) if e in in_both or e not in began})
+    """Return what both have or one added, in the order of `merge_orders`."""
+    in_both = set(first) & set(second)
+    added = {*first, *second} - set(base)
+    return merge_orders(first, second, in_both | added)
 
 
-def woven(
-    ours: Sequence[_Element], theirs: Sequence[_Element], kept: Iterable[_Element]
+def merge_orders(
+    first: Sequence[_Element], second: Sequence[_Element], elements: Iterable[_Element]
 ) -> list[_Element]:
-    """The elements to be kept in the order of both sides; the lesser first where that is open."""
-    places: Any = dict.fromkeys(kept, 0)
+    """Return the elements in the order of both sides; the lesser first where that is open."""
+    places: Any = dict.fromkeys(elements, 0)
     followers: dict[_Element, list[_Element]] = {element: [] for element in places}
-    for side in (ours, theirs):
-        for before, after in pairwise(
-            element for element in dict.fromkeys(side) if element in places
-        ):
-            followers[before].append(after)
-            places[after] += 1
-    return _sorted_by(places, followers)
+    for side in (first, second):
+        for element, follower in pairwise(e for e in dict.fromkeys(side) if e in places):
+            followers[element].append(follower)
+            places[follower] += 1
+    return _sort_elements(places, followers)
 
 
-def _sorted_by(places: dict[Any, int], followers: dict[Any, list[Any]]) -> list[Any]:
-    """Elements behind all that they follow; where two orders contradict, the least goes first."""
+def _sort_elements(places: dict[Any, int], followers: dict[Any, list[Any]]) -> list[Any]:
+    """Sort elements behind all that they follow; if the orders contradict, the least is first."""
     ready = [element for element, count in places.items() if not count]
     heapify(ready)
     order: dict[Any, None] = {}
@@ -79,29 +83,139 @@ def _sorted_by(places: dict[Any, int], followers: dict[Any, list[Any]]) -> list[
         if element in order:
             continue
         order[element] = None
-        for after in followers[element]:
-            places[after] -= 1
-            if places[after] == 0 and after not in order:
-                heappush(ready, after)
+        for follower in followers[element]:
+            places[follower] -= 1
+            if places[follower] == 0 and follower not in order:
+                heappush(ready, follower)
     return list(order)
 
 
 def greater(first: Any, second: Any) -> Any:
-    """Either of two values that nothing else decides between; nothing is less than anything."""
+    """Return the greater of two values; None is less than any other."""
     return max((first, second), key=lambda value: (value is not None, str(value)))
 
 
 def lesser(first: Any, second: Any) -> Any:
-    """The lesser of two values; nothing is no value."""
+    """Return the lesser of two values; None is no value."""
     values = [value for value in (first, second) if value is not None]
     return min(values, key=str) if values else None
 
 
-def contradiction(key: str, ours: Any, theirs: Any) -> BadInputError:
-    """That two clones state one record otherwise."""
+def contradiction(key: str, first: Any, second: Any) -> BadInputError:
+    """Return the error for two clones that contradict each other."""
     return BadInputError(
-        f"{key}: {ours!r} in one clone and {theirs!r} in another; keep one version by hand, with "
+        f"{key}: {first!r} in one clone and {second!r} in another; keep one version by hand, with "
         "`git pull --no-rebase`",
         code="differs",
         key=key,
     )
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────
+
+
+class ParsedFile(NamedTuple):
+    """A file: its bytes, its front matter as text and as values, and its body."""
+
+    content: bytes
+    front: str
+    values: Mapping[str, Any]
+    body: str
+
+
+def parse_file(content: bytes | None) -> ParsedFile:
+    """Return the parts of a file, all empty without one; BadInputError if it cannot be read."""
+    text = front_matter.text_of(content or b"").replace("\r\n", "\n")
+    if not front_matter.begins(text):
+        return ParsedFile(content or b"", "", {}, text.strip())
+    front, body = front_matter.split(text)
+    values = front_matter.as_mapping(strict_yaml.load(front))
+    return ParsedFile(content or b"", front.strip("\n") + "\n", values, body.strip())
+
+
+def render_file(
+    values: Mapping[str, Any], body: str, sides: Sequence[ParsedFile], order: Sequence[str]
+) -> bytes:
+    """Return the file with these values and body; `sides` are the base and its two versions.
+
+    Front matter that one side changed stays as that side has it; if both did, it is edited in
+    place if it has comments, else written in the `order` of its keys.
+    """
+    front = _render_front(values, sides, order)
+    matches = [side.content for side in sides[1:] if (side.front, side.body) == (front, body)]
+    if matches:
+        return min(matches)
+    return f"---\n{front}---\n\n{body}\n".encode() if front else f"{body}\n".encode()
+
+
+def _render_front(
+    values: Mapping[str, Any], sides: Sequence[ParsedFile], order: Sequence[str]
+) -> str:
+    base, first, second = (side.front for side in sides)
+    single = merge_values(base, first, second, lambda _first, _second: "")
+    if (strict_yaml.load(single) or {}) == values:
+        return single
+    if by_hand := [side for side in (first, second) if _COMMENT.search(side)]:
+        framed = f"---\n{min(by_hand)}---\n".encode()
+        return front_matter.with_mapping(framed, values).decode()[4:-4]
+    return strict_yaml.dump(sort_keys(values, order))
+
+
+def sort_keys(values: Mapping[str, Any], order: Sequence[str]) -> dict[str, Any]:
+    """Return a mapping with its keys in an order, unnamed ones behind, sorted."""
+    names = [*(name for name in order if name in values), *sorted(values.keys() - set(order))]
+    return {name: values[name] for name in names}
+
+
+def merge_keys(
+    base: Mapping[str, Any],
+    first: Mapping[str, Any],
+    second: Mapping[str, Any],
+    *,
+    rules: Mapping[str, Both],
+) -> dict[str, Any]:
+    """Merge each key; a key that both sides changed goes by the rule of its name."""
+    merged = {
+        name: merge_values(
+            base.get(name), first.get(name), second.get(name), rules.get(name, greater)
+        )
+        for name in {**first, **second}
+    }
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def least_trust(_first: Any, _second: Any) -> str:
+    """Return "untrusted": of two that differ, one is untrusted."""
+    return "untrusted"
+
+
+def rank_rule(order: Sequence[str]) -> Both:
+    """Return the rule that takes the later value of an order."""
+
+    def rank(value: Any) -> tuple[int, str]:
+        return (order.index(value) if value in order else -1), str(value)
+
+    return lambda first, second: max((first, second), key=rank)
+
+
+def merge_statements(base: str, first: str, second: str) -> str:
+    """Merge the statements of two persons as a set; each is a block or an item of a list."""
+    blocks = merge_sets(
+        _statement_blocks(base), _statement_blocks(first), _statement_blocks(second)
+    )
+    text = previous = ""
+    for block in blocks:
+        is_one_list = _LISTED.match(block) and _LISTED.match(previous)
+        text += ("\n" if is_one_list else "\n\n" if text else "") + block
+        previous = block
+    return text
+
+
+def merge_words(base: Any, first: Any, second: Any) -> str | None:
+    """Merge words with blanks between them as a set, sorted."""
+    words = merge_sets(*(str(side or "").split() for side in (base, first, second)))
+    return " ".join(sorted(words)) or None
+
+
+def _statement_blocks(text: str) -> list[str]:
+    return [block.strip("\n").rstrip() for block in markdown.blocks(text) if block.strip()]

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from skillvault.judge import Adviser, Judge, agent
 from skillvault.judge.claude import judge as claude
-from skillvault.judge.offline import telling
+from skillvault.judge.offline import judge as offline
 from skillvault.learning.accuracy import Accuracy, accuracy
 from skillvault.loop.judging import paid_calls
 from skillvault.model.brief import Case
@@ -61,7 +61,7 @@ def policy_judge(
 
 def _answer(store: Store, key: str) -> Answer | None:
     """What the vault holds of a question, asked by whatever thread, each with its connection."""
-    return store.staged.answers.get(key)
+    return store.staging.answers.get(key)
 
 
 def judge_of(judge: Judge, case: Case, provider: str) -> Judge:
@@ -70,7 +70,7 @@ def judge_of(judge: Judge, case: Case, provider: str) -> Judge:
     What was answered counts all the same. A verdict stays blind: its question holds nothing of how
     the decision ended, asked or not.
     """
-    if provider != "claude" or telling.told(case) is not None:
+    if provider != "claude" or offline.insight_text(case) is not None:
         return judge
     asking = judge if isinstance(judge, claude.ClaudeJudge) else None
     return agent.AgentJudge(asking.questions, asking.answers) if asking else judge

@@ -11,7 +11,7 @@ import msgspec
 
 from skillvault.judge.claude import wire
 from skillvault.judge.claude.questions import JudgeRequest
-from skillvault.judge.claude.replies import Kept
+from skillvault.judge.claude.replies import KeptReply
 from skillvault.judge.claude.wire import Fault, Reply
 from skillvault.model.brief import Spent
 from skillvault.model.claude_models import BATCH, cost, most
@@ -51,14 +51,14 @@ class Caller:
         self._sleep = sleep
         self._unasked = unasked
 
-    def ask(self, request: JudgeRequest) -> Kept:
+    def ask(self, request: JudgeRequest) -> KeptReply:
         """Return the reply to a request, paid for once.
 
         UnavailableError if none can be had now, UnansweredError if asking again is no use.
         """
         kept = self._ledger.reply(request.key)
         if kept is not None:
-            return msgspec.json.decode(kept, type=Kept)
+            return msgspec.json.decode(kept, type=KeptReply)
         if under_way := self._ledger.batch_reason(request.key):
             raise UnavailableError(under_way)
         if self._unasked is not None:
@@ -201,11 +201,11 @@ def _most_usd(request: JudgeRequest, rules: JudgePolicy) -> float:
     return most(rules.price(request.model), request.size, request.limit(rules))
 
 
-def _priced(reply: Reply, model: str, rules: JudgePolicy, share: float = 1.0) -> Kept:
+def _priced(reply: Reply, model: str, rules: JudgePolicy, share: float = 1.0) -> KeptReply:
     """A reply with its cost, at this share of the price of its model."""
     usd = share * cost(rules.price(model), reply.usage)
-    return Kept(text=reply.text, stop=reply.stop, spent=Spent(reply.usage.tokens, usd))
+    return KeptReply(text=reply.text, stop=reply.stop, spent=Spent(reply.usage.tokens, usd))
 
 
-def _text(reply: Kept) -> str:
+def _text(reply: KeptReply) -> str:
     return msgspec.json.encode(reply).decode()

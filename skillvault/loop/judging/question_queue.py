@@ -189,7 +189,7 @@ def _accept(question: "OpenQuestion", text: str) -> dict[str, Any]:
     """Return what of a reply is kept; BadInputError with every reason."""
     if len(text.encode(errors="replace")) > _LONGEST:
         raise _refusal(f"longer than {_LONGEST // 1024} KiB; answer in the shape of its schema")
-    candidate = replies.Kept(text=_without_fence(text), stop="end_turn", spent=Spent())
+    candidate = replies.KeptReply(text=_without_fence(text), stop="end_turn", spent=Spent())
     try:
         accepted: dict[str, Any] = question.asked.accept(candidate)
     except replies.UnusableError as error:

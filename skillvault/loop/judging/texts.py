@@ -67,7 +67,7 @@ def general_texts(run: Run) -> Iterator[RewritableText]:
 
 def _general_text(run: Run, pattern: GeneralPattern, skill: Skill, draft: Draft) -> Change | None:
     written, shelf = run.versions(skill.name), shelf_of(run, skill)
-    return general.retold_change(pattern, draft, skill, written, shelf=shelf, policy=run.policy)
+    return general.rewrite_change(pattern, draft, skill, written, shelf=shelf, policy=run.policy)
 
 
 def session_texts(run: Run, domain: str) -> Iterator[RewritableText]:

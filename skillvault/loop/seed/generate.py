@@ -11,8 +11,8 @@ from skillvault.learning.merge.sessions import STEP as MERGE
 from skillvault.learning.naming import is_strategy
 from skillvault.learning.refresh import STEP as REFRESH
 from skillvault.learning.rejection import Rejection
-from skillvault.learning.seed import each_outcome
-from skillvault.learning.seed.each_outcome import OutcomeMaterial
+from skillvault.learning.seed import skills as seed_skills
+from skillvault.learning.seed.skills import OutcomeMaterial
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.run import Run
 from skillvault.loop.seed import strategy
@@ -77,7 +77,7 @@ def _standings(
     """Where those of a subject's outcomes stand that are asked for, by id, oldest first."""
     policy = run.policy
     for material in _materials(run, history, asked):
-        standing, findings = each_outcome.standing_alone(material, policy)
+        standing, findings = seed_skills.outcome_state(material, policy)
         if material.rejection and standing.state == "rejected":
             run.report.rejected.append(material.rejection)
         yield material.outcome.id, standing, findings
@@ -87,7 +87,7 @@ def _repeated(run: Run, history: Sequence[Placed], asked: Collection[str]) -> It
     """The failures that repeat the first of their subject support what tells of it."""
     repeats: dict[str, list[str]] = {}
     for material in _materials(run, history, asked):
-        standing, _ = each_outcome.standing_alone(material, run.policy)
+        standing, _ = seed_skills.outcome_state(material, run.policy)
         skill = _living(run, material.warning) if standing.state == "counted" else None
         if skill is None:
             continue
@@ -98,7 +98,7 @@ def _repeated(run: Run, history: Sequence[Placed], asked: Collection[str]) -> It
             repeats.setdefault(skill, []).append(material.outcome.id)
     for name, ids in repeats.items():
         if skill_there := run.view.skills.find(name):
-            yield each_outcome.repeats_change(skill_there, ids, run.now)
+            yield seed_skills.repeats_change(skill_there, ids, run.now)
 
 
 def _living(run: Run, name: str | None) -> str | None:
@@ -138,14 +138,14 @@ def _materials(
         material = OutcomeMaterial(
             outcome=outcome,
             evaluation=evaluations[name],
-            before=outcomes.get(earlier.get(name, "")),
+            previous=outcomes.get(earlier.get(name, "")),
             task=tasks.get(name, ""),
             skill=skills.get(name),
             warning=warning,
             rejection=rejections.get(name) or (refused if outcome.ungraded_failure else None),
         )
         yield material
-        findings = each_outcome.standing_alone(replace(material, rejection=None), run.policy)[1]
+        findings = seed_skills.outcome_state(replace(material, rejection=None), run.policy)[1]
         if findings and outcome.ungraded_failure:
             warning = warning or "a skill that is about to be made"
 
@@ -177,10 +177,10 @@ def _composed_alone(run: Run, findings: Findings) -> Change | None:
     draft = draft_by(run.judge, findings)
     if draft is None or not draft.sections:
         return None
-    change = each_outcome.outcome_skill_change(
+    change = seed_skills.outcome_skill_change(
         findings,
         draft,
-        taken=run.view.skills.is_name_taken,
+        is_taken=run.view.skills.is_name_taken,
         now=run.now,
         policy=run.policy,
     )

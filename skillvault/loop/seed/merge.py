@@ -6,9 +6,14 @@ from functools import partial
 from skillvault.learning.account.statements import account_of, findings_about
 from skillvault.learning.merge.sessions import STEP, rejected
 from skillvault.learning.naming import is_strategy
-from skillvault.learning.seed import merged
-from skillvault.learning.seed.each_outcome import Gathering, Wording, gatherings, statement_words
-from skillvault.learning.seed.merged import Merging
+from skillvault.learning.seed import skills as seed_skills
+from skillvault.learning.seed.skills import (
+    MergeGroup,
+    SkillMerge,
+    Wording,
+    find_merge_groups,
+    statement_words,
+)
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.merge import is_mergeable, references
 from skillvault.loop.run import Run
@@ -26,8 +31,8 @@ def step(run: Run) -> Iterator[Change]:
     for domain, keys in _domains_due(run).items():
         tried: set[tuple[str, ...]] = set()
         while merge := _next_merge(run, domain, keys, tried):
-            tried.add(merge.own)
-            yield from run.written(partial(_composed, run, merge), merge.own[-1])
+            tried.add(merge.sources)
+            yield from run.written(partial(_composed, run, merge), merge.sources[-1])
         if not run.report.unavailable:
             run.settle(STEP, keys)
     yield from session_changes(run, partial(is_mergeable, run), references)
@@ -43,12 +48,12 @@ def _domains_due(run: Run) -> dict[str, set[str]]:
 
 def _next_merge(
     run: Run, domain: str, keys: set[str], tried: Collection[tuple[str, ...]]
-) -> Merging | None:
+) -> SkillMerge | None:
     """The next merge of the skills that these outcomes made."""
-    return next((merge for merge in _merges(run, domain, keys) if merge.own not in tried), None)
+    return next((merge for merge in _merges(run, domain, keys) if merge.sources not in tried), None)
 
 
-def _merges(run: Run, domain: str, keys: Collection[str]) -> Iterator[Merging]:
+def _merges(run: Run, domain: str, keys: Collection[str]) -> Iterator[SkillMerge]:
     """What is to be done about the skills that these outcomes of a domain made."""
     fresh = _made_of(run, keys)
     for kind in KINDS:
@@ -62,9 +67,11 @@ def _merges(run: Run, domain: str, keys: Collection[str]) -> Iterator[Merging]:
             )
             for name, skill in skills.items()
         ]
-        for gathering in gatherings(wordings, fresh, partial(is_mergeable, run), run.policy.merge):
-            if _is_free(run, gathering):
-                yield _joint_merge(run, kind, gathering, skills)
+        for group in find_merge_groups(
+            wordings, fresh, partial(is_mergeable, run), run.policy.merge
+        ):
+            if _is_free(run, group):
+                yield _joint_merge(run, kind, group, skills)
 
 
 def _texts(run: Run, name: str, skill: Skill) -> Iterator[frozenset[str]]:
@@ -109,11 +116,11 @@ def _side_of(run: Run, name: str, skill: Skill) -> str | None:
     return next((kind for kind in kinds if kind in KINDS), None)
 
 
-def _is_free(run: Run, gathering: Gathering) -> bool:
+def _is_free(run: Run, group: MergeGroup) -> bool:
     """Whether no person took such a merge away."""
-    names = set(gathering.names)
-    if gathering.into:
-        names.update(_sources(run, gathering.into))
+    names = set(group.names)
+    if group.into:
+        names.update(_sources(run, group.into))
     refused = rejected(names, run.rejections.sets(STEP))
     if refused:
         run.report.rejected.append(refused)
@@ -121,10 +128,10 @@ def _is_free(run: Run, gathering: Gathering) -> bool:
 
 
 def _joint_merge(
-    run: Run, kind: SkillKind, gathering: Gathering, skills: Mapping[str, Skill]
-) -> Merging:
-    into = gathering.into
-    names = [*gathering.names, *([into] if into else [])]
+    run: Run, kind: SkillKind, group: MergeGroup, skills: Mapping[str, Skill]
+) -> SkillMerge:
+    into = group.into
+    names = [*group.names, *([into] if into else [])]
     behind = run.view.skills.outcomes_behind(names)
     outcomes = {o.id: o for some in behind.values() for o in some}
     ordered = sorted(outcomes.values(), key=lambda outcome: outcome.order)
@@ -132,11 +139,11 @@ def _joint_merge(
     for outcome in ordered:
         subjects.setdefault(outcome.subject, []).append(outcome)
     apart = (_findings_on(run, subjects[key], kind) for key in sorted(subjects, key=str))
-    return Merging(
+    return SkillMerge(
         domain=ordered[0].domain,
         kind=kind,
         brief=Agreement(together=_findings_on(run, ordered, kind), apart=tuple(apart)),
-        own=tuple(f"skills/{name}" for name in gathering.names),
+        sources=tuple(f"skills/{name}" for name in group.names),
         at=run.now,
         skill=skills[into] if into else None,
     )
@@ -149,17 +156,17 @@ def _findings_on(run: Run, outcomes: Sequence[Outcome], kind: SkillKind) -> Find
     return findings_about(account_of(outcomes, evaluations, tasks), kind, outcomes)
 
 
-def _composed(run: Run, due: Merging) -> Change | None:
+def _composed(run: Run, due: SkillMerge) -> Change | None:
     """Return the change, if the judge writes a text; else None."""
     draft = draft_by(run.judge, due.brief)
     if draft is None:
         return None
     if due.skill is None:
-        change = merged.merge_change(
-            due, draft, taken=run.view.skills.is_name_taken, policy=run.policy
+        change = seed_skills.merge_change(
+            due, draft, is_taken=run.view.skills.is_name_taken, policy=run.policy
         )
     else:
         files = references(run, "skills", due.skill)
         written = run.versions(due.skill.name)
-        change = merged.growth_change(due, draft, written, references=files, policy=run.policy)
+        change = seed_skills.growth_change(due, draft, written, references=files, policy=run.policy)
     return told_by(change, draft, run.view)

@@ -1,1 +1,1 @@
-"""How changes become commits beside a person who works in the same repository."""
+"""Changes become commits, while a person works in the same repository."""

@@ -1,48 +1,68 @@
 """The files of a publication: drafted in the git dir, then put in their place or taken away.
 
-A file appears whole, under its name, in one step, and never over what a person saves. Its draft
-lies where no `git add`, `stash` or `clean` of theirs sees it.
+A file appears whole, in one step, and never over what a person saves. A file that agents append to
+stays under a second name in the git dir until nobody has it open, so that late lines are kept.
 """
 
 import errno
 import os
+import re
 import shutil
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 from skillvault.model.errors import EditedError
-from skillvault.vault.disk import draft_name
+from skillvault.vault.commit.git_activity import writers_of
+from skillvault.vault.disk import draft_name, is_abandoned
 from skillvault.vault.failpoint import reach
-from skillvault.vault.git.trees import EXECUTABLE
+from skillvault.vault.git.objects import EXECUTABLE
+
+_SECOND_NAME = re.compile(r"late-(?P<size>[0-9]+)-(?P<path>.+)-[0-9]+-[0-9]+")
+_LATE_SECONDS = 2.0  # that somebody may take to close the file that was replaced
+_HELD_SECONDS = 1.0  # for which a file must be open all the time to count as held open
+_PAUSE = 0.01
 
 
 @contextmanager
-def drafted(folder: Path, files: Mapping[str, bytes | None]) -> Iterator[dict[str, Path]]:
-    """path -> the draft of each file that is written, while it is needed."""
-    folder.mkdir(parents=True, exist_ok=True)
+def draft_files(folder: Path, files: Mapping[str, bytes | None]) -> Iterator[dict[str, Path]]:
+    """Draft the files that are to be written, while they are needed: path -> draft."""
     drafts: dict[str, Path] = {}
     try:
         for path, content in files.items():
             if content is not None:
-                drafts[path] = draft_file(folder, content)
+                drafts[path] = _draft_file(folder, content)
         reach("draft-written")
         yield drafts
     finally:
-        for place in drafts.values():
-            place.unlink(missing_ok=True)
+        for draft in drafts.values():
+            draft.unlink(missing_ok=True)
 
 
-def draft_file(folder: Path, content: bytes) -> Path:
-    """One file, whole, in a folder of drafts."""
-    folder.mkdir(parents=True, exist_ok=True)
-    place = folder / draft_name()
+def write_file(
+    root: Path, path: str, content: bytes, folder: Path, *, mode: str | None, replace: bool
+) -> None:
+    """Draft a file in `folder` and put it in its place; the rest is as for `place_file`."""
+    draft = _draft_file(folder, content)
     try:
-        place.write_bytes(content)
+        place_file(root, path, draft, mode=mode, replace=replace)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _draft_file(folder: Path, content: bytes) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / draft_name()
+    try:
+        draft.write_bytes(content)
     except OSError:
-        place.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise
-    return place
+    return draft
 
 
 def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace: bool) -> None:
@@ -52,20 +72,21 @@ def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace
     """
     place = root / path
     place.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        _into_place(place, source, mode=mode, replace=replace)
-    except FileExistsError:
-        raise EditedError(f"{path}: a file of yours appeared there; run again") from None
-    reach("file-placed")
-
-
-def _into_place(place: Path, source: Path, *, mode: str | None, replace: bool) -> None:
     if replace:
         shutil.copymode(place, source)
     if mode:
         bits = source.stat().st_mode
         runs = (bits & 0o444) >> 2  # who may read it may run it, as git has it
         source.chmod(bits | runs if mode == EXECUTABLE else bits & ~0o111)
+    try:
+        _move(source, place, replace=replace)
+    except FileExistsError:
+        raise EditedError(f"{path}: a file of yours appeared there; run again") from None
+    reach("file-placed")
+
+
+def _move(source: Path, place: Path, *, replace: bool) -> None:
+    """Give a file its name; a work tree on another disk than the git dir gets a copy first."""
     try:
         if replace:
             source.replace(place)
@@ -74,16 +95,12 @@ def _into_place(place: Path, source: Path, *, mode: str | None, replace: bool) -
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        # The work tree is on another disk than the git dir: the draft is copied beside its place.
-        beside = place.parent / f".skillvault-{draft_name()}.tmp"
+        copy = place.parent / f".skillvault-{draft_name()}.tmp"
         try:
-            shutil.copy2(source, beside)
-            if replace:
-                beside.replace(place)
-            else:
-                os.link(beside, place)
+            shutil.copy2(source, copy)
+            _move(copy, place, replace=replace)
         finally:
-            beside.unlink(missing_ok=True)
+            copy.unlink(missing_ok=True)
 
 
 def remove_file(root: Path, path: str) -> None:
@@ -101,3 +118,176 @@ def prune_folders(root: Path, path: str) -> None:
         if any(folder.iterdir()):
             return
         folder.rmdir()
+
+
+# ── files that agents append to ───────────────────────────────────────────────────────────
+
+
+class AppendedPrefix(Struct, frozen=True):
+    """The beginning of a file that agents append to, which a change replaces.
+
+    The work tree's file begins with `start`; the text behind that stays. Without the change it
+    would begin with `before`, which is committed soon. `left` stays behind the new text.
+    """
+
+    start: bytes
+    before: bytes
+    left: bytes = b""
+
+
+class ReplacedFile:
+    """A file that was replaced, while somebody may still append to it.
+
+    It is open as `descriptor`. The new file stands for its first `size` bytes.
+    """
+
+    def __init__(self, place: Path, descriptor: int, second_name: Path | None, size: int) -> None:
+        self._place = place
+        self._descriptor = descriptor
+        self._second_name = second_name
+        self._size = size
+
+    def settle(self) -> None:
+        """Append late lines until nobody has the old file open, for a limited time."""
+        try:
+            deadline = time.monotonic() + _LATE_SECONDS
+            while writers_of(os.fstat(self._descriptor)) and time.monotonic() < deadline:
+                self._append_late()
+                time.sleep(_PAUSE)
+            self._append_late()  # what was written before it was closed
+            reach("late-appended")
+            self.drop_second_name()
+        finally:
+            os.close(self._descriptor)
+
+    def recover(self) -> None:
+        """Append the late lines of a killed writer, unless it did so itself."""
+        try:
+            late = self._read_late()
+            current = self._place.read_bytes() if self._place.exists() else b""
+            if late not in current:
+                _append(self._place, late)
+            self.drop_second_name()
+        finally:
+            os.close(self._descriptor)
+
+    def drop_second_name(self) -> None:
+        """Remove the old file's name in the git dir."""
+        if self._second_name:
+            self._second_name.unlink(missing_ok=True)
+
+    def _append_late(self) -> None:
+        late = self._read_late()
+        if late:
+            _append(self._place, late)
+            self._size += len(late)
+
+    def _read_late(self) -> bytes:
+        size = os.fstat(self._descriptor).st_size
+        return os.pread(self._descriptor, max(0, size - self._size), self._size)
+
+
+def find_open_writer(root: Path, path: str) -> int | None:
+    """Return a process that has a file open for longer than it takes to append to it.
+
+    It could append at any time after the file is replaced.
+    """
+    place = root / path
+    deadline = time.monotonic() + _HELD_SECONDS
+    writers = writers_of(place.stat()) if place.is_file() else set[int]()
+    while writers and time.monotonic() < deadline:
+        time.sleep(_PAUSE)
+        writers &= writers_of(place.stat())
+    return min(writers, default=None)
+
+
+class AppendedFile:
+    """A file of the work tree that agents append to; `folder` is ours, in the git dir."""
+
+    def __init__(self, root: Path, path: str, folder: Path) -> None:
+        self._root = root
+        self._path = path
+        self._folder = folder
+
+    def replace_prefix(self, prefix: AppendedPrefix, content: bytes) -> ReplacedFile | None:
+        """Write `content` in the place of a prefix.
+
+        None if nothing had to be replaced; EditedError if the file begins otherwise.
+        """
+        if not os.path.lexists(self._root / self._path):
+            self._save(content + prefix.left, replace=False)
+            return None
+
+        def edit(text: bytes) -> bytes:
+            if not text.startswith(prefix.start):
+                raise EditedError(f"{self._path}: a file of yours appeared there; run again")
+            return content + prefix.left + text[len(prefix.start) :]
+
+        return self._edit(edit)
+
+    def switch_prefix(self, old_prefix: bytes, new_prefix: bytes) -> None:
+        """Write a new prefix in the place of an old one, if the file begins with that."""
+
+        def edit(text: bytes) -> bytes:
+            is_old = text.startswith(old_prefix) and not text.startswith(new_prefix)
+            return new_prefix + text[len(old_prefix) :] if is_old else text
+
+        if replaced := self._edit(edit):
+            replaced.settle()
+
+    def _edit(self, edit: Callable[[bytes], bytes]) -> ReplacedFile | None:
+        """Replace the file by its edited bytes; None if they are the same."""
+        place = self._root / self._path
+        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        replaced = None
+        try:
+            old_text = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+            new_text = edit(old_text)
+            if new_text != old_text:
+                size = len(old_text)
+                name = f"late-{size}-{quote(self._path, safe='')}-{draft_name()}"
+                second_name: Path | None = self._folder / name
+                try:
+                    os.link(place, self._folder / name)
+                except OSError:  # the git dir is on another disk
+                    second_name = None
+                replaced = ReplacedFile(place, descriptor, second_name, size)
+                self._save(new_text, replace=True)
+        except BaseException:
+            if replaced:
+                replaced.drop_second_name()
+            os.close(descriptor)
+            raise
+        if replaced is None:
+            os.close(descriptor)
+        return replaced
+
+    def _save(self, content: bytes, *, replace: bool) -> None:
+        if replace:
+            reach("late-kept")
+        drafts = self._folder / "drafts"
+        write_file(self._root, self._path, content, drafts, mode=None, replace=replace)
+
+
+def _append(place: Path, content: bytes) -> None:
+    """Append in one piece; other writers do so at the same time."""
+    descriptor = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        os.write(descriptor, content)
+    finally:
+        os.close(descriptor)
+
+
+def has_abandoned_files(folder: Path) -> bool:
+    """Return True if a killed writer left a file that it replaced."""
+    return any(is_abandoned(path.name) for path in folder.glob("late-*"))
+
+
+def recover_appended(root: Path, folder: Path) -> None:
+    """Append late lines where a writer was killed; the caller has the writer's lock."""
+    for second_name in sorted(folder.glob("late-*")):
+        match = _SECOND_NAME.fullmatch(second_name.name)
+        if match and is_abandoned(second_name.name):
+            descriptor = os.open(second_name, os.O_RDONLY | os.O_CLOEXEC)
+            place = root / unquote(match["path"])
+            ReplacedFile(place, descriptor, second_name, int(match["size"])).recover()

@@ -1,4 +1,4 @@
-"""What git is doing in a vault, as far as the system tells: its lock files and its processes.
+"""Git at work in a vault, as far as the system tells: its lock files and its processes.
 
 A lock file is removed if it is old or a killed writer's of ours, and nobody can be seen to use it.
 """
@@ -16,18 +16,25 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from skillvault.model.text.text import shorten
-from skillvault.vault.commit.locks import command_line
-from skillvault.vault.git.process import is_ours
+from skillvault.vault.git.process import is_own_git
 
 _PROC = Path("/proc")
-_STALE = 60.0  # seconds from which on a lock that nobody uses was left behind
-_OPEN_COMMIT_SECONDS = 600.0  # from which on an editor counts as forgotten
-_VALUED = {"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"}
+_STALE = 60.0  # seconds: an older lock that nobody uses was left behind
+_OPEN_COMMIT_SECONDS = 600.0  # an older one is forgotten in its editor
+_OPTIONS = {
+    "-c",
+    "-C",
+    "--git-dir",
+    "--work-tree",
+    "--namespace",
+    "--config-env",
+    "--exec-path",
+}
 _WORDS = 60  # characters of a command
 
 
 class GitLock(Struct, frozen=True):
-    """A lock file of git: its age in seconds, and whether somebody seems to be at work."""
+    """A lock file of git: its age in seconds, and True if somebody seems to use it."""
 
     path: Path
     age: float
@@ -35,27 +42,27 @@ class GitLock(Struct, frozen=True):
 
     @property
     def stale(self) -> bool:
-        """Whether it may be removed."""
+        """True if it may be removed."""
         return self.age > _STALE and not self.used
 
 
-def git_locks(root: Path, own: Path, common: Path, now: float) -> list[GitLock]:
+def git_locks(root: Path, git_dir: Path, common: Path, time_now: float) -> list[GitLock]:
     """The lock files of git that stand in the git dirs, by path."""
     names = ("index.lock", "HEAD.lock", "config.lock", "config.worktree.lock", "packed-refs.lock",
              "shallow.lock", "objects/maintenance.lock")  # fmt: skip
-    places = {folder / name for folder in (own, common) for name in names}
-    places |= {path for folder in {own, common} for path in (folder / "refs").rglob("*.lock")}
-    saved_at = dict(_saved(sorted(places)))
-    working = bool(saved_at) and any(git_processes(root, own, common))
+    places = {folder / name for folder in (git_dir, common) for name in names}
+    places |= {path for folder in {git_dir, common} for path in (folder / "refs").rglob("*.lock")}
+    saved_at = dict(_saving_times(sorted(places)))
+    working = bool(saved_at) and any(git_processes(root, git_dir, common))
     opened = set(opened_files()) if saved_at else set()
     return [
-        GitLock(path, max(0.0, now - saved), working or str(path) in opened)
+        GitLock(path, max(0.0, time_now - saved), working or str(path) in opened)
         for path, saved in saved_at.items()
     ]
 
 
-def _saved(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
-    """(path, when it was saved) of those of these files that are there."""
+def _saving_times(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
+    """(path, time of its last change) of these files, without the missing ones."""
     for path in paths:
         try:
             state = path.stat()
@@ -65,21 +72,23 @@ def _saved(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
             yield path, state.st_mtime
 
 
-def clear_git_locks(root: Path, own: Path, common: Path, now: float, *, since: float = inf) -> None:
+def clear_git_locks(
+    root: Path, git_dir: Path, common: Path, time_now: float, *, since: float = inf
+) -> None:
     """Remove the lock files that were left behind: the stale ones, and those made since a time.
 
-    Nothing if the system does not tell who uses what.
+    Nothing if the system does not tell which process uses a file.
     """
-    locks = git_locks(root, own, common, now) if _PROC.is_dir() else []
+    locks = git_locks(root, git_dir, common, time_now) if _PROC.is_dir() else []
     for lock in locks:
-        if not lock.used and (lock.stale or now - lock.age >= since):
+        if not lock.used and (lock.stale or time_now - lock.age >= since):
             lock.path.unlink(missing_ok=True)
 
 
 def opened_files() -> Iterator[str]:
     """The files that processes hold open, as far as this one may see; none without /proc."""
-    places = (f"{_PROC}/{pid}/fd/{name}" for pid, name in _descriptors())
-    yield from filter(None, map(_target, places))
+    links = (f"{_PROC}/{pid}/fd/{name}" for pid, name in _descriptors())
+    yield from filter(None, map(_link_target, links))
 
 
 def writers_of(state: os.stat_result) -> set[int]:
@@ -90,18 +99,22 @@ def writers_of(state: os.stat_result) -> set[int]:
     return {
         int(pid)
         for pid, name in _descriptors()
-        if _is_file(f"{_PROC}/{pid}/fd/{name}", state) and _writes(pid, name)
+        if _is_file(f"{_PROC}/{pid}/fd/{name}", state) and _is_writable(pid, name)
     }
 
 
 def _descriptors() -> Iterator[tuple[str, str]]:
     """(process, descriptor) of all that may be seen; none without /proc."""
-    for pid in filter(str.isdigit, os.listdir(_PROC) if _PROC.is_dir() else ()):  # noqa: PTH208
+    for pid in _process_ids():
         try:
-            names = os.listdir(f"{_PROC}/{pid}/fd")  # noqa: PTH208 (no paths: see `_processes_in`)
+            names = os.listdir(f"{_PROC}/{pid}/fd")  # noqa: PTH208 (no paths: see `_find_processes`)
         except OSError:  # the process ended, or belongs to somebody else
             continue
         yield from ((pid, name) for name in names)
+
+
+def _process_ids() -> Iterator[str]:
+    return filter(str.isdigit, os.listdir(_PROC) if _PROC.is_dir() else ())  # noqa: PTH208
 
 
 def _is_file(link: str, state: os.stat_result) -> bool:
@@ -111,8 +124,7 @@ def _is_file(link: str, state: os.stat_result) -> bool:
         return False
 
 
-def _writes(pid: str, descriptor: str) -> bool:
-    """Whether a process may write by a descriptor."""
+def _is_writable(pid: str, descriptor: str) -> bool:
     try:
         text = (_PROC / pid / "fdinfo" / descriptor).read_text()
     except OSError:
@@ -130,10 +142,10 @@ class GitProcess(NamedTuple):
 
     @property
     def command(self) -> str:
-        """What it was asked for: `commit`, `gc`; empty if it was asked for nothing."""
+        """Its command, such as `commit` or `gc`; empty for a git without one."""
         words = iter(self.words[1:])
         for word in words:
-            if word in _VALUED:
+            if word in _OPTIONS:
                 next(words, None)
             elif not word.startswith("-"):
                 return word
@@ -149,21 +161,20 @@ def git_processes(*folders: Path) -> Iterator[GitProcess]:
 
     While a person writes a commit message git keeps index.lock, and does not hold it open.
     """
-    places = [str(folder) for folder in folders]
-    for pid in _processes_in(places):
+    for pid in _find_processes([str(folder) for folder in folders]):
         words = tuple(command_line(pid))
-        since = _started_at(pid)
+        since = _start_time(pid)
         if words and Path(words[0]).name == "git" and since is not None:
             yield GitProcess(pid, words, since)
 
 
-def _processes_in(folders: Collection[str]) -> Iterator[int]:
+def _find_processes(folders: Collection[str]) -> Iterator[int]:
     """The processes whose working directory is one of these folders or below it.
 
-    It is asked while a person's git waits for us, so without a path object for each.
+    A person's git waits meanwhile, so no path object is made.
     """
-    for pid in filter(str.isdigit, os.listdir(_PROC) if _PROC.is_dir() else ()):  # noqa: PTH208
-        place = _target(f"{_PROC}/{pid}/cwd")
+    for pid in _process_ids():
+        place = _link_target(f"{_PROC}/{pid}/cwd")
         if place and any(place == top or place.startswith(f"{top}/") for top in folders):
             yield int(pid)
 
@@ -173,16 +184,16 @@ def open_commit(*folders: Path) -> GitProcess | None:
 
     Not one that this process was started by, as a hook of it.
     """
-    started_after = time.time() - _OPEN_COMMIT_SECONDS
+    earliest = time.time() - _OPEN_COMMIT_SECONDS
     for process in git_processes(*folders):
-        recent = process.command == "commit" and process.since > started_after
-        if recent and process.pid not in _ancestors():
+        is_open = process.command == "commit" and process.since > earliest
+        if is_open and process.pid not in _ancestors():
             return process
     return None
 
 
-def _started_at(pid: int) -> float | None:
-    """When a process was started, in unix time; None if it is no more."""
+def _start_time(pid: int) -> float | None:
+    """The start of a process in unix time; None if it has ended."""
     fields = _stat(pid)
     if not fields:
         return None
@@ -191,7 +202,7 @@ def _started_at(pid: int) -> float | None:
 
 
 def _ancestors() -> set[int]:
-    """The processes that this one was started by, as far as the system tells."""
+    """The ids of this process, its parent and so on, as far as the system tells."""
     pids: set[int] = set()
     pid = os.getpid()
     while pid > 1:
@@ -211,32 +222,38 @@ def _stat(pid: int) -> list[str]:
     return text.rpartition(")")[2].split()
 
 
-def _target(link: str) -> str | None:
+def _link_target(link: str) -> str | None:
     try:
-        return os.readlink(link)  # noqa: PTH115 (no path object: see `_processes_in`)
+        return os.readlink(link)  # noqa: PTH115 (no path object: see `_find_processes`)
     except OSError:  # the process ended, or belongs to somebody else
         return None
 
 
-# ── what a publication waits for ──────────────────────────────────────────────────────────
-
-
-def what_holds(lock: Path, *folders: Path) -> str | None:
-    """The git that holds a lock file, in words; None if there is no such file.
+def describe_holder(lock: Path, *folders: Path) -> str | None:
+    """Name the git that holds a lock file; None if there is no such file.
 
     Processes of ours are not named: those that write hold the index under our own lock.
     """
-    saved = dict(_saved([lock]))
-    if lock not in saved:
+    since = dict(_saving_times([lock])).get(lock)
+    if since is None:
         return None
-    persons = [process for process in git_processes(*folders) if not is_ours(process.words)]
-    holders = [process for process in persons if process.since <= saved[lock] + 1]
-    who = f" ({max(holders, key=lambda process: process.since)})" if holders else ""
-    return f"git holds {lock.parent.name}/{lock.name} since {clock(saved[lock])}{who}"
+    persons = [process for process in git_processes(*folders) if not is_own_git(process.words)]
+    holders = [process for process in persons if process.since <= since + 1]
+    process = f" ({max(holders, key=lambda git: git.since)})" if holders else ""
+    return f"git holds {lock.parent.name}/{lock.name} since {clock(since)}{process}"
 
 
 def clock(moment: float) -> str:
     """A unix time as a clock of today shows it; with its date if it was not today."""
-    then = datetime.fromtimestamp(moment).astimezone()
-    today = then.date() == datetime.now().astimezone().date()
-    return then.strftime("%H:%M" if today else "%Y-%m-%d %H:%M")
+    local_time = datetime.fromtimestamp(moment).astimezone()
+    is_today = local_time.date() == datetime.now().astimezone().date()
+    return local_time.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M")
+
+
+def command_line(pid: int) -> list[str]:
+    """The words of a process's command line; none if the system does not tell."""
+    try:
+        raw = (_PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return []
+    return os.fsdecode(raw.removesuffix(b"\0")).split("\0")

@@ -1,18 +1,17 @@
-"""The journal of intent: what a publication is about to do, so that a half-made one is undone.
+"""The journal of intent: a description of a publication, so that a half-made one is undone.
 
-It is written before the first file is touched and removed when all is done and synced. Whoever
-writes to the vault next, under the writer's lock and index.lock, finds it: if the branch has the
-commits, what is missing of them is put back; otherwise every path that stands as the publication
-left it goes back to what it was. If a person's commit took a part of it, the publication is
-finished on top of that commit, as to undo the rest could remove the only copy of a text. A
-person's `git commit` undoes it itself before it commits, through the pre-commit hook.
+It is written before the first file is touched and removed when all is done and synced. The next
+writer, under the writer's lock and index.lock, finds it. If the branch has the commits, it puts
+missing files back; otherwise it puts every path back that nobody changed since. If a person's
+commit took a part, it finishes the publication on top of that commit, as undoing the rest could
+remove the only copy of a text. A person's `git commit` undoes it through the pre-commit hook.
 """
 
 import json
 import os
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import inf
 from pathlib import Path
@@ -22,20 +21,20 @@ from msgspec import Struct
 
 from skillvault.model.errors import PausedError, VaultBusyError
 from skillvault.vault.commit import files
+from skillvault.vault.commit.files import AppendedFile
 from skillvault.vault.commit.git_activity import clear_git_locks
-from skillvault.vault.commit.growing import GrowingFile
-from skillvault.vault.commit.local_edits import begins_with, blob_at, mode_at
+from skillvault.vault.commit.local_edits import has_prefix, read_blob_id, read_mode
 from skillvault.vault.commit.locks import claim
 from skillvault.vault.failpoint import reach
+from skillvault.vault.git.objects import Entry
 from skillvault.vault.git.refs import RefUpdate
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import Entry
 
 
-class Place(Struct, frozen=True):
+class PathChange(Struct, frozen=True):
     """One path: blobs in the work tree and entries in the index, before and after; None: absent.
 
-    `grows`: agents append to it, so the blobs are what it begins with.
+    `grows`: agents append to it, so the blobs are its beginning.
     """
 
     before: str | None
@@ -46,7 +45,7 @@ class Place(Struct, frozen=True):
 
     @property
     def sort_key(self) -> tuple[bool, bool]:
-        """Sorts files that are new before those that are replaced, those that go away last."""
+        """New files first, then replaced ones, removed ones last."""
         return self.after is None, self.before is not None
 
 
@@ -56,7 +55,7 @@ class Intent(Struct, frozen=True, kw_only=True):
     branch: str
     old: str | None
     new: str
-    places: Mapping[str, Place]
+    places: Mapping[str, PathChange]
 
 
 class Journal:
@@ -69,19 +68,19 @@ class Journal:
         self._root = root
         self._git = git
         self._folder = git.dirs()[0] / "skillvault"
-        self._own: tuple[Path, int] | None = None
+        self._file: tuple[Path, int] | None = None
 
-    def intend(self, intent: Intent) -> None:
-        """State an intent; it is there whole or not at all."""
+    def write_intent(self, intent: Intent) -> None:
+        """Write an intent; its file is there whole or not at all."""
         self._folder.mkdir(exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix="intent-", suffix=".tmp", dir=self._folder)
         draft = Path(name)
         path = draft.with_suffix(".json")
         try:
-            # Another one of the group may have to finish it, were we killed from here on.
+            # If we are killed from here on, another user of the group may have to finish it.
             os.fchmod(descriptor, self._folder.stat().st_mode & 0o666)
             claim(descriptor)
-            # ASCII: the name of a file that a skill brought along need not be UTF-8.
+            # ASCII: the name of a file in a skill's folder need not be UTF-8.
             draft.write_text(json.dumps(msgspec.to_builtins(intent)), encoding="ascii")
             draft.replace(path)
         except BaseException:
@@ -89,79 +88,82 @@ class Journal:
             draft.unlink(missing_ok=True)
             path.unlink(missing_ok=True)
             raise
-        self._own = path, descriptor
+        self._file = path, descriptor
 
     def rewrite(self, intent: Intent) -> None:
-        """State it once more, as the ground under it changed."""
-        former = self._own
-        self.intend(intent)
-        if former is not None:
-            former[0].unlink(missing_ok=True)
-            os.close(former[1])
+        """Replace the intent, as paths changed since it was written."""
+        old_file = self._file
+        self.write_intent(intent)
+        if old_file is not None:
+            old_file[0].unlink(missing_ok=True)
+            os.close(old_file[1])
 
-    def forget(self) -> None:
-        """What was intended is done, or undone."""
-        if self._own is not None:
+    def remove(self) -> None:
+        """Remove the intent: its publication is done, or undone."""
+        if self._file is not None:
             reach("intent-done")
-            self._own[0].unlink(missing_ok=True)
+            self._file[0].unlink(missing_ok=True)
 
     def release(self) -> None:
-        """Nobody works on it any more; what is still stated is for the next writer."""
-        if self._own is not None:
-            os.close(self._own[1])
-            self._own = None
+        """Let go of the intent's file; one that is still there is for the next writer."""
+        if self._file is not None:
+            os.close(self._file[1])
+            self._file = None
 
     def roll_back(self, intent: Intent) -> None:
         """Undo this writer's own publication, unless the branch has it after all."""
-        if not self._published(intent):
-            self.undo(intent, self.untouched(intent))
-        self.forget()
+        if not self._is_published(intent):
+            self.undo(intent)
+        self.remove()
 
     def has_abandoned(self) -> bool:
-        """Whether there is an intent of a writer that is no more."""
-        return next(self._abandoned(), None) is not None
+        """Return True if there is an intent of a killed writer."""
+        return next(self._claim_abandoned(), None) is not None
 
-    def unreadable(self) -> str | None:
-        """Why nothing may be committed: an intent cannot be read; None if all can."""
-        for path in self._abandoned():
+    def pause_reason(self) -> str | None:
+        """The reason if nothing may be committed: an intent cannot be read."""
+        for path in self._claim_abandoned():
             if path.suffix == ".json":
                 try:
-                    _intent_in(path)
+                    _read_intent(path)
                 except PausedError as error:
                     return str(error).removeprefix("paused: ")
         return None
 
     def recover(self) -> None:
-        """Under the writer's lock and index.lock: finish or undo what killed writers left."""
-        for path in self._abandoned():
+        """Finish or undo the publications of killed writers.
+
+        The caller holds the writer's lock and index.lock.
+        """
+        for path in self._claim_abandoned():
             if path.suffix == ".json":
-                intent = _intent_in(path)
-                if self._published(intent):
-                    self.redo(intent)
+                intent = _read_intent(path)
+                if self._is_published(intent):
+                    self._redo(intent)
                 elif commits := _commits_to_finish(self._git, intent):
                     self._finish(intent, commits)
                 else:
-                    self.undo(intent, self.untouched(intent))
+                    self.undo(intent)
                 reach("intent-settled")
-            path.unlink(missing_ok=True)  # behind a draft nothing was done
+            path.unlink(missing_ok=True)  # of a draft nothing was done
 
     def undo_before_commit(self) -> None:
-        """Undo what killed writers left, in the index that a person's `git commit` will commit.
+        """Undo publications of killed writers in the index that a `git commit` will commit.
 
         That git waits for its hook and holds index.lock, so the journal stays: the next writer
         looks at the index that this git leaves.
         """
-        for path in self._abandoned():
-            if path.suffix == ".json" and not self._published(intent := _intent_in(path)):
-                self.undo(intent, self.untouched(intent))
+        for path in self._claim_abandoned():
+            if path.suffix == ".json" and not self._is_published(intent := _read_intent(path)):
+                self.undo(intent)
 
     def unlock_killed(self) -> None:
         """Remove the locks that the git of killed writers left behind."""
-        for path in self._abandoned():
+        for path in self._claim_abandoned():
             self.unlock(since=path.stat().st_mtime)
 
-    def _abandoned(self) -> Iterator[Path]:
-        """The intents of writers that are no more, each while it is ours."""
+    def _claim_abandoned(self) -> Iterator[Path]:
+        """The intents of killed writers, each locked by us while it is looked at."""
         for path in sorted(self._folder.glob("intent-*")):
             try:
                 descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -175,27 +177,17 @@ class Journal:
 
     def unlock(self, *, since: float = inf) -> None:
         """Remove git's locks that were left behind; `since`: also those of a killed writer."""
-        own, common = self._git.dirs()
-        clear_git_locks(self._root, own, common, time.time(), since=since)
+        clear_git_locks(self._root, *self._git.dirs(), time.time(), since=since)
 
-    def _published(self, intent: Intent) -> bool:
-        """Whether the branch got the commits, though a person may have moved it since."""
+    def _is_published(self, intent: Intent) -> bool:
+        """Return True if the branch got the commits, even if a person moved it later."""
         tip = self._git.tip(intent.branch)
         if tip and self._git.history.is_ancestor(intent.new, tip):
             return True
         return intent.new in self._git.history.reflog(intent.branch)
 
-    def untouched(self, intent: Intent) -> list[str]:
-        """The paths of an intent that no commit of a person's took up meanwhile."""
-        committed = self._git.entries(self._git.head(), sorted(intent.places))
-        return [
-            path
-            for path, place in intent.places.items()
-            if committed.get(path) == place.staged or committed.get(path) != place.entry
-        ]
-
     def _finish(self, intent: Intent, commits: Sequence[str]) -> None:
-        """Make the commits of a publication on top of a person's, but for files they changed."""
+        """Make the commits of a publication on top of a person's, without files they changed."""
         tip = parent = self._git.tip(intent.branch) or ""
         for sha in commits:
             parent = _copy_commit(self._git, sha, parent)
@@ -218,20 +210,15 @@ class Journal:
             if not refs.commit():
                 raise VaultBusyError(f"the branch moved meanwhile ({refs.error}); run again")
 
-    def _advance(self, path: str, place: Place) -> None:
-        """Let a file that stands as before a publication stand as after it."""
+    def _advance(self, path: str, place: PathChange) -> None:
+        """Bring a file to its state after a publication, if it is in its state before it."""
         if place.grows and place.before and place.after:
-            before, after = self._blob(place.before), self._blob(place.after)
-            GrowingFile(self._root, path, self._folder).put_back(after, before)
-        elif blob_at(self._root, path) != place.before or place.before == place.after:
-            return
-        elif place.after is None:
-            files.remove_file(self._root, path)
-        else:
-            self._write(path, place.after, mode=place.entry.mode if place.entry else None)
+            self._switch_prefix(path, place.before, place.after)
+        elif read_blob_id(self._root, path) == place.before != place.after:
+            self._place_blob(path, place.after, place.entry)
 
-    def redo(self, intent: Intent) -> None:
-        """Put back what HEAD has of a publication and the index or the work tree lost."""
+    def _redo(self, intent: Intent) -> None:
+        """Put back files of a publication that HEAD has and the index or the work tree lost."""
         paths = sorted(intent.places)
         committed = self._git.entries(self._git.head(), paths)
         index = self._git.index_file.entries(paths)
@@ -241,103 +228,116 @@ class Journal:
                 path: place.entry
                 for path, place in intent.places.items()
                 if index.get(path) == place.staged != place.entry == committed.get(path)
-                and self._stands(path, place)
+                and self._is_placed(path, place)
             }
         )
         for path, place in intent.places.items():
             entry = place.entry
-            lost = not os.path.lexists(self._root / path)
-            if entry and lost and committed.get(path) == index.get(path) == entry:
-                self._write(path, entry.id, mode=entry.mode)
+            is_missing = not os.path.lexists(self._root / path)
+            if entry and is_missing and committed.get(path) == index.get(path) == entry:
+                self._place_blob(path, entry.id, entry)
 
-    def undo(self, intent: Intent, paths: Collection[str]) -> None:
-        """Put work tree and index back on these paths, if they stand as they were left."""
-        for path in paths:
-            place = intent.places[path]
-            if self._is_changed(path, place) and self._stands(path, place):
-                self._put_back(path, place)
+    def undo(self, intent: Intent) -> None:
+        """Put work tree and index back on paths that are still as the publication left them.
+
+        Paths that a person's commit took up stay.
+        """
+        committed = self._git.entries(self._git.head(), sorted(intent.places))
+        places = {
+            path: place
+            for path, place in intent.places.items()
+            if committed.get(path) == place.staged or committed.get(path) != place.entry
+        }
+        for path, place in places.items():
+            if self._is_changed(path, place) and self._is_placed(path, place):
+                if place.grows and place.before and place.after:
+                    self._switch_prefix(path, place.after, place.before)
+                else:
+                    self._place_blob(path, place.before, place.staged)
             with suppress(NotADirectoryError):  # a person put a file in the folder's place
                 files.prune_folders(self._root, path)
             reach("undo-file")
-        index = self._git.index_file.entries(sorted(paths))
-        back = {
-            path: intent.places[path].staged
-            for path in paths
-            if index.get(path) == intent.places[path].entry != intent.places[path].staged
-        }
-        self._set_entries(back)
+        index = self._git.index_file.entries(sorted(places))
+        self._set_entries(
+            {
+                path: place.staged
+                for path, place in places.items()
+                if index.get(path) == place.entry != place.staged
+            }
+        )
         reach("undo-index")
 
     def _set_entries(self, entries: Mapping[str, Entry | None]) -> None:
         if entries:
             self._git.index_file.set_entries(entries, self._git.settings().staging)
 
-    def _is_changed(self, path: str, place: Place) -> bool:
-        """Whether a publication made another file of a path, or one of another mode."""
+    def _is_changed(self, path: str, place: PathChange) -> bool:
+        """Return True if a publication changed a path's content or mode."""
         if place.after != place.before:
             return True
-        before, after = place.staged, place.entry
-        if before is None or after is None or before.mode == after.mode:
+        if place.staged is None or place.entry is None or place.staged.mode == place.entry.mode:
             return False
-        return mode_at(self._root, path) == after.mode
+        return read_mode(self._root, path) == place.entry.mode
 
-    def _stands(self, path: str, place: Place) -> bool:
-        """Whether the work tree has a path as a publication left it."""
+    def _is_placed(self, path: str, place: PathChange) -> bool:
+        """Return True if the work tree still has a path as a publication left it."""
         if place.grows and place.after and place.before:
-            return begins_with(self._root, path, self._blob(place.after))
-        return blob_at(self._root, path) == place.after
+            return has_prefix(self._root, path, self._blob(place.after))
+        return read_blob_id(self._root, path) == place.after
 
     def _blob(self, blob: str) -> bytes:
         return self._git.blobs([blob])[blob]
 
-    def _put_back(self, path: str, place: Place) -> None:
-        if place.grows and place.before and place.after:
-            before, after = self._blob(place.before), self._blob(place.after)
-            GrowingFile(self._root, path, self._folder).put_back(before, after)
-        elif place.before is None:
-            files.remove_file(self._root, path)
-        else:
-            self._write(path, place.before, mode=place.staged.mode if place.staged else None)
+    def _switch_prefix(self, path: str, old_blob: str, new_blob: str) -> None:
+        file = AppendedFile(self._root, path, self._folder)
+        file.switch_prefix(self._blob(old_blob), self._blob(new_blob))
 
-    def _write(self, path: str, blob: str, *, mode: str | None) -> None:
-        """Put a blob in its place in the work tree."""
-        draft = files.draft_file(self._folder / "drafts", self._blob(blob))
-        replace = os.path.lexists(self._root / path)
-        files.place_file(self._root, path, draft, mode=mode, replace=replace)
-        draft.unlink(missing_ok=True)
+    def _place_blob(self, path: str, blob: str | None, entry: Entry | None) -> None:
+        """Put a blob in its place in the work tree, with the mode of an entry; None: remove it."""
+        if blob is None:
+            files.remove_file(self._root, path)
+            return
+        files.write_file(
+            self._root,
+            path,
+            self._blob(blob),
+            self._folder / "drafts",
+            mode=entry.mode if entry else None,
+            replace=os.path.lexists(self._root / path),
+        )
 
 
 def _commits_to_finish(git: Git, intent: Intent) -> list[str]:
     """The commits of an intent, oldest first, if a person's commit took a part of them.
 
-    None of a merge: `sync` makes it anew.
+    A merge is not finished: `sync` makes it again.
     """
     committed = git.entries(git.tip(intent.branch), sorted(intent.places))
     places = intent.places.items()
     has_part = any(committed.get(path) == place.entry != place.staged for path, place in places)
     if intent.old is None or not has_part:
         return []
-    found = list(git.history.commits(f"{intent.old}..{intent.new}"))
-    is_merged = any(len(commit.parents) != 1 for commit in found)
-    return [] if is_merged else [commit.sha for commit in found]
+    commits = list(git.history.commits(f"{intent.old}..{intent.new}"))
+    is_merge = any(len(commit.parents) != 1 for commit in commits)
+    return [] if is_merge else [commit.sha for commit in commits]
 
 
 def _copy_commit(git: Git, sha: str, parent: str) -> str:
-    """Make a commit of ours on another parent, without the files that were changed there since."""
+    """Make a commit of ours on another parent, without the files that were changed there."""
     origin = f"{sha}^"
-    entries = git.history.changed(origin, sha)
-    before = git.entries(git.history.commit_named(origin), sorted(entries))
-    standing = git.entries(parent, sorted(entries))
+    entries = git.history.diff_trees(origin, sha)
+    base = git.entries(git.history.commit_named(origin), sorted(entries))
+    current = git.entries(parent, sorted(entries))
     unchanged = {
         path: entry
         for path, entry in entries.items()
-        if standing.get(path) in (before.get(path), entry)
+        if current.get(path) in (base.get(path), entry)
     }
     tree = git.objects.write_tree(git.objects.root(parent), unchanged)
     return git.committer.recommit(sha, tree, parent, git.settings())
 
 
-def _intent_in(path: Path) -> Intent:
+def _read_intent(path: Path) -> Intent:
     try:
         return msgspec.convert(json.loads(path.read_text(encoding="ascii")), Intent)
     except ValueError:  # a loss of power, where `durability: normal` was asked for

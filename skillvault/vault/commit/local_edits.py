@@ -1,8 +1,7 @@
-"""What a person edited locally: paths on which HEAD, index and work tree do not agree.
+"""Local edits of a person: paths on which HEAD, index and work tree do not agree.
 
-A path is ours only while index and work tree each hold what HEAD holds, or already exactly
-what a change writes, or what a commit of ours left there that is in no branch any more; modes
-count. Everything else waits.
+A change may write to a path only while index and work tree each hold the blob of HEAD, the blob
+that the change writes, or the blob of a lost commit of ours. Modes count. All else waits.
 """
 
 import os
@@ -13,169 +12,172 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.vault.commit.growing import Growth
+from skillvault.vault.commit.files import AppendedPrefix
 from skillvault.vault.files.work_tree import blob_id
-from skillvault.vault.git.history import PastCommit, new_home
+from skillvault.vault.git.history import new_home
+from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Entry, mode_of
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import EXECUTABLE, REGULAR, Entry, mode_of
 
 Files = Mapping[str, bytes | None]
 
 
-class Ground(Struct, frozen=True):
-    """What HEAD and the index hold where a change wants to write.
+class GitState(Struct, frozen=True):
+    """HEAD and the index at the paths that a change writes.
 
     `clashes` are paths for which HEAD has a folder in the place of a file or the reverse,
-    `bare` the folders that are not in HEAD, `modes` says whether the work tree's count. `lost` are
-    the blobs (None: removed) that a commit of ours, in no branch any more, left in the index.
-    `skipped` are the paths that a sparse checkout leaves out: not there is not deleted.
+    `missing_folders` are not in HEAD, `has_modes` is True if the work tree's modes count.
+    `lost_blobs` (None: removed) were left in the index by a commit of ours that no branch has.
+    `sparse_paths` are left out by a sparse checkout: not there is not deleted.
     """
 
     tree: Mapping[str, Entry]
     index: Mapping[str, Entry]
     clashes: Mapping[str, str]
-    bare: frozenset[str]
-    modes: bool
-    lost: Mapping[str, frozenset[str | None]]
-    skipped: frozenset[str] = frozenset()
+    missing_folders: frozenset[str]
+    has_modes: bool
+    lost_blobs: Mapping[str, frozenset[str | None]]
+    sparse_paths: frozenset[str]
 
-    def leaves_out(self, root: Path, path: str) -> bool:
-        """Whether a sparse checkout keeps a file away, and nothing stands in its place."""
-        return path in self.skipped and not os.path.lexists(root / path)
+    def is_sparse(self, root: Path, path: str) -> bool:
+        """Return True if a sparse checkout leaves a path out and no file is in its place."""
+        return path in self.sparse_paths and not os.path.lexists(root / path)
 
 
-def ground_of(
-    git: Git, commit: str | None, files: Files, origins: Mapping[str, str], *, modes: bool
-) -> Ground:
-    """The ground of a change; `origins` names where each file that it moves stands now."""
+def read_git_state(
+    git: Git, commit: str | None, files: Files, origins: Mapping[str, str], *, has_modes: bool
+) -> GitState:
+    """Read the state for a change; `origins` maps moved files to their current paths."""
     paths = sorted({*files, *origins.values()})
     root = git.objects.root(commit) if commit else None
-    clashes, bare = git.objects.clashes(root, paths)
+    clashes, folders = git.objects.clashes(root, paths)
     tree = git.objects.entries(root, [path for path in paths if path not in clashes])
-    index = git.index_file.entries([*paths, *sorted(bare)])
+    index = git.index_file.entries([*paths, *sorted(folders)])
     strays = [path for path in files if index.get(path) != tree.get(path)]
-    lost = _left_by_lost_commits(git, index, strays) if strays else {}
-    skipped = git.index_file.skipped()
-    return Ground(tree, index, clashes, frozenset(bare), modes, lost, skipped)
+    return GitState(
+        tree,
+        index,
+        clashes,
+        frozenset(folders),
+        has_modes,
+        _find_lost_blobs(git, index, strays) if strays else {},
+        git.index_file.sparse_paths(),
+    )
 
 
-def _left_by_lost_commits(
+def _find_lost_blobs(
     git: Git, index: Mapping[str, Entry], paths: Sequence[str]
 ) -> dict[str, frozenset[str | None]]:
-    """path -> its blob in the index, for those that stand there as a lost commit left them."""
-    lost: dict[str, set[str | None]] = {}
-    for commit in git.history.lost():
+    """path -> its blob in the index, if a lost commit left it there."""
+    lost_blobs: dict[str, frozenset[str | None]] = {}
+    for commit in git.history.find_lost_commits():
         for path in commit.files.keys() & set(paths):
             entry = commit.files[path].after
-            if index.get(path) == entry and (entry or _is_moved(git, commit, path)):
-                lost.setdefault(path, set()).add(entry.id if entry else None)
-    return {path: frozenset(blobs) for path, blobs in lost.items()}
-
-
-def _is_moved(git: Git, commit: PastCommit, path: str) -> bool:
-    """Whether a file that a lost commit took away still stands where that commit put it.
-
-    If not, a person may have removed it.
-    """
-    home = new_home(path, commit.files)
-    return home is not None and git.index_file.entries([home]).get(home) == commit.files[home].after
+            if index.get(path) != entry:
+                continue
+            if entry is None:  # without its new copy, a person may have removed it
+                home = new_home(path, commit.files)
+                copies = git.index_file.entries([home]) if home else {}
+                if home is None or copies.get(home) != commit.files[home].after:
+                    continue
+            blob = entry.id if entry else None
+            lost_blobs[path] = lost_blobs.get(path, frozenset()) | {blob}
+    return lost_blobs
 
 
 def local_edits(
     root: Path,
-    ground: Ground,
+    state: GitState,
     files: Files,
-    origins: Mapping[str, str] | None = None,
+    origins: Mapping[str, str],
     *,
-    growths: Mapping[str, Growth] | None = None,
+    prefixes: Mapping[str, AppendedPrefix],
 ) -> dict[str, str]:
-    """path -> why it is a person's now; empty if every path is ours.
+    """path -> reason why it is a person's now; empty if the change may write every path.
 
-    `growths` are the files that agents append to: what they appended is no person's edit.
+    `prefixes` are of files that agents append to: an appended line is no person's edit.
     """
-    moved, grown = origins or {}, growths or {}
-    beside = {**_staged_beside(ground, files), **ground.clashes}
+    clashes = {**_find_staged_clashes(state, files), **state.clashes}
     reasons: dict[str, str] = {}
     for path, content in files.items():
-        before = ground.tree.get(path) or ground.tree.get(moved.get(path, path))
-        modes = {mode_of(content or b"", before), mode_of(b"", before)}
+        entry = state.tree.get(path) or state.tree.get(origins.get(path, path))
+        modes = {mode_of(content or b"", entry), mode_of(b"", entry)}
         blob = blob_id(content) if content is not None else None
-        change = _Target(path, blob, frozenset(modes), grown.get(path))
-        if reason := beside.get(path) or _edit_reason(root, ground, change):
+        target = _TargetFile(path, blob, frozenset(modes), prefixes.get(path))
+        if reason := clashes.get(path) or _edit_reason(root, state, target):
             reasons[path] = reason
-    for target, source in moved.items():
-        # What only the changes before this one made is nobody's to remove.
-        if source in ground.tree and _removed_by_person(root, ground, source, target):
+    for target_path, source in origins.items():
+        if source not in state.tree:
+            continue  # an earlier change of the group made it, so no person can have removed it
+        places = (source, target_path)
+        exists = any(os.path.lexists(root / place) for place in places)
+        is_staged = any(place in state.index for place in places)
+        if not ((exists or state.is_sparse(root, source)) and is_staged):
             reasons[source] = "deleted and not committed"
     return reasons
 
 
-def _staged_beside(ground: Ground, files: Files) -> dict[str, str]:
-    """The paths for which a folder is staged in the place of the file, or a file of its folder."""
+def _find_staged_clashes(state: GitState, files: Files) -> dict[str, str]:
+    """Find the paths for which a folder is staged in the place of the file, or the reverse."""
     reasons: dict[str, str] = {}
     for path in files:
-        folders = [path[:i] for i, char in enumerate(path) if char == "/"]
-        if file := next((f for f in folders if f in ground.bare and f in ground.index), None):
-            reasons[path] = f"a file of yours is staged at {file}, where a folder is needed"
-    for staged in ground.index:
-        folders = [staged[:i] for i, char in enumerate(staged) if char == "/"]
+        for folder in _folders_of(path):
+            if folder in state.missing_folders and folder in state.index:
+                reasons[path] = f"a file of yours is staged at {folder}, where a folder is needed"
+                break
+    for staged in state.index:
         reasons |= {
-            path: f"{staged} of yours is staged below it" for path in folders if path in files
+            path: f"{staged} of yours is staged below it"
+            for path in _folders_of(staged)
+            if path in files
         }
     return reasons
 
 
-def _removed_by_person(root: Path, ground: Ground, source: str, target: str) -> bool:
-    """Whether a person removed a file that we did not begin to move."""
-    there = os.path.lexists(root / source) or os.path.lexists(root / target)
-    there = there or ground.leaves_out(root, source)
-    return not there or (source not in ground.index and target not in ground.index)
+def _folders_of(path: str) -> list[str]:
+    """The folders above a path, the top one first."""
+    return [path[:i] for i, char in enumerate(path) if char == "/"]
 
 
-class _Target(NamedTuple):
-    """What a change makes of a path: its blob, None for one that goes away; the mode then or now.
-
-    `growth`: it is a file that agents append to.
-    """
+class _TargetFile(NamedTuple):
+    """A file as a change makes it: its blob, None for one that goes away; its mode then or now."""
 
     path: str
     blob: str | None
     modes: frozenset[str]
-    growth: Growth | None = None
+    prefix: AppendedPrefix | None
 
 
-def _edit_reason(root: Path, ground: Ground, target: _Target) -> str | None:
-    """Why one path is a person's."""
-    path, blob, modes, growth = target
-    base = ground.tree[path].id if path in ground.tree else None
-    lost = ground.lost.get(path, frozenset())
-    if blob is not None:  # what was moved away is not written where it stood: it would stand twice
-        lost -= {None}
-    staged = ground.index.get(path)
+def _edit_reason(root: Path, state: GitState, target: _TargetFile) -> str | None:
+    path, blob, modes, prefix = target
+    base = state.tree[path].id if path in state.tree else None
+    lost_blobs = state.lost_blobs.get(path, frozenset())
+    if blob is not None:  # a moved file is not written at its old path: it would exist twice
+        lost_blobs -= {None}
+    staged = state.index.get(path)
     index = staged.id if staged else None
-    if index not in (base, *lost) and (growth or index != blob):
+    if index not in (base, *lost_blobs) and (prefix or index != blob):
         return "staged in the index and not committed"
     if staged and staged.mode not in modes:
         return "its mode is staged and not committed"
-    if not growth and index != base and blob_at(root, path) not in (blob, *lost):
+    if not prefix and index != base and read_blob_id(root, path) not in (blob, *lost_blobs):
         return "staged in the index, and otherwise in the work tree"
-    if ground.modes and mode_at(root, path) not in (None, *modes):
+    if state.has_modes and read_mode(root, path) not in (None, *modes):
         return "its mode is changed and not committed"
-    if growth and begins_with(root, path, growth.start):
+    if (prefix and has_prefix(root, path, prefix.start)) or state.is_sparse(root, path):
         return None
-    return None if ground.leaves_out(root, path) else _unlike(root, path, {base, blob, *lost})
+    return _file_reason(root, path, {base, blob, *lost_blobs})
 
 
-def mode_at(root: Path, path: str) -> str | None:
+def read_mode(root: Path, path: str) -> str | None:
     """The mode that git would record for a file in the work tree; None if there is none."""
-    mode = _type_at(root, path)
+    mode = _read_type(root, path)
     if mode is None or not stat.S_ISREG(mode):
         return None
     return EXECUTABLE if mode & 0o100 else REGULAR
 
 
-def _type_at(root: Path, path: str) -> int | None:
-    """What stands at a path, links not followed; None for nothing."""
+def _read_type(root: Path, path: str) -> int | None:
+    """The type bits of a path, links not followed; None if nothing is there."""
     try:
         return os.lstat(f"{root}/{path}").st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -184,16 +186,16 @@ def _type_at(root: Path, path: str) -> int | None:
 
 def _odd_folder(root: Path, path: str) -> str | None:
     """The folder above a path that is no plain one."""
-    for depth in (i for i, char in enumerate(path) if char == "/"):
-        mode = _type_at(root, path[:depth])
+    for folder in _folders_of(path):
+        mode = _read_type(root, folder)
         if mode is None:
             return None
         if not stat.S_ISDIR(mode):
-            return path[:depth]
+            return folder
     return None
 
 
-def blob_at(root: Path, path: str) -> str | None:
+def read_blob_id(root: Path, path: str) -> str | None:
     """The blob id of a file in the work tree; None if there is no regular file."""
     place = root / path
     if place.is_symlink() or not place.is_file():
@@ -201,8 +203,8 @@ def blob_at(root: Path, path: str) -> str | None:
     return blob_id(place.read_bytes())
 
 
-def begins_with(root: Path, path: str, start: bytes) -> bool:
-    """Whether a regular file of the work tree begins with these bytes."""
+def has_prefix(root: Path, path: str, start: bytes) -> bool:
+    """Return True if a regular file of the work tree begins with these bytes."""
     place = root / path
     if place.is_symlink() or not place.is_file() or _odd_folder(root, path):
         return False
@@ -210,15 +212,15 @@ def begins_with(root: Path, path: str, start: bytes) -> bool:
         return file.read(len(start)) == start
 
 
-def _unlike(root: Path, path: str, fine: set[str | None]) -> str | None:
-    """Why the work tree has none of the `fine` blobs at a path; None if it has."""
+def _file_reason(root: Path, path: str, blobs: set[str | None]) -> str | None:
+    """The reason if the work tree has none of these blobs at a path."""
     if odd := _odd_folder(root, path):
         return f"{odd} is not a plain folder"
-    mode = _type_at(root, path)
+    mode = _read_type(root, path)
     if mode is None:
-        return None if None in fine else "deleted in the work tree and not committed"
+        return None if None in blobs else "deleted in the work tree and not committed"
     if not stat.S_ISREG(mode):
         return "not a regular file"
-    if blob_id((root / path).read_bytes()) in fine:
+    if blob_id((root / path).read_bytes()) in blobs:
         return None
-    return "edited and not committed" if fine - {None} else "a file of yours stands there"
+    return "edited and not committed" if blobs - {None} else "a file of yours stands there"

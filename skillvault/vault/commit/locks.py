@@ -1,12 +1,14 @@
-"""The locks of a vault that are ours, each held as an flock; of git's see `git_activity`.
+"""The locks of a vault, each held as an flock, and git's own index.lock and gc.pid.
 
-One writer at a time, one daemon for its life; the kernel frees an flock on any death, and what
-its file says is for messages only.
+One writer at a time, one daemon for its life. The kernel frees an flock on any death. Every git
+command that changes the index or tracked files takes index.lock. Ours carries a mark: one that
+nobody holds is of a killed writer, and the next writer takes it over.
 """
 
 import fcntl
 import json
 import os
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,14 +16,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from skillvault.model.errors import VaultBusyError
-from skillvault.vault.disk import is_alive
+from skillvault.vault.commit.git_activity import clock, command_line, describe_holder, open_commit
+from skillvault.vault.disk import draft_name, is_alive
 from skillvault.vault.failpoint import reach
 
 WRITER, DAEMON = "writer.lock", "daemon.lock"
 WAIT_SECONDS = 10.0
 _PAUSE = 0.05
-_INTRODUCTION_SECONDS = 1.0  # from when a lock is taken until its file says by whom, at most
-_PROC = Path("/proc")
+_INTRODUCTION_SECONDS = 1.0  # at most, from taking a lock until its file names the holder
+
+_MARK = b"skillvault "  # the beginning of our index.lock
+_GIT_PAUSE = 0.01
+_GC_OWNER = "gc-owner"  # the file with the words of our gc.pid
+_GC_WAIT = 10.0  # seconds that a `git gc` is waited for
+_GC_NOTES = 1000  # bytes of gc-owner that are read
+_GC_YOUNG, _GC_STALE = 60.0, 12 * 3600.0  # seconds; the second as git itself has it
 
 # The threads of a process wait for each other here, as long as it takes, and then as one for
 # other processes. A forked child has no thread that would let one of these go.
@@ -37,19 +46,19 @@ def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
     """
     busy = "another skillvault is writing here ({}); try again when it ends"
     thread_lock = _thread_locks.setdefault(folder, threading.RLock())
-    taken = thread_lock.acquire(blocking=wait > 0)
+    has_thread_lock = thread_lock.acquire(blocking=wait > 0)
     try:
         with _flock(folder / WRITER, wait, busy) as descriptor:
             reach("lock-taken")
             yield descriptor
     finally:
-        if taken:
+        if has_thread_lock:
             thread_lock.release()
 
 
 @contextmanager
 def daemon_lock(folder: Path) -> Iterator[None]:
-    """Be the vault's one daemon; VaultBusyError names the one that is already."""
+    """Be the vault's one daemon; VaultBusyError names the one that runs already."""
     busy = "another `skillvault watch` runs on this vault ({}); stop it first"
     with _flock(folder / DAEMON, 0.0, busy):
         yield
@@ -57,17 +66,14 @@ def daemon_lock(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
-    """Hold a folder outside of the vault that others may write to, by no file in it.
+    """Hold a folder outside of the vault that others may write to, without a file in it.
 
     VaultBusyError if somebody holds it for long.
     """
+    busy = f"{folder}: another skillvault is writing here; try again when it ends"
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        _acquire(
-            descriptor,
-            WAIT_SECONDS,
-            lambda: f"{folder}: another skillvault is writing here; try again when it ends",
-        )
+        _acquire(descriptor, WAIT_SECONDS, lambda: busy)
         yield
     finally:
         os.close(descriptor)
@@ -78,14 +84,14 @@ def _flock(path: Path, wait: float, busy: str) -> Iterator[int]:
     path.parent.mkdir(exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        _acquire(descriptor, wait, lambda: busy.format(_owner_of(descriptor)))
+        _acquire(descriptor, wait, lambda: busy.format(_describe_owner(descriptor)))
         with suppress(OSError):  # a disk may be full, and these words are for messages only
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, json.dumps({"pid": os.getpid()}).encode(), 0)
         try:
             yield descriptor
         finally:
-            os.ftruncate(descriptor, 0)  # who takes it next has not said yet who it is
+            os.ftruncate(descriptor, 0)  # the next holder has not written its name yet
     finally:
         os.close(descriptor)
 
@@ -95,20 +101,6 @@ def _acquire(descriptor: int, wait: float, busy: Callable[[], str]) -> None:
     while not claim(descriptor):
         if time.monotonic() >= deadline:
             raise VaultBusyError(busy())
-        time.sleep(_PAUSE)
-
-
-def _owner_of(descriptor: int) -> str:
-    """The process that holds the flock of an open file, in words.
-
-    Until it has said who it is, the file is empty or names one that was killed.
-    """
-    deadline = time.monotonic() + _INTRODUCTION_SECONDS
-    while True:
-        content = os.pread(descriptor, 1000, 0)
-        pid = _pid_in(content)
-        if (pid is not None and is_alive(pid)) or time.monotonic() >= deadline:
-            return process_of(content)
         time.sleep(_PAUSE)
 
 
@@ -129,22 +121,29 @@ def holder(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     try:
-        return None if claim(descriptor) else _owner_of(descriptor)
+        return None if claim(descriptor) else _describe_owner(descriptor)
     finally:
         os.close(descriptor)  # which lets the lock go
 
 
-def process_of(content: bytes) -> str:
-    """The process that a lock's bytes name, with its command."""
-    pid = _pid_in(content)
+def _describe_owner(descriptor: int) -> str:
+    """Name the process that holds the flock of an open file.
+
+    Until it has written its name, the file is empty or names one that was killed.
+    """
+    deadline = time.monotonic() + _INTRODUCTION_SECONDS
+    while True:
+        pid = _parse_pid(os.pread(descriptor, 1000, 0))
+        if (pid is not None and is_alive(pid)) or time.monotonic() >= deadline:
+            break
+        time.sleep(_PAUSE)
     if pid is None:
         return "a process that does not say which"
     command = " ".join(" ".join(command_line(pid)).split())[:80]
     return f"process {pid}" + (f" ({command})" if command else "")
 
 
-def _pid_in(content: bytes) -> int | None:
-    """The process id that a lock's bytes name; None if they name none."""
+def _parse_pid(content: bytes) -> int | None:
     try:
         owner = json.loads(content)
     except ValueError:
@@ -153,10 +152,204 @@ def _pid_in(content: bytes) -> int | None:
     return pid if isinstance(pid, int) and 0 < pid < 1 << 31 else None
 
 
-def command_line(pid: int) -> list[str]:
-    """The words of a process's command line; none if the system does not tell."""
+# ── index.lock ────────────────────────────────────────────────────────────────────────────
+
+
+@contextmanager
+def index_lock(root: Path, git_dir: Path, wait: float) -> Iterator[None]:
+    """Hold index.lock; VaultBusyError names the git that holds it for `wait` seconds."""
+    path = git_dir / "index.lock"
+    descriptor = _acquire_index(path, git_dir / "skillvault" / f"lock-{draft_name()}", wait)
+    if descriptor is None:
+        git = describe_holder(path, root, git_dir) or "another git was at work"
+        raise VaultBusyError(
+            f"{git}; what arrived waits in inbox/ and is taken when that git is done"
+        )
     try:
-        raw = (_PROC / str(pid) / "cmdline").read_bytes()
+        reach("index-locked")
+        yield
+        reach("index-unlocking")
+    finally:
+        if _is_open_file(path, descriptor):
+            path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def describe_busy_git(root: Path, git_dir: Path, common: Path, *, waiting: bool) -> str | None:
+    """Name the person's git that a publication would wait for; None if there is none.
+
+    `waiting`: something is to be published, which a commit open in an editor would not survive.
+    """
+    index = git_dir / "index.lock"
+    with suppress(FileNotFoundError), index.open("rb") as lock:
+        if lock.read(len(_MARK)) == _MARK:
+            return None
+    for path in (index, git_dir / "HEAD.lock", common / "packed-refs.lock"):
+        if sentence := describe_holder(path, root, git_dir, common):
+            return sentence
+    commit = open_commit(root, git_dir, common) if waiting else None
+    return f"a `git commit` is open since {clock(commit.since)} ({commit})" if commit else None
+
+
+def has_abandoned_lock(git_dir: Path) -> bool:
+    """Return True if index.lock is of a killed writer of ours."""
+    descriptor = _take_over(git_dir / "index.lock")
+    if descriptor is None:
+        return False
+    os.close(descriptor)  # which gives it back
+    return True
+
+
+def _acquire_index(path: Path, draft: Path, wait: float) -> int | None:
+    """Return the descriptor of index.lock, once it is ours; None after `wait` seconds."""
+    deadline = time.monotonic() + wait
+    draft.parent.mkdir(exist_ok=True)
+    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        claim(descriptor)
+        os.write(descriptor, _MARK + f"{os.getpid()}\n".encode())
+        while not _link_lock(draft, path):
+            abandoned = _take_over(path)
+            if abandoned is not None or time.monotonic() >= deadline:
+                os.close(descriptor)
+                return abandoned
+            time.sleep(_GIT_PAUSE)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    finally:
+        draft.unlink(missing_ok=True)
+    return descriptor
+
+
+def _link_lock(draft: Path, path: Path) -> bool:
+    """Let a lock appear whole; False if there is one."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _take_over(path: Path) -> int | None:
+    """Take over the lock of a killed writer of ours; None if it is anybody else's."""
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        is_marked = os.pread(descriptor, len(_MARK), 0) == _MARK
+        if is_marked and claim(descriptor) and _is_open_file(path, descriptor):
+            return descriptor
+        os.close(descriptor)
+    return None
+
+
+def _is_open_file(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
     except OSError:
-        return []
-    return os.fsdecode(raw.removesuffix(b"\0")).split("\0")
+        return False
+
+
+# ── gc.pid ────────────────────────────────────────────────────────────────────────────────
+
+
+@contextmanager
+def gc_lock(common: Path, wait: float = _GC_WAIT) -> Iterator[None]:
+    """Hold git's gc.pid, so that no `git gc` begins; VaultBusyError while one is at work.
+
+    A gc.pid with the words of a gc-owner that nobody held is of a killed writer of ours, even if
+    its process id or host is in use again.
+    """
+    path, deadline = common / "gc.pid", time.monotonic() + wait
+    with _gc_owner(path, common / "skillvault" / _GC_OWNER, deadline) as owner:
+        while not _claim_gc(path):
+            _pause_for_gc(path, deadline)
+        try:
+            yield
+        finally:
+            _remove_gc(path, owner)
+
+
+def clear_gc(common: Path) -> bool:
+    """Remove the gc.pid of a killed writer of ours; True if there was one."""
+    path = common / "gc.pid"
+    if not path.exists():
+        return False
+    with suppress(VaultBusyError), _gc_owner(path, common / "skillvault" / _GC_OWNER, 0.0):
+        return not path.exists()
+    return False
+
+
+@contextmanager
+def _gc_owner(path: Path, place: Path, deadline: float) -> Iterator[int]:
+    """Hold the flock of gc-owner, with our words in it and nothing of a killed writer left."""
+    place.parent.mkdir(exist_ok=True)
+    descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    try:
+        while not claim(descriptor):
+            _pause_for_gc(path, deadline)
+        _remove_gc(path, descriptor)
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{_gc_words()}\n".encode())
+        yield descriptor
+        os.ftruncate(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
+def _pause_for_gc(path: Path, deadline: float) -> None:
+    """Wait a moment; once it is late VaultBusyError names gc.pid, its writer and how to go on."""
+    if time.monotonic() >= deadline:
+        raise VaultBusyError(
+            f"{gc_holder(path) or '`git gc` was at work here'}; try again when it is done, or "
+            f"remove {path.parent.name}/{path.name} if no such process runs; what arrived waits in "
+            "inbox/"
+        )
+    time.sleep(_GIT_PAUSE)
+
+
+def gc_holder(path: Path) -> str | None:
+    """The process that a gc.pid names, in words; None if there is no such file."""
+    try:
+        pid, _, host = path.read_text(errors="replace").strip().partition(" ")
+    except FileNotFoundError:
+        return None
+    process = f"process {pid} on {host}" if pid and host else "a process that does not say which"
+    return f"{path.parent.name}/{path.name} says that `git gc` is at work ({process})"
+
+
+def _remove_gc(path: Path, owner: int) -> None:
+    """Remove gc.pid if its words are among those of gc-owner."""
+    with suppress(FileNotFoundError):
+        if path.read_bytes() in os.pread(owner, _GC_NOTES, 0).splitlines():
+            path.unlink()
+
+
+def _gc_words() -> str:
+    return f"{os.getpid()} {socket.gethostname()}"
+
+
+def _claim_gc(path: Path) -> bool:
+    """Write gc.pid, if no living `git gc` has; one that is left behind is removed."""
+    draft = path.parent / "skillvault" / f"lock-{draft_name()}"
+    try:
+        draft.write_text(_gc_words())  # it is to appear whole: a half one is taken for git's
+        if _link_lock(draft, path):
+            return True
+    finally:
+        draft.unlink(missing_ok=True)
+    if not _is_gc_running(path):
+        path.unlink(missing_ok=True)
+    return False
+
+
+def _is_gc_running(path: Path) -> bool:
+    """Return True if the `git gc` that wrote a gc.pid is at work, by git's own rule."""
+    try:
+        age, words = time.time() - path.stat().st_mtime, path.read_text().split()
+    except FileNotFoundError:
+        return False
+    if age > _GC_STALE or len(words) != 2:
+        return age <= _GC_YOUNG
+    return words[1] != socket.gethostname() or (
+        words[0].isdigit() and int(words[0]) != os.getpid() and is_alive(int(words[0]))
+    )

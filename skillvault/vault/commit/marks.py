@@ -1,9 +1,8 @@
 """The marks in a skill's file, set here alone: of its sections and of its shelf.
 
-`metadata.written` is set where the program itself writes a skill's text. What it leaves as it
-stands keeps its mark, so that a person's section stays a person's. A skill without marks gets none:
-the history tells whose a section is. What stands in proposed/ or archive/ is internal; what comes
-back to skills/ is not, unless a person had it so there.
+`metadata.written` marks the sections that the program wrote; a section of a person keeps its state,
+and a skill without marks gets none. A skill in proposed/ or archive/ is internal; one that returns
+to skills/ is not, unless a person had marked it so there.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -32,7 +31,7 @@ INTERNAL_KEY = ("metadata", "internal")
 
 
 def is_internal(content: bytes) -> bool:
-    """Whether a skill's file has the mark; False for what cannot be read."""
+    """Return True if a skill's file has the mark; False if it cannot be read."""
     try:
         meta, _ = front_matter.read(front_matter.text_of(content))
     except BadInputError:
@@ -42,7 +41,7 @@ def is_internal(content: bytes) -> bool:
 
 
 def mark_internal(path: str, content: bytes) -> bytes:
-    """A skill's file with the mark; EditedError if other text would change."""
+    """Add the mark to a skill's file; EditedError if other text would change."""
     if is_internal(content):
         return content
     try:
@@ -55,50 +54,48 @@ def mark_internal(path: str, content: bytes) -> bytes:
 KEY = ("metadata", "written")
 
 
-def encoded_with_marks(skill: Record) -> bytes:
-    """A new skill of the program's as its file says it, all of it marked."""
+def encode_marked(skill: Record) -> bytes:
+    """Encode a new skill of the program, with a mark for each section."""
     assert isinstance(skill, Skill)
     words = as_words(marks_of(skill.description, skill.body.strip()))
     return codec.encode(replace(skill, written=words))
 
 
-def remarked(
+def update_marks(
     files: Mapping[str, bytes | None],
-    before: Mapping[str, bytes],
+    old_files: Mapping[str, bytes],
     paths: Iterable[str],
-    theirs: Mapping[str, Collection[str]],
+    foreign_sections: Mapping[str, Collection[str]],
 ) -> dict[str, bytes]:
-    """path -> a skill's file with the marks of what the program changed since `before`.
+    """Mark the sections that the program changed: path -> a skill's file with other marks.
 
-    `theirs` are, by path, the sections that it took over from a person.
+    `foreign_sections` are, by path, those that it took over from a person.
     """
-    changed: dict[str, bytes] = {}
+    marked_files: dict[str, bytes] = {}
     for path in paths:
-        content, old = files.get(path), before.get(path)
-        if content and old and (marked := _remarked(path, content, old, theirs.get(path, ()))):
-            changed[path] = marked
-    return changed
-
-
-def _remarked(path: str, content: bytes, before: bytes, theirs: Collection[str]) -> bytes | None:
-    new, old = parse_record(path, content), parse_record(path, before)
-    if not (isinstance(new, Skill) and isinstance(old, Skill) and old.written):
-        return None
-    marks = marks_after(read_marks(old.written), old.body, new.body, theirs)
-    if new.description != old.description:
-        marks[heading_mark(DESCRIPTION)] = text_mark(new.description)
-    words = as_words(marks)
-    return None if words == new.written else front_matter.with_key(content, KEY, words)
+        content, old_content = files.get(path), old_files.get(path)
+        if not content or not old_content:
+            continue
+        skill, old_skill = parse_record(path, content), parse_record(path, old_content)
+        if not (isinstance(skill, Skill) and isinstance(old_skill, Skill) and old_skill.written):
+            continue
+        foreign = foreign_sections.get(path, ())
+        marks = marks_after(read_marks(old_skill.written), old_skill.body, skill.body, foreign)
+        if skill.description != old_skill.description:
+            marks[heading_mark(DESCRIPTION)] = text_mark(skill.description)
+        words = as_words(marks)
+        if words != skill.written:
+            marked_files[path] = front_matter.with_key(content, KEY, words)
+    return marked_files
 
 
 Files = dict[str, bytes | None]
 
 
-def marked(files: Files, origins: Mapping[str, str], history: History, git: Git) -> Files:
-    """The files of a change, each skill's with the mark of the shelf where it stands now.
+def mark_shelves(files: Files, origins: Mapping[str, str], history: History, git: Git) -> Files:
+    """Set the mark of its shelf in each skill of a change; `origins` are old paths of moved files.
 
-    `origins` says where a file that moves stood before. EditedError for one that a person must
-    mark.
+    EditedError for a file that a person must mark.
     """
     marks: Files = {}
     for path, content in files.items():
@@ -115,19 +112,13 @@ def marked(files: Files, origins: Mapping[str, str], history: History, git: Git)
 
 
 def _has_shelf_mark(path: str, origin: str | None, history: History, git: Git) -> bool:
-    """Whether a skill on its way to skills/ has its mark from where it stood."""
+    """Return True if a skill on its way to skills/ has its mark from its old shelf."""
     if origin is None:
         return False
     if layout.shelf_of(origin) != "archive":
         return True
-    earlier = _served_last(path, history, git)
-    return earlier is None or not is_internal(earlier)
-
-
-def _served_last(path: str, history: History, git: Git) -> bytes | None:
-    """A skill's file as it stood in skills/ the last time; None if it never did."""
     name = layout.ref_of(path)
-    commits = history.commits_touching([name] if name else [])
-    places = [f"{commit.sha}:{path}" for commit in commits]
-    contents = git.objects.files_at(places)
-    return next((contents[place] for place in places if place in contents), None)
+    places = [f"{commit.sha}:{path}" for commit in history.commits_touching([name] if name else [])]
+    contents = git.objects.read_files(places)
+    served = next((contents[place] for place in places if place in contents), None)
+    return served is None or not is_internal(served)

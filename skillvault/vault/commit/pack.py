@@ -1,13 +1,12 @@
-"""Packing: many loose objects become a few packs, by `git maintenance`, while nobody writes.
+"""Packing: `git maintenance` makes many loose objects a few packs, while nobody writes.
 
-Of git's tasks only those that pack: none that removes an object, expires a reflog or runs a hook.
+Only its tasks that pack run: none removes an object, expires a reflog or runs a hook.
 """
 
 from contextlib import suppress
 
 from skillvault.model.errors import VaultBusyError
-from skillvault.vault.commit.fence import gc_lock
-from skillvault.vault.commit.locks import writer_lock
+from skillvault.vault.commit.locks import gc_lock, writer_lock
 from skillvault.vault.git.process import as_environment
 from skillvault.vault.git.repository import Git
 
@@ -17,14 +16,14 @@ _SETTINGS = as_environment({"maintenance.loose-objects.auto": "-1"})  # however 
 
 
 def count_loose(git: Git) -> int:
-    """Return about how many objects are loose."""
+    """Return an estimate of the number of loose objects."""
     folders = [git.dirs()[1] / "objects" / name for name in _SAMPLE]
     names = [name for folder in folders if folder.is_dir() for name in folder.iterdir()]
     return len(names) * 256 // len(_SAMPLE)
 
 
 def pack(git: Git, loose: int = LOOSE) -> bool:
-    """Pack if more objects than that are loose; False if there was no need, or somebody writes."""
+    """Pack if more than `loose` objects are loose; False if not, or if somebody writes."""
     if count_loose(git) <= loose:
         return False
     common = git.dirs()[1]
@@ -34,10 +33,10 @@ def pack(git: Git, loose: int = LOOSE) -> bool:
     with (
         suppress(VaultBusyError),
         writer_lock(common / "skillvault", 0.0) as lock,
-        git.fenced(lock),
+        git.share_lock(lock),
         gc_lock(common, 0.0),
     ):
-        git.run("maintenance", "run", "--auto", "--quiet", *tasks, env=_SETTINGS, fenced=True)
-        git.run("prune-packed", "--quiet", fenced=True)
+        git.run("maintenance", "run", "--auto", "--quiet", *tasks, env=_SETTINGS, hold_lock=True)
+        git.run("prune-packed", "--quiet", hold_lock=True)
         return True
     return False

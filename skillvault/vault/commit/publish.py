@@ -1,10 +1,8 @@
 """The commit protocol: a group of changes becomes commits, all published at once.
 
-What takes long comes first, where nobody sees it: the objects, pinned by a ref of ours; the files
-and the new index as drafts in the git dir; the journal of intent; one sync. Then git's own locks,
-of the index, the branch and HEAD; another look at everything under them; the files, the index, the
-branch. A person's git beside it waits a moment, or is refused as by any other git, and finds
-either nothing of ours or all of it.
+Slow work comes first, where nobody sees it: objects, drafts of the files and the index, the journal
+of intent, one sync. Then the writer takes git's locks of the index, the branch and HEAD, looks at
+everything again, and places files, index and branch. A person's git sees nothing of it or all.
 """
 
 import os
@@ -20,21 +18,32 @@ from msgspec import Struct
 from skillvault.model.change import Change, by_commit, message_of
 from skillvault.model.errors import EditedError, GitError, VaultBusyError
 from skillvault.model.records import Link
-from skillvault.vault.commit import files as work_tree
-from skillvault.vault.commit.fence import index_lock
+from skillvault.vault.commit import files as work_files
+from skillvault.vault.commit.files import (
+    AppendedFile,
+    AppendedPrefix,
+    ReplacedFile,
+    find_open_writer,
+)
 from skillvault.vault.commit.git_activity import clock, git_processes, open_commit
-from skillvault.vault.commit.growing import GrowingFile, Growth, Late, held_open
-from skillvault.vault.commit.journal import Intent, Journal, Place
-from skillvault.vault.commit.local_edits import Ground, blob_at, ground_of, local_edits, mode_at
-from skillvault.vault.disk import all_synced
+from skillvault.vault.commit.journal import Intent, Journal, PathChange
+from skillvault.vault.commit.local_edits import (
+    GitState,
+    local_edits,
+    read_blob_id,
+    read_git_state,
+    read_mode,
+)
+from skillvault.vault.commit.locks import index_lock
+from skillvault.vault.disk import sync_disks
 from skillvault.vault.failpoint import reach
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id
 from skillvault.vault.git.committer import CommitDraft
 from skillvault.vault.git.config import Settings
+from skillvault.vault.git.objects import Entry, mode_of
 from skillvault.vault.git.refs import ABSENT, RefSession, RefUpdate
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import Entry, mode_of
 
 _RESTLESS_SECONDS = 5.0  # a person's git that never rests is not waited for any longer
 _LOCK_SECONDS = 5.0  # that another git may hold the index before outcomes wait in the inbox
@@ -43,68 +52,78 @@ _PAUSE = 0.01
 
 
 class StagedChange(Struct, frozen=True):
-    """A change and what it does to files: path -> new bytes, None for one that goes away.
+    """A change and its files: path -> new bytes, None for one that goes away.
 
-    `origins` says where each file that it moves stood before, `created` which were not there,
-    `growths` which agents append to, `links` those that come, go or change.
+    `origins` maps moved files to their old paths, `created` are new files, `prefixes` are of files
+    that agents append to, `links` are new, removed or changed.
     """
 
     change: Change
     files: Mapping[str, bytes | None]
     origins: Mapping[str, str]
     created: frozenset[str]
-    growths: Mapping[str, Growth] = {}
+    prefixes: Mapping[str, AppendedPrefix] = {}
     links: tuple[Link, ...] = ()
 
 
-class _StagedChanges(Struct, frozen=True):
-    """What staged changes do together: those of each commit, the last word on each path.
+class _Group(Struct, frozen=True):
+    """Staged changes, by commit, and the last version of each path.
 
-    `origins` says where each file that is moved stood before the first of them, `growths` what the
-    first of them stands for of each file that agents append to.
+    `origins` maps moved files to their paths before the first change. `prefixes` are those of the
+    first change of each file that agents append to.
     """
 
     by_commit: Sequence[Sequence[StagedChange]]
     files: Mapping[str, bytes | None]
     origins: Mapping[str, str]
-    growths: Mapping[str, Growth]
+    prefixes: Mapping[str, AppendedPrefix]
 
 
-def _combined(staged: Sequence[StagedChange]) -> _StagedChanges:
-    """What these staged changes do together."""
-    following = iter(staged)
-    groups = by_commit([part.change for part in staged])
+def _combine(changes: Sequence[StagedChange]) -> _Group:
+    iterator = iter(changes)
+    groups = by_commit([staged.change for staged in changes])
     files: dict[str, bytes | None] = {}
     origins: dict[str, str] = {}
-    growths: dict[str, Growth] = {}
-    for part in staged:
-        files |= part.files
-        origins |= {to: origins.get(source, source) for to, source in part.origins.items()}
-        growths = {**part.growths, **growths}
-    created = frozenset().union(*(part.created for part in staged))
-    return _StagedChanges(
-        [list(islice(following, len(changes))) for changes in groups],
+    prefixes: dict[str, AppendedPrefix] = {}
+    for staged in changes:
+        files |= staged.files
+        origins |= {path: origins.get(source, source) for path, source in staged.origins.items()}
+        prefixes = {**staged.prefixes, **prefixes}
+    created = frozenset().union(*(staged.created for staged in changes))
+    return _Group(
+        [list(islice(iterator, len(group))) for group in groups],
         files,
-        {to: source for to, source in origins.items() if source not in created},
-        growths,
+        {path: source for path, source in origins.items() if source not in created},
+        prefixes,
     )
 
 
+def check_edits(
+    root: Path, git: Git, commit: str | None, staged: StagedChange | _Group, *, has_modes: bool
+) -> GitState:
+    """Read the state of the paths of a change; EditedError if one of them is edited locally."""
+    state = read_git_state(git, commit, staged.files, staged.origins, has_modes=has_modes)
+    if edits := local_edits(root, state, staged.files, staged.origins, prefixes=staged.prefixes):
+        path, reason = min(edits.items())
+        raise EditedError(f"{path}: {reason}; commit or undo it, and run again")
+    return state
+
+
 class _Base(Struct, frozen=True):
-    """What a group is published on: the branch's commit, what stands there, git's settings."""
+    """The base of a publication: the branch's commit, the state of its paths, git's settings."""
 
     parent: str | None
-    ground: Ground
+    state: GitState
     settings: Settings
 
 
-class _Prepared(Struct, frozen=True):
-    """A publication of which everything is written and nothing is seen yet.
+class _Publication(Struct, frozen=True):
+    """A publication with everything drafted and nothing visible yet.
 
-    `checksum` is of the index that `index` was drawn from.
+    `checksum` is of the index that the draft `index` was copied from.
     """
 
-    group: _StagedChanges
+    group: _Group
     base: _Base
     entries: Mapping[str, Entry | None]
     drafts: Mapping[str, Path]
@@ -117,7 +136,7 @@ class Writer:
     """Publishes groups of changes in one work tree, under the writer's lock.
 
     `check_normal` raises PausedError in a repository that is in the middle of something. The
-    program is the author of what these `steps` alone do.
+    program is the author of a commit that only these `steps` made.
     """
 
     def __init__(
@@ -128,7 +147,7 @@ class Writer:
         branch: str,
         durable: bool,
         check_normal: Callable[[], None],
-        steps: frozenset[str] = frozenset(),
+        steps: frozenset[str],
     ) -> None:
         self._root = root
         self._git = git
@@ -138,157 +157,160 @@ class Writer:
         self._steps = steps
         self._folder = git.dirs()[0] / "skillvault"
         self._journal = Journal(root, git)
-        self._begun = False  # whether anything of a publication can be seen yet
-        self._late: list[Late] = []
+        self._is_visible = False  # True once somebody may see a part of a publication
+        self._replaced_files: list[ReplacedFile] = []
 
     def publish(
-        self, staged: Sequence[StagedChange], parent: str | None, at: datetime
+        self, changes: Sequence[StagedChange], parent: str | None, at: datetime
     ) -> list[tuple[str, Sequence[StagedChange]]] | None:
-        """Each commit and the changes in it, oldest first; None if the branch moved meanwhile.
+        """Return each commit and its changes, oldest first; None if the branch moved meanwhile.
 
         EditedError if a path is edited locally, VaultBusyError while another git is at work;
         then nothing is published.
         """
-        group = _combined(staged)
-        # Asked at first, as nobody is asked for a key in vain, and the trees are built on it.
-        base = self._base(group, parent, self._git.settings())
+        group = _combine(changes)
+        # Before anything is signed, so that nobody is asked for a key in vain.
+        base = self._read_base(group, parent, self._git.settings())
         self._check_closed(group)
-        drafts, entries = self._drafts(group, base)
-        commits = self._committed(group, drafts, base, at)
-        new = commits[-1]
+        drafts, entries = self._draft_commits(group, base)
+        commits = self._make_commits(group, drafts, base, at)
+        new_tip = commits[-1]
         headline, _, _ = drafts[-1].message.partition("\n")
         with (
             self._git.ref_session(f"skillvault: {headline}", durable=self._durable) as refs,
-            self._git.pinned(new, refs) as pin,
+            self._git.pin_commit(new_tip, refs) as pin,
         ):
             reach("objects-written")
-            plain = {p: data for p, data in group.files.items() if p not in group.growths}
-            with work_tree.drafted(self._folder / "drafts", plain) as places:
-                intent = self._intent(group, entries, base, new)
+            plain = {p: data for p, data in group.files.items() if p not in group.prefixes}
+            with work_files.draft_files(self._folder / "drafts", plain) as places:
+                intent = self._intent(group, entries, base, new_tip)
                 checksum = self._git.index_file.checksum()
-                index = self._git.index_file.draw(entries, base.settings.staging)
-                prepared = _Prepared(group, base, entries, places, intent, index, checksum)
+                index = self._git.index_file.draft(entries, base.settings.staging)
+                publication = _Publication(group, base, entries, places, intent, index, checksum)
                 branch = f"refs/heads/{self._branch}"
-                updates = [RefUpdate(branch, new, parent or ABSENT), RefUpdate(pin, ABSENT, new)]
-                refs.begin(updates)
-                published = self._publish(prepared, refs)
-        return list(zip(commits, group.by_commit, strict=True)) if published else None
+                refs.begin(
+                    [
+                        RefUpdate(branch, new_tip, parent or ABSENT),
+                        RefUpdate(pin, ABSENT, new_tip),
+                    ]
+                )
+                is_published = self._publish(publication, refs)
+        return list(zip(commits, group.by_commit, strict=True)) if is_published else None
 
-    def _publish(self, prepared: _Prepared, refs: RefSession) -> bool:
-        """State the intent, take git's locks, do it; False if the branch moved meanwhile."""
-        self._begun = False
+    def _publish(self, publication: _Publication, refs: RefSession) -> bool:
+        """Write the intent, take git's locks, do it; False if the branch moved meanwhile."""
+        self._is_visible = False
         try:
-            self._journal.intend(prepared.intent)
-            self._sync()  # all that takes long is done before anybody has to wait for us
+            self._journal.write_intent(publication.intent)
+            self._sync()  # all slow work is done before anybody has to wait for us
             reach("intent-written")
             with self._lock_without_commit():
-                published = self._publish_locked(prepared, refs)
+                is_published = self._publish_locked(publication, refs)
             reach("index-unlocked")
-            self._settle_late()
-            whole = not published or self._restage(prepared)
+            self._settle_replaced()
+            is_complete = not is_published or self._restage(publication)
             self._sync()
-            if whole:
-                self._journal.forget()
+            if is_complete:
+                self._journal.remove()
         except BaseException:
-            if not self._begun:
-                self._journal.forget()  # nothing is to be undone, and nothing may be
+            if not self._is_visible:
+                self._journal.remove()  # nothing is to be undone, and nothing may be
             raise
         finally:
-            self._settle_late()
+            self._settle_replaced()
             self._journal.release()
-            prepared.index.unlink(missing_ok=True)
-        return published
+            publication.index.unlink(missing_ok=True)
+        return is_published
 
-    def _check_closed(self, group: _StagedChanges) -> None:
+    def _check_closed(self, group: _Group) -> None:
         """EditedError if somebody holds a file open to append to it that is to be replaced."""
-        for path, growth in group.growths.items():
-            unchanged = group.files[path] == growth.start and not growth.left
-            holder = None if unchanged else held_open(self._root, path)
-            if holder:
-                raise EditedError(f"{path}: process {holder} holds it open; let it close it")
+        for path, prefix in group.prefixes.items():
+            is_unchanged = group.files[path] == prefix.start and not prefix.left
+            process = None if is_unchanged else find_open_writer(self._root, path)
+            if process:
+                raise EditedError(f"{path}: process {process} holds it open; let it close it")
 
-    def _settle_late(self) -> None:
-        """Append what arrived in the files that were replaced."""
-        while self._late:
-            self._late.pop().settle()
+    def _settle_replaced(self) -> None:
+        while self._replaced_files:
+            self._replaced_files.pop().settle()
 
-    def _publish_locked(self, prepared: _Prepared, refs: RefSession) -> bool:
+    def _publish_locked(self, publication: _Publication, refs: RefSession) -> bool:
         """Under index.lock: look again, lock the branch and HEAD, do it; False if it moved."""
         self._check_normal()
-        parent, settings = prepared.base.parent, prepared.base.settings
-        base = self._base(prepared.group, parent, settings)
+        parent, settings = publication.base.parent, publication.base.settings
+        base = self._read_base(publication.group, parent, settings)
         index_file = self._git.index_file
-        if prepared.checksum is None or index_file.checksum() != prepared.checksum:
-            index_file.draw(prepared.entries, settings.staging, prepared.index)
+        if publication.checksum is None or index_file.checksum() != publication.checksum:
+            index_file.draft(publication.entries, settings.staging, publication.index)
         if not refs.prepare():
-            refs.let_go()
-            if self._git.tip(self._branch) == parent:
-                error = refs.error
-                if "File exists" not in error:
-                    raise GitError(f"git update-ref: {error}")
-                raise VaultBusyError(
-                    f"another git has locked the branch ({error[:300]}); try again when it ends"
-                )
-            return False
+            refs.end()
+            if self._git.tip(self._branch) != parent:
+                return False
+            if "File exists" not in refs.error:
+                raise GitError(f"git update-ref: {refs.error}")
+            raise VaultBusyError(
+                f"another git has locked the branch ({refs.error[:300]}); try again when it ends"
+            )
         self._check_normal()
-        intent = self._intent(prepared.group, prepared.entries, base, prepared.intent.new)
-        if intent != prepared.intent:
+        intent = self._intent(publication.group, publication.entries, base, publication.intent.new)
+        if intent != publication.intent:
             self._journal.rewrite(intent)
-        self._begun = True
+        self._is_visible = True
         try:
-            return self._carry_out(prepared, intent, refs)
+            return self._carry_out(publication, intent, refs)
         except BaseException as error:
-            refs.let_go()
+            refs.end()
             try:
                 self._journal.roll_back(intent)
-            except (OSError, GitError) as again:  # the journal stays, for the next writer
+            except (OSError, GitError) as second_error:  # the journal is there for the next writer
                 error.add_note(
-                    f"the next command that writes undoes the unfinished change ({again})"
+                    f"the next command that writes undoes the unfinished change ({second_error})"
                 )
             raise
 
-    def _carry_out(self, prepared: _Prepared, intent: Intent, refs: RefSession) -> bool:
-        """Files, index, branch; False, and nothing is left of it, if git refuses the branch."""
+    def _carry_out(self, publication: _Publication, intent: Intent, refs: RefSession) -> bool:
+        """Place files, index and branch; False, with all undone, if git refuses the branch."""
         # The files first: were we killed here and the lock removed by hand, a person's commit of
-        # the index would hold what the work tree lacks, and their next `commit -a` delete it.
-        self._place_files(prepared, intent)
+        # the index would hold files that the work tree lacks, and `commit -a` would delete them.
+        self._place_files(publication, intent)
         reach("before-index")
-        self._git.index_file.install(prepared.index, intent.new, prepared.entries)
+        self._git.index_file.install(publication.index, intent.new, publication.entries)
         reach("index-written")
         reach("before-swap")
         if not refs.commit():
-            self._journal.undo(intent, self._journal.untouched(intent))
+            self._journal.undo(intent)
             return False
         reach("branch-moved")
-        self._put_back_cleaned(prepared.group.files, intent)
+        self._put_back_cleaned(publication.group.files, intent)
         return True
 
-    def _restage(self, prepared: _Prepared) -> bool:
-        """Put back the index entries that a person's git wrote over with what it read before.
+    def _restage(self, publication: _Publication) -> bool:
+        """Put back index entries that a person's git overwrote with an index it read earlier.
 
         Git reads the index before it locks it; the person's next commit would remove our files.
-        False if that git holds it: it is published all the same, and the next writer does this.
+        False if that git holds it: the commit is published, and the next writer does this.
         """
         index_file = self._git.index_file
         if index_file.is_own():
             return True
         try:
             with self._lock_at_rest():
-                before = prepared.base.ground.index
-                index = index_file.entries(sorted(prepared.entries))
-                lost = {
+                old_index = publication.base.state.index
+                index = index_file.entries(sorted(publication.entries))
+                lost_entries = {
                     path: entry
-                    for path, entry in prepared.entries.items()
-                    if index.get(path) == before.get(path) != entry
+                    for path, entry in publication.entries.items()
+                    if index.get(path) == old_index.get(path) != entry
                 }
-                if lost:
-                    index_file.install(index_file.draw(lost, prepared.base.settings.staging))
+                if lost_entries:
+                    staging = publication.base.settings.staging
+                    index_file.install(index_file.draft(lost_entries, staging))
         except VaultBusyError:
             return False
         return True
 
     def _put_back_cleaned(self, files: Mapping[str, bytes | None], intent: Intent) -> None:
-        """Put back what a `git clean` takes that read the index before us; it takes no lock."""
+        """Put back files that a `git clean` removes, as it read the index before and locks none."""
         self._put_back_missing(files, intent)
         if not self._is_cleaning():
             return
@@ -298,18 +320,16 @@ class Writer:
         self._put_back_missing(files, intent)
 
     def _is_cleaning(self) -> bool:
-        found = git_processes(self._root, *self._git.dirs())
-        return any(process.command == "clean" for process in found)
+        processes = git_processes(self._root, *self._git.dirs())
+        return any(process.command == "clean" for process in processes)
 
     def _put_back_missing(self, files: Mapping[str, bytes | None], intent: Intent) -> None:
-        """Put files of ours that are gone in their place once more."""
+        drafts = self._folder / "drafts"
         for path, place in intent.places.items():
             content = files[path] if place.after else None
             if content is not None and not os.path.lexists(self._root / path):
-                draft = work_tree.draft_file(self._folder / "drafts", content)
                 mode = place.entry.mode if place.entry else None
-                work_tree.place_file(self._root, path, draft, mode=mode, replace=False)
-                draft.unlink(missing_ok=True)
+                work_files.write_file(self._root, path, content, drafts, mode=mode, replace=False)
 
     def _wait_for_open_commit(self) -> None:
         """Wait while a person's `git commit` is open in an editor; VaultBusyError if it stays so.
@@ -354,105 +374,97 @@ class Writer:
 
     def _sync(self) -> None:
         if self._durable:
-            all_synced(self._root, self._git.dirs()[1])
+            sync_disks(self._root, self._git.dirs()[1])
 
-    def _base(self, group: _StagedChanges, parent: str | None, settings: Settings) -> _Base:
-        """What to publish a group on; EditedError if a path of it is edited locally."""
-        files, origins = group.files, group.origins
-        ground = ground_of(self._git, parent, files, origins, modes=settings.modes)
-        if edits := local_edits(self._root, ground, files, origins, growths=group.growths):
-            path, why = min(edits.items())
-            raise EditedError(f"{path}: {why}; commit or undo it, and run again")
-        return _Base(parent, ground, settings)
+    def _read_base(self, group: _Group, parent: str | None, settings: Settings) -> _Base:
+        has_modes = settings.modes
+        state = check_edits(self._root, self._git, parent, group, has_modes=has_modes)
+        return _Base(parent, state, settings)
 
-    def _drafts(
-        self, group: _StagedChanges, base: _Base
+    def _draft_commits(
+        self, group: _Group, base: _Base
     ) -> tuple[list[CommitDraft], dict[str, Entry | None]]:
-        """(the commits to be made, path -> index entry after them), nothing of it published."""
-        objects, tree = self._git.objects, base.ground.tree
+        """Return the commits to be made, and path -> index entry after them."""
+        objects, tree = self._git.objects, base.state.tree
         root = objects.root(base.parent) if base.parent else None
-        now: dict[str, Entry | None] = dict(tree)
+        current: dict[str, Entry | None] = dict(tree)
         drafts: list[CommitDraft] = []
         for changes in group.by_commit:
             entries: dict[str, Entry | None] = {}
-            last = {path: staged for staged in changes for path in staged.files}
+            last_change = {path: staged for staged in changes for path in staged.files}
             for staged in changes:  # a list of links is written once, as it is after all of them
-                is_last = {path: last[path] is staged for path in staged.files}
-                paths = [path for path in is_last if is_last[path] or not layout.links_owner(path)]
-                entries |= {path: self._entry(path, staged, now) for path in paths}
-                now |= entries
+                for path in staged.files:
+                    if last_change[path] is staged or not layout.links_owner(path):
+                        entries[path] = self._entry(path, staged, current)
+                current |= entries
             root = objects.write_tree(root, entries)
-            drafts.append(_draft(root, [staged.change for staged in changes], self._steps))
-        return drafts, {path: now[path] for path in group.files if now[path] or path in tree}
+            values = [staged.change for staged in changes]
+            joins = values[0].joins
+            by_program = self._steps.issuperset(change.step for change in values)
+            merged_commit = joins.commit if joins else None
+            drafts.append(CommitDraft(root, message_of(values), merged_commit, by_program))
+        paths = [path for path in group.files if current[path] or path in tree]
+        return drafts, {path: current[path] for path in paths}
 
-    def _committed(
-        self, group: _StagedChanges, drafts: Sequence[CommitDraft], base: _Base, at: datetime
+    def _make_commits(
+        self, group: _Group, drafts: Sequence[CommitDraft], base: _Base, at: datetime
     ) -> list[str]:
-        """The commits of drafts; of a history that holds all of ours its own last one."""
+        """Make the commits of drafts; if a remote's history holds all of ours, take its last."""
         join = group.by_commit[-1][-1].change.joins
         if join is None or not join.forward:
-            return self._git.committer.commits(drafts, base.parent, at, base.settings)
+            return self._git.committer.make_commits(drafts, base.parent, at, base.settings)
         if self._git.objects.root(join.commit) != drafts[-1].tree:
             raise GitError(f"{join.commit[:10]} cannot be taken over as it is; run `git pull`")
         return [join.commit]
 
     def _entry(
-        self, path: str, staged: StagedChange, now: Mapping[str, Entry | None]
+        self, path: str, staged: StagedChange, current: Mapping[str, Entry | None]
     ) -> Entry | None:
         """The index entry of a file; one that stays or moves, and is no program, keeps its mode."""
         content = staged.files[path]
         if content is None:
             return None
-        before = now.get(staged.origins.get(path, path)) or now.get(path)
+        old_entry = current.get(staged.origins.get(path, path)) or current.get(path)
         modes = dict(staged.change.joins.modes) if staged.change.joins else {}
-        mode = modes.get(path) or mode_of(content, before)
+        mode = modes.get(path) or mode_of(content, old_entry)
         return Entry(mode, self._git.objects.write_blob(content))
 
     def _intent(
-        self,
-        group: _StagedChanges,
-        entries: Mapping[str, Entry | None],
-        base: _Base,
-        new: str,
+        self, group: _Group, entries: Mapping[str, Entry | None], base: _Base, new_tip: str
     ) -> Intent:
-        places, growths = {}, group.growths
+        places = {}
         for path in group.files:
-            entry, growth = entries.get(path), growths.get(path)
-            before, after = blob_at(self._root, path), entry.id if entry else None
-            if growth:
-                before = blob_id(growth.before) if growth.before else None
-            if base.ground.leaves_out(self._root, path):
-                after = None  # as git does in a sparse checkout
-            staged = base.ground.index.get(path)
-            places[path] = Place(before, after, staged, entry, grows=growth is not None)
-        return Intent(branch=self._branch, old=base.parent, new=new, places=places)
+            entry, prefix = entries.get(path), group.prefixes.get(path)
+            old_blob, new_blob = read_blob_id(self._root, path), entry.id if entry else None
+            if prefix:
+                old_blob = blob_id(prefix.before) if prefix.before else None
+            if base.state.is_sparse(self._root, path):
+                new_blob = None  # as git does in a sparse checkout
+            staged = base.state.index.get(path)
+            places[path] = PathChange(old_blob, new_blob, staged, entry, grows=prefix is not None)
+        return Intent(branch=self._branch, old=base.parent, new=new_tip, places=places)
 
-    def _place_files(self, prepared: _Prepared, intent: Intent) -> None:
-        """Put the files into the work tree; what a person saves meanwhile is not replaced."""
-        growths = prepared.group.growths
-        # New files first, removals last: were we killed, no text is without a copy meanwhile.
+    def _place_files(self, publication: _Publication, intent: Intent) -> None:
+        """Put the files into the work tree; a file that a person saves meanwhile stays."""
+        prefixes = publication.group.prefixes
+        # New files first, removals last: if we are killed, each text still has a copy.
         for path, place in sorted(intent.places.items(), key=lambda item: item[1].sort_key):
-            if path in growths and place.after:
-                content = prepared.group.files[path] or b""
-                late = GrowingFile(self._root, path, self._folder).grow(growths[path], content)
-                self._late += [late] if late else []
+            if path in prefixes and place.after:
+                content = publication.group.files[path] or b""
+                file = AppendedFile(self._root, path, self._folder)
+                if replaced := file.replace_prefix(prefixes[path], content):
+                    self._replaced_files.append(replaced)
                 continue
-            entry, before = place.entry, prepared.base.ground.tree.get(path)
+            entry, old_entry = place.entry, publication.base.state.tree.get(path)
             # None: it is neither new nor of another mode, and keeps its own.
-            mode = entry.mode if entry and (before is None or before.mode != entry.mode) else None
-            if place.after == place.before and mode in (None, mode_at(self._root, path)):
+            has_mode = entry and (old_entry is None or old_entry.mode != entry.mode)
+            mode = entry.mode if entry and has_mode else None
+            if place.after == place.before and mode in (None, read_mode(self._root, path)):
                 continue
-            if blob_at(self._root, path) != place.before:
+            if read_blob_id(self._root, path) != place.before:
                 raise EditedError(f"{path}: a file of yours appeared there; run again")
-            if path not in prepared.drafts:
-                work_tree.remove_file(self._root, path)
+            if path not in publication.drafts:
+                work_files.remove_file(self._root, path)
             else:
-                draft, replace = prepared.drafts[path], place.before is not None
-                work_tree.place_file(self._root, path, draft, mode=mode, replace=replace)
-
-
-def _draft(root: str, changes: Sequence[Change], steps: frozenset[str]) -> CommitDraft:
-    """The commit that changes become; the program's if these steps alone have a part in it."""
-    joins = changes[0].joins
-    by_program = steps.issuperset(change.step for change in changes)
-    return CommitDraft(root, message_of(changes), joins.commit if joins else None, by_program)
+                draft, replace = publication.drafts[path], place.before is not None
+                work_files.place_file(self._root, path, draft, mode=mode, replace=replace)

@@ -1,18 +1,18 @@
-"""The files of skills as they are, and as they were at commits, in whatever folder they were."""
+"""The files of skills, now and at commits, on any shelf."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from skillvault.model.errors import BadInputError
 from skillvault.model.text import front_matter
 from skillvault.vault.files import layout
+from skillvault.vault.git.objects import with_mode
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import with_mode
 from skillvault.vault.index.snapshot import Topics
 
 
 def folder_files(git: Git, head: Topics, place: str) -> dict[str, bytes]:
-    """The committed files of a folder by their path in it, each a program if git says so."""
+    """The committed files of a folder by their path in it, executable ones as programs."""
     contents = head.files.read(head.files.below(place))
     entries = git.entries(head.commit, list(contents))
     return {
@@ -22,7 +22,7 @@ def folder_files(git: Git, head: Topics, place: str) -> dict[str, bytes]:
 
 
 class SkillText(NamedTuple):
-    """What a skill said at a commit, when its time ended, its labels, in which folder it was."""
+    """The shelf, description and body of a skill at a commit, its end and its labels."""
 
     shelf: str
     description: str
@@ -40,19 +40,15 @@ def skill_texts(git: Git, places: Iterable[tuple[str, str]]) -> dict[tuple[str, 
         try:
             meta, body = front_matter.read(front_matter.text_of(content))
             description = str(meta.get("description", ""))
-            texts[commit, name] = SkillText(shelf, description, body, *_end_and_labels(meta))
+            fields = meta.get("metadata")
+            metadata = fields if isinstance(fields, Mapping) else {}
+            labels = "\n".join(str(metadata.get(k) or "") for k in ("tags", "roles", "stages"))
+            expires = str(metadata.get("expires") or "")
+            texts[commit, name] = SkillText(shelf, description, body, expires, labels)
         except BadInputError:
-            # What a person broke then counts as theirs, whatever it said.
+            # A text that a person broke counts as theirs.
             texts[commit, name] = SkillText(shelf, "", "")
     return texts
-
-
-def _end_and_labels(meta: Mapping[str, Any]) -> tuple[str, str]:
-    """(when its time ends, its tags, roles and stages a line each) of a skill's front matter."""
-    metadata = meta.get("metadata")
-    fields = metadata if isinstance(metadata, Mapping) else {}
-    labels = (str(fields.get(key) or "") for key in ("tags", "roles", "stages"))
-    return str(fields.get("expires") or ""), "\n".join(labels)
 
 
 def skill_files(
@@ -63,7 +59,7 @@ def skill_files(
     files: dict[tuple[str, str], tuple[str, bytes]] = {}
     for shelf in layout.SHELVES:  # most are on the first
         names = [f"{commit}:{shelf}/{path.partition('/')[2]}" for commit, path in pending]
-        contents = git.objects.files_at(names)
+        contents = git.objects.read_files(names)
         pairs = zip(pending, names, strict=True)
         files |= {place: (shelf, contents[name]) for place, name in pairs if name in contents}
         pending = [place for place in pending if place not in files]

@@ -1,7 +1,7 @@
-"""Commit objects: who commits, who is their author, and their signature.
+"""Commit objects: their committer, their author and their signature.
 
-The person's name is git's to find: it is asked once, and its own lines of a commit are taken
-over. They are the committer always, and the author of what the program did not learn itself.
+Git finds the person's name: it is asked once, and its lines of a commit are used again. The person
+is always the committer, and the author of commits that the program did not learn itself.
 """
 
 import os
@@ -23,7 +23,7 @@ _NOBODY = (
     "`git config --global user.email ADDRESS`"
 )
 _SIGNING_WAIT = 10.0  # seconds that a signature may take, an agent asking for a key included
-_NAMED_OTHERWISE = {"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"}  # in a person's environment
+_IDENTITY_VARIABLES = {"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"}  # in a person's environment
 _TIME = re.compile(rb"\ncommitter .*> (\d+) ")
 _WHEN = re.compile(rb"> \d+ \+0000$", re.MULTILINE)
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git knows it without an object
@@ -31,9 +31,9 @@ PROGRAM = ("skillvault", "skillvault@localhost")  # its name and its address as 
 
 
 class CommitDraft(NamedTuple):
-    """A commit to be made: its tree, its message, and what it takes in beside its parent.
+    """A commit to be made: its tree, its message, and the commit that it merges.
 
-    `by_program`: its author is the program, and not who commits it.
+    `by_program`: its author is the program, and not its committer.
     """
 
     tree: str
@@ -47,14 +47,15 @@ class Committer:
 
     def __init__(self, runner: Runner, objects: Callable[[], Objects]) -> None:
         self._git = runner
-        self._objects = objects  # loaded by the first commit
-        # By whether the program is the author: who commits, in git's lines of a commit.
-        self._named: dict[bool, tuple[object, bytes]] = {}
+        self._objects = objects  # loaded for the first commit
+        # by_program -> (identity key, git's lines of a commit with author and committer)
+        self._identities: dict[bool, tuple[object, bytes]] = {}
 
-    def nameless(self, settings: Settings) -> str | None:
-        """That git does not know who commits, and what to do; None if it does."""
-        named = settings.named and not _NAMED_OTHERWISE & os.environ.keys()
-        if named or any(who == settings.who() for who, _ in self._named.values()):
+    def identity_problem(self, settings: Settings) -> str | None:
+        """The problem, with its remedy, if git does not know the person's name."""
+        if settings.has_identity and not _IDENTITY_VARIABLES & os.environ.keys():
+            return None
+        if any(key == settings.identity_key() for key, _ in self._identities.values()):
             return None
         try:
             self._git.run("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
@@ -63,53 +64,59 @@ class Committer:
         return None
 
     def identity(self) -> str:
-        """Who commits, as `Name <address>`; GitError if git does not know."""
+        """The person who commits, as `Name <address>`; GitError if git does not know."""
         ident = self._git.text("var", "GIT_COMMITTER_IDENT")
         return ident.rpartition(">")[0] + ">"
 
-    def commits(
+    def make_commits(
         self,
         drafts: Sequence[CommitDraft],
         parent: str | None,
         at: datetime,
         settings: Settings,
     ) -> list[str]:
-        """The commit objects of drafts one after the other, on `parent`.
+        """Make the commit objects of drafts one after the other, on `parent`.
 
-        The person commits, and signs where their git signs. PausedError if git does not know
-        their name, or the signing fails or does not end.
+        They are signed if the person's git signs. PausedError if git does not know the person's
+        name, or the signing fails or does not end.
         """
         shas: list[str] = []
         for draft in drafts:
             parents = [sha for sha in (parent, draft.joins) if sha]
-            who, lines = self._named.get(draft.by_program, (None, b""))
-            if settings.signs or who != settings.who():
+            key, lines = self._identities.get(draft.by_program, (None, b""))
+            if settings.signs or key != settings.identity_key():
                 lines = b""  # git must be asked
             if lines:
-                dated = _WHEN.sub(b"> %d +0000" % at.timestamp(), lines)
-                parent = self._objects().write_commit(_commit(draft, parents, dated))
+                names = _WHEN.sub(b"> %d +0000" % at.timestamp(), lines)
+                parent = self._objects().write_commit(_commit(draft, parents, names))
             else:
                 parent = self._commit_tree(draft, parents, at, settings)
                 if not settings.signs:
-                    lines = _author_lines(self._objects().commit(parent))
-                    self._named[draft.by_program] = settings.who(), lines
+                    head, _, _ = self._objects().commit(parent).partition(b"\n\n")
+                    skipped = (b"tree ", b"parent ")
+                    identity_lines = [
+                        line for line in head.split(b"\n") if not line.startswith(skipped)
+                    ]
+                    lines = b"\n".join(identity_lines)
+                    self._identities[draft.by_program] = settings.identity_key(), lines
             shas.append(parent)
         return shas
 
     def recommit(self, sha: str, tree: str, parent: str, settings: Settings) -> str:
-        """Make a commit like another one, with this tree and parent; signed where git signs."""
+        """Make a commit like another one, with this tree and parent; signed if git signs."""
         head, _, message = self._objects().commit(sha).partition(b"\n\n")
-        when = _TIME.search(head)
+        seconds = _TIME.search(head)
         by_program = b"\nauthor %s <%s>" % tuple(part.encode() for part in PROGRAM) in head
         draft = CommitDraft(tree, message.decode(), by_program=by_program)
-        at = datetime.fromtimestamp(int(when[1]) if when else 0, UTC)
-        return self.commits([draft], parent, at, settings)[0]
+        at = datetime.fromtimestamp(int(seconds[1]) if seconds else 0, UTC)
+        return self.make_commits([draft], parent, at, settings)[0]
 
     def try_signing(self, at: datetime, settings: Settings) -> None:
-        """Sign a commit that is kept nowhere; PausedError as of one that is."""
+        """Sign a commit in a temporary folder; PausedError as for a real one."""
         draft = CommitDraft(EMPTY_TREE, "Try to sign")
-        with tempfile.TemporaryDirectory(prefix="skillvault-") as place:
-            self._commit_tree(draft, (), at, settings, where={"GIT_OBJECT_DIRECTORY": place})
+        with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
+            env = {"GIT_OBJECT_DIRECTORY": folder}
+            self._commit_tree(draft, (), at, settings, extra_env=env)
 
     def _commit_tree(
         self,
@@ -118,12 +125,12 @@ class Committer:
         at: datetime,
         settings: Settings,
         *,
-        where: Mapping[str, str] | None = None,
+        extra_env: Mapping[str, str] | None = None,
     ) -> str:
         args = [part for parent in parents for part in ("-p", parent)]
         args += [*(["-S"] if settings.signs else []), "-F", "-"]
         env = {"GIT_AUTHOR_DATE": stamp(at), "GIT_COMMITTER_DATE": stamp(at), **settings.signing}
-        env |= where or {}
+        env |= extra_env or {}
         if draft.by_program:
             env |= dict(zip(("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"), PROGRAM, strict=True))
         text = _message(draft.message)
@@ -150,13 +157,6 @@ class Committer:
 
 def _message(text: str) -> bytes:
     return text.replace("\0", " ").encode()
-
-
-def _author_lines(commit: bytes) -> bytes:
-    """The lines of a commit object that say who made it, when and in which encoding."""
-    head, _, _ = commit.partition(b"\n\n")
-    lines = [line for line in head.split(b"\n") if not line.startswith((b"tree ", b"parent "))]
-    return b"\n".join(lines)
 
 
 def _commit(draft: CommitDraft, parents: Sequence[str], names: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Git's index: where it differs from HEAD, asked of git once in each state, and how it is set."""
+"""Git's index: its differences from HEAD, asked of git once in each state, and its entries set."""
 
 import json
 import os
@@ -15,14 +15,13 @@ from skillvault.model.errors import GitError
 from skillvault.vault.disk import draft_name
 from skillvault.vault.git.committer import EMPTY_TREE
 from skillvault.vault.git.history import diff_entries
-from skillvault.vault.git.objects import Objects
+from skillvault.vault.git.objects import Entry, Objects
 from skillvault.vault.git.process import Runner
 from skillvault.vault.git.refs import ABSENT
-from skillvault.vault.git.trees import Entry
 
-QUIET_SECONDS = 0.2  # that index and HEAD must have been still: a git may be half-way
-_OWN = "own-index"  # the file with the state of the index as we left it
-_UNKNOWN = "unknown"  # in the place of a commit: nobody compared the index with one
+QUIET_SECONDS = 0.2  # index and HEAD must be unchanged for so long: a git may be half-way
+_OWN = "own-index"  # the file with the state of the index after our last write
+_UNKNOWN = "unknown"  # in place of a commit: nobody compared the index with one
 _SUM = 20  # bytes of the checksum at the end of an index
 
 
@@ -52,15 +51,15 @@ class IndexFile:
         self._place = folder / "index"
         self._folder = folder / "skillvault"
         self._head = head
-        self._objects = objects  # loaded by who asks for an entry
+        self._objects = objects  # loaded when an entry is read
         self._state: IndexState | None = None
 
     def current(self) -> IndexState:
-        """The index as it is now, beside HEAD; git is asked if it is not as we left it."""
+        """Compare the index with HEAD; git is asked if somebody else changed the index."""
         commit, checksum = self._head(), None if self._git.index else self.checksum()
         key = checksum, commit
         if checksum is None or self._state is None or self._state[:2] != key:
-            state = self._own()
+            state = self._read_own_state()
             self._state = state if checksum and state and state[:2] == key else self._compare(*key)
         return self._state
 
@@ -85,13 +84,13 @@ class IndexFile:
         return {path: entry for path, entry in entries.items() if entry}
 
     def all_entries(self) -> dict[str, Entry]:
-        """path -> entry of every file that does not wait to be merged."""
+        """path -> entry of every file that is not unmerged."""
         state = self.current()
         files = self._objects().files(state.commit) if state.commit else {}
         return {path: entry for path, entry in {**files, **state.differences}.items() if entry}
 
     def checksum(self) -> str | None:
-        """The checksum that stands at the end of the index; None if it has none."""
+        """The checksum at the end of the index; None if it has none."""
         try:
             with self._place.open("rb") as index:
                 index.seek(-_SUM, os.SEEK_END)
@@ -100,15 +99,15 @@ class IndexFile:
             return None
         return checksum.hex() if any(checksum) else None
 
-    def skipped(self) -> frozenset[str]:
+    def sparse_paths(self) -> frozenset[str]:
         """The paths that a sparse checkout leaves out of the work tree."""
         if not (self._place.parent / "info/sparse-checkout").exists():
             return frozenset()
         lines = os.fsdecode(self._git.run("ls-files", "-t", "-z")).split("\0")
         return frozenset(line[2:] for line in lines if line.startswith("S "))
 
-    def draw(self, entries: Entries, env: Mapping[str, str], draft: Path | None = None) -> Path:
-        """A copy of the index in the git dir, with exactly these entries set; drawn anew there."""
+    def draft(self, entries: Entries, env: Mapping[str, str], draft: Path | None = None) -> Path:
+        """Copy the index in the git dir and set these entries; `draft` is replaced if given."""
         draft = draft or self._folder / f"index-{draft_name()}"
         draft.parent.mkdir(exist_ok=True)
         draft.unlink(missing_ok=True)
@@ -118,21 +117,21 @@ class IndexFile:
                 shutil.copy2(self._place, draft)
             settings = {**env, "GIT_INDEX_FILE": str(draft)}
             args = ("update-index", "-z", "--index-info")
-            left_out = sorted(self.skipped() & {path for path in entries if entries[path]})
-            self._git.run(*args, stdin=_index_info(entries), env=settings, fenced=True)
-            if left_out:
-                names = "\0".join([*left_out, ""]).encode(errors="surrogateescape")
+            sparse_paths = sorted(self.sparse_paths() & {path for path in entries if entries[path]})
+            self._git.run(*args, stdin=_index_info(entries), env=settings, hold_lock=True)
+            if sparse_paths:
+                names = "\0".join([*sparse_paths, ""]).encode(errors="surrogateescape")
                 flag = ("update-index", "--skip-worktree", "-z", "--stdin")
-                self._git.run(*flag, stdin=names, env=settings, fenced=True)
+                self._git.run(*flag, stdin=names, env=settings, hold_lock=True)
         except (OSError, GitError):
             draft.unlink(missing_ok=True)  # a full disk is not filled with drafts
             raise
         return draft
 
     def install(self, draft: Path, commit: str = _UNKNOWN, entries: Entries | None = None) -> None:
-        """Let a drawn index be the index; the caller holds index.lock.
+        """Replace the index by a draft; the caller holds index.lock.
 
-        `commit` is what HEAD is about to be, which says of these `entries` the same.
+        `commit` is the next HEAD, which has the same `entries`.
         """
         state = self._state if self._state and self._state.checksum == self.checksum() else None
         draft.replace(self._place)
@@ -145,38 +144,36 @@ class IndexFile:
         (self._folder / _OWN).write_text(json.dumps(self._state), encoding="ascii")
 
     def set_entries(self, entries: Entries, env: Mapping[str, str]) -> None:
-        """Set exactly these entries; the caller holds index.lock.
+        """Set these entries; the caller holds index.lock.
 
-        In an index that a hook was handed git sets them itself: who made it waits for the hook.
+        Git itself sets them in the index of a hook, as its owner waits for the hook.
         """
         if self._git.index:
             self._git.run("update-index", "-z", "--index-info", stdin=_index_info(entries), env=env)
         else:
-            self.install(self.draw(entries, env))
+            self.install(self.draft(entries, env))
 
     def is_own(self) -> bool:
-        """True if the index is as we left it."""
-        state = self._own()
-        return (
-            state is not None and state.checksum is not None and state.checksum == self.checksum()
-        )
+        """Return True if nobody changed the index after our last write."""
+        state = self._read_own_state()
+        checksum = state.checksum if state else None
+        return checksum is not None and checksum == self.checksum()
 
-    def _own(self) -> IndexState | None:
-        """The index as we left it; None if nobody can tell."""
+    def _read_own_state(self) -> IndexState | None:
         with suppress(FileNotFoundError, ValueError):  # another process may be writing it
             return msgspec.convert(json.loads((self._folder / _OWN).read_bytes()), IndexState)
         return None
 
     def unrest(self) -> float:
-        """Seconds until index and HEAD have been still long enough; 0.0 if they are.
+        """Seconds until index and HEAD have been unchanged for long enough; 0.0 if they are.
 
-        Git gives index.lock back some ms before it moves HEAD. Our own writing is no unrest.
+        Git releases index.lock some ms before it moves HEAD. Our own writing does not count.
         """
         if self.is_own():
             return 0.0
-        now = time.time()
+        time_now = time.time()
         places = [place for place in (self._place, self._place.with_name("HEAD")) if place.exists()]
-        ages = [now - place.stat().st_mtime for place in places]
+        ages = [time_now - place.stat().st_mtime for place in places]
         youngest = min((age for age in ages if age >= 0), default=QUIET_SECONDS)
         return max(0.0, QUIET_SECONDS - youngest)
 

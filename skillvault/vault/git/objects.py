@@ -4,16 +4,121 @@ The one home of pygit2, of which only the database is used. Nothing of the repos
 attributes, index or refs passes through it, so nothing of them can run or change a byte.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
+from skillvault.model.change import Program
 from skillvault.model.errors import GitError
-from skillvault.vault.git import trees
 from skillvault.vault.git.process import PARTIAL
-from skillvault.vault.git.trees import Entry, Tree
 
-_LOOKED_AT = 2000  # commits in which one that takes it back is looked for
+FOLDER, SUBMODULE = "40000", "160000"  # the modes of what is no file
+REGULAR, EXECUTABLE = "100644", "100755"
+_ID_BYTES = 20
+
+
+class Entry(NamedTuple):
+    """An entry of a tree or an index: its mode and the id of what it names."""
+
+    mode: str
+    id: str
+
+
+def mode_of(content: bytes, old_entry: Entry | None) -> str:
+    """The mode of a file with this content; one that is no program keeps its old mode."""
+    if isinstance(content, Program):
+        return EXECUTABLE
+    return old_entry.mode if old_entry else REGULAR
+
+
+def with_mode(content: bytes, entry: Entry | None) -> bytes:
+    """A file's content, as a program if its entry says that it may be run."""
+    return Program(content) if entry and entry.mode == EXECUTABLE else content
+
+
+class Tree:
+    """The entries of one folder by name, held in git's order and as git encodes them.
+
+    Of a wide folder a commit changes an entry or two; the others are not touched.
+    """
+
+    __slots__ = ("_entries", "_lines", "_places")
+
+    def __init__(self, nodes: Iterable[tuple[str, Entry]] = ()) -> None:
+        self._entries = dict(nodes)
+        rows = sorted((_sort_key(*node), _encode_entry(*node)) for node in self._entries.items())
+        self._places = [place for place, _ in rows]
+        self._lines = [line for _, line in rows]
+
+    def __bool__(self) -> bool:
+        return bool(self._entries)
+
+    def get(self, name: str) -> Entry | None:
+        """The entry of this name, where there is one."""
+        return self._entries.get(name)
+
+    def set(self, name: str, entry: Entry | None) -> None:
+        """Set or (None) remove an entry."""
+        old_entry = self._entries.pop(name, None)
+        if old_entry is not None:
+            at = bisect_left(self._places, _sort_key(name, old_entry))
+            del self._places[at], self._lines[at]
+        if entry is not None:
+            self._entries[name] = entry
+            place = _sort_key(name, entry)
+            at = bisect_left(self._places, place)
+            self._places.insert(at, place)
+            self._lines.insert(at, _encode_entry(name, entry))
+
+    def copy(self) -> "Tree":
+        """Return the same entries, to be changed independently."""
+        twin = Tree()
+        twin._entries = self._entries.copy()
+        twin._places, twin._lines = self._places.copy(), self._lines.copy()
+        return twin
+
+    def encode_tree(self) -> bytes:
+        """Return the tree object."""
+        return b"".join(self._lines)
+
+
+def folder_levels(paths: Mapping[str, object]) -> list[list[str]]:
+    """The folders on these paths, the deepest level first, the root ("") last."""
+    folders = {""}
+    for path in paths:
+        parts = path.split("/")
+        folders.update("/".join(parts[:i]) for i in range(1, len(parts)))
+    by_depth: dict[int, list[str]] = {}
+    for folder in sorted(folders):
+        by_depth.setdefault(folder.count("/") + bool(folder), []).append(folder)
+    return [by_depth[depth] for depth in sorted(by_depth, reverse=True)]
+
+
+def nodes_of(raw: bytes) -> Iterator[tuple[str, Entry]]:
+    """The entries of a tree object."""
+    at = 0
+    while at < len(raw):
+        nul = raw.index(b"\0", at)
+        mode, _, name = raw[at:nul].partition(b" ")
+        at = nul + 1 + _ID_BYTES
+        yield name.decode(errors="surrogateescape"), Entry(mode.decode(), raw[nul + 1 : at].hex())
+
+
+def _sort_key(name: str, entry: Entry) -> bytes:
+    """In git's order a folder counts as if its name ended with a slash."""
+    return _encode_name(name) + (b"/" if entry.mode == FOLDER else b"")
+
+
+def _encode_entry(name: str, entry: Entry) -> bytes:
+    return b"%s %s\0%s" % (entry.mode.encode(), _encode_name(name), bytes.fromhex(entry.id))
+
+
+def _encode_name(name: str) -> bytes:
+    return name.encode(errors="surrogateescape")
+
+
+_MOST_COMMITS = 2000  # that are searched for a revert
 
 
 _COMMIT, _TREE, _BLOB = 1, 2, 3  # git's numbers of its object types
@@ -27,7 +132,7 @@ class Objects:
     def __init__(self, folder: Path) -> None:
         import pygit2  # noqa: PLC0415 (67 ms, and only who reads or writes objects needs it)
 
-        pygit2.settings.enable_caching(False)  # what is read again is kept here
+        pygit2.settings.enable_caching(False)  # trees that are read again are kept here
         self._failed = pygit2.GitError
         self._folder = folder
         self._trees: dict[str, Tree] = {}
@@ -45,7 +150,7 @@ class Objects:
         return {blob: self._object(blob, _BLOB) for blob in dict.fromkeys(ids)}
 
     def commit(self, sha: str) -> bytes:
-        """A commit object as it stands."""
+        """The bytes of a commit object."""
         return self._object(sha, _COMMIT)
 
     def root(self, commit: str) -> str:
@@ -53,16 +158,16 @@ class Objects:
         return self.commit(commit)[5:45].decode()
 
     def has_commit(self, sha: str) -> bool:
-        """True if a commit is still there; one that nothing refers to is gone in time."""
+        """Return True if a commit is still there; git removes one that nothing refers to."""
         node = self._find(sha)
         return node is not None and node.type == _COMMIT
 
-    def files_at(self, places: Iterable[str]) -> dict[str, bytes]:
+    def read_files(self, places: Iterable[str]) -> dict[str, bytes]:
         """`<commit>:<path>`, or `<commit>^:<path>` for its parent -> bytes of those that exist."""
-        contents = {place: self._file_at(*place.split(":", 1)) for place in places}
+        contents = {place: self._read_file(*place.split(":", 1)) for place in places}
         return {place: content for place, content in contents.items() if content is not None}
 
-    def _file_at(self, commit: str, path: str) -> bytes | None:
+    def _read_file(self, commit: str, path: str) -> bytes | None:
         node = self._find(commit.removesuffix("^"))
         if node is not None and commit.endswith("^"):
             node = self._find(node.parent_ids[0]) if node.parent_ids else None
@@ -81,14 +186,14 @@ class Objects:
         return files
 
     def _all_files(self, tree: str, prefix: str) -> Iterator[tuple[str, Entry]]:
-        for name, node in trees.nodes_of(self._object(tree, _TREE)):
-            if node.mode == trees.FOLDER:
+        for name, node in nodes_of(self._object(tree, _TREE)):
+            if node.mode == FOLDER:
                 yield from self._all_files(node.id, f"{prefix}{name}/")
-            elif node.mode != trees.SUBMODULE:
+            elif node.mode != SUBMODULE:
                 yield prefix + name, node
 
     def _below(self, node: Any, path: str) -> Any:
-        """What stands at a path below a tree, as pygit2 has it; None if there is nothing."""
+        """The object at a path below a tree, as pygit2 has it; None if there is nothing."""
         for name in filter(None, path.split("/")):
             if node is None or node.type != _TREE or name not in node:
                 return None
@@ -110,7 +215,7 @@ class Objects:
             place, _, name = folder.rpartition("/")
             parent = self._descend(folders, place)
             node = parent.get(name) if parent is not None else None
-            if parent is None or (node and node.mode != trees.FOLDER):
+            if parent is None or (node and node.mode != FOLDER):
                 folders[folder] = None
             else:
                 folders[folder] = self._tree(node.id) if node else Tree()
@@ -123,15 +228,15 @@ class Objects:
         for path in paths:
             folder, _, name = path.rpartition("/")
             node = (self._descend(folders, folder) or Tree()).get(name)
-            if node and node.mode not in (trees.FOLDER, trees.SUBMODULE):
+            if node and node.mode not in (FOLDER, SUBMODULE):
                 entries[path] = node
         return entries
 
     def clashes(self, root: str | None, paths: Iterable[str]) -> tuple[dict[str, str], set[str]]:
-        """(path -> why no file can be there, the folders of the paths that are not there)."""
+        """(path -> reason if no file can be there, the folders of the paths that do not exist)."""
         folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
         reasons: dict[str, str] = {}
-        bare: set[str] = set()
+        missing_folders: set[str] = set()
         for path in paths:
             for folder in (path[:i] for i, char in enumerate(path) if char == "/"):
                 entries = self._descend(folders, folder)
@@ -139,19 +244,19 @@ class Objects:
                     reasons[path] = f"a file is committed at {folder}, where a folder is needed"
                     break
                 if not entries:
-                    bare.add(folder)
+                    missing_folders.add(folder)
             else:
                 parent, _, name = path.rpartition("/")
                 node = (folders[parent] or Tree()).get(name)
-                if node and node.mode in (trees.FOLDER, trees.SUBMODULE):
+                if node and node.mode in (FOLDER, SUBMODULE):
                     reasons[path] = "a folder is committed there"
-        return reasons, bare
+        return reasons, missing_folders
 
     def _tree(self, tree: str) -> Tree:
-        """A tree's entries, which nobody changes; those read last are kept."""
+        """A tree's entries, not to be changed; the trees read last are kept."""
         entries = self._trees.pop(tree, None)
         if entries is None:
-            entries = Tree(trees.nodes_of(self._object(tree, _TREE)))
+            entries = Tree(nodes_of(self._object(tree, _TREE)))
         self._remember(tree, entries)
         return entries
 
@@ -172,49 +277,44 @@ class Objects:
         return node
 
     def _find(self, name: Any) -> Any:
-        """An object as pygit2 has it; None if it is not there, GitError if a remote has it."""
+        """An object as pygit2 has it; None if it is not there, GitError if a remote may have it."""
         try:
             return self._repository[name]
         except (KeyError, ValueError):
-            if self._is_partial:
+            if any((self._folder / "pack").glob("*.promisor")):
                 raise GitError(f"object {name} cannot be read; {PARTIAL}") from None
             return None
         except self._failed as error:
             raise GitError(f"object {name} cannot be read ({error}); run `git fsck`") from None
 
-    @property
-    def _is_partial(self) -> bool:
-        """True if a missing object may be one that a remote promised."""
-        return any((self._folder / "pack").glob("*.promisor"))
-
     # ── writing ──────────────────────────────────────────────────────────────────────
 
     def write_blob(self, content: bytes) -> str:
-        """The id of a blob, stored as it is."""
+        """Write a blob and return its id."""
         return self._write(_BLOB, content)
 
     def write_commit(self, content: bytes) -> str:
-        """The id of a commit object."""
+        """Write a commit object and return its id."""
         return self._write(_COMMIT, content)
 
     def write_tree(self, base: str | None, entries: Mapping[str, Entry | None]) -> str:
-        """The id of the tree `base` with these files set or (None) removed.
+        """Write the tree `base` with these files set or (None) removed, and return its id.
 
         Only the folders on the paths are read and written, whatever the vault's size.
         """
-        levels = trees.levels(entries)
+        levels = folder_levels(entries)
         folders = self.folders(base, [folder for level in levels for folder in level])
         for path, entry in entries.items():
             folder, _, name = path.rpartition("/")
             folders[folder].set(name, entry)
         for level in levels:
-            kept = [folder for folder in level if folders[folder] or not folder]
-            ids = {folder: self._write(_TREE, folders[folder].encoded) for folder in kept}
-            for folder in kept:  # the next commit begins with these
+            places = [folder for folder in level if folders[folder] or not folder]
+            ids = {folder: self._write(_TREE, folders[folder].encode_tree()) for folder in places}
+            for folder in places:  # the next commit begins with these
                 self._remember(ids[folder], folders[folder])
             for folder in filter(None, level):  # an empty one leaves its parent
                 parent, _, name = folder.rpartition("/")
-                node = Entry(trees.FOLDER, ids[folder]) if folder in ids else None
+                node = Entry(FOLDER, ids[folder]) if folder in ids else None
                 folders[parent].set(name, node)
         return ids[""]
 
@@ -226,7 +326,7 @@ class Objects:
 
 
 def commit_state(folder: Path, short_id: str) -> Literal["kept", "reverted"] | None:
-    """What became of a commit in another repository; None where either is not there.
+    """The state of a commit in another repository; None if either is not there.
 
     Objects and HEAD alone are read: nothing of that repository's configuration is run.
     """
@@ -241,7 +341,7 @@ def commit_state(folder: Path, short_id: str) -> Literal["kept", "reverted"] | N
         sentence = f"This reverts commit {commit.id}"
         walker = repository.walk(head)
         for number, later in enumerate(walker):
-            if number >= _LOOKED_AT or later.id == commit.id:
+            if number >= _MOST_COMMITS or later.id == commit.id:
                 break
             if sentence in later.message:
                 return "reverted"

@@ -1,7 +1,7 @@
-"""How git is launched, and what of the environment and the config must not reach it.
+"""The launcher of git, which keeps the environment and the config from changing its work.
 
-The one home of GitPython, which launches git and nothing else. Whatever the vault's own
-config could make git run is switched off here.
+The one home of GitPython, which launches git and nothing else. Every setting by which the vault's
+own config could make git run a program is switched off here.
 """
 
 import os
@@ -61,13 +61,13 @@ def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
     return variables
 
 
-def is_ours(words: Sequence[str]) -> bool:
-    """Whether the command line of a git is one of this program's."""
+def is_own_git(words: Sequence[str]) -> bool:
+    """Return True if the command line of a git is one of this program's."""
     return tuple(words[1 : 1 + len(_SETTINGS)]) == _SETTINGS
 
 
 def failure_of(command: str, err: bytes) -> str:
-    """Git's own words for a failure, in one line; whole if they say what to do about an owner."""
+    """Git's own words for a failure, in one line; with its remedy for another's folder."""
     lines = [line.strip() for line in err.decode(errors="replace").splitlines() if line.strip()]
     fatal = next((i for i, line in enumerate(lines) if "fatal:" in line), 0)
     end = None if any(OWNER_REMEDY in line for line in lines) else fatal + 2
@@ -87,10 +87,10 @@ class Runner:
         self._lock: int | None = None
 
     @contextmanager
-    def fenced(self, lock: int) -> Iterator[None]:
-        """Let what moves the index and the branch hold this lock's descriptor too.
+    def share_lock(self, lock: int) -> Iterator[None]:
+        """Let the git processes that move the index and the branch hold this lock too.
 
-        Were this process killed, no other one could take the lock before they have ended.
+        If this process is killed, no other one can take the lock before they have ended.
         """
         self._lock = lock
         try:
@@ -105,10 +105,12 @@ class Runner:
         env: Mapping[str, str] | None = None,
         ok: Sequence[int] = (0,),
         patience: float | None = None,
-        fenced: bool = False,
+        hold_lock: bool = False,
     ) -> bytes:
         """Standard output of one git call; the rest is as for `answer`."""
-        return self.answer(*args, stdin=stdin, env=env, ok=ok, patience=patience, fenced=fenced)[1]
+        return self.answer(
+            *args, stdin=stdin, env=env, ok=ok, patience=patience, hold_lock=hold_lock
+        )[1]
 
     def text(self, *args: str, ok: Sequence[int] = (0,)) -> str:
         """Standard output as one stripped text."""
@@ -121,39 +123,39 @@ class Runner:
         env: Mapping[str, str] | None = None,
         ok: Sequence[int] = (0,),
         patience: float | None = None,
-        fenced: bool = False,
+        hold_lock: bool = False,
     ) -> tuple[int, bytes]:
         """(exit code, standard output) of one git call; GitError for a code that is not `ok`.
 
-        After `patience` seconds it is killed and TimeoutError raised. `fenced`: it holds the
+        After `patience` seconds it is killed and TimeoutError raised. `hold_lock`: it holds the
         writer's lock as long as it lives.
         """
-        # Where a person sits at a terminal, it is there that a signing program asks for the key.
+        # At a person's terminal a signing program asks for the key there.
         alone = patience is not None and not os.isatty(0)
-        process = self.start(*args, env=env, alone=alone, fenced=fenced)
+        process = self.start(*args, env=env, alone=alone, hold_lock=hold_lock)
         try:
             out, err = process.communicate(stdin, timeout=patience)
         except subprocess.TimeoutExpired:
             if alone:
-                os.killpg(process.pid, signal.SIGKILL)  # and whatever it waits for
+                os.killpg(process.pid, signal.SIGKILL)  # with its children
             process.kill()
             process.wait()
             raise TimeoutError(f"git {args[0]} did not end") from None
         except BaseException:
-            process.wait()  # what it does is done before anybody looks at what it did
+            process.wait()  # its work is done before anybody looks at it
             raise
         if process.returncode not in ok:
             raise GitError(failure_of(args[0], err))
         return process.returncode, out
 
     def fields(self, *args: str) -> Iterator[bytes]:
-        """What one git call prints, each field up to its NUL, read while it prints."""
-        process = self.start(*args, fenced=False)
+        """The output of one git call, each field up to its NUL, read while it prints."""
+        process = self.start(*args, hold_lock=False)
         assert process.stdout
         try:
-            rest = b""
+            remainder = b""
             while chunk := process.stdout.read(_CHUNK):
-                *fields, rest = (rest + chunk).split(b"\0")
+                *fields, remainder = (remainder + chunk).split(b"\0")
                 yield from fields
         except BaseException:
             process.kill()
@@ -167,7 +169,7 @@ class Runner:
     def alone(self, *args: str, env: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
         """A git process in a session of its own, which ends with this block at the latest.
 
-        Were we killed it goes on, and holds the lock that it is fenced by.
+        If we are killed it goes on, and holds the lock that it shares.
         """
         process = self.start(*args, env=env, alone=True)
         try:
@@ -182,7 +184,7 @@ class Runner:
         *args: str,
         env: Mapping[str, str] | None = None,
         alone: bool = False,
-        fenced: bool = True,
+        hold_lock: bool = True,
     ) -> "subprocess.Popen[bytes]":
         """A git process that reads its stdin. `alone`: in a session of its own."""
         import git  # noqa: PLC0415 (50 ms, and a question of a plain repository starts no process)
@@ -198,7 +200,7 @@ class Runner:
                 istream=subprocess.PIPE,
                 env=settings,
                 start_new_session=alone,
-                pass_fds=(self._lock,) if fenced and self._lock is not None else (),
+                pass_fds=(self._lock,) if hold_lock and self._lock is not None else (),
             )
         except git.exc.GitCommandNotFound:
             raise GitError("git cannot be started; install git") from None

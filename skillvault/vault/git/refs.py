@@ -27,7 +27,7 @@ class RefUpdate(NamedTuple):
 
 
 class RefSession:
-    """Transactions of one git process, one after the other; `let_go` undoes what is not committed.
+    """Transactions of one git process, one after the other; `end` undoes what is not committed.
 
     The refs of a transaction move together, or not at all.
     """
@@ -50,11 +50,11 @@ class RefSession:
         """Move the refs; False, and all is let go, if git refuses."""
         moved = self._ask("commit\0", b"commit: ok\n")
         if not moved:
-            self.let_go()
+            self.end()
         return moved
 
-    def let_go(self) -> None:
-        """End the process and let go of every lock; what is not committed has not happened."""
+    def end(self) -> None:
+        """End the process and release every lock; an open transaction is dropped."""
         if not self._open:
             return
         self._open = False

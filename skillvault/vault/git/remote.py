@@ -1,28 +1,132 @@
-"""A repository of somebody else, as files: fetched once, never checked out.
+"""Remotes: the branch that the clones of a vault share, and the files of a foreign repository.
 
-Nothing of it runs: there is no work tree, so no hook, filter or submodule of it has a part. Only
-https, ssh and file are spoken, whatever a person's config rewrites an address to.
+The branch is fetched, and pushed to without force. Of a foreign repository nothing is checked out.
+Nobody is asked for a password, no hook runs, and what git cannot reach is a GitError in its words.
 """
 
+import getpass
 import os
+import re
+import secrets
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
 from skillvault.model.errors import GitError
-from skillvault.vault.git.objects import Objects
-from skillvault.vault.git.process import Runner, failure_of
-from skillvault.vault.git.trees import EXECUTABLE, REGULAR, Entry, with_mode
+from skillvault.model.text.text import slug
+from skillvault.vault.git.config import CLONE
+from skillvault.vault.git.objects import EXECUTABLE, REGULAR, Entry, Objects, with_mode
+from skillvault.vault.git.process import Runner, as_environment, failure_of
+from skillvault.vault.git.repository import Git
 
-_SECONDS = 300.0  # for one fetch
+_USER = 24  # characters of a user's name
+
+
+def clone_name(git: Git) -> str:
+    """The clone's name, chosen once and kept in its own config."""
+    if name := git.settings().clone:
+        return name
+    try:
+        user = slug(getpass.getuser(), limit=_USER)
+    except (KeyError, OSError):  # a container's user may have no name
+        user = ""
+    name = f"{user or 'clone'}-{secrets.token_hex(2)}"
+    git.run("config", "--local", CLONE, name)
+    return name
+
+
+_SECONDS = 300.0  # for one fetch or push
+_SSH = "ssh -oBatchMode=yes -oConnectTimeout=20"
+_SETTINGS = as_environment(
+    {
+        "credential.interactive": "false",
+        "http.lowSpeedLimit": "100",
+        "http.lowSpeedTime": "60",
+        "core.askPass": "",
+    }
+)
+_PROTOCOLS = {"GIT_ALLOW_PROTOCOL": "https:http:ssh:file:git"}
+_ABSENT = "couldn't find remote ref"
+_OPTIONS = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
+_REFUSED = re.compile(r"^!\t\S+\t\[(?P<origin>[^\]]*)\] \((?P<reason>.*)\)", re.MULTILINE)
+# Of a remote: another push was there a moment earlier.
+_RACE = re.compile(r"lock|incorrect old value|failed to update ref|reference already exists|stale")
+
+Answer = Literal["accepted", "outrun"]
+
+
+class Upstream:
+    """The branch `branch` of the remote that it is shared by; see `upstream_of`."""
+
+    def __init__(self, git: Git, remote: str, branch: str) -> None:
+        self._git = git
+        self.remote = remote
+        self.branch = branch
+
+    def fetch(self) -> str | None:
+        """Fetch the branch and return its commit; None if the remote has no such branch yet."""
+        tracked = f"refs/remotes/{self.remote}/{self.branch}"
+        spec = f"+refs/heads/{self.branch}:{tracked}"
+        try:
+            self._call("fetch", *_OPTIONS, "--", self.remote, spec)
+        except GitError as error:
+            if _ABSENT in str(error):
+                return None
+            raise
+        return self._git.text("rev-parse", "--verify", f"{tracked}^{{commit}}")
+
+    def count_unpushed(self, tip: str | None) -> int:
+        """Count the commits of `tip` that the remote did not have at the last fetch."""
+        if tip is None:
+            return 0
+        branch = f"refs/remotes/{self.remote}/{self.branch}^{{commit}}"
+        commit = self._git.text("rev-parse", "--verify", "--quiet", branch, ok=(0, 1))
+        span = [tip, f"^{commit}"] if commit else [tip]
+        return int(self._git.text("rev-list", "--count", *span))
+
+    def push(self, commit: str) -> Answer:
+        """Push a commit to the branch; `outrun` if the branch has moved meanwhile.
+
+        GitError with the remote's words if it refuses, or cannot be reached.
+        """
+        spec = f"{commit}:refs/heads/{self.branch}"
+        code, out = self._call("push", "--porcelain", "--", self.remote, spec, ok=(0, 1))
+        if code == 0:
+            return "accepted"
+        refusal = _REFUSED.search(out.decode(errors="replace"))
+        if refusal and (refusal["origin"] == "rejected" or _RACE.search(refusal["reason"])):
+            return "outrun"
+        reason = refusal["reason"] if refusal else "failed without a message"
+        raise GitError(f"git push: {self.remote} refuses it: {reason}")
+
+    def _call(self, *args: str, ok: tuple[int, ...] = (0,)) -> tuple[int, bytes]:
+        # The person's own ssh command; the repository's config has no say.
+        ssh = self._git.text("config", "--global", "core.sshCommand", ok=(0, 1)) or _SSH
+        env = {**_SETTINGS, **_PROTOCOLS, "GIT_SSH_COMMAND": ssh}
+        try:
+            return self._git.answer(*args, ok=ok, env=env, patience=_SECONDS)
+        except TimeoutError:
+            raise GitError(f"git {args[0]}: {self.remote} is too slow; try again later") from None
+
+
+def upstream_of(git: Git, branch: str) -> Upstream | None:
+    """The upstream of a branch: the remote that its config names, else `origin` or the only one."""
+    settings = git.settings()
+    remotes = settings.remotes
+    names = (settings.branch_remotes.get(branch, ""), "origin", *remotes[:1])
+    remote = next((name for name in names if name in remotes), None)
+    return Upstream(git, remote, branch) if remote else None
+
+
 _MAX_BYTES = 512 * 1024 * 1024  # of a repository, packed
 _PAUSE = 0.2
-_SETTINGS = {
+_FETCH_SETTINGS = {
     "http.followRedirects": "false",
     "http.lowSpeedLimit": "1000",
     "http.lowSpeedTime": "20",
@@ -30,7 +134,7 @@ _SETTINGS = {
     "fetch.recurseSubmodules": "false",
     "core.askPass": "",
 }
-_ENVIRONMENT = {
+_FETCH_ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "https:ssh:file",
     "GIT_SSH_COMMAND": "ssh -oBatchMode=yes -oConnectTimeout=20",
 }
@@ -38,7 +142,7 @@ _KINDS = {"120000": "a link", "160000": "a submodule"}
 
 
 class RemoteFiles(Struct, frozen=True):
-    """A commit's files: path -> entry, path -> size, and path -> why it is no plain file."""
+    """A commit's files: path -> entry, path -> size, and path -> reason if it is no plain file."""
 
     commit: str
     entries: dict[str, Entry]
@@ -54,8 +158,8 @@ class RemoteFiles(Struct, frozen=True):
 
 
 @contextmanager
-def fetched(url: str, ref: str, folder: str = "") -> Iterator[RemoteFiles]:
-    """The files of a repository at a ref (its HEAD by default), in one of its folders.
+def fetch_files(url: str, ref: str, folder: str = "") -> Iterator[RemoteFiles]:
+    """Fetch the files of a repository at a ref (its HEAD by default), in one of its folders.
 
     GitError with git's own words if it cannot be fetched.
     """
@@ -68,16 +172,16 @@ def fetched(url: str, ref: str, folder: str = "") -> Iterator[RemoteFiles]:
 
 
 def _fetch(runner: Runner, place: Path, url: str, ref: str) -> None:
-    settings = [part for key, value in _SETTINGS.items() for part in ("-c", f"{key}={value}")]
+    settings = [part for key, value in _FETCH_SETTINGS.items() for part in ("-c", f"{key}={value}")]
     options = ("--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-auto-gc")
     args = (*settings, "fetch", *options, "--", url, ref)
     deadline = time.monotonic() + _SECONDS
-    with runner.alone(*args, env=_ENVIRONMENT) as process:
+    with runner.alone(*args, env=_FETCH_ENVIRONMENT) as process:
         err = None
         while err is None:
             if time.monotonic() > deadline:
                 raise GitError(f"git fetch: {url} is too slow; try again later")
-            if _size(place) > _MAX_BYTES:
+            if _folder_size(place) > _MAX_BYTES:
                 raise GitError(f"git fetch: {url} is larger than {_MAX_BYTES // 1024**2} MiB")
             with suppress(subprocess.TimeoutExpired):
                 _, err = process.communicate(timeout=_PAUSE)
@@ -85,8 +189,7 @@ def _fetch(runner: Runner, place: Path, url: str, ref: str) -> None:
             raise GitError(failure_of("fetch", err))
 
 
-def _size(place: Path) -> int:
-    """How much a fetch has brought so far."""
+def _folder_size(place: Path) -> int:
     size = 0
     for folder, _, names in os.walk(place):
         for name in names:

@@ -16,8 +16,8 @@ from skillvault.model.records import LEARNED, Link, Ref, ref_of
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import policy_of
 from skillvault.vault.git.history import Diff
+from skillvault.vault.git.objects import Entry
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import Entry
 from skillvault.vault.index.connection import IndexDatabase, Pin, ReplacedError
 from skillvault.vault.index.rows import (
     TYPED,
@@ -72,7 +72,7 @@ def _candidate_branches(git: Git, last_branch: str | None) -> Iterator[str]:
 def _branch_of(git: Git, commit: str | None) -> str | None:
     """Return the branch that a commit's vault.yaml names."""
     place = f"{commit}:{layout.MARK}"
-    content = git.objects.files_at([place]).get(place) if commit else None
+    content = git.objects.read_files([place]).get(place) if commit else None
     with suppress(BadInputError):  # told to whoever asks for the policy
         return policy_of(content).branch if content else None
     return None
@@ -117,9 +117,9 @@ def keep_policy(database: IndexDatabase, git: Git) -> None:
 
 
 def _apply_differences(database: IndexDatabase, git: Git, old_commit: str, new_commit: str) -> None:
-    for batch in _batches(git.history.changed(old_commit, new_commit).items()):
+    for batch in _batches(git.history.diff_trees(old_commit, new_commit).items()):
         database.put(_files(git, batch))
-    removed = git.history.between(new_commit, old_commit)
+    removed = git.history.commits_between(new_commit, old_commit)
     database.remove_commits(removed)
     database.add_commits(_history(database, git, f"{old_commit}..{new_commit}"))
     if removed:  # what was taken away then may not have been

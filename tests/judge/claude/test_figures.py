@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from skillvault.judge.claude.figures import Shown, unsupported
-from skillvault.judge.claude.prompts import ended
+from skillvault.judge.claude.figures import RecordFigures, find_unsupported
+from skillvault.judge.claude.prompts import outcome_material
 from skillvault.judge.claude.replies import (
     InsightReader,
     InsightReply,
@@ -108,14 +108,14 @@ INVENTED = (
 
 
 def test_honest_figures_are_believed() -> None:
-    shown = Shown(RECORD)
-    refused = {text: claims for text in HONEST if (claims := unsupported(text, shown))}
+    shown = RecordFigures(RECORD)
+    refused = {text: claims for text in HONEST if (claims := find_unsupported(text, shown))}
     assert refused == {}
 
 
 def test_of_thirty_invented_figures_two_pass_at_most() -> None:
-    shown = Shown(RECORD)
-    believed = [text for text in INVENTED if not unsupported(text, shown)]
+    shown = RecordFigures(RECORD)
+    believed = [text for text in INVENTED if not find_unsupported(text, shown)]
     assert len(believed) <= 2, believed
 
 
@@ -134,7 +134,7 @@ def test_every_invented_figure_is_named() -> None:
     with pytest.raises(UnusableError, match=r"7 of 9, 87 %, 340$"):
         READER.check_figures(
             insight("It fails in 87 % of all cases, in 7 of 9 runs.", "They lose 340 USD."),
-            Shown(RECORD),
+            RecordFigures(RECORD),
             last=False,
         )
 
@@ -142,13 +142,15 @@ def test_every_invented_figure_is_named() -> None:
 def test_at_last_the_sentence_goes_and_not_the_text() -> None:
     reply = READER.check_figures(
         insight("Chasing funding loses. It fails in 87 % of all cases.", "Set a stop at 10 %."),
-        Shown(RECORD),
+        RecordFigures(RECORD),
         last=True,
     )
     assert reply.key_insight == "Chasing funding loses."
     assert reply.better_approach == "Set a stop at 10 %."
     with pytest.raises(UnusableError, match="87 %"):
-        READER.check_figures(insight("It fails in 87 % of all cases."), Shown(RECORD), last=True)
+        READER.check_figures(
+            insight("It fails in 87 % of all cases."), RecordFigures(RECORD), last=True
+        )
 
 
 ADVICE = (
@@ -170,10 +172,10 @@ NO_ADVICE = (
 
 
 def test_what_an_instruction_counts_is_no_claim() -> None:
-    shown = Shown(RECORD)
-    refused = {text: c for text in ADVICE if (c := unsupported(text, shown, advice=True))}
+    shown = RecordFigures(RECORD)
+    refused = {text: c for text in ADVICE if (c := find_unsupported(text, shown, advice=True))}
     assert refused == {}
-    assert [text for text in NO_ADVICE if not unsupported(text, shown, advice=True)] == []
+    assert [text for text in NO_ADVICE if not find_unsupported(text, shown, advice=True)] == []
 
 
 @pytest.mark.parametrize(
@@ -188,7 +190,7 @@ def test_how_long_it_was_held_may_be_said_in_any_unit(hours: float, text: str) -
     held = outcome(
         trade(decision__made_at="2026-11-01T00:00:00Z", occurred_at=_later(hours)),
     )
-    assert unsupported(text, Shown(json.dumps(ended(held)))) == []
+    assert find_unsupported(text, RecordFigures(json.dumps(outcome_material(held)))) == []
 
 
 def _later(hours: float) -> str:
@@ -216,7 +218,7 @@ def test_an_insight_says_how_it_stands_to_a_fact_and_on_what_it_rests(
     changes: dict[str, Any], expected: tuple[str, str | None, str | None]
 ) -> None:
     reply = replace(insight("Chasing loses."), slug="a stop before the entry", **changes)
-    text = READER.insight_text(READER.check_figures(reply, Shown(RECORD), last=False))
+    text = READER.insight_text(READER.check_figures(reply, RecordFigures(RECORD), last=False))
     assert (text.key_insight, text.repeats, text.contradicts) == expected
     assert text.slug == "a-stop-before-the"
 
@@ -229,18 +231,20 @@ def test_an_insight_without_a_usable_slug_is_called_by_its_words_or_its_domain()
 def test_a_fact_that_was_not_shown_is_refused_and_at_last_left_out() -> None:
     reply = replace(insight("Chasing loses."), relation="repeats", fact="another-1a2b3c")
     with pytest.raises(UnusableError, match="is no fact of the record"):
-        READER.check_figures(reply, Shown(RECORD), last=False)
-    assert READER.check_figures(reply, Shown(RECORD), last=True).relation == "new"
+        READER.check_figures(reply, RecordFigures(RECORD), last=False)
+    assert READER.check_figures(reply, RecordFigures(RECORD), last=True).relation == "new"
 
 
 def test_what_is_new_keeps_the_shown_facts_with_words_like_its_own() -> None:
     chased = outcome(trade(decision__reasoning="Funding is high; I chase it."))
     shown = {"chase-1a2b3c": "Chasing high funding loses.", "sleep-1a2b3c": "Close on Friday."}
     reply = replace(insight("Chasing low funding loses."), slug="chase")
-    kept = InsightReader(chased, shown).check_figures(reply, Shown(RECORD), last=False)
+    kept = InsightReader(chased, shown).check_figures(reply, RecordFigures(RECORD), last=False)
     later = InsightReader(chased, {**shown, "low-1a2b3c": "Chasing low funding loses."})
     assert later.insight_text(kept).unlike == ("chase-1a2b3c",)
     repeated = replace(reply, relation="repeats", fact="chase-1a2b3c")
     assert (
-        not InsightReader(chased, shown).check_figures(repeated, Shown(RECORD), last=False).unlike
+        not InsightReader(chased, shown)
+        .check_figures(repeated, RecordFigures(RECORD), last=False)
+        .unlike
     )

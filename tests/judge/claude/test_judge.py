@@ -11,7 +11,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.judge.claude.questions import JudgeRequest
-from skillvault.judge.claude.wire import _loop, _start_loop, params
+from skillvault.judge.claude.wire import _event_loop, _start_loop, params
 from skillvault.model.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy_file import policy_from
@@ -281,7 +281,7 @@ def test_threads_that_ask_first_together_share_one_event_loop() -> None:
 
                 def first(barrier: Barrier = barrier) -> AbstractEventLoop:
                     barrier.wait()
-                    return _loop()
+                    return _event_loop()
 
                 jobs = [pool.submit(first) for _ in range(threads)]
                 assert len({id(job.result()) for job in jobs}) == 1

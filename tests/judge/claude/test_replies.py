@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 
 from skillvault.api import Vault
-from skillvault.judge.claude.figures import Shown, unsupported
+from skillvault.judge.claude.figures import RecordFigures, find_unsupported
 from skillvault.judge.claude.replies import SectionReply, SkillReader, SkillReply
 from skillvault.model.brief import Draft, SessionExcerpt
 from skillvault.model.records import Commit
@@ -271,10 +271,10 @@ def test_a_text_is_asked_for_with_all_that_is_known_of_its_outcomes(
     assert "held" in first["result"]
     assert len(first["result"]["evidence"]) < 300
     assert first["judgement"].keys() >= {"insight", "better_approach", "weaknesses"}
-    shown = Shown(json.dumps(request, ensure_ascii=False))
+    shown = RecordFigures(json.dumps(request, ensure_ascii=False))
     honest = "Lost 250 USD of 1,000 (25 %) at a funding of 0.0731 with 40 % of the account."
-    assert unsupported(honest, shown) == []
-    assert unsupported("Lost 331 USD at a funding of 0.0932.", shown) == ["331", "0.0932"]
+    assert find_unsupported(honest, shown) == []
+    assert find_unsupported("Lost 331 USD at a funding of 0.0932.", shown) == ["331", "0.0932"]
 
 
 DEPLOY = {"action": "deploy", "target": "site", "reasoning": "Let me deploy this."}

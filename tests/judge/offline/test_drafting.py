@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from skillvault.judge.offline.drafting import drafted, sections_of
+from skillvault.judge.offline.drafting import draft_account, sections_of
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.account.statements import account_of, findings_of
 from skillvault.model.brief import Draft, Findings, Statement, StatementKind
@@ -45,14 +45,14 @@ def brief(*statements: Statement, kind: SkillKind = "guide", count: int = 2) -> 
 
 def sections(found: Findings) -> dict[str, str]:
     """Heading -> text of the draft."""
-    made = drafted(found)
+    made = draft_account(found)
     assert made is not None
     return dict(made.sections)
 
 
 def made_of(found: Findings) -> Draft:
     """The draft."""
-    made = drafted(found)
+    made = draft_account(found)
     assert made is not None
     return made
 
@@ -80,7 +80,7 @@ _OF_GUIDES = ("tried", "tools")
 
 def test_the_judge_writes_what_is_drafted() -> None:
     found = of([outcome()])
-    assert OfflineJudge().write(found) == drafted(found)
+    assert OfflineJudge().write(found) == draft_account(found)
 
 
 def test_every_statement_of_a_guide_stands_once_where_it_is_acted_on() -> None:
@@ -134,7 +134,7 @@ def test_a_strategy_says_what_to_look_for_what_to_avoid_and_how_its_tries_ended(
 
 def test_a_section_without_material_is_left_out_and_nothing_makes_no_draft() -> None:
     assert list(sections(brief(said("failed", "boom.")))) == ["Avoid"]
-    assert drafted(brief()) is None
+    assert draft_account(brief()) is None
 
 
 def test_no_line_stands_twice() -> None:
@@ -240,7 +240,7 @@ def test_a_host_that_shows_a_hundred_characters_shows_when_to_use_a_guide() -> N
 def test_the_order_of_arrival_changes_no_word() -> None:
     outcomes = [outcome(trade(day, -0.1 - day / 50)) for day in range(6)]
     for kind in KINDS:
-        assert drafted(of(outcomes, kind)) == drafted(of(outcomes[::-1], kind))
+        assert draft_account(of(outcomes, kind)) == draft_account(of(outcomes[::-1], kind))
 
 
 # ── foreign text ─────────────────────────────────────────────────────────────────────
@@ -296,7 +296,7 @@ def test_foreign_text_cannot_pass_for_structure(kind: SkillKind, score: float | 
     said_by_judge = {"key_insight": HOSTILE, "better_approach": HOSTILE}
     for some in (every, every[:1], every[1:2]):
         found = of(some, kind, **said_by_judge)
-        made = drafted(found)
+        made = draft_account(found)
         assert (made is not None) is bool(found.statements)
         if made is not None:
             check_inert(made)
@@ -310,7 +310,7 @@ def test_what_a_rule_names_cannot_pass_for_structure() -> None:
         tasks={one.id: HOSTILE},
         rules=(context(HOSTILE, HOSTILE), replace(context("a", HOSTILE), lead=True)),
     )
-    check_inert(drafted(findings_of(account, "guide", Policy())))
+    check_inert(draft_account(findings_of(account, "guide", Policy())))
 
 
 @settings(max_examples=50)
@@ -325,8 +325,8 @@ def test_any_text_gives_bullets_and_a_short_title(
     ]
     for some in (outcomes, outcomes[:1]):
         found = of(some, kind)
-        made = drafted(found)
-        assert made == drafted(of(some, kind))
+        made = draft_account(found)
+        assert made == draft_account(of(some, kind))
         if found.statements:
             check_inert(made)
 

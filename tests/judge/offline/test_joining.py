@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.judge.offline.drafting import joined
+from skillvault.judge.offline.drafting import draft_agreement
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.model.brief import Agreement
 from skillvault.model.records import Outcome, SkillKind
@@ -37,11 +37,11 @@ def chased(score: float = -0.2, kind: SkillKind = "warning") -> Agreement:
 
 def sections(made: Agreement) -> dict[str, str]:
     """Heading -> text of the draft."""
-    return dict(joined(made).sections)
+    return dict(draft_agreement(made).sections)
 
 
 def test_the_judge_writes_what_is_joined() -> None:
-    assert OfflineJudge().write(chased()) == joined(chased())
+    assert OfflineJudge().write(chased()) == draft_agreement(chased())
 
 
 def test_what_all_say_is_told_once_with_its_counts() -> None:
@@ -58,7 +58,7 @@ def test_what_all_say_is_told_once_with_its_counts() -> None:
 
 
 def test_title_and_description_say_what_they_share() -> None:
-    made = joined(chased())
+    made = draft_agreement(chased())
     assert made.title == "open_long: Lost 20.0 %"
     assert made.description.startswith("Use before open_long. Lost 20.0 % on 2026-11-03 ")
 
@@ -87,13 +87,13 @@ def test_the_order_of_the_outcomes_changes_no_word() -> None:
     groups = [[outcome(trade(n * 3 + d, decision__target=t)) for d in range(3)]
               for n, t in enumerate(TARGETS)]  # fmt: skip
     turned = [group[::-1] for group in groups]
-    assert joined(agreement(groups)) == joined(agreement(turned))
+    assert draft_agreement(agreement(groups)) == draft_agreement(agreement(turned))
 
 
 @pytest.mark.parametrize("kind", ["warning", "pattern"])
 def test_foreign_text_cannot_pass_for_structure(kind: SkillKind) -> None:
     group = [hostile(0, "failure", -0.4), hostile(1, "success", 0.4)]
-    check_inert(joined(agreement([group, group], kind)))
+    check_inert(draft_agreement(agreement([group, group], kind)))
 
 
 @settings(max_examples=50)
@@ -107,4 +107,4 @@ def test_any_text_gives_bullets_and_a_short_title(
         [[outcome(trade(n, score, decision__target=t, **words))] for n, t in enumerate(TARGETS)],
         kind,
     )
-    check_inert(joined(made))
+    check_inert(draft_agreement(made))

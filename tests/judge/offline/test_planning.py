@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from skillvault.judge.offline.drafting import draft_period
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.judge.offline.planning import planned
 from skillvault.learning.seed.strategy import period_of
 from skillvault.model.brief import Draft, Period
 from skillvault.model.conditions import Condition, Separation
@@ -36,7 +36,7 @@ def brief(outcomes: Sequence[Outcome], **changes: Any) -> Period:
 
 def sections(given: Period) -> dict[str, str]:
     """Heading -> text of the draft."""
-    made = planned(given)
+    made = draft_period(given)
     assert made is not None
     return dict(made.sections)
 
@@ -135,12 +135,12 @@ def test_what_stands_out_of_the_worst_is_named_and_no_cause() -> None:
 
 def test_nobody_is_told_how_often_the_judge_was_right() -> None:
     for outcomes in (trades(*WON, *LOST), [outcome(raw(day)) for day in range(12)]):
-        assert not re.search(r"verdict|judge", str(planned(brief(outcomes))))
+        assert not re.search(r"verdict|judge", str(draft_period(brief(outcomes))))
 
 
 def test_the_description_says_when_to_use_it_first_and_then_its_rules() -> None:
     outcomes = trades(*WON, *LOST)
-    made = planned(brief(outcomes, rules=(evening(outcomes),)))
+    made = draft_period(brief(outcomes, rules=(evening(outcomes),)))
     assert made is not None
     assert made.title == "perps"
     assert made.description.startswith(
@@ -151,18 +151,20 @@ def test_the_description_says_when_to_use_it_first_and_then_its_rules() -> None:
 
 def test_a_host_that_shows_a_hundred_characters_shows_when_to_use_it() -> None:
     long = [f"{name}-the-ledger-of-the-month" for name in ("reconcile", "export", "archive")]
-    made = planned(brief([one for name in long for one in trades(0.1, decision__action=name)]))
+    made = draft_period(brief([one for name in long for one in trades(0.1, decision__action=name)]))
     assert made is not None
     assert made.description.startswith(f"Use before {long[2]} or {long[1]} in perps. ")
 
 
 def test_the_judge_writes_strategies() -> None:
     given = brief(trades(*WON))
-    assert OfflineJudge().write(given) == planned(given)
+    assert OfflineJudge().write(given) == draft_period(given)
 
 
 def test_without_outcomes_there_is_no_text() -> None:
-    assert planned(Period(domain="perps", heading="Context", outcomes=(), evaluations={})) is None
+    assert (
+        draft_period(Period(domain="perps", heading="Context", outcomes=(), evaluations={})) is None
+    )
 
 
 def test_of_several_actions_each_rule_names_its_own() -> None:
@@ -200,7 +202,7 @@ def test_a_rich_domain_still_has_a_short_text() -> None:
         context(f"key_number_{i}", f"value {i} and more words", holds_for=_half(given))
         for i in range(9)
     )
-    made = planned(brief(given, rules=many))
+    made = draft_period(brief(given, rules=many))
     assert made is not None
     assert sum(len(heading) + len(text) for heading, text in made.sections) < 4000
 
@@ -231,7 +233,7 @@ def test_foreign_text_cannot_pass_for_structure() -> None:
         result__exit_reason=HOSTILE,
         source__agent=HOSTILE,
     )
-    check_inert(planned(brief(given)))
+    check_inert(draft_period(brief(given)))
 
 
 def check_inert(made: Draft | None) -> None:
@@ -258,5 +260,5 @@ def test_any_text_gives_bullets(reasoning: str, name: str, score: float) -> None
         context={named: reasoning},
     )
     made = brief(given)
-    check_inert(planned(made))
-    assert planned(made) == planned(made)
+    check_inert(draft_period(made))
+    assert draft_period(made) == draft_period(made)

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from skillvault.judge.offline.drafting import drafted
-from skillvault.judge.offline.telling import told
+from skillvault.judge.offline.drafting import draft_account
+from skillvault.judge.offline.judge import insight_text
 from skillvault.learning.tries.insight import insights_of
 from skillvault.model.brief import Case
 from skillvault.model.records import Outcome
@@ -23,7 +23,7 @@ def failed(day: int, reasoning: str = "I try it.", **result: str) -> Outcome:
 
 def text_of(*outcomes: Outcome) -> str:
     """The sections of the guide about these outcomes."""
-    draft = drafted(findings_of(list(outcomes)))
+    draft = draft_account(findings_of(list(outcomes)))
     assert draft is not None
     return "\n".join(section for _, section in draft.sections)
 
@@ -34,7 +34,7 @@ def test_a_quotation_of_a_result_keeps_its_sign_and_unit(quote: str, key: str) -
     value = quote if key == "answer" else f"{quote} at the end of it"
     one = failed(0, **{key: value})
     assert value in text_of(one)
-    insight = told(Case(outcome=one, insights=insights_of(one)))
+    insight = insight_text(Case(outcome=one, insights=insights_of(one)))
     assert insight is not None
     assert value in insight.key_insight
 

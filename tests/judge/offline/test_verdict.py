@@ -3,7 +3,7 @@
 import pytest
 from verdict import HALVES, RUNS, SHARED, on_runs, on_texts, separation
 
-from skillvault.judge.offline.verdict import NOT_WEIGHED, judged
+from skillvault.judge.offline.verdict import NOT_WEIGHED, judge_decision
 from skillvault.model.brief import Verdict
 from skillvault.model.records import Decision, Scalar
 
@@ -24,7 +24,7 @@ def verdict(
     applied: tuple[str, ...] = (),
 ) -> Verdict:
     decision = Decision(action="open_short", target="ETH-PERP", reasoning=reasoning)
-    return judged(decision, CONTEXT if context is None else context, applied, size)
+    return judge_decision(decision, CONTEXT if context is None else context, applied, size)
 
 
 def quality(reasoning: str, context: dict[str, Scalar] | None = None) -> float:

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from skillvault.learning.capture.rules import (
     MAX_RULE,
-    addition,
     blocks_of,
     read_learnings,
+    render_addition,
     rule_texts,
     whole_blocks,
     without_rules,
@@ -106,7 +106,7 @@ def test_rules_that_are_taken_out_leave_the_others_and_the_header_as_they_are(
 
 @given(TEXTS, st.sampled_from(["Keep it simple, always.", "一つの規則を守ること"]))
 def test_a_rule_that_is_added_is_there_afterwards(text: str, rule: str) -> None:
-    added = text + addition(text, [rule])
+    added = text + render_addition(text, [rule])
     # A fence that is open takes it in, and front matter makes a header of what follows.
     if "```" not in text and "~~~" not in text and not text.startswith("---"):
         assert rule in rule_texts(added)
@@ -115,5 +115,5 @@ def test_a_rule_that_is_added_is_there_afterwards(text: str, rule: str) -> None:
 
 
 def test_a_rule_of_dashes_and_lines_is_added_on_one_line() -> None:
-    text = HEAD + addition(HEAD, ["Write\n---\nbetween the rules."])
+    text = HEAD + render_addition(HEAD, ["Write\n---\nbetween the rules."])
     assert rule_texts(text) == ["Write --- between the rules."]

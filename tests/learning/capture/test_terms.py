@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillvault.learning.capture.evidence import evidence_for, search_terms
+from skillvault.learning.capture.evidence import rule_evidence, search_terms
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,12 @@ ABC, ABCD, CDE = files("a", "b", "c"), files("a", "b", "c", "d"), files("c", "d"
 def test_files_count_as_evidence(
     rule: str, occurrences: dict[str, frozenset[str]], searched: int, expected: str
 ) -> None:
-    assert "".join(evidence_for(search_terms(rule), occurrences, searched).files) == expected
+    assert "".join(rule_evidence(search_terms(rule), occurrences, searched).files) == expected
 
 
 def test_words_alone_are_worth_at_most_medium() -> None:
     many = files(*map(str, range(9)))
-    worth = evidence_for(
+    worth = rule_evidence(
         search_terms("Cache stale tokens."), {"Cache": many, "stale": many}, 9
     ).worth
     assert (worth.confidence, worth.promote) == ("medium", True)
@@ -77,5 +77,5 @@ def test_words_alone_are_worth_at_most_medium() -> None:
 
 def test_five_files_are_named_and_the_others_counted() -> None:
     occurrences = {"foo_x": files("e", "b", "a", "d", "c", "g", "f")}
-    found = evidence_for(search_terms("Use `foo_x`."), occurrences, 9)
-    assert found.told == "a, b, c, d, e (+2 more)"
+    found = rule_evidence(search_terms("Use `foo_x`."), occurrences, 9)
+    assert found.file_list == "a, b, c, d, e (+2 more)"

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from skillvault.learning.capture.evidence import confidence, search_terms
-from skillvault.learning.capture.prompt import augment
-from skillvault.learning.capture.rules import rule_texts, rules_for_prompt
+from skillvault.learning.capture.prompt import append_learned, select_learned
+from skillvault.learning.capture.rules import LATEST, rule_texts
+from skillvault.model.records import LearnedPattern
 from tests.vectors import vectors
 
 
@@ -21,11 +23,16 @@ def _worth(files: int) -> dict[str, Any]:
     return {"confidence": found.confidence, "promote": found.promote}
 
 
+def _augment(base: str, patterns: list[dict[str, Any]], rules: list[str]) -> str:
+    entries = [msgspec.convert(pattern, LearnedPattern) for pattern in patterns]
+    return append_learned(base, select_learned(entries, rules))
+
+
 ANSWERS: dict[str, Callable[[Any], Any]] = {
     "parse": rule_texts,
     "terms": _terms,
     "conf": _worth,
-    "prompt": lambda given: augment(**given),
+    "prompt": lambda given: _augment(**given),
 }
 
 
@@ -33,4 +40,4 @@ ANSWERS: dict[str, Callable[[Any], Any]] = {
 def test_equals_the_vectors(row: dict[str, Any]) -> None:
     assert ANSWERS[row["group"]](row["input"]) == row["expect"]
     if row["group"] == "parse":
-        assert rules_for_prompt(row["input"]) == row["last20"]
+        assert rule_texts(row["input"])[-LATEST:] == row["last20"]

@@ -17,7 +17,7 @@ from skillvault.learning.effect.verdict import (
     ema,
     evidence_by_version,
     next_status,
-    verdict_on,
+    verdict_of,
     wilson_lower,
 )
 from skillvault.loop.profiles import rules_of
@@ -246,7 +246,7 @@ def test_what_a_person_called_proven_stays_so_without_evidence() -> None:
     ],
 )
 def test_the_verdict_waits_for_a_few_uses(helps: float, times: int, expected: str) -> None:
-    assert verdict_on(likely(helps, times), POLICY) == expected
+    assert verdict_of(likely(helps, times), POLICY) == expected
 
 
 def test_counting_starts_again_when_a_person_rewrote_the_text() -> None:

@@ -6,10 +6,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from skillvault.learning.promote.evaluated_runs import KeptRuns, RunBook, evaluated_run
+from skillvault.learning.promote.evaluated_runs import RunBook, RunHistory, evaluated_run
 from skillvault.learning.promote.facts import PromotionMaterial, fact_text
-from skillvault.learning.promote.support import Support
-from skillvault.learning.promote.weighing import fact_changes
+from skillvault.learning.promote.support import Support, fact_changes
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Link, LinkType, Outcome, Status
 from tests.given import evaluation, outcome, raw
@@ -67,7 +66,7 @@ class KnownRuns:
     def book(self) -> RunBook:
         """The runs so far, all of them as new ones."""
         questions = dict.fromkeys(("known", "claims", "sayings", "tallies", "makers"), _nothing)
-        book = RunBook(KeptRuns(load=lambda _: {}, tellers=self._tellers, **questions))
+        book = RunBook(RunHistory(load=lambda _: {}, tellers=self._tellers, **questions))
         book.add_runs(run for of, said in self._runs.values() if (run := evaluated_run(said, of)))
         for link in self.links.values():
             if link.type == "promoted":

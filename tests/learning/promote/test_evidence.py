@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillvault.learning.promote.evidence import is_contested, told_text
+from skillvault.learning.promote.facts import is_contested, text_with_rate
 from skillvault.model.records import Fact
 
 GROUND = "open_long ended at -8.0 %: its ground was “funding was high”."
@@ -39,10 +39,10 @@ def test_what_leans_by_chance_is_not_told(
 
 
 def test_what_ended_both_ways_is_told_with_both_counts() -> None:
-    assert told_text(fact(), 27, 3) == f"In 27 of 30 runs: {GROUND}"
+    assert text_with_rate(fact(), 27, 3) == f"In 27 of 30 runs: {GROUND}"
 
 
 def test_what_ended_one_way_is_counted_beside_other_facts_alone() -> None:
-    assert told_text(fact(), 4, 0) == GROUND
-    assert told_text(fact(), 4, 0, is_counted=True) == f"In 4 runs: {GROUND}"
-    assert told_text(fact(), 1, 0, is_counted=True) == GROUND
+    assert text_with_rate(fact(), 4, 0) == GROUND
+    assert text_with_rate(fact(), 4, 0, is_counted=True) == f"In 4 runs: {GROUND}"
+    assert text_with_rate(fact(), 1, 0, is_counted=True) == GROUND

@@ -121,7 +121,9 @@ def test_a_fact_keeps_what_to_do() -> None:
 
 def test_a_fact_by_hand_says_something() -> None:
     with pytest.raises(UsageError, match="too little"):
-        promote.by_hand(" x ", "coding", importance="low", supersedes=None, review_by=None, now=NOW)
+        promote.human_fact(
+            " x ", "coding", importance="low", supersedes=None, review_by=None, now=NOW
+        )
 
 
 # ── clusters ─────────────────────────────────────────────────────────────────────────

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.learning.promote.general import FactRuns, Recurring, recurrences
+from skillvault.learning.promote.general import FactRuns, RecurringFacts, recurrences
 from skillvault.model.records import Evaluation, Fact, Link, Outcome, Ref, link_of
 from tests.given import NOW, evaluation, outcome, raw
 from tests.learning.promote.test_facts import material
@@ -42,7 +42,7 @@ MADE = [
 ]  # fmt: skip
 
 
-def found(some: list[tuple[Outcome, Evaluation, Fact, Link]]) -> list[Recurring]:
+def found(some: list[tuple[Outcome, Evaluation, Fact, Link]]) -> list[RecurringFacts]:
     """What recurs in these."""
     facts, links = [fact for _, _, fact, _ in some], [link for *_, link in some]
     pairs = [(of, judged) for of, judged, _, _ in some]
@@ -53,7 +53,7 @@ def found(some: list[tuple[Outcome, Evaluation, Fact, Link]]) -> list[Recurring]
 def test_what_facts_of_one_domain_alone_say_does_not_recur() -> None:
     (recurring,) = found(MADE)
     assert [fact.id for fact in recurring.facts] == ["fact-0", "fact-1", "fact-2", "fact-5"]
-    assert recurring.seen_in == ["coding", "mail", "perps"]
+    assert recurring.domain_names == ["coding", "mail", "perps"]
     assert (recurring.succeeded, recurring.decided) == (len(recurring.read), len(recurring.read))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.skills import Pattern
-from skillvault.learning.sections import Version, Written
+from skillvault.learning.sections import Version, WrittenTexts
 from skillvault.loop.profiles import rules_of
 from skillvault.model.brief import Draft
 from skillvault.model.policy import Policy
@@ -57,7 +57,7 @@ def due(
     pairs, links = supported(facts, sessions, status)
     links += [link_of("derived", Ref("fact", one.id), Ref("skill", SKILL), NOW) for one in derived]
     found = material(pairs, facts=facts, links=links, commits=commits, policy=policy)
-    return recurrence.patterns(found, {one.name: one for one in skills}, policy).due
+    return recurrence.plan_patterns(found, {one.name: one for one in skills}, policy).due
 
 
 def test_three_like_facts_are_a_pattern() -> None:
@@ -122,7 +122,7 @@ def test_a_skill_that_waited_for_a_second_session_is_let_in() -> None:
     held = Skill(SKILL, status="proposed", origin="generated", body="# Pattern: x", trust="local")
     (pattern,) = due(facts, derived=facts, skills=[held])
     change = recurrence.growth_change(
-        pattern, DRAFT, held, Written(), shelf="proposed", now=NOW, policy=POLICY
+        pattern, DRAFT, held, WrittenTexts(), shelf="proposed", now=NOW, policy=POLICY
     )
     assert [(m.source, m.target) for m in change.moves] == [
         (f"proposed/{SKILL}", f"skills/{SKILL}")
@@ -133,7 +133,7 @@ def test_a_skill_that_waited_for_a_second_session_is_let_in() -> None:
 
 
 def _made(pattern: Pattern) -> Skill:
-    change = recurrence.skill_change(pattern, DRAFT, taken=lambda _: False, now=NOW, rules=RULES)
+    change = recurrence.skill_change(pattern, DRAFT, is_taken=lambda _: False, now=NOW, rules=RULES)
     return next(record for record in change.writes if isinstance(record, Skill))
 
 
@@ -154,7 +154,7 @@ def test_the_skill_is_named_after_its_theme_and_linked_to_each_fact() -> None:
     change = recurrence.skill_change(
         Pattern(facts=facts, fresh=facts, independent=True),
         DRAFT,
-        taken=lambda _: False,
+        is_taken=lambda _: False,
         now=NOW,
         rules=RULES,
     )
@@ -165,7 +165,7 @@ def test_the_skill_is_named_after_its_theme_and_linked_to_each_fact() -> None:
 def test_a_person_keeps_the_description_and_the_sections_they_wrote() -> None:
     facts = (fact(1), fact(2), fact(3))
     pattern = Pattern(facts=facts, fresh=facts[2:], independent=True, skill=SKILL)
-    wrote = Written(
+    wrote = WrittenTexts(
         bodies=[Version(None, "# Pattern: x\n\n## One\n\n- old")],
         descriptions=[Version(None, "theirs")],
     )

@@ -3,7 +3,7 @@
 import pytest
 
 from skillvault.learning.recommend.disclosure import first_sections
-from skillvault.learning.recommend.lines import NO_MATCH, RELATED, excerpt_for, match_lines
+from skillvault.learning.recommend.lines import NO_MATCH, RELATED, cut_excerpt, match_lines
 from skillvault.model.text.text import tokens
 
 DEED = "Chase the breakout at market with full size"
@@ -32,7 +32,7 @@ def test_a_text_that_is_too_long_keeps_its_lines() -> None:
 def test_a_try_that_a_guide_tells_is_not_told_again_with_its_target() -> None:
     tried = [f"- 2026-01-0{day} failed: {target}-PERP: {DEED} → -12 %." for day, target in
              ((1, "DOGE"), (2, "SOL"))]  # fmt: skip
-    excerpt = excerpt_for("Chase the breakout of AVAX", GUIDE, tried, "open long")
+    excerpt = cut_excerpt("Chase the breakout of AVAX", GUIDE, tried, "open long")
     assert excerpt.count(DEED) == 1
 
 
@@ -71,7 +71,7 @@ def _lines_of(excerpt: str, heading: str) -> list[str]:
 
 
 def test_the_line_nearest_to_the_task_stands_first_with_its_section() -> None:
-    excerpt = excerpt_for("rotate the signing keys of the gateway", DEPLOY, TRIED, "deploy")
+    excerpt = cut_excerpt("rotate the signing keys of the gateway", DEPLOY, TRIED, "deploy")
     assert _lines_of(excerpt, "For This Task") == [
         "- Avoid: Rotate the signing keys during the release → 401 for an hour."
     ]
@@ -79,7 +79,7 @@ def test_the_line_nearest_to_the_task_stands_first_with_its_section() -> None:
 
 
 def test_rules_and_refused_answers_are_given_whole_and_of_what_to_do_the_first() -> None:
-    excerpt = excerpt_for("rotate the signing keys of the gateway", DEPLOY, TRIED, "deploy")
+    excerpt = cut_excerpt("rotate the signing keys of the gateway", DEPLOY, TRIED, "deploy")
     assert _lines_of(excerpt, "Rules and Leads") == [
         "- Lead: with dry_run false 6 of 6 failed, otherwise 0 of 4."
     ]
@@ -90,12 +90,12 @@ def test_rules_and_refused_answers_are_given_whole_and_of_what_to_do_the_first()
 
 
 def test_a_try_that_the_text_does_not_tell_answers_too() -> None:
-    excerpt = excerpt_for("drop the unused index of invoices", DEPLOY, TRIED, "deploy")
+    excerpt = cut_excerpt("drop the unused index of invoices", DEPLOY, TRIED, "deploy")
     assert _lines_of(excerpt, "For This Task") == TRIED[:1]
 
 
 def test_a_guide_that_says_nothing_of_the_task_is_given_whole() -> None:
-    assert excerpt_for("qqq zzz", DEPLOY, TRIED, "deploy") == DEPLOY
+    assert cut_excerpt("qqq zzz", DEPLOY, TRIED, "deploy") == DEPLOY
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.effect.by_counts import qualifies
 from skillvault.learning.effect.lift import Lift
-from skillvault.learning.effect.verdict import Evidence
+from skillvault.learning.effect.verdict import Evidence, qualifies_by_count
 from skillvault.learning.recommend import recommend as rules
-from skillvault.learning.recommend.disclosure import About
-from skillvault.learning.recommend.facts import FactHit
+from skillvault.learning.recommend.disclosure import FactHit, Summary
 from skillvault.learning.recommend.recommend import (
     Background,
     Candidate,
@@ -73,7 +71,7 @@ def withheld(answer: Selection) -> list[tuple[str, str]]:
 def test_a_skill_is_qualified_as_the_vectors_say(row: dict[str, Any]) -> None:
     times, rate, streak = row["args"]
     evidence = Evidence(times, success_rate=rate, consecutive_failures=streak)
-    assert qualifies("testing", evidence, Policy()) == row["expect"]
+    assert qualifies_by_count("testing", evidence, Policy()) == row["expect"]
 
 
 @pytest.mark.parametrize("row", vectors("relevance"))
@@ -277,7 +275,9 @@ def disclosed(*bodies: str, scores: float | None = None, **fields: Any) -> list[
     query = Query(domain="perps", strategy="hybrid", **fields)
     texts = dict(zip((skill.name for skill in skills), bodies, strict=True))
     found = None if scores is None else matches(dict.fromkeys(texts, scores))
-    about = Background(about=lambda name: About(f"What {name} is for.", f"skills/{name}/SKILL.md"))
+    about = Background(
+        about=lambda name: Summary(f"What {name} is for.", f"skills/{name}/SKILL.md")
+    )
     answer = recommend(
         skills, query, rules_of(ALL), texts.__getitem__, scores=found, background=about
     )
@@ -340,7 +340,7 @@ def test_the_whole_answer_has_no_more_tokens_than_its_budget(sizes: list[int], b
         texts.__getitem__,
         scores=matches(dict.fromkeys(texts, 0.5)),
         background=Background(
-            about=lambda name: About("It is for this. " * 30, f"/a/folder/of/{name}/SKILL.md"),
+            about=lambda name: Summary("It is for this. " * 30, f"/a/folder/of/{name}/SKILL.md"),
             facts=facts,
         ),
     )
@@ -550,7 +550,7 @@ def test_nothing_that_is_shown_tells_of_what_is_held_out() -> None:
         FactHit("naming", "perps", "The skill hidden-one says so.", 0.5),
         FactHit("other", "perps", "Fees doubled.", 0.5),
     ]
-    about = {"a": About("Like hidden-one.", ""), "hidden-one": About("Itself.", "")}
+    about = {"a": Summary("Like hidden-one.", ""), "hidden-one": Summary("Itself.", "")}
     background = Background(about=about.__getitem__, actions={"hidden-one": action}, facts=facts)
     query = Query(domain="perps", strategy="hybrid")
     texts = {"a": "# A\n\n- See hidden-one.\n- Wait.\n", "hidden-one": "# H\n\n- Go.\n"}

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from skillvault.learning.recommend.disclosure import About
-from skillvault.learning.recommend.facts import FactHit
+from skillvault.learning.recommend.disclosure import FactHit, Summary
 from skillvault.learning.recommend.recommend import (
     Background,
     Candidate,
@@ -47,7 +46,7 @@ def test_what_is_only_named_is_told_in_a_line_with_the_way_to_read_it() -> None:
     skills = [Candidate(name, "guide", 10, "perps") for name in ("a-one", "b-two", "c-three")]
     policy = policy_from({"recommend": {"bodies": 0}})
     paths = {"a-one": "skills/a-one/SKILL.md", "b-two": "/x/b-two.md", "c-three": "/x/c-three.md"}
-    about = Background(about=lambda name: About(f"Use before {name}. It\nhelps.", paths[name]))
+    about = Background(about=lambda name: Summary(f"Use before {name}. It\nhelps.", paths[name]))
     found = recommend(skills, Query(domain="perps"), rules_of(policy), str, background=about)
     assert prompt(found).partition("</skills>")[0] == (
         "<skills>\n<named>\n[S1] a-one: It helps.\n[S2] b-two: It helps.\n"

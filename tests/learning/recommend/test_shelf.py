@@ -70,7 +70,7 @@ def test_in_a_layer_the_last_path_wins() -> None:
 def test_all_layers_are_told_with_the_one_that_wins() -> None:
     seed, vault = on("seed", "s/a", "a"), on("vault", "v/a", "a")
     other = on("seed", "s/b", "b")
-    found = shelf.stacked([[other, seed], [vault]])
+    found = shelf.stack_layers([[other, seed], [vault]])
     assert found == [(seed, False), (vault, True), (other, True)]
 
 
@@ -90,7 +90,7 @@ def test_pins_come_first_in_the_order_given_even_from_outside_the_role() -> None
 
 
 def test_a_pin_that_no_skill_has_is_named() -> None:
-    assert shelf.pinned([by("a")], ["ghost", "a"]) == ([by("a")], ["ghost"])
+    assert shelf.split_pins([by("a")], ["ghost", "a"]) == ([by("a")], ["ghost"])
 
 
 @pytest.mark.parametrize("strategy", ["tag", "semantic", "hybrid"])

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from skillvault.learning.generate.warning_pattern import Standing
 from skillvault.learning.rejection import Rejection
-from skillvault.learning.sections import Version, Written
+from skillvault.learning.sections import Version, WrittenTexts
 from skillvault.learning.seed import strategy
 from skillvault.learning.seed.strategy import period_of
 from skillvault.model.brief import Draft, Period
@@ -164,7 +164,7 @@ def _rewritten(
     said: Sequence[str] = ("Says so.",),
     **present: Any,
 ) -> Change:
-    written = Written(
+    written = WrittenTexts(
         bodies=[Version(None, body) for body in bodies or (OWN.body,)],
         descriptions=[Version(None, text) for text in said],
     )

@@ -8,21 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.learning.sync.skill import is_edited
-from skillvault.learning.sync.standing import FILE, PlacedSkill, merged_standing
-from skillvault.learning.sync.table import rule_of, stays, undecided
-from skillvault.learning.sync.three_way import Versions, joined_set
+from skillvault.learning.sync.skill import FILE, PlacedSkill, is_edited, merge_placed_skills
+from skillvault.learning.sync.table import must_stay, read_undecided, rule_of
+from skillvault.learning.sync.three_way import Versions, merge_sets
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Fact, JudgeInfo, Skill
-from skillvault.vault.commit.marks import encoded_with_marks, remarked
+from skillvault.vault.commit.marks import encode_marked, update_marks
 from tests.given import NOW, evaluation, outcome, raw
 from tests.learning.sync.histories import met
 
 ORDERS = int(os.environ.get("SKILLVAULT_ORDERS", "4"))
 PATH = "skills/x/SKILL.md"
 BODY = "# X\n\nhead\n\n## One\n\n- a\n\n## Two\n\n- b"
-PROGRAMS = encoded_with_marks(
+PROGRAMS = encode_marked(
     Skill("x", "Says x.", BODY, kind="warning", domain="perps", origin="generated", account="a1")
 )
 BY_HAND = codec.encode(Skill("x", "Says x.", BODY, kind="guide"))
@@ -34,7 +33,7 @@ def rewritten(content: bytes, *pairs: tuple[str, str]) -> bytes:
     for old, new in pairs:
         text = text.replace(old, new)
     after = text.encode()
-    return remarked({PATH: after}, {PATH: content}, [PATH], {}).get(PATH, after)
+    return update_marks({PATH: after}, {PATH: content}, [PATH], {}).get(PATH, after)
 
 
 def edited(content: bytes, *pairs: tuple[str, str]) -> bytes:
@@ -159,8 +158,8 @@ def test_where_a_skill_stands(
     theirs: PlacedSkill | None,
     shelf: str | None,
 ) -> None:
-    merged = merged_standing(base, ours, theirs)
-    assert merged == merged_standing(base, theirs, ours)
+    merged = merge_placed_skills(base, ours, theirs)
+    assert merged == merge_placed_skills(base, theirs, ours)
     assert (merged.shelf if merged else None) == shelf
     if merged:
         assert (b"internal: true" in merged.skill_file) == (merged.shelf != "skills")
@@ -190,7 +189,7 @@ PLACES = [
 def test_three_places_of_a_skill_end_alike_in_every_order(
     leaves: tuple[PlacedSkill | None, ...],
 ) -> None:
-    ends = {repr(met(merged_standing, BASE, leaves, seed)) for seed in range(ORDERS)}
+    ends = {repr(met(merge_placed_skills, BASE, leaves, seed)) for seed in range(ORDERS)}
     assert len(ends) == 1
     if any(side and b"by hand" in side.skill_file for side in leaves):
         assert "by hand" in ends.pop()
@@ -260,8 +259,8 @@ def test_a_fact_keeps_the_statements_of_both_and_the_higher_importance() -> None
 
 
 def test_a_fact_that_was_deleted_stays_so_but_for_a_persons_words() -> None:
-    assert not stays("fact", FACT, edited(FACT, ("medium", "high")))
-    assert stays("fact", FACT, edited(FACT, ("Another.", "Another one.")))
+    assert not must_stay("fact", FACT, edited(FACT, ("medium", "high")))
+    assert must_stay("fact", FACT, edited(FACT, ("Another.", "Another one.")))
 
 
 SETTINGS = b"# mine\nformat: 1\nbranch: main\ndomains: [coding]\npromote:\n  every: 1\n"
@@ -273,7 +272,7 @@ def test_a_key_that_both_changed_keeps_its_value_and_tells_both() -> None:
     text = both("vault.yaml", SETTINGS, ours, theirs)
     assert text.startswith("# mine\nformat: 1\nbranch: main\ndomains: [coding, ads, perps]\n")
     assert "  every: 1\n" in text
-    assert undecided(text) == {"promote.every": ["2", "3"]}
+    assert read_undecided(text) == {"promote.every": ["2", "3"]}
 
 
 def test_settings_end_alike_in_every_order() -> None:
@@ -282,7 +281,7 @@ def test_settings_end_alike_in_every_order() -> None:
     text = in_any_order(
         "vault.yaml", SETTINGS, [*values[:2], edited(SETTINGS, ("[coding]", "[coding, x]"))]
     )
-    assert undecided(text) == {"promote.every": ["2", "3"]}
+    assert read_undecided(text) == {"promote.every": ["2", "3"]}
 
 
 def test_rules_of_both_stay_each_once() -> None:
@@ -311,8 +310,8 @@ SETS = st.lists(st.sampled_from("abcdef"), unique=True)
 def test_a_set_is_the_same_with_the_sides_exchanged(
     base: list[str], ours: list[str], theirs: list[str]
 ) -> None:
-    merged = joined_set(base, ours, theirs)
-    assert merged == joined_set(base, theirs, ours)
+    merged = merge_sets(base, ours, theirs)
+    assert merged == merge_sets(base, theirs, ours)
     assert set(merged) == (set(ours) & set(theirs)) | ((set(ours) ^ set(theirs)) - set(base))
 
 

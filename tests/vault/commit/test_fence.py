@@ -13,12 +13,12 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.model.errors import VaultBusyError
-from skillvault.vault.commit.fence import gc_lock
+from skillvault.vault.commit.locks import gc_lock
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from skillvault.vault.commit.fence import gc_lock
+from skillvault.vault.commit.locks import gc_lock
 with gc_lock(Path(sys.argv[1])):
     os.kill(os.getpid(), signal.SIGKILL)
 """

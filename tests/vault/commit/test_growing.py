@@ -11,7 +11,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.model.change import Adoption, Change, Replacement
 from skillvault.model.errors import EditedError
-from skillvault.vault.commit import growing
+from skillvault.vault.commit import files
 from skillvault.vault.commit.files import place_file
 from skillvault.vault.files.work_tree import blob_id
 from tests.conftest import Person
@@ -153,11 +153,11 @@ def test_what_is_written_into_the_file_that_was_replaced_is_appended_to_the_new_
             place_file(*args, **options)  # type: ignore[arg-type]
             file.write(b"late\n---\n")
 
-        monkeypatch.setattr(growing, "place_file", placed_late)
-        monkeypatch.setattr(growing, "_HELD_SECONDS", 0.0)
-        monkeypatch.setattr(growing, "held_open", lambda *_: None)
-        monkeypatch.setattr("skillvault.vault.commit.publish.held_open", lambda *_: None)
-        monkeypatch.setattr(growing, "_LATE_SECONDS", 0.1)
+        monkeypatch.setattr(files, "place_file", placed_late)
+        monkeypatch.setattr(files, "_HELD_SECONDS", 0.0)
+        monkeypatch.setattr(files, "find_open_writer", lambda *_: None)
+        monkeypatch.setattr("skillvault.vault.commit.publish.find_open_writer", lambda *_: None)
+        monkeypatch.setattr(files, "_LATE_SECONDS", 0.1)
         applied(vault, shortening())
     assert rules.read_bytes() == SHORT + b"late\n---\n"
 
@@ -181,7 +181,7 @@ def holder(rules: Path) -> Iterator[None]:
 def test_a_file_that_somebody_holds_open_is_not_replaced(
     vault: Vault, person: Person, rules: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(growing, "_HELD_SECONDS", 0.1)
+    monkeypatch.setattr(files, "_HELD_SECONDS", 0.1)
     with pytest.raises(EditedError, match="holds it open"):
         applied(vault, shortening())
     applied(vault, adoption(b""))  # but nothing is replaced if all is committed as it stands

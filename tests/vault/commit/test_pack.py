@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.vault.commit.fence import gc_lock
-from skillvault.vault.commit.locks import writer_lock
+from skillvault.vault.commit.locks import gc_lock, writer_lock
 from skillvault.vault.commit.pack import count_loose, pack
 from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, raw

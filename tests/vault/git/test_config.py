@@ -1,4 +1,4 @@
-"""settings: what a config said is believed while nothing that git reads has changed."""
+"""settings: what a config said is cache_settings while nothing that git reads has changed."""
 
 import os
 import time
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.vault.git.config import LISTING, Settings, believed
+from skillvault.vault.git.config import LISTING, Settings, cache_settings
 from skillvault.vault.git.repository import Git
 from tests.conftest import Person
 from tests.vault.given import applied, files
@@ -51,7 +51,7 @@ def _said(root: Path) -> Settings:
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_config_that_is_saved_is_heard(vault: Vault, change: Callable[[Path], object]) -> None:
     git = vault.store.git
-    time.sleep(0.2)  # until what was saved last is believed
+    time.sleep(0.2)  # until what was saved last is cache_settings
     assert OFF not in git.settings().staging.values()
     change(vault.root)
     assert OFF in git.settings().staging.values()
@@ -69,16 +69,16 @@ def test_another_place_of_the_config_is_heard(
 
 
 def test_what_stands_is_believed(vault: Vault) -> None:
-    found = believed(_said(vault.root), vault.root, time.time() + LATER)
+    found = cache_settings(_said(vault.root), vault.root, time.time() + LATER)
     assert found is not None
-    assert found.stands
+    assert found.is_current
     _appended(vault.root / ".git/config", "# a comment\n")
-    assert not found.stands
+    assert not found.is_current
 
 
 def test_what_was_saved_just_now_is_asked_again(vault: Vault) -> None:
     _appended(vault.root / ".git/config", "# a comment\n")
-    assert believed(_said(vault.root), vault.root, time.time()) is None
+    assert cache_settings(_said(vault.root), vault.root, time.time()) is None
 
 
 @pytest.mark.parametrize(
@@ -88,11 +88,11 @@ def test_what_was_saved_just_now_is_asked_again(vault: Vault) -> None:
 )  # fmt: skip
 def test_a_config_of_more_files_is_asked_each_time(vault: Vault, doubt: str) -> None:
     _appended(vault.root / ".git/config", doubt)
-    assert believed(_said(vault.root), vault.root, time.time() + LATER) is None
+    assert cache_settings(_said(vault.root), vault.root, time.time() + LATER) is None
 
 
 def test_outside_a_repository_nothing_is_believed(tmp_path: Path) -> None:
-    assert believed(_said(tmp_path), tmp_path, time.time() + LATER) is None
+    assert cache_settings(_said(tmp_path), tmp_path, time.time() + LATER) is None
 
 
 def test_who_was_renamed_commits_under_the_new_name(vault: Vault, person: Person) -> None:

@@ -28,7 +28,7 @@ def root(tmp_path: Path) -> Path:
 
 def test_a_loose_and_a_packed_branch_are_read_as_git_reads_them(root: Path) -> None:
     git = Git(root)
-    assert files.git_dir(root) == git.asked_dirs()[0]
+    assert files.git_dir(root) == git.ask_dirs()[0]
     assert files.plain_tip(root / ".git", "team/main") == git.head() == git.tip("team/main")
     _git(root, "pack-refs", "--all")
     assert not (root / ".git/refs/heads/team/main").exists()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
+from skillvault.vault.git.objects import Entry
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import Entry
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 

@@ -48,7 +48,7 @@ def test_a_partial_clone_says_so_and_what_helps(
     with pytest.raises(GitError, match=helps):
         partial.store.git.blobs([blob])
     with pytest.raises(GitError, match=helps):
-        partial.store.git.objects.files_at([f"{person.git('rev-parse', 'HEAD')}:vault.yaml"])
+        partial.store.git.objects.read_files([f"{person.git('rev-parse', 'HEAD')}:vault.yaml"])
     (row,) = [row for row in Vault.doctor(clone) if row.check == "repository"]
     assert "partial" in row.detail
     subprocess.run(["sh", "-c", row.fix or ""], cwd=clone, check=True, capture_output=True)

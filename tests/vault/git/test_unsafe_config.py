@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.vault.git import unsafe_config
-from skillvault.vault.git.unsafe_config import Setting
+from skillvault.vault.git import config
+from skillvault.vault.git.config import ProgramSetting
 from tests.conftest import Person
 
 
-def found(vault: Vault) -> list[Setting]:
-    return unsafe_config.settings(vault.store.git.settings(), vault.root)
+def found(vault: Vault) -> list[ProgramSetting]:
+    return config.find_program_settings(vault.store.git.settings(), vault.root)
 
 
-def removed(vault: Vault, setting: Setting) -> str:
-    return unsafe_config.removal(setting, *vault.store.git.dirs())
+def removed(vault: Vault, setting: ProgramSetting) -> str:
+    return config.removal_command(setting, *vault.store.git.dirs())
 
 
 # ── settings ─────────────────────────────────────────────────────────────────────────
@@ -157,14 +157,14 @@ def test_the_hooks_of_init_are_no_strangers(vault: Vault) -> None:
     Vault.init(vault.root, post_merge=True)
     folder = vault.root / ".git/hooks"
     assert sorted(path.name for path in folder.iterdir()) == ["post-merge", "pre-commit"]
-    assert list(unsafe_config.hooks(folder)) == []
+    assert list(config.find_foreign_hooks(folder)) == []
 
 
 def test_only_what_git_would_run_is_named(vault: Vault) -> None:
     mine = hook(vault, "post-commit")
     hook(vault, "pre-push.sample")
     hook(vault, "pre-rebase", mode=0o644)
-    assert list(unsafe_config.hooks(mine.parent)) == [mine]
+    assert list(config.find_foreign_hooks(mine.parent)) == [mine]
 
 
 @pytest.mark.parametrize(
@@ -182,14 +182,14 @@ def test_a_hook_that_only_looks_like_one_of_init_is_named(
 ) -> None:
     path = hooked.root / ".git/hooks/pre-commit"
     hook(hooked, "pre-commit", path.read_text().replace(old, new, 1))
-    assert list(unsafe_config.hooks(path.parent)) == [path]
+    assert list(config.find_foreign_hooks(path.parent)) == [path]
 
 
 def test_a_hook_of_init_with_another_python_is_one_of_init(hooked: Vault) -> None:
     path = hooked.root / ".git/hooks/pre-commit"
     hook(hooked, "pre-commit", path.read_text().replace(sys.executable, "/opt/py/bin/python3"))
-    assert list(unsafe_config.hooks(path.parent)) == []
+    assert list(config.find_foreign_hooks(path.parent)) == []
 
 
 def test_without_a_folder_of_hooks_there_are_none(tmp_path: Path) -> None:
-    assert list(unsafe_config.hooks(tmp_path / "hooks")) == []
+    assert list(config.find_foreign_hooks(tmp_path / "hooks")) == []

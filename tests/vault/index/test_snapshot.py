@@ -215,10 +215,10 @@ def test_a_snapshot_shows_nothing_that_is_only_staged(vault: Vault) -> None:
     one = outcome(raw(0))
     before = vault.store.head()
     vault.store.stage(record.record_change("coding", [one], []))
-    assert list(vault.store.staged.outcomes) == [one.id]
+    assert list(vault.store.staging.outcomes) == [one.id]
     assert list(before.outcomes) == list(vault.store.head().outcomes) == []
     vault.store.roll_back()
-    assert list(vault.store.staged.outcomes) == []
+    assert list(vault.store.staging.outcomes) == []
 
 
 def test_a_snapshot_cannot_be_changed(vault: Vault) -> None:

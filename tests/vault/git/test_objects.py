@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from skillvault.model.errors import GitError
-from skillvault.vault.git import trees
+from skillvault.vault.git.objects import Entry, folder_levels
 from skillvault.vault.git.repository import Git
-from skillvault.vault.git.trees import Entry
 
 FOLDERS = ("", "a/", "a/b/", "a/b/c/", "a-b/", "z/é/", "z/with space/", "a.b/", "line\nbreak/")
 
@@ -60,4 +59,4 @@ def test_a_file_is_not_taken_for_a_folder(tmp_path: Path) -> None:
 
 
 def test_folders_come_deepest_first_and_the_root_last() -> None:
-    assert trees.levels({"a/b/x": 1, "c/y": 1, "z": 1}) == [["a/b"], ["a", "c"], [""]]
+    assert folder_levels({"a/b/x": 1, "c/y": 1, "z": 1}) == [["a/b"], ["a", "c"], [""]]

@@ -1,0 +1,370 @@
+"""The skills of the profile `seed`: a warning or pattern of each significant outcome, and merges.
+
+Similar ones become one evolved skill and go to archive/. What a person changed in it stays.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skillvault.learning import sections
+from skillvault.learning.account.significance import beyond
+from skillvault.learning.account.statements import account_of, calls_for_skill, findings_about
+from skillvault.learning.contrast.episodes import in_words
+from skillvault.learning.expire import key_edits
+from skillvault.learning.generate import warning_pattern
+from skillvault.learning.generate.warning_pattern import Standing, expiry_after, judges_of, placed
+from skillvault.learning.length import STATEMENTS, References, fit_body, head_line_limit
+from skillvault.learning.merge.sessions import STEP
+from skillvault.learning.naming import numbered_name
+from skillvault.learning.rejection import Rejection
+from skillvault.model.brief import Agreement, Draft, Findings
+from skillvault.model.change import Change, Move, Rewrite, skill_series
+from skillvault.model.policy import MergePolicy, Policy
+from skillvault.model.records import (
+    Evaluation,
+    Link,
+    Outcome,
+    Ref,
+    Skill,
+    SkillKind,
+    link_of,
+    stamp,
+)
+from skillvault.model.text import markdown
+from skillvault.model.text.text import (
+    count_of,
+    how_many,
+    jaccard,
+    listed,
+    percent,
+    shorten,
+    slug,
+    tokens,
+    trimmed,
+    words,
+)
+
+_NAMED = 8  # subjects that a header names
+_TAGS = 16
+
+
+# ── the skill of one outcome ─────────────────────────────────────────────────────────
+
+
+class OutcomeMaterial(Struct, frozen=True, kw_only=True):
+    """The input of the rule for one evaluated outcome.
+
+    `previous` is the one before it on its subject. `skill` already covers it, `warning` covers an
+    earlier failure of its subject; `rejection`: a skill of it was made and taken away.
+    """
+
+    outcome: Outcome
+    evaluation: Evaluation
+    previous: Outcome | None = None
+    task: str = ""
+    skill: Skill | None = None
+    warning: str | None = None
+    rejection: Rejection | None = None
+
+
+def significance(
+    outcome: Outcome, previous: Outcome | None, policy: Policy
+) -> tuple[SkillKind | None, str]:
+    """Return (the kind of its skill or None, why): by its score, or without one by its news."""
+    score, rules = outcome.result.score, policy.generate
+    if score is not None:
+        kinds: dict[str, SkillKind] = {"loss": "warning", "gain": "pattern"}
+        low, high = percent(rules.warning_below), percent(rules.pattern_above)
+        reason = f"score {percent(score)}; a warning needs less than {low}, a pattern more than"
+        return kinds.get(beyond(outcome, policy) or ""), f"{reason} {high}"
+    if outcome.result.status == "failure":
+        return "warning", "the first failure of its subject"
+    if outcome.result.status == "success" and previous and previous.result.status == "failure":
+        return "pattern", f"a success right after the failure {previous.id}"
+    return None, "without a score a success counts right after a failure, a neutral outcome never"
+
+
+def outcome_state(material: OutcomeMaterial, policy: Policy) -> tuple[Standing, Findings | None]:
+    """Return the state of an outcome's own skill, and the findings for it if it is merge."""
+    outcome = material.outcome
+    kind, reason = significance(outcome, material.previous, policy)
+    if material.skill is not None:
+        return Standing("done", f"told by {material.skill.name}"), None
+    if kind is None:
+        graded = outcome.result.score is not None
+        return Standing("between" if graded else "not new", reason), None
+    if material.rejection:
+        return Standing("rejected", material.rejection.sentence), None
+    if outcome.ungraded_failure and material.warning:
+        return Standing("counted", f"a repeat of the failure that {material.warning} tells"), None
+    tasks = {outcome.id: material.task} if material.task else {}
+    account = account_of([outcome], {outcome.id: material.evaluation}, tasks)
+    findings = findings_about(account, kind, [outcome])
+    if not calls_for_skill(findings):
+        return Standing("silent", "nothing that it says would change a decision"), None
+    return Standing("due", f"{reason}; `skillvault run`"), findings
+
+
+def outcome_skill_change(
+    findings: Findings,
+    draft: Draft,
+    *,
+    is_taken: Callable[[str], bool],
+    now: datetime,
+    policy: Policy,
+) -> Change:
+    """Return the commit that adds the skill of one outcome, with its link."""
+    (outcome,) = findings.account.outcomes
+    # A title in another script has no slug.
+    about = slug(draft.title) or slug(outcome.decision.action) or outcome.id[-10:]
+    name = numbered_name(findings.kind, f"{slug(outcome.domain, limit=32)}-{about}", is_taken)
+    text = warning_pattern.skill_text(findings, draft, policy)
+    skill = warning_pattern.new_skill(findings, draft, text, name=name, at=now, policy=policy)
+    return warning_pattern.addition(findings, skill, text, sources=[outcome.id], at=now)
+
+
+def repeats_change(skill: Skill, outcomes: Sequence[str], now: datetime) -> Change:
+    """Return the commit that links repeated failures to the skill of the first."""
+    target = Ref("skill", skill.name)
+    sources = tuple(Ref("evaluation", name) for name in outcomes)
+    links = tuple(link_of("reinforced", source, target, now) for source in sources)
+    times = "once more" if len(links) == 1 else f"{len(links)} times more"
+    return Change(
+        step=warning_pattern.STEP,
+        subject=f"reinforce {skill.name}",
+        commit_with=skill_series(warning_pattern.STEP, skill.domain),
+        reason=f"The failure that it tells of happened {times}.",
+        writes=links,
+        sources=sources,
+        targets=tuple(Ref("link", link.id) for link in links),
+    )
+
+
+# ── the skills to merge ──────────────────────────────────────────────────────────────
+
+
+class Wording(Struct, frozen=True, kw_only=True, order=True):
+    """The words of a living skill's statements.
+
+    An `evolved` one stands for others: its `texts` include their latest ones.
+    """
+
+    created: str
+    name: str
+    texts: tuple[frozenset[str], ...]
+    evolved: bool = False
+
+    def is_similar(self, wording: "Wording", threshold: float) -> bool:
+        """Return True if a text of each shares more than this part of their words."""
+        pairs = ((first, second) for first in self.texts for second in wording.texts)
+        return any(jaccard(first, second) > threshold for first, second in pairs)
+
+
+class MergeGroup(Struct, frozen=True, kw_only=True):
+    """Skills to merge: into a new one, or into the evolved one named by `into`."""
+
+    names: tuple[str, ...]
+    into: str | None = None
+
+
+def statement_words(body: str) -> frozenset[str]:
+    """Return the words over three letters of a text's statements, without headings and head."""
+    return words("\n".join(markdown.statements(body)))
+
+
+def find_merge_groups(
+    wordings: Iterable[Wording],
+    new_names: Collection[str],
+    is_managed: Callable[[str], bool],
+    rules: MergePolicy,
+) -> list[MergeGroup]:
+    """Return the groups that the new ones of these skills join, oldest first.
+
+    A similar evolved skill takes a new one in; else it needs `min_similar` similar ones. A skill
+    that a person edited or decided on is not managed by skillvault, and stays.
+    """
+    oldest_first = sorted(wordings)
+    grouped: set[str] = set()
+    growths: dict[str, list[str]] = {}
+    groups: list[MergeGroup] = []
+    for wording in oldest_first:
+        if wording.evolved or wording.name not in new_names or wording.name in grouped:
+            continue
+        similar = [
+            candidate
+            for candidate in oldest_first
+            if candidate.name != wording.name and candidate.name not in grouped
+            if wording.is_similar(candidate, rules.similarity)
+        ]
+        if not similar or not is_managed(wording.name):
+            continue
+        evolved = next((skill.name for skill in similar if skill.evolved), None)
+        names = [skill.name for skill in similar if not skill.evolved and is_managed(skill.name)]
+        if evolved:
+            growths.setdefault(evolved, []).append(wording.name)
+            grouped.add(wording.name)
+        elif len(names) >= rules.min_similar:
+            members = (*names, wording.name)
+            groups.append(MergeGroup(names=tuple(sorted(members))))
+            grouped.update(members)
+    return groups + [MergeGroup(names=(*growths[name],), into=name) for name in sorted(growths)]
+
+
+class SkillMerge(Struct, frozen=True, kw_only=True):
+    """Skills of a domain and a kind that become one: a new one, or the existing evolved one.
+
+    `sources` are the living skills that it replaces, as `<shelf>/<name>`; `skill` is the evolved
+    one, None for a new one; `at` is the time of the merge.
+    """
+
+    domain: str
+    kind: SkillKind
+    brief: Agreement
+    sources: tuple[str, ...]
+    at: datetime
+    skill: Skill | None = None
+
+
+# ── the text of a merge ─────────────────────────────────────────────────────────────────────────
+
+
+def evolved_text(
+    merge: SkillMerge, draft: Draft, policy: Policy, references: References | None = None
+) -> tuple[str, dict[str, str]]:
+    """Return (the body, the new files in references/ by name)."""
+    outcomes = merge.brief.together.account.outcomes
+    names = [
+        warning_pattern.subject_words(findings.account.outcomes[0])
+        for findings in merge.brief.apart
+    ]
+    limit = policy.merge.max_tokens
+    room, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
+    of = f"{len(outcomes)} outcomes{in_words(outcomes, policy.evaluate.episode_minutes)}"
+    header = [
+        f"*Stands for {how_many(len(names), 'subject')}: {_some_names(names, room)}*",
+        f"*As of {of}, {outcomes[-1].occurred_at:%Y-%m-%d}*",
+        f"*Domain: {merge.domain}*",
+    ]
+    title = f"# Evolved: {trimmed(draft.title, room)}"
+    body, overflow = fit_body([title, "\n".join(header)], draft.sections, limit, file)
+    return body, {file: overflow} if overflow else {}
+
+
+def _some_names(names: Sequence[str], room: int) -> str:
+    """Return as many names as fit into `room` tokens, and how many more there are."""
+    for count in range(min(len(names), _NAMED), 0, -1):
+        more = [f"{len(names) - count} more"] if len(names) > count else []
+        text = listed([*names[:count], *more])
+        if tokens(text) <= room:
+            return text
+    return trimmed(text, room)
+
+
+# ── the changes of a merge ──────────────────────────────────────────────────────────────────────
+
+
+def merge_change(
+    merge: SkillMerge, draft: Draft, *, is_taken: Callable[[str], bool], policy: Policy
+) -> Change:
+    """Return the commit that makes one skill of several, which go to archive/."""
+    findings = merge.brief.together
+    outcomes = findings.account.outcomes
+    parts = [part for place in range(3) for o in outcomes if (part := o.subject[place])]
+    tags = tuple(dict.fromkeys(filter(None, map(slug, parts))))[:_TAGS]
+    name = numbered_name("evolved", f"{slug(merge.domain, limit=32)}-{draft.title}", is_taken)
+    body, files = evolved_text(merge, draft, policy)
+    skill = Skill(
+        name=name,
+        description=shorten(draft.description, 1024),
+        body=body,
+        tags=tags,
+        kind="evolved",
+        domain=merge.domain,
+        status="testing",
+        origin="generated",
+        created=stamp(merge.at),
+        expires=expiry_after(merge.at, policy.generate.evolved_days),
+        trust="local",
+    )
+    return Change(
+        step=STEP,
+        subject=name,
+        commit_with=skill_series(STEP, merge.domain),
+        reason=_reason(merge, name),
+        writes=(skill, *_links(merge, name)),
+        files=placed(name, "skills", files),
+        moves=_moves(merge),
+        sources=tuple(map(_skill_ref, merge.sources)),
+        targets=(Ref("skill", name),),
+        judge=judges_of(findings),
+    )
+
+
+def growth_change(
+    merge: SkillMerge,
+    draft: Draft,
+    written: sections.WrittenTexts,
+    *,
+    references: References,
+    policy: Policy,
+) -> Change:
+    """Return the commit by which an evolved skill takes others in; `references` are its files."""
+    skill = merge.skill
+    assert skill is not None
+    path = f"skills/{skill.name}/SKILL.md"
+    text, files = evolved_text(merge, draft, policy, references)
+    body = sections.rewrite_body(skill.body, written.bodies, text)
+    links = tuple(_links(merge, skill.name))
+    new_skill = replace(
+        skill,
+        description=shorten(draft.description, 1024),
+        created=stamp(merge.at),
+        expires=expiry_after(merge.at, policy.generate.evolved_days),
+    )
+    return Change(
+        step=STEP,
+        subject=f"grow {skill.name}",
+        commit_with=skill_series(STEP, merge.domain),
+        reason=_reason(merge, skill.name),
+        writes=links,
+        files=placed(skill.name, "skills", references.files_to_write(files)),
+        edits=tuple(key_edits(path, skill, new_skill, written, policy=policy)),
+        rewrites=(Rewrite(path, body),) if body != skill.body else (),
+        moves=_moves(merge),
+        sources=tuple(map(_skill_ref, merge.sources)),
+        targets=(Ref("skill", skill.name), *(Ref("link", link.id) for link in links)),
+        judge=judges_of(merge.brief.together),
+    )
+
+
+def _links(merge: SkillMerge, name: str) -> Iterator[Link]:
+    """Yield a link from each archived skill."""
+    for source in map(_skill_ref, merge.sources):
+        yield link_of("merged", source, Ref("skill", name), merge.at)
+
+
+def _skill_ref(place: str) -> Ref:
+    return Ref("skill", place.partition("/")[2])
+
+
+def _moves(merge: SkillMerge) -> tuple[Move, ...]:
+    return tuple(Move(place, f"archive/{_skill_ref(place).id}") for place in merge.sources)
+
+
+def _reason(merge: SkillMerge, name: str) -> str:
+    """Return the subjects that the skill stands for, and its sources."""
+    outcomes = merge.brief.together.account.outcomes
+    status, noun = {
+        "warning": ("failure", "failures or losses"),
+        "pattern": ("success", "successes or gains"),
+    }[merge.kind]
+    count = sum(outcome.result.status == status for outcome in outcomes)
+    subjects = how_many(len(merge.brief.apart), "subject")
+    verb = "says" if len(merge.brief.apart) == 1 else "say"
+    lead = f"{name} stands for {subjects} that {verb} the same"
+    lines = [f"{lead}: {count_of(count, len(outcomes))} outcomes are {noun}."]
+    lines += [f"{ref.id} goes to archive/." for ref in map(_skill_ref, merge.sources)]
+    return "\n".join(lines)

@@ -75,7 +75,7 @@ def learn(
     if rule is not None:
         _note(vault, rule, scope, dry=dry, as_data=as_data)
         return
-    learned, waiting = vault.notebook.told(), len(vault.notebook.uncommitted())
+    learned, waiting = vault.notebook.learned_rules(), len(vault.notebook.uncommitted_rules())
     if as_data:
         print_json(learned_shape(learned.told))
     elif learned.told.prompt_text or not waiting:
@@ -274,7 +274,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
             explain=explain,
             now=now or past_time,
         )
-        learned = vault.notebook.told() if with_learned else None
+        learned = vault.notebook.learned_rules() if with_learned else None
         _print_answer(answer, form, learned)
         if learned:
             print_cuts(learned)

@@ -102,7 +102,7 @@ def status(run: Run) -> Status:
     """Return the vault at a glance."""
     head = run.view
     files, links = head.records.count_by_folder(), head.links.count_by_type()
-    inbox, counts = len(run.inbox.names()), waiting(run)
+    inbox, counts = len(run.inbox.names()), count_waiting(run)
     paused = run.store.pause_reason(run.policy)
     patterns, rules = learned.counts(run.store, head)
     upstream = upstream_of(run.store.git, run.policy.branch)
@@ -158,7 +158,7 @@ def _judge(run: Run) -> JudgeStatus:
     )
 
 
-def waiting(run: Run) -> dict[str, int]:
+def count_waiting(run: Run) -> dict[str, int]:
     """Count the records that are due for each step, without computing anything."""
     marks = run.view.due.lengths()
     return {

@@ -57,7 +57,7 @@ def check_round_trip(staged: StagedChange, skill: Skill) -> None:
         value, copy = getattr(skill, field), getattr(decoded, field)
         if value != copy:
             raise UsageError(
-                f"{skill.name}: {field}: {_quoted(value)} would be read as {_quoted(copy)}; give "
+                f"{skill.name}: {field}: {_quote(value)} would be read as {_quote(copy)}; give "
                 "what a skill's file can hold"
             )
     view = integrity.VaultRecords(
@@ -67,7 +67,7 @@ def check_round_trip(staged: StagedChange, skill: Skill) -> None:
         raise UsageError(f"{skill.name}: {problem.message}")
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 

@@ -22,7 +22,7 @@ from skillvault.model.errors import BadInputError, EditedError, GitError, UsageE
 from skillvault.model.records import Link, Problem, Ref
 from skillvault.model.text.text import listed
 from skillvault.review import commits, skill_sources
-from skillvault.review.skill_sources import Incoming, open_source, problem_of, read_offers
+from skillvault.review.skill_sources import SourceSkill, open_source, problem_of, read_offers
 from skillvault.vault.commit import marks
 from skillvault.vault.commit.skill_versions import folder_files
 from skillvault.vault.commit.store import Store
@@ -133,7 +133,7 @@ class InstalledSkill(Struct, frozen=True):
 
 
 class InstallReport(Struct):
-    """The installed skills, those that were here already (a sentence each), and the problems."""
+    """The installed skills, the known ones (a sentence each), and the problems."""
 
     installed: list[InstalledSkill] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
@@ -263,7 +263,7 @@ class _Installation:
         self._with_secrets = with_secrets
         self.report = InstallReport()
 
-    def take(self, skill: Incoming) -> None:
+    def take(self, skill: SourceSkill) -> None:
         """Commit one skill, unless it is in the vault."""
         head, origin = self._store.head(), skill.origin
         if sentence := _explain_known(head, origin):
@@ -286,7 +286,7 @@ class _Installation:
         change = rules.install_change(name, files, origin, lint=lines, now=self._now)
         self._publish([change], origin, lines)
 
-    def take_or_renew(self, skill: Incoming) -> None:
+    def take_or_renew(self, skill: SourceSkill) -> None:
         """Commit one skill, or the next version of the one that came from the same place."""
         head, origin = self._store.head(), skill.origin
         name_by_url = {previous.url: name for name, previous in origins(head).items()}
@@ -309,7 +309,12 @@ class _Installation:
             self.renew(name, origin, lambda: self._newer_version(name, origin), asks=asks)
 
     def renew(
-        self, name: str, origin: Origin, read_newer: Callable[[], Incoming | None], *, asks: bool
+        self,
+        name: str,
+        origin: Origin,
+        read_newer: Callable[[], SourceSkill | None],
+        *,
+        asks: bool,
     ) -> None:
         """Install a newer version of one skill, merged with the local changes since `origin`."""
         head = self._store.head()
@@ -355,7 +360,7 @@ class _Installation:
         origin = Origin("the package", "", rules.digest_of(files), len(files))
         self._publish([rules.seed_change(name, files, files_here)], origin, ())
 
-    def _is_secret(self, skill: Incoming) -> bool:
+    def _is_secret(self, skill: SourceSkill) -> bool:
         """Return True, and report where, if a skill may not come in because it holds secrets."""
         findings = lint.lint_files(skill.folder.files, secret_kinds)
         secrets = [finding for finding in findings if finding.code == lint.KEEPS_OUT]
@@ -380,7 +385,7 @@ class _Installation:
         name = changes[0].targets[0].id
         self.report.installed.append(InstalledSkill(name, origin.url, origin.digest, lines, done))
 
-    def _newer_version(self, name: str, origin: Origin) -> Incoming | None:
+    def _newer_version(self, name: str, origin: Origin) -> SourceSkill | None:
         registry = origin.registry or REGISTRY
         problems: list[Problem] = []
         source = source_of(origin.url, registry=registry, is_folder=origin.url.startswith("/"))
@@ -414,7 +419,9 @@ class _Installation:
         }
 
 
-def _skills_of(source: SkillSource, names: Sequence[str]) -> tuple[list[Incoming], list[Problem]]:
+def _skills_of(
+    source: SkillSource, names: Sequence[str]
+) -> tuple[list[SourceSkill], list[Problem]]:
     """Return the skills of a source that are named or offered, and the problems."""
     with open_source(source) as place:
         problems = list(place.problems)
@@ -452,7 +459,7 @@ def _was_removed(head: Topics, origin: Origin, name: str) -> bool:
     return target not in head.records and any(str(target) in c.targets for c in commits)
 
 
-def _says_same(store: Store, head: Topics, skill: Incoming) -> bool:
+def _says_same(store: Store, head: Topics, skill: SourceSkill) -> bool:
     """Return True if the vault's skill says the same, like one that was exported and comes back."""
     place = (head.records.path_of(Ref("skill", skill.name)) or "").rpartition("/")[0]
     files_here = folder_files(store.git, head, place) if place else {}

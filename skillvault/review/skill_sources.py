@@ -168,7 +168,7 @@ _INTERNAL = "agent-skills.metadata.internal"
 _NAMED = 20  # skills of a source that a refusal names
 
 
-class Incoming(Struct, frozen=True):
+class SourceSkill(Struct, frozen=True):
     """A skill that was read from its source, which held exactly `published`."""
 
     folder: SkillFolder
@@ -195,7 +195,7 @@ class Incoming(Struct, frozen=True):
 
 def read_offers(
     offers: Sequence[Offer], registry: str, problems: list[Problem]
-) -> Iterator[Incoming]:
+) -> Iterator[SourceSkill]:
     """Yield the skills that are offered, the same content once."""
     digests: set[str] = set()
     for offer in offers:
@@ -215,12 +215,12 @@ def read_offers(
                 registry if registry != REGISTRY and offer.url.startswith("clawhub:") else ""
             )
             origin = Origin(offer.url, offer.version, digest, len(files), named_registry)
-            yield Incoming(folder, files, origin)
+            yield SourceSkill(folder, files, origin)
 
 
 def choose_skills(
-    skills: Sequence[Incoming], names: Collection[str], *, is_complete: bool
-) -> list[Incoming]:
+    skills: Sequence[SourceSkill], names: Collection[str], *, is_complete: bool
+) -> list[SourceSkill]:
     """Return the skills that are named, or all that their authors offer.
 
     UsageError if a named one is missing, unless only a part of the source could be read.
@@ -248,7 +248,9 @@ def problem_of(place: str, error: BadInputError | GitError | UsageError) -> Prob
 FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.read)
 
 
-def read_path(path: Path, format_name: str | None = None) -> tuple[list[Incoming], list[Problem]]:
+def read_path(
+    path: Path, format_name: str | None = None
+) -> tuple[list[SourceSkill], list[Problem]]:
     """Return the skills of a folder or file, and the problems.
 
     The default format is the one that they resemble. UsageError if there is no skill, or no such
@@ -287,7 +289,7 @@ def _path_tree(place: Path) -> SourceTree:
     return tree_of({place.name: place.read_bytes()})
 
 
-def _incoming(place: Path, format_name: str, skill: TreeSkill) -> Incoming:
+def _incoming(place: Path, format_name: str, skill: TreeSkill) -> SourceSkill:
     """Return a skill with its origin, a plain folder's as `install` writes it."""
     url = f"{place}/{skill.place}" if skill.place and place.is_dir() else str(place)
     if not place.is_dir() and "#" in skill.place:
@@ -296,4 +298,4 @@ def _incoming(place: Path, format_name: str, skill: TreeSkill) -> Incoming:
         url = f"{format_name}:{url}"
     digest = digest_of(skill.published)
     origin = Origin(url, "", digest, len(skill.folder.files))
-    return Incoming(skill.folder, skill.published, origin)
+    return SourceSkill(skill.folder, skill.published, origin)

@@ -105,7 +105,7 @@ def _find_records(run: Run, text: str) -> tuple[str, list[Ref]]:
     steps = [part.step for part in parts]
     if not any(steps):
         raise UsageError(f"{sha[:10]}: is a person's commit; `git revert {sha[:10]}` takes it back")
-    records = [ref for ref in _skills_and_facts(parts, _MAKERS) if _is_created_by(run, ref, sha)]
+    records = [ref for ref in _skills_and_facts(parts, _MAKERS) if _is_creation(run, ref, sha)]
     present_records = [ref for ref in records if ref in view.records]
     if records and not present_records:
         raise UsageError(f"{sha[:10]}: nothing that it made is there any more")
@@ -119,7 +119,7 @@ def _skills_and_facts(parts: Iterable[Commit], steps: Collection[str]) -> list[R
     return list(dict.fromkeys(ref for ref in targets if ref.kind in ("skill", "fact")))
 
 
-def _is_created_by(run: Run, ref: Ref, sha: str) -> bool:
+def _is_creation(run: Run, ref: Ref, sha: str) -> bool:
     """Return True if a commit created a record; two clones may each have created it."""
     changing = reversed(run.view.history.commits_changing(ref))
     older = takewhile(lambda commit: commit.sha != sha, changing)

@@ -56,7 +56,7 @@ class Notebook:
         """
         return tiers.note_rule(self._store, rule, scope, dry=dry)
 
-    def uncommitted(self) -> list[str]:
+    def uncommitted_rules(self) -> list[str]:
         """Return the noted rules that no run committed yet: no prompt has them."""
         return tiers.uncommitted_rules(self._store, self._store.head())
 
@@ -65,9 +65,9 @@ class Notebook:
 
         They have at most `capture.budget` tokens; a vault that learned nothing adds none.
         """
-        return prompt.append_learned(base, self.told().told)
+        return prompt.append_learned(base, self.learned_rules().told)
 
-    def told(self) -> "tiers.Learned":
+    def learned_rules(self) -> "tiers.Learned":
         """Return the same patterns and rules, how many were cut, and why there are no patterns."""
         return tiers.learned(self._store)
 

@@ -201,7 +201,7 @@ class VaultTools:
         evidence}.
         """
         return await _tool_result(
-            lambda: self._intake_result(self._vault.record(outcome, by_agent=True))
+            lambda: self._report_intake(self._vault.record(outcome, by_agent=True))
         )
 
     async def close_tool(
@@ -222,11 +222,11 @@ class VaultTools:
             closing = Closing(
                 status=status, evidence=evidence, lesson=lesson, observed_by="agent", domain=domain
             )
-            return self._intake_result(self._vault.close(decision, closing))
+            return self._report_intake(self._vault.close(decision, closing))
 
         return await _tool_result(ask)
 
-    def _intake_result(self, report: Report) -> IntakeResult:
+    def _report_intake(self, report: Report) -> IntakeResult:
         """Tell what was recorded and which lessons are asked for; BadInputError for a refusal."""
         for refusal in report.quarantined:
             raise BadInputError(refusal.message, code=refusal.code, line=refusal.line)

@@ -87,17 +87,15 @@ def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
     """Draw the lifts into a file; exit code 1 if there is none to draw."""
     if plot.suffix.lower() != ".svg":
         raise UsageError(f"--plot {plot}: the picture is an SVG; choose a name that ends in .svg")
-    rated_skills = [skill for skill in skills if skill.lift is not None]
-    if not rated_skills:
+    ranking = [skill for skill in skills if skill.lift is not None]
+    if not ranking:
         say(
             f"nothing to draw: no skill of {domain} has a lift yet; name the skills that an "
             "outcome applied under its key `applied`"
         )
         sys.exit(1)
     try:
-        plot.write_text(
-            chart.lifts(f"What skills change: {domain}", rated_skills), encoding="utf-8"
-        )
+        plot.write_text(chart.lifts(f"What skills change: {domain}", ranking), encoding="utf-8")
     except OSError as error:
         raise UsageError(
             f"--plot {plot}: {error.strerror}; choose a file that you may write"

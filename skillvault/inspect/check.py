@@ -48,9 +48,8 @@ def check_vault(
     committed = checks.head_blobs(store.git, head)
     mistakes, hints = learned.mistakes(view.read_bytes(layout.LEARNINGS))
     changes = {p for p, key in view.contents.items() if committed.get(p) != key}
-    problems, notes = checks.find_problems(
-        view, remover, changes if staged else view.contents.keys()
-    )
+    paths = changes if staged else view.contents.keys()
+    problems, notes = checks.find_problems(view, remover, paths)
     problems, notes = [*problems, *mistakes], [*notes, *hints]
     if staged:
         # A folder without its file stands at no path of the index.

@@ -436,9 +436,7 @@ def _scores_of(outcomes: Sequence[Outcome]) -> Scores | None:
         mean=sum(scores) / len(scores),
         worst=min(scores),
         drawdown=drawdown(scores),
-        amounts=[
-            Amounts(unit, sum(values), drawdown(values)) for unit, values in sorted(amounts.items())
-        ],
+        amounts=[Amounts(unit, sum(row), drawdown(row)) for unit, row in sorted(amounts.items())],
     )
 
 

@@ -173,9 +173,9 @@ def week_of(vault: Contents) -> Week:
         if datetime.fromisoformat(commit.date) <= vault.until
     ]
     recorded = [
-        vault.outcomes[name] for name in _ids_of_step(commits, "record") if name in vault.outcomes
+        vault.outcomes[name] for name in _step_ids(commits, "record") if name in vault.outcomes
     ]
-    evaluated = [name for name in _ids_of_step(commits, "evaluate") if name in vault.evaluations]
+    evaluated = [name for name in _step_ids(commits, "evaluate") if name in vault.evaluations]
     events = [*_learning_events(vault, commits), *_removals(vault, commits)]
     events.sort(key=lambda entry: entry.at, reverse=True)
     return Week(
@@ -193,7 +193,7 @@ def week_of(vault: Contents) -> Week:
     )
 
 
-def _ids_of_step(commits: Iterable[Commit], step: str) -> list[str]:
+def _step_ids(commits: Iterable[Commit], step: str) -> list[str]:
     targets = (target for commit in commits if commit.step == step for target in commit.targets)
     return list(dict.fromkeys(target.partition(":")[2] for target in targets))
 

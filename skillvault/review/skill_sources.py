@@ -211,10 +211,10 @@ def read_offers(
         digest = digest_of(files)
         if digest not in digests:
             digests.add(digest)
-            named_registry = (
-                registry if registry != REGISTRY and offer.url.startswith("clawhub:") else ""
+            is_other = registry != REGISTRY and offer.url.startswith("clawhub:")
+            origin = Origin(
+                offer.url, offer.version, digest, len(files), registry if is_other else ""
             )
-            origin = Origin(offer.url, offer.version, digest, len(files), named_registry)
             yield SourceSkill(folder, files, origin)
 
 

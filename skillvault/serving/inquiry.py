@@ -101,9 +101,8 @@ class Inquiry:
         domains = None if domain is None else (domain, None)  # a skill may be of none
 
         def search_head(head: "Topics") -> list[SearchResult]:
-            find = partial(
-                head.search, text, nearness=shelves.nearness_measure() if semantic else None
-            )
+            nearness = shelves.nearness_measure() if semantic else None
+            find = partial(head.search, text, nearness=nearness)
             seeds = {f"skill:{name}" for name in head.skills.serving("seed")}
             hits = find(k + len(seeds), kinds=kinds, domains=domains)
             if domain is not None and kind in (None, "fact"):

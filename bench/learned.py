@@ -19,24 +19,24 @@ from stream import START, shifted, stream
 
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning import record
-from skillvault.learning.account.reading import counted, marks_of
-from skillvault.learning.account.statements import account_of, digest, findings_of, shown_by
+from skillvault.learning.account.reading import advance_position, marks_of
+from skillvault.learning.account.statements import account_of, digest, evidence_ids, findings_of
 from skillvault.learning.evaluate import evaluate
 from skillvault.learning.generate import warning_pattern as generate
-from skillvault.learning.generate.warning_pattern import Present
+from skillvault.learning.generate.warning_pattern import ExistingSkill
 from skillvault.learning.length import References
 from skillvault.learning.refresh import refreshing
-from skillvault.learning.refresh.refreshing import Refreshing
+from skillvault.learning.refresh.refreshing import SkillRefresh
 from skillvault.loop.evaluate import by_domain
 from skillvault.model.brief import Account, Draft, Findings
 from skillvault.model.change import Change
-from skillvault.model.intake import outcome_from
+from skillvault.model.intake import parse_outcome
 from skillvault.model.policy import Policy
 from skillvault.model.records import (
     Evaluation,
+    IndexedOutcome,
     Link,
     Outcome,
-    Placed,
     Position,
     Record,
     Skill,
@@ -77,8 +77,8 @@ class Known:
         self.outcomes.append(outcome)
         self.evaluations[outcome.id] = evaluation
         number = len(self.outcomes)
-        latest = Placed(number, outcome.id, True, marks_of(outcome, POLICY))
-        self.position, self.counts = counted(self.position, self.counts, [latest])
+        latest = IndexedOutcome(number, outcome.id, True, marks_of(outcome, POLICY))
+        self.position, self.counts = advance_position(self.position, self.counts, [latest])
 
     @property
     def account(self) -> Account:
@@ -118,7 +118,7 @@ class Loop:
     def cycle(self, given: Iterable[dict[str, Any]]) -> Iterator[Dated]:
         """Every step on what arrived."""
         late = START + timedelta(days=365 * 100)
-        outcomes = [outcome_from(one, trust="local", now=late) for one in given]
+        outcomes = [parse_outcome(one, trust="local", now=late) for one in given]
         at = max(one.occurred_at for one in outcomes) + timedelta(minutes=1)
         for change in self._changes(outcomes, at):
             self.paths.difference_update(f"{move.source}/SKILL.md" for move in change.moves)
@@ -190,11 +190,11 @@ class Loop:
                 found = findings_of(known.account, kind, POLICY)
                 if not found.significant or skill.account == digest(found):
                     continue
-                fresh_links = set(shown_by(found)) - known.linked[kind]
-                due = Refreshing(
+                fresh_links = set(evidence_ids(found)) - known.linked[kind]
+                due = SkillRefresh(
                     what="refresh",
                     findings=found,
-                    present=Present(skill=skill, shelf="skills"),
+                    present=ExistingSkill(skill=skill, shelf="skills"),
                     fresh=tuple(sorted(fresh_links)),
                 )
                 change = refreshing.rewrite_change(

@@ -18,7 +18,7 @@ from stream import START
 from skillvault import Vault
 from skillvault.model import codec
 from skillvault.model.change import Change
-from skillvault.model.link_lists import edited_links, owner_of
+from skillvault.model.link_lists import edit_links, owner_of
 from skillvault.model.records import Evaluation, Link, Ref, ref_of
 from skillvault.vault.commit import marks
 from skillvault.vault.files import layout
@@ -96,7 +96,7 @@ def _lists(change: Change, kept: dict[str, bytes], places: dict[Ref, str]) -> It
         if isinstance(link, Link):
             owner = owner_of(link)
             path = places[owner]
-            kept[path] = edited_links(kept.get(path, b""), owner, [link], []) or b""
+            kept[path] = edit_links(kept.get(path, b""), owner, [link], []) or b""
             lists[path] = None
     for path in lists:
         yield from _file(path, kept.get(path, b""), kept)

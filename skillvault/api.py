@@ -446,9 +446,7 @@ class Vault:
         _recover_if_free(self.store)
         return overview.status(question(self))
 
-    def log(
-        self, limit: int | None = None, asks: logbook.CommitFilter | None = None
-    ) -> list[Commit]:
+    def log(self, limit: int | None = None, asks: logbook.LogFilter | None = None) -> list[Commit]:
         """The program's commits, newest first; of all, or those that it `asks` for."""
         head = self.store.head()
         if asks is None:
@@ -633,7 +631,7 @@ def retract(
 ) -> Report:
     """Let an outcome count nowhere, and compute again what rested on it; one commit.
 
-    EditedError if that touches what a person is editing; nothing is done then.
+    UncommittedEditError if that touches what a person is editing; nothing is done then.
     """
     now = now or _clock()
     with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
@@ -647,8 +645,8 @@ def undo(
 ) -> Report:
     """The vault as if what a commit, or the one that made a skill, made had been rejected then.
 
-    UsageError for a commit that made nothing which could be, EditedError if it would touch a
-    person's words; nothing is done then.
+    UsageError for a commit that made nothing which could be, UncommittedEditError if it would touch
+    a person's words; nothing is done then.
     """
     now = now or _clock()
     with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from skillvault.model.intake import outcome_from, recommendation_from, record_from, session_from
+from skillvault.model.intake import parse_outcome, parse_recommendation, parse_record, parse_session
 from skillvault.model.records import Evaluation, JudgeInfo, Outcome, Recommendation, Session, Trust
 from skillvault.vault.files.redact import redact_value
 
@@ -62,12 +62,12 @@ def trade(day: int = 0, score: float = -0.112, **changes: Any) -> dict[str, Any]
 
 def outcome(given: dict[str, Any] | None = None, trust: Trust = "local") -> Outcome:
     """An Outcome as the intake makes it."""
-    return outcome_from(given or raw(), trust=trust, now=NOW)
+    return parse_outcome(given or raw(), trust=trust, now=NOW)
 
 
 def redacted(given: dict[str, Any]) -> Any:
     """A record as `record` makes it of a mapping with secrets."""
-    return record_from(given, trust="local", now=NOW, clean=redact_value(given))
+    return parse_record(given, trust="local", now=NOW, clean=redact_value(given))
 
 
 def evaluation(of: Outcome, **changes: Any) -> Evaluation:
@@ -104,7 +104,7 @@ def shown(**changes: Any) -> dict[str, Any]:
 
 def recommendation(trust: Trust = "local", **changes: Any) -> Recommendation:
     """A Recommendation as the intake makes it."""
-    return recommendation_from(shown(**changes), trust=trust, now=NOW)
+    return parse_recommendation(shown(**changes), trust=trust, now=NOW)
 
 
 def ended(name: str = "s-77", **changes: Any) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def ended(name: str = "s-77", **changes: Any) -> dict[str, Any]:
 
 def session(name: str = "s-77", trust: Trust = "local", **changes: Any) -> Session:
     """A Session as the intake makes it."""
-    return session_from(ended(name, **changes), trust=trust, now=NOW)
+    return parse_session(ended(name, **changes), trust=trust, now=NOW)
 
 
 def as_file(given: dict[str, Any]) -> bytes:

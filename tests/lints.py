@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from skills_ref.parser import parse_frontmatter  # type: ignore[import-untyped]
 from skills_ref.validator import validate_metadata  # type: ignore[import-untyped]
 
-from skillvault.model.text.text import ARROW, OPEN_WORDS, tokens
+from skillvault.model.text.text import ARROW, OPEN_WORDS, count_tokens
 
 LEAST, MOST, MOST_OF_GUIDE = 50, 400, 700  # tokens of a SKILL.md's text
 ALONE = 28  # at least, if it has one statement beside its title and its header
@@ -197,8 +197,8 @@ def length(text: Text) -> Iterator[str]:
     is_guide = text.name.startswith("guide-")
     least = LEAST if len(bullets(text.body)) > 1 and not is_guide else ALONE
     most = MOST_OF_GUIDE if is_guide else MOST
-    if not least <= tokens(text.body) <= most:
-        yield f"has {tokens(text.body)} tokens"
+    if not least <= count_tokens(text.body) <= most:
+        yield f"has {count_tokens(text.body)} tokens"
 
 
 def description(text: Text) -> Iterator[str]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from skillvault.cli.commands import cli
-from skillvault.model.policy_file import policy_from, rows
+from skillvault.model.policy_file import parse_policy, rows
 from skillvault.model.policy_file import table as policy_table
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -57,7 +57,7 @@ def seed_table() -> str:
 
 def _numbers(stated: dict[str, str]) -> Iterator[tuple[str, str]]:
     """(key, value) of every setting in a section of a policy."""
-    policy = policy_from(stated)
+    policy = parse_policy(stated)
     for section in fields(policy):
         numbers = getattr(policy, section.name)
         for field in fields(numbers) if isinstance(numbers, Struct) else ():

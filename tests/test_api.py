@@ -10,7 +10,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.model.brief import Brief, Case, Draft, Findings, InsightText, Verdict
-from skillvault.model.errors import EditedError, PausedError, SkillvaultError, UsageError
+from skillvault.model.errors import PausedError, SkillvaultError, UncommittedEditError, UsageError
 from skillvault.model.records import Decision, JudgeInfo, Scalar
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
@@ -165,7 +165,7 @@ def test_a_decision_about_an_edited_skill_is_refused(vault: Vault, person: Perso
     vault.run(now=NOW)
     listed = vault.skills()[0]
     person.write(listed.path, (vault.root / listed.path).read_text() + "more\n")
-    with pytest.raises(EditedError, match="edited and not committed"):
+    with pytest.raises(UncommittedEditError, match="edited and not committed"):
         vault.curate.pin(listed.name)
 
 
@@ -473,7 +473,7 @@ def test_a_dry_decision_about_an_edited_skill_is_refused_too(vault: Vault, perso
     listed = vault.skills()[0]
     assert vault.curate.pin(listed.name, dry=True).done[0].commit is None
     person.write(listed.path, (vault.root / listed.path).read_text() + "more\n")
-    with pytest.raises(EditedError, match="edited and not committed"):
+    with pytest.raises(UncommittedEditError, match="edited and not committed"):
         vault.curate.pin(listed.name, dry=True)
 
 

@@ -23,7 +23,7 @@ from skillvault.api import Vault
 from skillvault.cli.sync import _teller
 from skillvault.daemon import Pace, Watch, inbox_events
 from skillvault.loop.run import Done, Report, Waiting
-from skillvault.model.intake import outcome_from
+from skillvault.model.intake import parse_outcome
 from skillvault.vault.files import layout
 from tests.conftest import Person
 from tests.given import as_file, raw
@@ -328,7 +328,7 @@ def test_a_new_day_is_looked_at_once(vault: Vault, monkeypatch: pytest.MonkeyPat
 
 def test_what_a_person_holds_is_done_when_they_let_go(vault: Vault) -> None:
     given = an_outcome()
-    made = outcome_from(json.loads(given), trust="local", now=datetime.now(UTC))
+    made = parse_outcome(json.loads(given), trust="local", now=datetime.now(UTC))
     held = vault.root / layout.outcome_path("coding", made.id, "evaluations")
     held.parent.mkdir(parents=True)
     held.write_text("mine\n")

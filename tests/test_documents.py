@@ -19,7 +19,7 @@ from skillvault.cli.answer import NO
 from skillvault.cli.commands import cli
 from skillvault.inspect.status import Status
 from skillvault.model.errors import SkillvaultError
-from skillvault.model.policy_file import policy_from, rows
+from skillvault.model.policy_file import parse_policy, rows
 from skillvault.model.records import Decision, Outcome, Result, Source
 from skillvault.model.text import strict_yaml
 from skillvault.vault.files.redact import redact_text
@@ -149,11 +149,11 @@ def _policies() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("page", "text"), _policies())
 def test_a_policy_that_is_shown_is_read(page: str, text: str) -> None:
-    assert policy_from(strict_yaml.load(text)) != policy_from({}), page
+    assert parse_policy(strict_yaml.load(text)) != parse_policy({}), page
 
 
 def test_policies_are_shown_for_layers_boosts_and_claude() -> None:
-    policies = [policy_from(strict_yaml.load(text)) for _, text in _policies()]
+    policies = [parse_policy(strict_yaml.load(text)) for _, text in _policies()]
     assert {policy.shelf.dirs for policy in policies} == {(), ("team-skills", "../company/skills")}
     assert 4 in {len(policy.recommend.boosts) for policy in policies}
     assert "claude" in {policy.judge.provider for policy in policies}

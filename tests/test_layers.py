@@ -53,7 +53,7 @@ HOMES = {
     "watchdog": {"daemon"},
     "anthropic": {"judge/claude"},
     "wordllama": {"vault/search"},
-    "Stemmer": {"model/sameness/stemming"},
+    "Stemmer": {"model/sameness/form"},
     "numpy": {"learning/contrast", "learning/effect", "vault/search"},
 }
 # Words and rules are pure: no files, no processes, no clock, no chance.

@@ -10,15 +10,15 @@ from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.recommend import shelf
-from skillvault.model.records import Shelved
-from skillvault.model.text.text import tokens
+from skillvault.model.records import ShelfSkill
+from skillvault.model.text.text import count_tokens
 from skillvault.vault.files import layers as shelves
 from skillvault.vault.files import layout
 from skillvault.vault.files.listing import list_folder
 
 FOLDERS = sorted(layout.resource(shelves.SEEDS).iterdir())
 READ = [shelves.read(path, "seed") for path in list_folder(shelves.seeds()).files]
-SKILLS = {one.skill.name: one.skill for one in READ if isinstance(one, Shelved)}
+SKILLS = {one.skill.name: one.skill for one in READ if isinstance(one, ShelfSkill)}
 
 
 def test_every_seed_is_read() -> None:
@@ -47,7 +47,7 @@ def test_every_seed_says_whom_it_is_for(skill: Any) -> None:
 
 @pytest.mark.parametrize("skill", SKILLS.values(), ids=lambda skill: skill.name)
 def test_every_seed_fits_a_recommendation(skill: Any) -> None:
-    assert tokens(skill.body) <= 1200
+    assert count_tokens(skill.body) <= 1200
 
 
 @pytest.mark.parametrize(

@@ -8,27 +8,27 @@ import pytest
 from tests import measures
 
 LINES = {
-    "(top)": 510,
-    "cli": 3565,
+    "(top)": 508,
+    "cli": 3563,
     "clients": 455,
-    "daemon": 364,
-    "exchange": 3215,
-    "inspect": 1787,
-    "judge": 2117,
-    "learning": 11435,
-    "loop": 5084,
-    "model": 5159,
-    "page": 522,
-    "review": 1281,
-    "serving": 973,
+    "daemon": 363,
+    "exchange": 3216,
+    "inspect": 1788,
+    "judge": 2132,
+    "learning": 11381,
+    "loop": 5089,
+    "model": 5035,
+    "page": 530,
+    "review": 1294,
+    "serving": 982,
     "sessions": 1064,
-    "team": 419,
-    "vault": 10120,
+    "team": 425,
+    "vault": 10141,
 }
-ALL_LINES = 67356
-MODULES = 354
-WITH_ONE_IMPORTER = 36
-REPEATED_FUNCTIONS = 23
+ALL_LINES = 67009
+MODULES = 344
+WITH_ONE_IMPORTER = 34
+REPEATED_FUNCTIONS = 22
 LONGEST = 700
 
 

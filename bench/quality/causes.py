@@ -20,7 +20,7 @@ from effects import defined
 from skillvault.learning.account.reading import points
 from skillvault.learning.contrast.separations import separations
 from skillvault.model.conditions import Separation
-from skillvault.model.intake import outcome_from
+from skillvault.model.intake import parse_outcome
 from skillvault.model.records import Outcome
 
 Stream = tuple[list[dict[str, Any]], list[str], list[str]]
@@ -96,7 +96,7 @@ def _recorded(
     stream: Callable[..., Stream], seed: int, kind: str, size: int
 ) -> tuple[list[Outcome], list[str], list[str]]:
     raw, causes, followers = stream(seed, kind, size)
-    return [outcome_from(outcome, trust="local", now=NOW) for outcome in raw], causes, followers
+    return [parse_outcome(outcome, trust="local", now=NOW) for outcome in raw], causes, followers
 
 
 def _alarms(stream: Callable[..., Stream], seed: int, kind: str, looks: Sequence[int]) -> bool:

@@ -27,9 +27,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from skillvault import Vault
 from skillvault.learning.recommend.render import prompt
-from skillvault.model.records import PROGRAMS_OWN
+from skillvault.model.records import PROGRAM_ORIGINS
+from skillvault.model.section_marks import sections_of
 from skillvault.model.text.markdown import bullets, titles
-from skillvault.model.written import sections_of
 from tests.streams import WAYS, batches, learned, live_contents
 
 TASKS = Path(__file__).resolve().parents[3] / "shared" / "bench" / "streams" / "tasks.py"
@@ -137,7 +137,7 @@ def print_statements(streams: Sequence[Stream]) -> None:
 def served_statements(vault: Vault) -> Iterator[tuple[str, str, str]]:
     """Yield (skill, part, statement), the title and the description of each skill first."""
     for name, skill in vault.store.head().skills.items():
-        if skill.origin in PROGRAMS_OWN:
+        if skill.origin in PROGRAM_ORIGINS:
             yield from ((name, "title", title) for title in titles(skill.body))
             yield name, "description", " ".join(skill.description.split())
             for (part, _), text in sections_of(skill.body).items():

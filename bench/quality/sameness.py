@@ -13,7 +13,7 @@ from typing import Any
 from measures import f1, interval
 from retrieval import lines
 
-from skillvault.model.sameness.comparison import opposite, same
+from skillvault.model.sameness.comparison import is_opposite, is_same
 from skillvault.model.sameness.form import normal_form
 from skillvault.model.text.text import similarity
 
@@ -23,7 +23,7 @@ Says = Callable[[str, str], bool]
 
 def ours(a: str, b: str) -> bool:
     """Return True if two texts say the same by the package's rule."""
-    return same(normal_form(a), normal_form(b))
+    return is_same(normal_form(a), normal_form(b))
 
 
 def _by_words(a: str, b: str) -> bool:
@@ -74,7 +74,7 @@ def _of_lessons(name: str, says: Says) -> Iterator[str]:
 
 def _opposites() -> str:
     judged = [
-        (opposite(normal_form(a), normal_form(b)), verdict == "opposite")
+        (is_opposite(normal_form(a), normal_form(b)), verdict == "opposite")
         for verdict, a, b in lessons()
     ]
     return _precision(f"opposite, {len(judged)} of our lessons", "ours", judged)

@@ -20,7 +20,7 @@ from measures import mean, ndcg
 from skillvault import Vault
 from skillvault.learning.recommend.recommend import Selection
 from skillvault.learning.recommend.render import prompt
-from skillvault.model.text.text import tokens
+from skillvault.model.text.text import count_tokens
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[1] / "vault_template" / "examples"
@@ -94,7 +94,7 @@ def _tasks_told(vault: Vault, of: str) -> Iterator[str]:
         any(not _is_related(name, task, about) for name in _names(answer))
         for task, answer in answers
     ]
-    sizes = [tokens(prompt(answer)) for _, answer in answers if _names(answer)]
+    sizes = [count_tokens(prompt(answer)) for _, answer in answers if _names(answer)]
     yield _row(f"tasks, set {of}", f"right skill among the first {FIRST}", sum(right), len(right))
     yield _row(f"tasks, set {of}", "with an unrelated skill", sum(unrelated), len(unrelated))
     yield f"| tasks, set {of} | recommend | tokens, median {median(sizes):.0f} | | |"

@@ -19,7 +19,7 @@ from measures import auc, balanced, interval
 from retrieval import lines
 
 from skillvault.judge.offline.verdict import judge_decision
-from skillvault.model.intake import outcome_from
+from skillvault.model.intake import parse_outcome
 from skillvault.model.records import Outcome
 
 TEXTS = Path(__file__).with_name("verdicts.jsonl")
@@ -45,7 +45,7 @@ def on_texts(half: str | None = None) -> list[Judgement]:
 
 def on_runs(path: Path) -> list[Judgement]:
     """The verdicts on recorded runs, and whether these succeeded."""
-    runs = [outcome_from(run, trust="local", now=NOW) for run in lines(path)]
+    runs = [parse_outcome(run, trust="local", now=NOW) for run in lines(path)]
     return [_judgement(run, is_good=run.result.status == "success") for run in runs]
 
 
@@ -75,7 +75,7 @@ def _outcome(text: dict[str, Any]) -> Outcome:
     result = {"status": "neutral", "entry_value": text.get("entry_value")}
     decided = {key: text[key] for key in ("domain", "decision", "context")}
     raw = {**decided, "occurred_at": NOW.isoformat(), "result": result}
-    return outcome_from(raw, trust="local", now=NOW)
+    return parse_outcome(raw, trust="local", now=NOW)
 
 
 def _judgement(outcome: Outcome, *, is_good: bool) -> Judgement:

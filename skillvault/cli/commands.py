@@ -54,7 +54,7 @@ def _completer(
 
 def _can_be_typed(name: str) -> bool:
     """Return True if a name does nothing to the terminal that shows it, and is one line."""
-    return hidden_characters.escaped(name) == name and len(name.splitlines()) == 1
+    return hidden_characters.escape_hidden(name) == name and len(name.splitlines()) == 1
 
 
 def _live_skills(vault: "Vault", _beginning: str) -> Iterable[str]:
@@ -135,7 +135,7 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is called; an error names the nearest one."""
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            close = texts.listed(difflib.get_close_matches(args[0], COMMANDS, n=2), last="or")
+            close = texts.join_items(difflib.get_close_matches(args[0], COMMANDS, n=2), last="or")
             hint = f"did you mean {close}?" if close else "`skillvault --help` lists them"
             raise click.UsageError(f"{args[0]}: no such command; {hint}", ctx)
         return super().resolve_command(ctx, args)

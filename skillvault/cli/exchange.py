@@ -28,7 +28,7 @@ from skillvault.exchange.skills.formats import SKILL_FORMATS
 from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem, Trust
-from skillvault.model.text.text import flat, shorten
+from skillvault.model.text.text import flatten, shorten
 from skillvault.review.installing import InstalledSkill, InstallReport, OfferedSkill
 from skillvault.review.skill_sources import FORMATS
 from skillvault.serving.exporting import ExportReport
@@ -297,7 +297,7 @@ def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
 
 
 def _row(*values: str) -> str:
-    cells = (shorten(flat(value), width) for value, width in zip(values, _WIDTHS, strict=True))
+    cells = (shorten(flatten(value), width) for value, width in zip(values, _WIDTHS, strict=True))
     columns = (f"{cell:{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
     return make_printable("  ".join(columns)).rstrip()
 

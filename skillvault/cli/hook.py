@@ -21,7 +21,7 @@ from skillvault.cli.options import say, vault_option, vault_path_of
 from skillvault.clients import agents
 from skillvault.clients.payload import EVENTS, payload_from
 from skillvault.model.errors import NotAVaultError
-from skillvault.model.text.hidden_characters import escaped
+from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.sessions.hooks import MOST, HookedClient, Hooks, HookVault
 from skillvault.vault.commit.locks import DAEMON, holder
 from skillvault.vault.disk import private_mode
@@ -126,7 +126,7 @@ def run_quietly(words: list[str]) -> NoReturn:
         try:
             _log_run(words, time.monotonic() - begun)
             if isinstance(answer, str) and answer:
-                os.write(client_reads, escaped(answer).encode(errors="replace"))
+                os.write(client_reads, escape_hidden(answer).encode(errors="replace"))
         finally:
             os._exit(0)
 

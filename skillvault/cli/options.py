@@ -26,12 +26,12 @@ _LONG = 200  # items from which on work is worth a progress bar
 def print_json(value: Any) -> None:
     """Print a value as JSON, the only thing on stdout; what hides stands as an escape of JSON."""
     encoded = msgspec.json.format(msgspec.json.encode(value), indent=2)
-    click.echo(hidden_characters.json_escaped(encoded.decode()))  # noqa: TID251 (escaped as JSON is)
+    click.echo(hidden_characters.escape_json(encoded.decode()))  # noqa: TID251 (escaped as JSON is)
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     """Print a text that does nothing to a terminal: what hides stands as a visible escape."""
-    click.echo(hidden_characters.escaped(text), err=err, nl=nl)  # noqa: TID251 (the one place)
+    click.echo(hidden_characters.escape_hidden(text), err=err, nl=nl)  # noqa: TID251 (the one place)
 
 
 def say(message: str) -> None:

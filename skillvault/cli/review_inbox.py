@@ -24,7 +24,7 @@ from rich.text import Text
 from skillvault.api import Vault, proposals
 from skillvault.cli.why import notes_of
 from skillvault.model.errors import SkillvaultError
-from skillvault.model.text.hidden_characters import escaped
+from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.review.review import WaitingSkill
 
 KEYS = "a approve   r reject   e edit   l later   o open   q quit"
@@ -78,11 +78,11 @@ class ReviewSession:
                     self._vault.curate.reject(skill.name, reason)
                 return bool(reason)
         except SkillvaultError as error:
-            self._console.print(Text(escaped(str(error)), style="red"))
+            self._console.print(Text(escape_hidden(str(error)), style="red"))
             _read_key()
         if key == "o":
             with self._console.pager():
-                self._console.print(Markdown(escaped(skill.body), hyperlinks=False))
+                self._console.print(Markdown(escape_hidden(skill.body), hyperlinks=False))
         if key == "e":
             editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
             subprocess.run([*editor, str(self._vault.root / skill.path)], check=False)
@@ -124,7 +124,7 @@ def basis_table(skill: WaitingSkill) -> Table:
 
 def _escape_value(value: Any) -> Any:
     if isinstance(value, str):
-        return escaped(value)
+        return escape_hidden(value)
     if isinstance(value, dict):
         return {key: _escape_value(member) for key, member in value.items()}
     return [_escape_value(member) for member in value] if isinstance(value, list | tuple) else value

@@ -24,7 +24,7 @@ from skillvault.inspect import lookup
 from skillvault.learning.recommend.shelf import is_hidden, stack_layers
 from skillvault.loop.run import Report
 from skillvault.model.errors import UsageError
-from skillvault.model.records import Shelved, Skill, ref_of
+from skillvault.model.records import ShelfSkill, Skill, ref_of
 from skillvault.review import review
 
 
@@ -122,7 +122,7 @@ def _list_layers(
         say("* marks the file that is served")
 
 
-def _layer_row(file: Shelved, wins: bool, hidden: Collection[str]) -> dict[str, Any]:
+def _layer_row(file: ShelfSkill, wins: bool, hidden: Collection[str]) -> dict[str, Any]:
     """Return a file for `skill list --layers --json`; a hidden one is not served."""
     fields = ("kind", "domain", "status", "origin", "tags", "roles", "stages")
     values = {field: getattr(file.skill, field) for field in fields}

@@ -28,7 +28,7 @@ from skillvault.learning.sync.table import rule_of
 from skillvault.learning.sync.three_way import Versions
 from skillvault.loop.run import Report, Waiting
 from skillvault.model.errors import SkillvaultError, UsageError
-from skillvault.model.text.text import how_many
+from skillvault.model.text.text import pluralize
 from skillvault.team.sync import SyncReport
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import policy_of
@@ -84,11 +84,11 @@ def print_sync_report(exchanged: SyncReport) -> None:
         echo(f"this clone, {exchanged.claimed}, learns from now on")
     if exchanged.received:
         how = f", merged as {exchanged.merged[:10]}" if exchanged.merged else ""
-        echo(f"received {how_many(exchanged.received, 'commit')}{how}")
+        echo(f"received {pluralize(exchanged.received, 'commit')}{how}")
     for place in exchanged.decided:
         echo(f"  changed on both sides: {place}")
     if exchanged.sent:
-        echo(f"sent {how_many(exchanged.sent, 'commit')}")
+        echo(f"sent {pluralize(exchanged.sent, 'commit')}")
     idle = not (exchanged.received or exchanged.sent or exchanged.claimed)
     if idle and not exchanged.problems and not exchanged.away:
         echo(f"nothing new here or in {exchanged.remote}")
@@ -99,7 +99,7 @@ def print_sync_report(exchanged: SyncReport) -> None:
     for key, values in exchanged.undecided.items():
         say(f"vault.yaml: {key} is {' or '.join(values)}; write one, and remove the comment")
     if exchanged.away:
-        say(f"{exchanged.away}; {how_many(exchanged.waiting, 'commit')} wait")
+        say(f"{exchanged.away}; {pluralize(exchanged.waiting, 'commit')} wait")
 
 
 @click.command()

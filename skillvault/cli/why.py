@@ -9,9 +9,9 @@ import click
 
 from skillvault.api import question
 from skillvault.cli.options import echo, open_vault, print_json, read_options, since_option
-from skillvault.inspect.logbook import Basis, CommitFilter, CommitReport, describe_commits
+from skillvault.inspect.logbook import Basis, CommitReport, LogFilter, describe_commits
 from skillvault.model.records import Ref
-from skillvault.model.text.text import flat
+from skillvault.model.text.text import flatten
 from skillvault.review import retract
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def log(
     """Show the commits of the loop, newest first."""
     vault = open_vault(vault_path)
     start = datetime.now(UTC) - since if isinstance(since, timedelta) else since
-    commit_filter = CommitFilter(since=start, domain=domain, step=step, skill=skill)
+    commit_filter = LogFilter(since=start, domain=domain, step=step, skill=skill)
     commits = vault.log(limit, commit_filter)
     patches = describe_commits(vault.store, vault.store.head(), commits, skill) if patch else None
     if as_data:
@@ -201,7 +201,7 @@ def _print_answers(answers: Sequence[Mapping[str, Any]]) -> None:
         echo(f"  {answer['key']} by {answer['by']}{session}: {answer['question']}")
         for name, words in answer["reply"].items():
             if words and isinstance(words, str):
-                echo(f"    {name}: {flat(words)}")
+                echo(f"    {name}: {flatten(words)}")
 
 
 def _print_rules(rules: Sequence[Mapping[str, Any]]) -> None:

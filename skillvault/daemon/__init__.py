@@ -1,7 +1,7 @@
 """The daemon: wake, wait for quiet, run, sleep. It decides nothing.
 
 Truth is a scan: at start, after each wake, every 30 s and when the folders were replaced.
-What is due is the vault's answer, by `Vault.run`; what is kept here only saves idle runs.
+`Vault.run` finds the due work; the state here only saves idle runs.
 """
 
 import time
@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from skillvault.api import Vault, question
-from skillvault.daemon.inbox_events import InboxEvents, MakeObserver, native, opened
+from skillvault.daemon.inbox_events import InboxEvents, MakeObserver, native, open_events
 from skillvault.learning.capture.rules import STEP as CAPTURE
 from skillvault.loop import capture
 from skillvault.loop.registry import STEPS
@@ -26,21 +26,18 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.arrival import is_untrusted
 from skillvault.vault.files.inbox import WRITING
 
-_TICK = 0.25  # seconds in which a wish to stop and a replaced folder are noticed
-_EARLY = 0.05  # seconds of quiet left to Vault.run: watchdog tells of some renames 0.5 s late
-_LOOSE = 20_000  # objects that are packed even if outcomes arrive without an end
+_TICK = 0.25  # seconds between two checks for a stop and for replaced folders
+_EARLY = 0.05  # seconds of quiet left to Vault.run: watchdog reports some renames 0.5 s late
+_LOOSE = 20_000  # objects that are packed even if outcomes keep arriving
 _CAPTURE_PAUSE = 60.0  # seconds between two captures
 _WITHOUT_CAPTURE = tuple(name for name in STEPS if name != CAPTURE)
-_UNREST = 10  # quiet times after which a stream of events is not waited for any longer
+_UNREST = 10  # the most quiet times to wait for the end of a stream of events
 
 Traces = frozenset[tuple[str, int, int, int]]
 
 
 class Pace(Struct, frozen=True):
-    """Seconds between two looks: when all is done, when something failed or is being written.
-
-    `sync`: between two times that the clones are brought together.
-    """
+    """Seconds between two scans: idle, after a failure, while a file is written; and of syncs."""
 
     scan: float = 30.0
     retry: float = 5.0
@@ -49,17 +46,17 @@ class Pace(Struct, frozen=True):
 
 
 class _StoppedError(Exception):
-    """The wish to stop was noticed, where nothing is half done."""
+    """A stop was requested; no work is half done."""
 
 
 class Watch:
-    """One vault and its daemon.
+    """The daemon of one vault.
 
-    `say` takes what a person must know, `on_report` what each completed run reports;
-    `make` makes what watches the folders, `synchronize` brings the clones together.
+    `say` prints a line for a person, `on_report` takes the report of each run. `make` creates the
+    observer of the folders, `synchronize` brings the clones together.
     """
 
-    def __init__(  # noqa: PLR0913 (each keyword is a wish of its door)
+    def __init__(  # noqa: PLR0913 (each keyword is an option of the command)
         self,
         vault: Vault,
         *,
@@ -82,13 +79,13 @@ class Watch:
         self._pace = pace or Pace()
         self._synchronize = synchronize
         self._synchronized = -inf
-        self._sent: str | None = None  # the commit at which the clones were brought together last
+        self._sent: str | None = None  # the commit of the last sync
         self._events: InboxEvents | None = None
         self._how = ""
         self._trouble: str | None = None
-        # How things stood when the last completed run began, but for its own commits.
+        # The state at the start of the last run, and its own commits.
         self._unfinished = True
-        self._full = False  # there is no room for untrusted files before another day
+        self._full = False  # no more untrusted files are accepted today
         self._day: date | None = None
         self._head: str | None = None
         self._quarantine: Traces = frozenset()
@@ -99,12 +96,12 @@ class Watch:
         self._captured = -inf
 
     def run(self) -> None:
-        """Look, run what is due, sleep, until `stopping` says so.
+        """Scan, run due work and sleep until `stopping` returns True.
 
-        VaultBusyError if another daemon does so already.
+        VaultBusyError if another daemon runs already.
         """
         try:
-            with self._vault.store.lock_daemon():
+            with self._vault.store.watched():
                 while True:
                     self._turn()
         except _StoppedError:
@@ -113,17 +110,17 @@ class Watch:
             self._close()
 
     def _turn(self) -> None:
-        """One look, one run where something is due, one sleep; what fails is said once."""
+        """Scan, run due work, sleep; print a repeated failure once."""
         try:
-            events = self._opened()
-            pause = self._work() if self._due() else self._rest()
-            pause = min(pause, self._brought_together())
+            events = self._open_events()
+            pause = self._run_due() if self._is_due() else self._rest()
+            pause = min(pause, self._sync_if_due())
             if self._trouble:
                 self._say("resumed")
                 self._trouble = None
             self._sleep(events, pause)
         except BrokenPipeError:
-            raise  # nobody reads what we print
+            raise  # nobody reads the output
         except (SkillvaultError, OSError) as error:
             self._unfinished = True
             if self._trouble != (sentence := _sentence(error)):
@@ -133,46 +130,46 @@ class Watch:
 
     # ── looking ──────────────────────────────────────────────────────────────────────
 
-    def _opened(self) -> InboxEvents:
-        """What watches the inbox, made anew if its folders are."""
+    def _open_events(self) -> InboxEvents:
+        """Return the events of the inbox, reopened if its folders were replaced."""
         root = self._vault.root
         if not (root / ".git").exists():
             raise NotAVaultError(f"{root}: the vault is gone; put it back, or stop this daemon")
-        if self._events is None or self._events.stale():
+        if self._events is None or self._events.is_stale():
             self._close()
-            self._events, how = opened(self._vault.inbox, self._make)
+            self._events, how = open_events(self._vault.inbox, self._make)
             if how != self._how:
                 self._say(how)
                 self._how = how
         return self._events
 
-    def _due(self) -> bool:
-        """Whether anything may have changed since the last completed run; never what."""
+    def _is_due(self) -> bool:
+        """Return True if anything may have changed since the last completed run."""
         store = self._vault.store
-        clear_taken(store)  # what returns to the inbox is due
+        clear_taken(store)  # files may return to the inbox
         return bool(
             self._unfinished
             or self._day != _today()
-            or self._arrived()
-            or self._mended()
+            or self._has_arrivals()
+            or self._has_mended_files()
             or self._head != store.tip()
             or self._rules_wait()
         )
 
     def _rules_wait(self) -> bool:
-        """Whether rules are to be captured, and the last time is long enough ago."""
+        """Return True if rules are due for capture and the pause is over."""
         return self._may_capture() and capture.is_due(question(self._vault))
 
     def _may_capture(self) -> bool:
         return time.monotonic() - self._captured >= _CAPTURE_PAUSE
 
-    def _arrived(self) -> bool:
-        """Whether a file waits that may be taken now."""
+    def _has_arrivals(self) -> bool:
+        """Return True if a file waits that may be recorded now."""
         names = self._vault.inbox.names()
         return any(not (self._full and is_untrusted(name)) for name in names)
 
-    def _mended(self) -> bool:
-        """Whether a quarantined file was changed; they are read only where it looks so."""
+    def _has_mended_files(self) -> bool:
+        """Return True if a quarantined file was changed; read them only if one looks so."""
         traces = _traces(self._vault.root / layout.QUARANTINE)
         if traces == self._quarantine:
             return False
@@ -183,11 +180,11 @@ class Watch:
 
     # ── working ──────────────────────────────────────────────────────────────────────
 
-    def _work(self) -> float:
-        """One run; the seconds until the next look."""
+    def _run_due(self) -> float:
+        """Run the due work and return the seconds until the next scan."""
         store, inbox = self._vault.store, self._vault.inbox
-        day, before = _today(), store.tip()
-        if before != self._head:  # a person's commit; ours never touch the policy
+        day, tip = _today(), store.tip()
+        if tip != self._head:  # a person's commit may change the policy
             policy = store.head().policy
             self._quiet = max(0.0, policy.record.settle_seconds - _EARLY)
             self._every = policy.promote.every
@@ -197,12 +194,12 @@ class Watch:
             steps,
             on_done=self._on_done,
             between=self._stop_if_asked,
-            track=self._tracked,
+            track=self._track_items,
             patience=self._pace.soon,
             consolidate=(self._cycles + 1) % self._every == 0,
         )
         self._cycles += any(done.change.step == "evaluate" for done in report.done)
-        self._day, self._head = day, self._seen(before, report)
+        self._day, self._head = day, self._scanned_commit(tip, report)
         obstacles = inbox.obstacles()
         waiting = [file for file in report.waiting if file.reason not in obstacles]
         self._unfinished = any(not file.tomorrow for file in waiting)
@@ -210,31 +207,30 @@ class Watch:
         self._on_report(report)
         pack(store.git, _LOOSE)
         writing = any(file.reason == WRITING for file in waiting)
-        moved = self._head != store.tip()  # somebody committed while this run was at work
-        again = writing or moved or (report.done and self._arrived())
-        return self._pace.soon if again else self._pace.scan
+        moved = self._head != store.tip()  # somebody committed during the run
+        has_more = writing or moved or (report.done and self._has_arrivals())
+        return self._pace.soon if has_more else self._pace.scan
 
-    def _seen(self, before: str | None, report: Report) -> str | None:
-        """The commit up to which all was looked at; None if a person's came in between."""
+    def _scanned_commit(self, tip: str | None, report: Report) -> str | None:
+        """Return the commit up to which all is processed; None after a person's commit."""
         if not report.done:
-            return before
+            return tip
         last = report.done[-1].commit
-        count = self._vault.store.git.text("rev-list", "--count", f"{before}..{last}")
+        count = self._vault.store.git.text("rev-list", "--count", f"{tip}..{last}")
         return last if int(count) == len({done.commit for done in report.done}) else None
 
-    def _tracked(self, parts: Sequence[Any], what: str) -> Iterable[Any]:
-        for part in self._track(parts, what):
+    def _track_items(self, items: Sequence[Any], label: str) -> Iterable[Any]:
+        for item in self._track(items, label):
             self._stop_if_asked()
-            yield part
+            yield item
 
     def _rest(self) -> float:
-        """Use the time if nothing is due; the seconds until the next look."""
-        vault = self._vault
-        pack(vault.store.git)
+        """Pack objects if nothing is due, and return the seconds until the next scan."""
+        pack(self._vault.store.git)
         return self._pace.scan
 
-    def _brought_together(self) -> float:
-        """Sync after each group of commits, and every minute; the seconds until the next time."""
+    def _sync_if_due(self) -> float:
+        """Sync after commits and every minute; return the seconds until the next time."""
         if self._synchronize is None:
             return inf
         age = time.monotonic() - self._synchronized
@@ -249,25 +245,25 @@ class Watch:
     # ── waiting ──────────────────────────────────────────────────────────────────────
 
     def _sleep(self, events: InboxEvents, seconds: float) -> None:
-        """Until something happened and it is quiet again; at most so long."""
+        """Sleep until an event was followed by quiet, or for at most `seconds`."""
         end = time.monotonic() + seconds
         while (remaining := end - time.monotonic()) > 0:
             self._stop_if_asked()
-            if events.heard(min(_TICK, remaining)) or events.stale():
+            if events.wait(min(_TICK, remaining)) or events.is_stale():
                 self._wait_for_quiet(events)
                 return
 
     def _wait_for_quiet(self, events: InboxEvents) -> None:
-        """Until nothing was heard for as long as a file must be still; not for ever."""
+        """Wait until there was no event for the quiet time, but not for ever."""
         end = time.monotonic() + _UNREST * self._quiet
         quiet = time.monotonic() + self._quiet
         while (remaining := min(quiet, end) - time.monotonic()) > 0:
             self._stop_if_asked()
-            if events.heard(min(_TICK, remaining)):
+            if events.wait(min(_TICK, remaining)):
                 quiet = time.monotonic() + self._quiet
 
     def _nap(self, seconds: float) -> None:
-        """Sleep, whatever happens."""
+        """Sleep without regard to events."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self._stop_if_asked()
@@ -284,7 +280,7 @@ class Watch:
 
 
 def _traces(folder: Path) -> Traces:
-    """What betrays a change of a folder's files, without reading them."""
+    """Return the names, sizes and times of a folder's files, to detect a change."""
     traces: list[tuple[str, int, int, int]] = []
     for path in folder.iterdir() if folder.is_dir() else ():
         try:

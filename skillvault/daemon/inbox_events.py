@@ -1,6 +1,6 @@
-"""What watches inbox/, inbox/untrusted/ and LEARNINGS.md: the system's events, or polling.
+"""Events of inbox/, inbox/untrusted/ and LEARNINGS.md, from the system or by polling.
 
-It only says "look again". An event may be lost, late or our own; none is believed.
+An event only means "scan again": it may be lost, late or our own.
 """
 
 import errno
@@ -29,88 +29,88 @@ from skillvault.vault.files.inbox import Inbox
 _POLL = 1.0  # seconds between two readings of the folders
 _PROBE = 1.0  # seconds that an event of our own may take
 
-# Never opened: our own reading would wake us. Never modified: what is still being written
-# is looked at again anyway. A link, and a file from another folder, is only "created".
-_HEARD: list[type[FileSystemEvent]] = [
+# Without "opened": our own reading would wake us. Without "modified": a file that is being written
+# is scanned again anyway. A link, and a file from another folder, is only "created".
+_EVENT_TYPES: list[type[FileSystemEvent]] = [
     FileClosedEvent,
     FileCreatedEvent,
     FileDeletedEvent,
     FileMovedEvent,
     DirDeletedEvent,
 ]
-_EXHAUSTED = (errno.ENOSPC, errno.EMFILE)  # how watchdog says that inotify has no more
-# File systems where others write too: events tell only of what this machine does.
+_EXHAUSTED = (errno.ENOSPC, errno.EMFILE)  # errors of watchdog if inotify has no more watches
+# Network file systems: events cover only this machine.
 _SHARED = tuple("9p afs ceph cifs fakeowner fuse lustre nfs prl_fs smb vboxsf virtiofs".split())
 _MOUNTS = Path("/proc/self/mountinfo")
 
 MakeObserver = Callable[[], BaseObserver]
 
-logging.getLogger("watchdog").addHandler(logging.NullHandler())  # else it writes to stderr
+logging.getLogger("watchdog").addHandler(logging.NullHandler())  # or it would write to stderr
 
 
-class _Bell(FileSystemEventHandler):
-    """Rings at every event; never raises."""
+class _Signal(FileSystemEventHandler):
+    """Records that an event happened; never raises."""
 
     def __init__(self) -> None:
-        self.rung = threading.Event()
+        self.event = threading.Event()
 
     def dispatch(self, _event: FileSystemEvent) -> None:
-        """Ring; what happened, a look finds out."""
-        self.rung.set()
+        """Record the event; a scan finds out what happened."""
+        self.event.set()
 
 
-class _RulesBell(FileSystemEventHandler):
-    """Rings a bell at the events of LEARNINGS.md, and of no other file beside it."""
+class _RulesSignal(FileSystemEventHandler):
+    """Forwards the events of LEARNINGS.md, and of no other file in its folder."""
 
-    def __init__(self, bell: _Bell) -> None:
-        self._bell = bell
+    def __init__(self, signal: _Signal) -> None:
+        self._signal = signal
 
     def dispatch(self, event: FileSystemEvent) -> None:
-        """Ring, if it is that file."""
+        """Forward an event of that file."""
         paths = (os.fsdecode(event.src_path), os.fsdecode(event.dest_path or b""))
         if layout.LEARNINGS in {os.path.basename(path) for path in paths}:  # noqa: PTH119 (a text)
-            self._bell.dispatch(event)
+            self._signal.dispatch(event)
 
 
 class SystemEvents:
-    """The inbox folders, watched by the system; OSError if it cannot.
+    """The inbox folders, watched by the system; OSError if that is impossible.
 
-    `arrive`: whether an event of our own did, of a name that the inbox ignores.
+    `arrive` is True if a test event arrived.
     """
 
     def __init__(self, folders: Sequence[Path], observer: BaseObserver) -> None:
-        self._bell = _Bell()
+        self._signal = _Signal()
         self._observer = observer
         self._open: dict[Path, int] = {}
         try:
             for folder in folders:
                 # Held open, its inode number cannot pass to the folder that replaces it.
                 self._open[folder] = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-                observer.schedule(self._bell, str(folder.resolve()), event_filter=_HEARD)
+                observer.schedule(self._signal, str(folder.resolve()), event_filter=_EVENT_TYPES)
             root = str(folders[0].parent.resolve())
-            observer.schedule(_RulesBell(self._bell), root, event_filter=_HEARD)
+            observer.schedule(_RulesSignal(self._signal), root, event_filter=_EVENT_TYPES)
             observer.start()
-            self.arrive = self._probed(folders[0] / f".skillvault-probe-{os.getpid()}.tmp")
+            self.arrive = self._probe(folders[0] / f".skillvault-probe-{os.getpid()}.tmp")
         except OSError:
             self.stop()
             raise
 
-    def _probed(self, probe: Path) -> bool:
+    def _probe(self, probe: Path) -> bool:
         try:
             probe.touch()
-            return self._bell.rung.wait(_PROBE)
+            return self._signal.event.wait(_PROBE)
         finally:
             probe.unlink(missing_ok=True)
 
-    def heard(self, seconds: float) -> bool:
-        """Wait so long; whether something happened in a folder."""
-        heard = self._bell.rung.wait(seconds)
-        if heard:
-            self._bell.rung.clear()
-        return heard
+    def wait(self, seconds: float) -> bool:
+        """Wait for an event for at most `seconds`; return True if there was one."""
+        has_event = self._signal.event.wait(seconds)
+        if has_event:
+            self._signal.event.clear()
+        return has_event
 
-    def stale(self) -> bool:
-        """Whether a folder is not the one that is watched."""
+    def is_stale(self) -> bool:
+        """Return True if a folder was replaced."""
         return not all(_is_same(folder, descriptor) for folder, descriptor in self._open.items())
 
     def stop(self) -> None:
@@ -123,49 +123,49 @@ class SystemEvents:
 
 
 class Polling:
-    """The inbox folders, read again and again."""
+    """The inbox folders, read every second."""
 
     def __init__(self, folders: Sequence[Path], inbox: Inbox) -> None:
         self._folders = folders
         self._inbox = inbox
-        self._seen = self._look()
+        self._state = self._read_state()
         self._next = time.monotonic() + _POLL
 
-    def _look(self) -> tuple[list[str], float | None]:
-        """The names that stand there, and when LEARNINGS.md was written."""
+    def _read_state(self) -> tuple[list[str], float | None]:
+        """Return the names of the inbox files, and the time of LEARNINGS.md."""
         try:
-            written = (self._inbox.root / layout.LEARNINGS).stat().st_mtime
+            modified = (self._inbox.root / layout.LEARNINGS).stat().st_mtime
         except FileNotFoundError:
-            written = None
-        return self._inbox.names(), written
+            modified = None
+        return self._inbox.names(), modified
 
-    def heard(self, seconds: float) -> bool:
-        """Wait so long; whether other names stand there than before."""
+    def wait(self, seconds: float) -> bool:
+        """Sleep for `seconds`; return True if the files have changed."""
         time.sleep(seconds)
         if time.monotonic() < self._next:
             return False
-        before, self._seen = self._seen, self._look()
+        old_state, self._state = self._state, self._read_state()
         self._next = time.monotonic() + _POLL
-        return self._seen != before
+        return self._state != old_state
 
-    def stale(self) -> bool:
-        """Whether a folder is gone."""
+    def is_stale(self) -> bool:
+        """Return True if a folder is missing."""
         return not all(folder.is_dir() for folder in self._folders)
 
     def stop(self) -> None:
-        """Hold nothing, as ever."""
+        """Do nothing: polling holds no resources."""
 
 
 InboxEvents = SystemEvents | Polling
 
 
 def native() -> BaseObserver:
-    """What watches folders on this system."""
+    """Return the observer of this system."""
     return Observer()
 
 
-def opened(inbox: Inbox, make: MakeObserver = native) -> tuple[InboxEvents, str]:
-    """(what watches the inbox, a sentence that says so); makes the folders that are missing."""
+def open_events(inbox: Inbox, make: MakeObserver = native) -> tuple[InboxEvents, str]:
+    """Return (the events of the inbox, a sentence for the user); create missing folders."""
     inbox.create_folders()
     folders = [inbox.root / layout.INBOX, inbox.root / layout.UNTRUSTED]
     reason = "this file system gives no events"
@@ -184,7 +184,7 @@ def opened(inbox: Inbox, make: MakeObserver = native) -> tuple[InboxEvents, str]
 
 
 def is_shared(folder: Path, mounts: Path = _MOUNTS) -> bool:
-    """Whether other machines may write to this folder's file system; False if unknown."""
+    """Return True if other machines may write to this folder's file system."""
     if not mounts.exists():
         return False
     device = folder.stat().st_dev
@@ -199,5 +199,5 @@ def is_shared(folder: Path, mounts: Path = _MOUNTS) -> bool:
 def _is_same(folder: Path, descriptor: int) -> bool:
     try:
         return os.path.samestat(folder.stat(), os.fstat(descriptor))
-    except OSError:  # gone, or the handle of a network folder that was mounted anew
+    except OSError:  # removed, or a network folder that was mounted again
         return False

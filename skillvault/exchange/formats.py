@@ -21,7 +21,7 @@ from skillvault.exchange.source_file import (
 )
 from skillvault.exchange.transcripts.reader import client_of
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.text.text import listed
+from skillvault.model.text.text import join_items
 
 
 def read_lines(path: Path, domain: str | None) -> Iterator[Parsed]:
@@ -84,7 +84,7 @@ def read_outcomes(format_name: str, path: Path, domain: str | None = None) -> It
     UsageError for an unknown format.
     """
     if format_name not in FORMATS:
-        formats = listed(sorted(FORMATS), last="or")
+        formats = join_items(sorted(FORMATS), last="or")
         raise UsageError(f"{format_name!r} is not a format that can be imported; write {formats}")
     return FORMATS[format_name](path, domain)
 

@@ -26,7 +26,7 @@ from skillvault.exchange.source_file import (
 from skillvault.model.errors import BadInputError
 from skillvault.model.intake import SCORE_TOLERANCE
 from skillvault.model.records import Scalar, stamp
-from skillvault.model.text.text import percent, slug
+from skillvault.model.text.text import format_percent, slug
 
 _MAX_MEMBER = 512 * 1024 * 1024
 _FEES = 0.02  # the most by which fees move the value a profit is measured against
@@ -187,7 +187,7 @@ def _result(trade: Section, unit: str | None) -> dict[str, Any]:
         score=score,
         **_money(trade, score),
         unit=unit,
-        summary=f"{reason or 'closed'} after {_duration(minutes)}, {percent(score)}",
+        summary=f"{reason or 'closed'} after {_duration(minutes)}, {format_percent(score)}",
         evidence=_evidence(trade) if score < 0 else None,
         exit_reason=reason,
         duration_minutes=minutes,
@@ -232,9 +232,8 @@ def _evidence(trade: Section) -> str | None:
     moved = "rose" if short else "fell"
     stop = trade.maybe_number("stop_loss_abs")
     at_stop = f"; stop at {_rate(stop)}" if stop else ""
-    return (
-        f"{moved} from {_rate(opened)} to {_rate(worst)} ({percent(worst / opened - 1)}){at_stop}"
-    )
+    change = format_percent(worst / opened - 1)
+    return f"{moved} from {_rate(opened)} to {_rate(worst)} ({change}){at_stop}"
 
 
 def _rate(value: float) -> str:

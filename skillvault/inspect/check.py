@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from skillvault.inspect import lookup
-from skillvault.learning.account.evidence import miscounted
+from skillvault.learning.account.evidence import find_miscounts
 from skillvault.learning.account.statements import account_of, calls_for_skill, findings_of
 from skillvault.loop import learned
 from skillvault.loop.registry import AGENDA
@@ -102,6 +102,6 @@ def _miscounts(head: Snapshot, path: str, content: bytes) -> Iterator[Problem]:
             message = f"{missing} of its outcomes are gone; run skillvault"
             yield Problem(path, "read", "gone", message)
         return
-    for statement in miscounted(evidence, account, head.policy):
+    for statement in find_miscounts(evidence, account, head.policy):
         message = f"the records do not give the counts of {statement!r}; run `skillvault run`"
         yield Problem(path, "statements", "miscounted", message)

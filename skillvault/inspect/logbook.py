@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.model.records import Commit, Outcome, Ref, Status
-from skillvault.model.text.text import how_many, inert, listed
+from skillvault.model.text.text import join_items, make_inert, pluralize
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.index.records import parse_ref
@@ -53,10 +53,10 @@ class Basis(Struct, frozen=True):
         """The numbers of outcomes by their status, of sessions and of episodes."""
         statuses = Counter(row.status for row in self.rows)
         words = ((statuses[status], word) for status, word in _ENDED.items())
-        counts = listed([f"{count} {word}" for count, word in words if count])
+        counts = join_items([f"{count} {word}" for count, word in words if count])
         return (
-            f"{how_many(len(self.rows), 'outcome')} ({counts}) in "
-            f"{how_many(self.sessions, 'session')}, {how_many(self.episodes, 'episode')}"
+            f"{pluralize(len(self.rows), 'outcome')} ({counts}) in "
+            f"{pluralize(self.sessions, 'session')}, {pluralize(self.episodes, 'episode')}"
         )
 
 
@@ -72,7 +72,7 @@ def basis_of(outcomes: Iterable[Outcome], minutes: int) -> Basis:
 
 def _basis_row(outcome: Outcome, episode: int) -> BasisRow:
     names = [outcome.decision.action, outcome.decision.target]
-    about = listed([inert(name, 60) for name in names if name], last="on")
+    about = join_items([make_inert(name, 60) for name in names if name], last="on")
     return BasisRow(outcome.id, outcome.result.status, outcome.source.session, episode, about)
 
 
@@ -94,7 +94,7 @@ _FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
 _READ = (*layout.SHELVES, "memory", layout.MARK, layout.LEARNINGS)
 
 
-class CommitFilter(Struct, frozen=True, kw_only=True):
+class LogFilter(Struct, frozen=True, kw_only=True):
     """A choice of commits; None matches all."""
 
     since: datetime | None = None
@@ -116,7 +116,7 @@ class CommitReport(Struct, frozen=True):
     others: tuple[str, ...]
 
 
-def find_commits(head: Topics, asks: CommitFilter, limit: int | None) -> list[Commit]:
+def find_commits(head: Topics, asks: LogFilter, limit: int | None) -> list[Commit]:
     """Return the chosen commits, newest first, once for each step."""
     domain_of = cache(lambda ref: _domain_of_end(head, parse_ref(ref)))
 
@@ -129,7 +129,7 @@ def find_commits(head: Topics, asks: CommitFilter, limit: int | None) -> list[Co
             and (asks.domain is None or asks.domain in map(domain_of, ends))
         )
 
-    if asks == CommitFilter():
+    if asks == LogFilter():
         return head.history.log(limit)
     matches = [commit for commit in head.history.log() if is_wanted(commit)]
     shas = set(islice(dict.fromkeys(commit.sha for commit in matches), limit))
@@ -175,7 +175,9 @@ def describe_commits(
             text=text,
             patch=sort_patch(history.patch(sha, paths), skill),
             basis=basis_of(outcomes, head.policy.evaluate.episode_minutes),
-            links=listed([f"{count} {link_type}" for link_type, count in sorted(types.items())]),
+            links=join_items(
+                [f"{count} {link_type}" for link_type, count in sorted(types.items())]
+            ),
             others=tuple(_record_counts(changed_paths)),
         )
 

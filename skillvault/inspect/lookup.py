@@ -16,8 +16,8 @@ from skillvault.loop.judging import questions
 from skillvault.loop.run import Run
 from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
 from skillvault.model.link_lists import LinkList
-from skillvault.model.records import Commit, Link, Problem, Record, Ref, Shelved, Skill, kind_of
-from skillvault.model.skill_evidence import EVIDENCE, TriedLines, from_text
+from skillvault.model.records import Commit, Link, Problem, Record, Ref, ShelfSkill, Skill, kind_of
+from skillvault.model.skill_evidence import EVIDENCE, TryLines, from_text
 from skillvault.vault import provenance
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
@@ -106,7 +106,7 @@ def read(store: Store, name: str) -> tuple[Record, str]:
     record = head.records.by_path([path])[path]
     if isinstance(record, Problem):
         raise SkillvaultError(f"{path}: {record.message}")
-    if isinstance(record, LinkList | TriedLines):
+    if isinstance(record, LinkList | TryLines):
         raise SkillvaultError(f"{path}: a list of links; name the record that they lead from")
     return record, path
 
@@ -169,7 +169,7 @@ def _with_commits(head: Topics, ref: Ref) -> dict[str, Any]:
     return {"ref": provenance.node(head, ref), "commits": list(map(_commit_shape, commits))}
 
 
-def _layer_skill(head: Topics, entry: Shelved) -> dict[str, Any]:
+def _layer_skill(head: Topics, entry: ShelfSkill) -> dict[str, Any]:
     """Return `{ref, commits}`: a skill of another layer, and the decisions about it here."""
     ref = Ref("skill", entry.skill.name)
     commits = head.history.commits_changing(ref)

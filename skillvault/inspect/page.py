@@ -18,11 +18,11 @@ from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.naming import strategy_name, subject_key
 from skillvault.learning.stats import SkillStats
 from skillvault.loop.run import Run
-from skillvault.model.conditions import as_of, clause, risk
+from skillvault.model.conditions import clause, risk, sample_note
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Skill, Status
 from skillvault.model.text import markdown
-from skillvault.model.text.text import flat, lead
+from skillvault.model.text.text import first_sentences, flatten
 from skillvault.vault.index.rows import moment
 
 APPLIED = frozenset({"tool", "explicit", "implicit"})
@@ -270,9 +270,11 @@ def _to_avoid(skill: Skill) -> list[str]:
 def _warning_words(skill: Skill) -> str:
     """Return a warning's first words without its condition, or what a guide says to avoid."""
     if skill.kind == "guide":
-        return lead(flat(_to_avoid(skill)[0]), _WORDS)
-    opening, _, text = flat(skill.description).partition(". ")
-    return lead(text if opening.startswith("Use ") and text else flat(skill.description), _WORDS)
+        return first_sentences(flatten(_to_avoid(skill)[0]), _WORDS)
+    opening, _, text = flatten(skill.description).partition(". ")
+    return first_sentences(
+        text if opening.startswith("Use ") and text else flatten(skill.description), _WORDS
+    )
 
 
 MOST = 40  # targets of an action that have a line
@@ -389,7 +391,7 @@ def _action(
         TestedCause(
             action=action,
             clause=clause(rule.conditions),
-            risk=f"{risk(rule)}{as_of(rule, outcomes)}",
+            risk=f"{risk(rule)}{sample_note(rule, outcomes)}",
             is_loss=rule.is_loss,
             p=rule.p,
         )

@@ -15,9 +15,9 @@ from skillvault.learning.promote.facts import statement_of
 from skillvault.learning.rejection import REJECT
 from skillvault.learning.stats import SkillStats
 from skillvault.loop.run import Run
-from skillvault.model.change import FORGET, parts_in
+from skillvault.model.change import FORGET, parse_parts
 from skillvault.model.records import Commit, Evaluation, Fact, Outcome, RecordKind, Ref, Skill
-from skillvault.model.text.text import flat, how_many, lead
+from skillvault.model.text.text import first_sentences, flatten, pluralize
 from skillvault.vault.files import layout
 from skillvault.vault.index.records import LinkEnds
 from skillvault.vault.index.snapshot import Topics
@@ -271,7 +271,7 @@ def _text_of(vault: Contents, ref: Ref) -> str:
     """Return a fact or a skill in a sentence; its name if it is gone."""
     if ref.kind == "fact":
         fact = vault.facts.get(ref.id)
-        return lead(flat(statement_of(fact)), _WHAT) if fact else ref.id
+        return first_sentences(flatten(statement_of(fact)), _WHAT) if fact else ref.id
     skill = vault.skill(ref.id)
     return title_of(skill) if skill else ref.id
 
@@ -279,7 +279,7 @@ def _text_of(vault: Contents, ref: Ref) -> str:
 def title_of(skill: Skill) -> str:
     """Return a skill's heading, else its name."""
     first = skill.body.lstrip().partition("\n")[0]
-    return lead(flat(first), _WHAT) if first.startswith("# ") else skill.name
+    return first_sentences(flatten(first), _WHAT) if first.startswith("# ") else skill.name
 
 
 # ── why ──────────────────────────────────────────────────────────────────────────────
@@ -299,12 +299,12 @@ def find_reason(message: str, name: str) -> str:
         opening, _, text_below = part.partition("\n")
         if text_below and opening.rpartition(" ")[2] == name and ": " in opening:
             return _sentence(text_below)
-    changes = parts_in(message.splitlines())
+    changes = parse_parts(message.splitlines())
     if len(changes) > 1:
         ends = ((part.sources, {end.partition(":")[2] for end in part.targets}) for part in changes)
         sources = next((sources for sources, names in ends if name in names), ())
         kinds = Counter(source.partition(":")[0] for source in sources)
-        counts = " and ".join(how_many(count, kind) for kind, count in kinds.items())
+        counts = " and ".join(pluralize(count, kind) for kind, count in kinds.items())
         return f"From {counts}." if kinds else ""
     prose = [part for part in parts if not part.startswith("  ")]
     return _sentence(prose[0]) if prose else ""
@@ -317,7 +317,7 @@ def _without_repetition(text: str, why: str) -> str:
 
 
 def _sentence(prose: str) -> str:
-    return lead(flat(prose), _WHY)
+    return first_sentences(flatten(prose), _WHY)
 
 
 # ── what a person took away ──────────────────────────────────────────────────────────
@@ -342,7 +342,7 @@ def _removals(vault: Contents, commits: Sequence[Commit]) -> Iterator[VaultEvent
                 event="rejected",
                 ref=ref,
                 what=ref.id,
-                why=f"A person removed it: {flat(commit.subject)}",
+                why=f"A person removed it: {flatten(commit.subject)}",
                 commit=commit.sha[:10],
                 at=datetime.fromisoformat(commit.date),
             )
@@ -375,7 +375,7 @@ def _surprise(outcome: Outcome, title: str, why: str) -> Surprise:
         domain=outcome.domain,
         about=subject_words(outcome),
         title=title,
-        why=lead(flat(why), _WHY),
+        why=first_sentences(flatten(why), _WHY),
         at=outcome.occurred_at,
         is_refused=outcome.is_claim_refused,
     )

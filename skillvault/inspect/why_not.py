@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from skillvault.inspect import lookup
 from skillvault.learning import why_not as rules
-from skillvault.learning.generate.warning_pattern import Standing
+from skillvault.learning.generate.warning_pattern import SkillState
 from skillvault.loop import distill, evaluate, learned
 from skillvault.loop import promote as promoting
 from skillvault.loop.general import general_state
 from skillvault.loop.run import Run
 from skillvault.model.errors import SkillvaultError, UsageError
-from skillvault.model.records import Placed, Ref
+from skillvault.model.records import IndexedOutcome, Ref
 
 
 def find_answers(run: Run, text: str) -> tuple[tuple[str, str], list[rules.StepAnswer]]:
@@ -75,13 +75,13 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
     )
 
 
-def _accounts(run: Run, history: Sequence[Placed]) -> rules.AccountMaterial:
+def _accounts(run: Run, history: Sequence[IndexedOutcome]) -> rules.AccountMaterial:
     outcomes = run.view.outcomes.get_many(entry.id for entry in history)
     standings = run.rules.standings(run, history, outcomes)
     waiting = {
-        entry.id: Standing("retracted", "counts nowhere")
+        entry.id: SkillState("retracted", "counts nowhere")
         if entry.id in run.view.retractions
-        else Standing("waiting", "not evaluated")
+        else SkillState("waiting", "not evaluated")
         for entry in history
         if entry.id in outcomes and not entry.evaluated
     }

@@ -11,12 +11,12 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from skillvault.model.brief import Opinion, warnings_of
-from skillvault.model.conversion import stored
+from skillvault.model.conversion import convert_stored
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import outcome_from
+from skillvault.model.intake import parse_outcome
 from skillvault.model.policy import JudgePolicy
 from skillvault.model.records import JudgeInfo, Outcome, Skill, stamp
-from skillvault.model.text.text import listed
+from skillvault.model.text.text import join_items
 
 _AGENT = "skillvault judge"
 
@@ -61,11 +61,11 @@ def parse_proposal(raw: Mapping[str, Any], now: datetime) -> Proposal:
             key="result",
         )
     stakes_keys = {key: raw[key] for key in ("amount", "stakes") if key in raw}
-    stakes = stored(stakes_keys, Stakes)
+    stakes = convert_stored(stakes_keys, Stakes)
     result = {"status": "neutral", "entry_value": stakes.amount}
     decision = {key: value for key, value in raw.items() if key not in stakes_keys}
     raw_outcome = {**decision, "occurred_at": stamp(now), "result": result}
-    return Proposal(outcome_from(raw_outcome, trust="local", now=now), stakes)
+    return Proposal(parse_outcome(raw_outcome, trust="local", now=now), stakes)
 
 
 def is_skipped(proposal: Proposal, rules: JudgePolicy) -> bool:
@@ -94,7 +94,7 @@ def advice(proposal: Proposal, opinion: Opinion, judge: JudgeInfo, rules: JudgeP
     share = confidence / stated if stated else 1.0
     return Advice(
         proceed=not doubts,
-        reason=listed(doubts) or f"quality {opinion.quality:.2f}, confidence {confidence:.2f}",
+        reason=join_items(doubts) or f"quality {opinion.quality:.2f}, confidence {confidence:.2f}",
         quality=opinion.quality,
         confidence=round(confidence, 2),
         amount=None if amount is None else round(amount * share, 2),
@@ -124,7 +124,7 @@ def held_back_outcome(raw: Mapping[str, Any], advice: Advice, now: datetime) -> 
     outcome_keys = {
         key: value for key, value in raw.items() if key not in ("amount", "stakes", "source")
     }
-    lesson = advice.insight or listed(advice.warnings[:2])
+    lesson = advice.insight or join_items(advice.warnings[:2])
     summary = f"held back by the judge: {advice.reason}. {lesson}".strip()
     return {
         **outcome_keys,

@@ -12,7 +12,7 @@ from skillvault.model.change import FORGET, Change, Edit, Move, Rewrite
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy
 from skillvault.model.records import LEARNED, Link, Ref, Retraction, Skill, stamp
-from skillvault.model.text.text import how_many, is_slug, listed
+from skillvault.model.text.text import is_slug, join_items, pluralize
 
 MOVERS = frozenset({"retire", "restore"})  # put a skill into archive/, or take it out
 RETRACT = "retract"
@@ -42,7 +42,7 @@ def put(skill: Skill, current: Skill | None, shelf: str = "skills") -> Change | 
     texts = (
         (Rewrite(path, skill.body.strip()),) if skill.body.strip() != current.body.strip() else ()
     )
-    changes = listed([*changed, *(["text"] if texts else [])])
+    changes = join_items([*changed, *(["text"] if texts else [])])
     if not changes:
         return None
     return Change(
@@ -267,7 +267,7 @@ def retract_change(
         consequence = f"{learner}, which learns, computes anew what rested on it"
     lines = [retraction.reason, f"It counts nowhere from now on; {consequence}."]
     if facts:
-        lines.append(f"{how_many(len(facts), 'fact')} made of it, made anew if others say it:")
+        lines.append(f"{pluralize(len(facts), 'fact')} made of it, made anew if others say it:")
         lines += [f"  {fact.id}" for fact in facts]
     return Change(
         step=RETRACT,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from skillvault.learning.sections import Version, WrittenTexts, is_untouched
 from skillvault.model.change import Change, Edit, Move
 from skillvault.model.policy import Policy
-from skillvault.model.records import PROGRAMS_OWN, Ref, Skill, stamp
+from skillvault.model.records import PROGRAM_ORIGINS, Ref, Skill, stamp
 
 STEP = "expire"
 EXPIRES = ("metadata", "expires")
@@ -49,7 +49,7 @@ def lifetime(skill: Skill, policy: Policy) -> Lifetime | None:
     if ends := time_of(skill.expires):
         usual = timedelta(days=days) if days else None
         return Lifetime(ends, usual or (ends - created if created else timedelta()))
-    if skill.origin in PROGRAMS_OWN and created and days:
+    if skill.origin in PROGRAM_ORIGINS and created and days:
         return Lifetime(created + timedelta(days=days), timedelta(days=days))
     return None
 

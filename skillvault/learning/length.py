@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from skillvault.model.text import markdown
-from skillvault.model.text.text import tokens
+from skillvault.model.text.text import count_tokens
 
 STATEMENTS = "statements.md"  # the file for the overflow
 OVERFLOW = "# What has no room in SKILL.md"  # heading of that file
@@ -43,7 +43,9 @@ def fit_sections(
     section without room is "".
     """
     blocks = [markdown.blocks(text.strip()) for _, text in parts]
-    sizes = [[tokens(block.removesuffix("\n")) + 1 for block in section] for section in blocks]
+    sizes = [
+        [count_tokens(block.removesuffix("\n")) + 1 for block in section] for section in blocks
+    ]
     totals = [sum(section) for section in sizes]
     overflow: list[list[str]] = [[] for _ in parts]
     while sum(totals) > room and any(blocks):
@@ -70,7 +72,7 @@ def fit_body(
     """
     sections = [(name, text.strip()) for name, text in parts if text.strip()]
     frame = "\n".join([*head, f"*More: references/{file}*", *(name for name, _ in sections)])
-    fitting, moved = fit_sections(sections, limit - tokens(frame) - 4 * len(sections))
+    fitting, moved = fit_sections(sections, limit - count_tokens(frame) - 4 * len(sections))
     more = [f"{head[-1]}\n*More: references/{file}*"] if moved else [head[-1]]
     body = [*head[:-1], *more, *(f"## {name}\n\n{text}" for name, text in fitting if text)]
     overflow = [OVERFLOW, *(f"## {name}\n\n{text}" for name, text in moved)]

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from skillvault.learning.recommend.render import frame_tags
-from skillvault.model.text.hidden_characters import escaped, hidden_characters
+from skillvault.model.text.hidden_characters import escape_hidden, hidden_characters
 from skillvault.model.text.text import shorten
 
 KEEPS_OUT = "secret"  # the code of findings that keep a skill of a public source out
@@ -102,7 +102,10 @@ def lint_lines(findings: Sequence[Finding]) -> list[str]:
     counts = Counter(finding.code for finding in findings)
     kinds = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
     lines = [f"Lint: {kinds or 'nothing found'}; {NO_PROOF}."]
-    lines += [f"  {f.code:8} {escaped(f.where)}  {escaped(f.message)}" for f in findings[:_SHOWN]]
+    lines += [
+        f"  {f.code:8} {escape_hidden(f.where)}  {escape_hidden(f.message)}"
+        for f in findings[:_SHOWN]
+    ]
     if len(findings) > _SHOWN:
         lines.append(f"  and {len(findings) - _SHOWN} more; read the files themselves")
     return lines

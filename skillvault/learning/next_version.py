@@ -19,15 +19,15 @@ from skillvault.model.policy import Policy
 from skillvault.model.records import Link, Ref, Skill, link_of, ref_of
 from skillvault.model.sameness import comparison
 from skillvault.model.sameness import form as forms
-from skillvault.model.text import front_matter, markdown
-from skillvault.model.written import (
+from skillvault.model.section_marks import (
     DESCRIPTION,
-    as_words,
+    format_marks,
     heading_mark,
     plain_section,
     sections_of,
     text_mark,
 )
+from skillvault.model.text import front_matter, markdown
 
 if TYPE_CHECKING:
     from skillvault.model.sameness.form import Form
@@ -96,7 +96,9 @@ class ApprovedSkill(Struct, frozen=True):
         if not sections.is_untouched(self.written.descriptions, self.skill.description):
             personal.add(DESCRIPTION)
         marks = {heading_mark(key): text_mark(texts[key]) for key in texts if key not in personal}
-        return as_words(marks | {heading_mark(key): text_mark("") for key in personal - set(texts)})
+        return format_marks(
+            marks | {heading_mark(key): text_mark("") for key in personal - set(texts)}
+        )
 
 
 class WaitingVersion(Struct, frozen=True):
@@ -345,4 +347,4 @@ def _differences(
 
 
 def _is_among(form: "Form", forms_list: "Iterable[Form]") -> bool:
-    return any(form == item or comparison.same(form, item) for item in forms_list)
+    return any(form == item or comparison.is_same(form, item) for item in forms_list)

@@ -4,13 +4,13 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from skillvault.model import claims
+from skillvault.model import decision_outcomes
 from skillvault.model.change import INTAKE, Change
-from skillvault.model.claims import Claim
+from skillvault.model.decision_outcomes import Claim
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Recommendation, Session, ref_of
-from skillvault.model.text.text import how_many, inert, listed
+from skillvault.model.text.text import join_items, make_inert, pluralize
 
 _CLOSE = 0.8
 
@@ -28,7 +28,7 @@ def check_domain(domain: str, domains: Collection[str], policy: Policy) -> None:
     declared = policy.domains
     if policy.record.domains == "closed" and domain not in declared:
         raise BadInputError(
-            f"domain: {domain} is not one of {listed(sorted(declared), last='or') or 'none'}; "
+            f"domain: {domain} is not one of {join_items(sorted(declared), last='or') or 'none'}; "
             "add it to `domains` in vault.yaml or correct it",
             code="unknown-domain",
             key="domain",
@@ -79,7 +79,7 @@ def check_claim(
     trusted = [receipt for receipt in receipts if receipt.trust == "local"]
     if outcome.trust == "untrusted" or not trusted:
         return
-    if not claims.own(claims.claim_of(outcome), trusted, ends):
+    if not decision_outcomes.select_receipts(decision_outcomes.claim_of(outcome), trusted, ends):
         raise BadInputError(
             f"decision.id: {outcome.decision.id!r} is another agent's decision, to which skills "
             "were recommended; give this one an id of its own, or name in source.agent who asked",
@@ -92,7 +92,7 @@ def check_session(session: Session, earlier: Session | None) -> None:
     """Raise BadInputError if a session of this id was recorded with other content."""
     if earlier is not None and earlier.received != session.received:
         raise BadInputError(
-            f"id: session {inert(session.name, 80)} is in the vault already, as it was on "
+            f"id: session {make_inert(session.name, 80)} is in the vault already, as it was on "
             f"{earlier.ended_at:%Y-%m-%d}; give what came after an id of its own",
             code="conflicting-duplicate",
             key="id",
@@ -111,22 +111,22 @@ def record_change(
         for status in ("success", "failure", "neutral")
         if any(o.result.status == status for o in outcomes)
     ]
-    agents = sorted({inert(o.source.agent, 60) for o in outcomes if o.source.agent})
-    by = f", reported by {listed(agents)}" if agents else ""
+    agents = sorted({make_inert(o.source.agent, 60) for o in outcomes if o.source.agent})
+    by = f", reported by {join_items(agents)}" if agents else ""
     batch = {
         "outcome": len(outcomes), "recommendation": recommendations, "session": len(sessions),
     }  # fmt: skip
-    nouns = [how_many(count, noun) for noun, count in batch.items() if count]
-    lines = [f"{listed(counts)}{by}."] if outcomes else []
+    nouns = [pluralize(count, noun) for noun, count in batch.items() if count]
+    lines = [f"{join_items(counts)}{by}."] if outcomes else []
     if recommendations:
-        lines.append(f"What was shown before {how_many(recommendations, 'decision')}.")
+        lines.append(f"What was shown before {pluralize(recommendations, 'decision')}.")
     for session in sessions:
-        name, day = inert(session.name, 60), f"{session.ended_at:%Y-%m-%d}"
+        name, day = make_inert(session.name, 60), f"{session.ended_at:%Y-%m-%d}"
         failed, worked = len(session.failures), len(session.successes)
         lines.append(f"Session {name} ended {day}: {failed} failed, {worked} worked.")
     return Change(
         step="record",
-        subject=f"{listed(nouns)} in {domain}",
+        subject=f"{join_items(nouns)} in {domain}",
         reason="\n".join(lines),
         writes=tuple(records),
         targets=tuple(map(ref_of, records)),

@@ -9,9 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from skillvault.model.records import Skill
-from skillvault.model.text import markdown
-from skillvault.model.text.text import how_many, shorten
-from skillvault.model.written import (
+from skillvault.model.section_marks import (
     DESCRIPTION,
     Key,
     heading_mark,
@@ -21,6 +19,8 @@ from skillvault.model.written import (
     sections_of,
     text_mark,
 )
+from skillvault.model.text import markdown
+from skillvault.model.text.text import pluralize, shorten
 
 _LISTED = 20  # statements in a message
 _LINE = 400  # characters of one
@@ -139,7 +139,7 @@ def _insert_section(
     predecessors = [k for k in order[: order.index(key)] if k in texts]
     entries = list(texts.items())
     place = 1 + list(texts).index(predecessors[-1]) if predecessors else min(1, len(entries))
-    if place and markdown.swallows(entries[place - 1][1]):
+    if place and markdown.swallows_heading(entries[place - 1][1]):
         place -= 1
     return dict([*entries[:place], (key, new_sections[key]), *entries[place:]])
 
@@ -165,5 +165,5 @@ def statement_changes(old_body: str, new_body: str) -> list[str]:
     if not lines:
         return ["no statement changed."]
     more = [f"{len(lines) - _LISTED} more in the diff."] if len(lines) > _LISTED else []
-    counts = f"{how_many(len(added), 'statement')} came or changed"
+    counts = f"{pluralize(len(added), 'statement')} came or changed"
     return [f"{counts}, {len(removed)} went or stood otherwise.", *lines[:_LISTED], *more]

@@ -11,8 +11,8 @@ from skillvault.learning.assess import AssessedSkill, NextTrial
 from skillvault.learning.effect import verdict as effect
 from skillvault.learning.effect.verdict import Evidence, cap_counters
 from skillvault.learning.rules import Rules
-from skillvault.model.records import Elsewhere
-from skillvault.model.text.text import how_many
+from skillvault.model.records import ExternalUse
+from skillvault.model.text.text import pluralize
 
 _PERSONS = {
     "pinned": "a person keeps it, whatever its evidence",
@@ -69,7 +69,7 @@ class SkillStats(VersionStats, frozen=True, kw_only=True):
     next_trial: NextTrial | None
     earlier: list[VersionStats]
     merged: list[str]
-    elsewhere: Elsewhere | None = None  # of another tool's counters what counts
+    elsewhere: ExternalUse | None = None  # of another tool's counters what counts
     qualified_at: datetime | None = None  # when it became proven, as it is now
 
 
@@ -80,7 +80,7 @@ class StatsSubject(Struct, frozen=True):
     domain: str | None
     assessed: AssessedSkill
     merged: Sequence[str] = ()
-    elsewhere: Elsewhere | None = None
+    elsewhere: ExternalUse | None = None
     qualified_at: datetime | None = None
     trial: str | None = None
 
@@ -139,7 +139,7 @@ def _trial_time(trial: NextTrial) -> str:
     at, bound = trial.at, trial.not_before
     if bound is not None and (bound >= at or not trial.decisions):
         return f"from its domain's {bound:%Y-%m-%d} on"
-    more = how_many(trial.decisions, "more decision")
+    more = pluralize(trial.decisions, "more decision")
     time = f"from its domain's {at:%Y-%m-%d} on, or after {more}"
     return time if bound is None else f"{time}, but not before {bound:%Y-%m-%d}"
 

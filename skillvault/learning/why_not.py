@@ -4,10 +4,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from skillvault.learning.account.statements import told_by
-from skillvault.learning.distill.excerpt import SessionState
+from skillvault.learning.account.statements import mentioned_ids
 from skillvault.learning.distill.skill import STEP as DISTILL
-from skillvault.learning.generate.warning_pattern import STEP, Present, Standing, standing
+from skillvault.learning.generate.warning_pattern import (
+    STEP,
+    ExistingSkill,
+    SkillState,
+    skill_state,
+)
 from skillvault.learning.promote import facts as promote
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.rules import Rules
@@ -15,7 +19,7 @@ from skillvault.model.brief import Findings
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Fact, Outcome, Ref, Session
 from skillvault.model.skill_evidence import TRIED
-from skillvault.model.text.text import how_many, listed, percent
+from skillvault.model.text.text import format_percent, join_items, pluralize
 
 
 class StepAnswer(Struct, frozen=True):
@@ -34,7 +38,7 @@ class AccountMaterial(Struct, frozen=True, kw_only=True):
 
     outcomes: Mapping[str, Outcome]
     evaluations: Mapping[str, Evaluation]
-    standings: Mapping[str, Standing]
+    standings: Mapping[str, SkillState]
 
 
 def answers(
@@ -77,8 +81,8 @@ def answers(
     )
     if fact is not None:
         steps.append(StepAnswer(promote.STEP, fact.state, fact.reason))
-    standing = material.standings[outcome.id]
-    return [*steps, StepAnswer(STEP, standing.state, standing.reason)]
+    skill_state = material.standings[outcome.id]
+    return [*steps, StepAnswer(STEP, skill_state.state, skill_state.reason)]
 
 
 def fact_answers(
@@ -96,7 +100,7 @@ def fact_answers(
     support = memory.support([fact.id])
     sessions = len(memory.sessions([fact]))
     support_text = (
-        f"rests on {how_many(len(support), 'evaluation')} of {how_many(sessions, 'session')}"
+        f"rests on {pluralize(len(support), 'evaluation')} of {pluralize(sessions, 'session')}"
     )
     if fact.kind == "human" and not support:
         support_text = "written by a person"
@@ -108,7 +112,7 @@ def fact_answers(
     ]
 
 
-def session_answers(session: Session, state: SessionState) -> list[StepAnswer]:
+def session_answers(session: Session, state: SkillState) -> list[StepAnswer]:
     """Return the skill that a session made, or why it makes none."""
     return [
         StepAnswer("record", "done", f"trust {session.trust}"),
@@ -124,7 +128,7 @@ def memory_summary(memory: Iterable[promote.PromotionMaterial], rules: Rules) ->
             state = rules.insight_standing(evaluation, part, rules.policy).state
             groups.setdefault(state, []).append(evaluation)
     return [
-        f"{how_many(len(evaluations), 'evaluation')}: {_why_no_fact(state, evaluations, rules)}"
+        f"{pluralize(len(evaluations), 'evaluation')}: {_why_no_fact(state, evaluations, rules)}"
         for state, evaluations in sorted(groups.items())
     ]
 
@@ -161,21 +165,21 @@ def summary(subjects: Iterable[AccountMaterial], policy: Policy, sessions: int =
         for outcome_id, state in material.standings.items():
             groups.setdefault(state.state, []).append(material.outcomes[outcome_id])
     if not groups and sessions:
-        count = how_many(sessions, "session")
+        count = pluralize(sessions, "session")
         return [f"{count}: in a skill, or too little for one; `skillvault why-not ID` says which"]
     if not groups:
         return [
             "no outcomes yet: drop one into inbox/, or start with `skillvault record --example`"
         ]
     return [
-        f"{how_many(len(outcomes), 'outcome')}: {_why(state, outcomes, policy)}"
+        f"{pluralize(len(outcomes), 'outcome')}: {_why(state, outcomes, policy)}"
         for state, outcomes in sorted(groups.items())
     ]
 
 
 def outcome_state(
-    outcome: Outcome, accounts: Sequence[tuple[Findings, Present]], policy: Policy
-) -> Standing:
+    outcome: Outcome, accounts: Sequence[tuple[Findings, ExistingSkill]], policy: Policy
+) -> SkillState:
     """Return the state of an outcome at the skills of its action and of its subject.
 
     `accounts` are the findings of its action for each kind of skill, the guide's first, with the
@@ -188,40 +192,43 @@ def outcome_state(
     ]
     if not pairs:
         return _unread_state(outcome, [findings for findings, _ in accounts], policy)
-    states = [standing(findings, present, policy) for findings, present in pairs]
+    states = [skill_state(findings, present, policy) for findings, present in pairs]
     names = [
         present.skill.name
         for (findings, present), state in zip(pairs, states, strict=True)
-        if state.state == "done" and present.skill and outcome.id in told_by(findings)
+        if state.state == "done" and present.skill and outcome.id in mentioned_ids(findings)
     ]
     if names:
-        return Standing("done", f"told by {listed(names)}")
+        return SkillState("done", f"told by {join_items(names)}")
     first_state = next((state for state in states if state.state == "due"), states[0])
     if first_state.state != "done":
         return first_state
     findings, present = pairs[0]
     name = present.skill.name if present.skill else ""
     if findings.kind == "guide":
-        return Standing("counted", f"listed in references/{TRIED} of {name}, not in its text")
-    return Standing("counted", f"counted in {name}; what it shows by itself is not told there")
+        return SkillState("counted", f"listed in references/{TRIED} of {name}, not in its text")
+    return SkillState("counted", f"counted in {name}; what it shows by itself is not told there")
 
 
-def _unread_state(outcome: Outcome, findings: Sequence[Findings], policy: Policy) -> Standing:
+def _unread_state(outcome: Outcome, findings: Sequence[Findings], policy: Policy) -> SkillState:
     """Return the state of an outcome that is not in its action's account."""
     outcomes = [o for guide in findings if guide.kind == "guide" for o in guide.account.outcomes]
     if any(o.order > outcome.order for o in outcomes if o.trust == outcome.trust):
         peers = policy.evaluate.peers
-        return Standing("older", f"its action's skills are of its latest {peers} outcomes")
-    return Standing("unread", "its action is read again when a few more outcomes are there")
+        return SkillState("older", f"its action's skills are of its latest {peers} outcomes")
+    return SkillState("unread", "its action is read again when a few more outcomes are there")
 
 
 def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
     if state == "between":
         scores = [o.result.score or 0.0 for o in outcomes]
-        span = " to ".join(dict.fromkeys((percent(min(scores)), percent(max(scores)))))
+        span = " to ".join(
+            dict.fromkeys((format_percent(min(scores)), format_percent(max(scores))))
+        )
+        low, high = policy.generate.warning_below, policy.generate.pattern_above
         return (
-            f"score {span}; a warning needs less than {percent(policy.generate.warning_below)}, "
-            f"a pattern more than {percent(policy.generate.pattern_above)}"
+            f"score {span}; a warning needs less than {format_percent(low)}, "
+            f"a pattern more than {format_percent(high)}"
         )
     return {
         "counted": "counted in a skill or listed beside it, not told in its text",

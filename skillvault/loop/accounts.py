@@ -18,16 +18,16 @@ from msgspec import Struct
 from skillvault.learning.account.rules import action_rules
 from skillvault.learning.account.statements import (
     ACTIONS,
+    account_keys,
     account_of,
     findings_of,
-    said_by,
-    said_keys,
+    try_keys,
 )
 from skillvault.learning.assess import STEP as ASSESS
 from skillvault.learning.distill.skill import STEP as DISTILL
 from skillvault.learning.expire import STEP as EXPIRE
 from skillvault.learning.generate.warning_pattern import STEP as GENERATE
-from skillvault.learning.generate.warning_pattern import Present, skill_subject
+from skillvault.learning.generate.warning_pattern import ExistingSkill, skill_subject
 from skillvault.learning.merge.sessions import STEP as MERGE
 from skillvault.learning.naming import subject_key, subject_names
 from skillvault.learning.promote.facts import STEP as PROMOTE
@@ -41,7 +41,7 @@ from skillvault.loop.registry import RECOMPUTING
 from skillvault.model.brief import Account, Findings
 from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
-from skillvault.model.records import Placed, Ref, Skill, SkillKind
+from skillvault.model.records import IndexedOutcome, Ref, Skill, SkillKind
 from skillvault.vault.index.snapshot import Topics
 from skillvault.vault.index.subjects import AccountKey, ActionKeys, Scope, Subjects
 
@@ -147,7 +147,7 @@ class Accounts:
         They stand in the order of their first outcomes, those of domains last.
         """
         changed = set(self._in.view.due.keys(step))
-        accounts: list[tuple[Placed, DueAccount]] = []
+        accounts: list[tuple[IndexedOutcome, DueAccount]] = []
         by_domain: dict[str, set[str]] = defaultdict(set)
         for scope, kinds in _SCOPES:
             for key, outcomes in self._in.view.subjects.accounts(changed, scope).items():
@@ -169,7 +169,7 @@ class Accounts:
         ]
         return [*(one for _, one in accounts), *of_domains], changed - looked_at
 
-    def histories(self, ids: Iterable[str], scope: Scope) -> Iterator[list[Placed]]:
+    def histories(self, ids: Iterable[str], scope: Scope) -> Iterator[list[IndexedOutcome]]:
         """Yield the outcomes of each account of these, oldest first."""
         seen: set[str] = set()
         for outcome_id in ids:
@@ -182,7 +182,7 @@ class Accounts:
 
     # ── what they say ────────────────────────────────────────────────────────────────
 
-    def account(self, read: Sequence[Placed]) -> Account:
+    def account(self, read: Sequence[IndexedOutcome]) -> Account:
         """Return the account of these outcomes."""
         ids = tuple(outcome.id for outcome in read)
         evaluations = self._in.view.evaluations.get_many(ids)
@@ -212,7 +212,7 @@ class Accounts:
                 if read := self.readings.read(key):
                     yield DueAccount(self.account(read), kinds, frozenset())
 
-    def of_kinds(self, account: DueAccount) -> Iterator[tuple[Findings, Present]]:
+    def of_kinds(self, account: DueAccount) -> Iterator[tuple[Findings, ExistingSkill]]:
         """Yield what an account says for each of its kinds, and what there is of that skill."""
         for kind in account.kinds:
             findings = self.findings(account.account, kind)
@@ -224,7 +224,7 @@ class Accounts:
         """Keep what an action says, so that others can be compared with it unread."""
         first = account.outcomes[0]
         counts = len(account.outcomes), len(account.rules)
-        row = ActionKeys(first.decision.action, first.id, said_keys(account), *counts)
+        row = ActionKeys(first.decision.action, first.id, account_keys(account), *counts)
         if self._in.writes:
             self._in.writes.keep_action_keys(first.domain, row)
         self._said.setdefault(first.domain, {})[row.action] = row
@@ -254,10 +254,10 @@ class Accounts:
         account = self.account(sorted(read)[-self._in.policy.evaluate.peers :])
         return DueAccount(account, ("evolved",), frozenset())
 
-    def _saying(self, read: Sequence[Placed], shared: set[str]) -> list[Placed]:
+    def _saying(self, read: Sequence[IndexedOutcome], shared: set[str]) -> list[IndexedOutcome]:
         """Return the outcomes that say what is shared, and those that speak against it."""
         account = self.account(read)
-        ids = {t.id for t in account.tries if not shared.isdisjoint(said_by(t, either=True))}
+        ids = {t.id for t in account.tries if not shared.isdisjoint(try_keys(t, either=True))}
         return [placed for placed in read if placed.id in ids]
 
     # ── which actions have a rule ────────────────────────────────────────────────────
@@ -277,7 +277,7 @@ class Accounts:
 
     # ── what skills there are ────────────────────────────────────────────────────────
 
-    def present(self, findings: Findings) -> Present:
+    def present(self, findings: Findings) -> ExistingSkill:
         """Return what there is of an account's skill of one kind."""
         view = self._in.view
         first = findings.account.outcomes[0]
@@ -289,7 +289,7 @@ class Accounts:
         shelf, skill = next(iter(living or skills), ("", None))
         ends = with_version(view, skill.name) if skill else []
         linked = (view.links.sources_among(sources, ref) for ref in ends)
-        return Present(
+        return ExistingSkill(
             skill=with_waiting_account(view, skill) if skill else None,
             shelf=shelf,
             more=tuple(f"{place}/{o.name}" for place, o in living[1:] if self.is_ours(o)),

@@ -17,9 +17,9 @@ from skillvault.loop.promote import run_book
 from skillvault.loop.run import Run
 from skillvault.model.brief import Draft
 from skillvault.model.change import Change
-from skillvault.model.errors import UnansweredError
+from skillvault.model.errors import NoAnswerError
 from skillvault.model.records import Answer, Decision, Evaluation, Fact, Link, Outcome, Ref, ref_of
-from skillvault.model.sameness.comparison import same
+from skillvault.model.sameness.comparison import is_same
 from skillvault.vault.commit.store import edit_link_lists
 from skillvault.vault.files import layout
 
@@ -137,7 +137,7 @@ def _told_later(run: Run, evaluation: Evaluation, outcome: Outcome) -> list[str]
         return []
     book = run_book(run.view)
     alike = [
-        words for words, claim in book.find_similar(judged).items() if same(claim, judged.claim)
+        words for words, claim in book.find_similar(judged).items() if is_same(claim, judged.claim)
     ]
     made_by = book.first_facts(judged.domain, alike)
     sources = book.load(made_by.values())
@@ -170,7 +170,7 @@ def _text_effect(run: Run, judge: AgentJudge, answer: Answer, *, new: bool) -> C
             continue
         try:
             draft = check_reply(question.value_of(answer.reply), Draft, "text")
-        except UnansweredError:
+        except NoAnswerError:
             return None  # `check` says what is wrong with it
         change = text.rewritten(draft)
         change = run.gate.passed(change) if change else None

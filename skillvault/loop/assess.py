@@ -9,7 +9,7 @@ from skillvault.loop.effects import assessed
 from skillvault.loop.run import Run
 from skillvault.model.brief import RULES
 from skillvault.model.change import Change
-from skillvault.model.written import sections_of
+from skillvault.model.section_marks import sections_of
 
 
 def step(run: Run) -> Iterator[Change]:

@@ -5,16 +5,14 @@ from datetime import datetime
 from functools import partial
 
 from skillvault.learning.distill import skill as distill
-from skillvault.learning.distill.excerpt import (
-    SessionPresent,
-    SessionState,
+from skillvault.learning.distill.overlap import Overlaps, says_all
+from skillvault.learning.distill.skill import (
+    STEP,
+    ExistingSessionSkill,
     excerpt,
-    kind_of_session,
     session_state,
 )
-from skillvault.learning.distill.overlap import Overlaps, says_all
-from skillvault.learning.distill.skill import STEP
-from skillvault.learning.generate.warning_pattern import expiry_after
+from skillvault.learning.generate.warning_pattern import SkillState, expiry_time
 from skillvault.loop.clock import clock
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.run import Run
@@ -79,13 +77,13 @@ def step(run: Run) -> Iterator[Change]:
         yield from changes
 
 
-def standing(run: Run, session: Session) -> tuple[SessionState, SessionPresent]:
+def standing(run: Run, session: Session) -> tuple[SkillState, ExistingSessionSkill]:
     """Where a session stands with its skill, and what there is of that."""
     present = _present(run, session)
     return session_state(session, present, run.policy.distill), present
 
 
-def _present(run: Run, session: Session) -> SessionPresent:
+def _present(run: Run, session: Session) -> ExistingSessionSkill:
     source = Ref("session", session.id)
     own = run.made(STEP, "skill", [source]).get(session.id)
     linked = [link for link in run.view.links.by_source([source]) if link.type == "distilled"]
@@ -95,9 +93,9 @@ def _present(run: Run, session: Session) -> SessionPresent:
     if skill or rejection:
         ref = Ref("skill", skill or "")
         merged = run.view.links.merge_targets([ref]).get(ref.id)
-        return SessionPresent(skill=skill, merged=merged, rejection=rejection)
+        return ExistingSessionSkill(skill=skill, merged=merged, rejection=rejection)
     cut = excerpt(session, run.policy.distill)
-    return SessionPresent(
+    return ExistingSessionSkill(
         repeats=DomainSessions(run.view, session.domain, run.policy).repeated_by(cut),
         is_over=_is_outlived(run, session),
     )
@@ -105,9 +103,9 @@ def _present(run: Run, session: Session) -> SessionPresent:
 
 def _is_outlived(run: Run, session: Session) -> bool:
     """Whether its skill's time to live would be over by its domain's clock."""
-    at, days = _made_at(run, session), run.policy.days(kind_of_session(session))
+    at, days = _made_at(run, session), run.policy.days(distill.excerpt_of([session]).kind)
     time = clock(run.view, session.domain, run.now, run.rules)
-    return bool(time and days and expiry_after(at, days) < stamp(time))
+    return bool(time and days and expiry_time(at, days) < stamp(time))
 
 
 def _made_at(run: Run, session: Session) -> datetime:
@@ -133,7 +131,7 @@ def _distilled(run: Run, session: Session) -> Change | None:
 
 
 def _repeated(
-    run: Run, session: Session, state: SessionState, present: SessionPresent
+    run: Run, session: Session, state: SkillState, present: ExistingSessionSkill
 ) -> Iterator[Change]:
     """The link of a session to the skill that says the same, unless there is or was one."""
     if present.rejection:

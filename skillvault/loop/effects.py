@@ -268,7 +268,7 @@ def _episodes(rows: Sequence[DecisionRow], minutes: int) -> dict[str, str]:
         )
         for row in rows
     ]
-    numbers = episodes.episodes_among(occasions, minutes)
+    numbers = episodes.group_episodes(occasions, minutes)
     return {row.outcome: str(number) for row, number in zip(rows, numbers, strict=True)}
 
 

@@ -18,7 +18,7 @@ from skillvault.loop.judging.judges import judge_of
 from skillvault.loop.run import Run, Waiting, flush_for_judge
 from skillvault.model.brief import Case, InsightText, Verdict
 from skillvault.model.change import BATCH, Change
-from skillvault.model.errors import UnansweredError, UnavailableError
+from skillvault.model.errors import NoAnswerError, UnavailableError
 from skillvault.model.policy import Policy
 from skillvault.model.records import Answer, Evaluation, Outcome, Ref
 from skillvault.vault.files import layout
@@ -35,7 +35,7 @@ class Judged(Struct, frozen=True):
     answers: tuple[Answer, ...] = ()
 
 
-_Answer = Judged | UnavailableError | UnansweredError
+_Answer = Judged | UnavailableError | NoAnswerError
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -145,7 +145,7 @@ def _judged(run: Run, domain: str, batch: Sequence[Outcome]) -> Iterator[list[Ju
             if len(ready) == BATCH:
                 yield sorted(ready, key=_id)
                 ready = []
-        elif isinstance(answer, UnansweredError):
+        elif isinstance(answer, NoAnswerError):
             _failed(run, outcome, answer)
         else:
             refusals.append(answer)
@@ -161,7 +161,7 @@ def _id(judged: Judged) -> str:
     return judged.evaluation.id
 
 
-def _failed(run: Run, outcome: Outcome, error: UnansweredError) -> None:
+def _failed(run: Run, outcome: Outcome, error: NoAnswerError) -> None:
     """Count a failure against an outcome, and say what becomes of it."""
     run.store.ledger.count_failure(outcome.id, str(error), service=False)
     aside = outcome.id in set_aside(run)
@@ -215,7 +215,7 @@ def judged_by(judge: Judge, case: Case, policy: Policy) -> _Answer:
         insight = judge.insight(case, verdict)
         if insight is not None:
             insight = check_reply(insight, InsightText, "insight")
-    except (UnavailableError, UnansweredError) as error:
+    except (UnavailableError, NoAnswerError) as error:
         return error
     evaluation = evaluate.evaluation_of(outcome, judge.info, verdict, insight, policy=policy)
     place = place_of([outcome])

@@ -18,8 +18,8 @@ from skillvault.loop.next_versions import approved_name, with_waiting_accounts
 from skillvault.loop.run import Run
 from skillvault.model.change import Change
 from skillvault.model.records import Fact, Outcome, Ref, Skill
+from skillvault.model.sameness.comparison import Forms, lookup_keys
 from skillvault.model.sameness.form import Form
-from skillvault.model.sameness.forms import Forms, lookup_keys
 from skillvault.vault.index.facts import FactKeys
 from skillvault.vault.index.snapshot import Topics
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from skillvault.learning import why_not
 from skillvault.learning.generate import warning_pattern as generate
-from skillvault.learning.generate.warning_pattern import STEP, Present, Standing
+from skillvault.learning.generate.warning_pattern import STEP, ExistingSkill, SkillState
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.next_versions import waiting_version
 from skillvault.loop.refusals import refused
@@ -14,8 +14,8 @@ from skillvault.loop.run import Run
 from skillvault.model.brief import Findings
 from skillvault.model.change import Change
 from skillvault.model.conditions import Separation
-from skillvault.model.records import Outcome, Placed
-from skillvault.model.text.text import how_many
+from skillvault.model.records import IndexedOutcome, Outcome
+from skillvault.model.text.text import pluralize
 
 
 def step(run: Run) -> Iterator[Change]:
@@ -44,7 +44,7 @@ def due(run: Run) -> Iterator[tuple[Findings, frozenset[str]]]:
         for findings, present in run.accounts.of_kinds(account):
             if present.rejection and findings.significant:
                 run.report.rejected.append(present.rejection)
-            elif generate.standing(findings, present, run.policy).state == "due":
+            elif generate.skill_state(findings, present, run.policy).state == "due":
                 kept |= account.keys
                 yield findings, account.keys
     run.settle(STEP, keys - kept)
@@ -62,8 +62,8 @@ def new_skill(run: Run, findings: Findings) -> Change | None:
 
 
 def standings(
-    run: Run, history: Sequence[Placed], outcomes: Mapping[str, Outcome]
-) -> dict[str, Standing]:
+    run: Run, history: Sequence[IndexedOutcome], outcomes: Mapping[str, Outcome]
+) -> dict[str, SkillState]:
     """Return where each evaluated outcome stands with the skills of its accounts."""
     evaluated = [placed.id for placed in history if placed.evaluated and placed.id in outcomes]
     accounts = list(run.accounts.accounts_of(evaluated))
@@ -79,15 +79,15 @@ def standings(
     }
 
 
-def strategy_standing(run: Run, domain: str) -> Standing:
+def strategy_standing(run: Run, domain: str) -> SkillState:
     """Return where a domain stands with its strategy, and why."""
     if (account := run.accounts.strategy(domain)) is not None:
         ((findings, present),) = run.accounts.of_kinds(account)
-        return generate.standing(findings, present, run.policy)
+        return generate.skill_state(findings, present, run.policy)
     count, least = run.view.outcomes.count_evaluated(domain), run.policy.generate.strategy_every
     if count < least:
-        return Standing("waiting", f"{how_many(count, 'outcome')} so far; needs {least}")
-    return Standing("waiting", "none of its actions has a rule or a lead")
+        return SkillState("waiting", f"{pluralize(count, 'outcome')} so far; needs {least}")
+    return SkillState("waiting", "none of its actions has a rule or a lead")
 
 
 def strategy_rules(run: Run, domain: str) -> Iterator[Separation]:
@@ -97,7 +97,7 @@ def strategy_rules(run: Run, domain: str) -> Iterator[Separation]:
             yield from (one.rule for one in findings.statements if one.rule)
 
 
-def _version_note(run: Run, kinds: Sequence[tuple[Findings, Present]]) -> str:
+def _version_note(run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]) -> str:
     """What became of what the program would say by now in a skill that a person let in."""
     if run.policy.generate.gate != "always":
         return ""
@@ -112,13 +112,15 @@ def _version_note(run: Run, kinds: Sequence[tuple[Findings, Present]]) -> str:
     return ""
 
 
-def _with_note(standing: Standing, note: str) -> Standing:
+def _with_note(standing: SkillState, note: str) -> SkillState:
     if not note or standing.state not in ("done", "counted"):
         return standing
-    return Standing(standing.state, f"{standing.reason}; {note}")
+    return SkillState(standing.state, f"{standing.reason}; {note}")
 
 
-def _refused_standing(run: Run, kinds: Sequence[tuple[Findings, Present]]) -> Standing | None:
+def _refused_standing(
+    run: Run, kinds: Sequence[tuple[Findings, ExistingSkill]]
+) -> SkillState | None:
     """That what would be made of a subject says the same as what a person rejected.
 
     Of a judge that costs nothing its text is asked for once more.
@@ -126,8 +128,8 @@ def _refused_standing(run: Run, kinds: Sequence[tuple[Findings, Present]]) -> St
     if not run.rejections.proposals or run.judge.info.name != "offline":
         return None
     for findings, present in kinds:
-        if generate.standing(findings, present, run.policy).state == "due":
+        if generate.skill_state(findings, present, run.policy).state == "due":
             change = new_skill(run, findings)
             if change and refused(change, run.rejections, run.report.rejected):
-                return Standing("rejected", run.report.rejected[-1].sentence)
+                return SkillState("rejected", run.report.rejected[-1].sentence)
     return None

@@ -18,7 +18,7 @@ from skillvault.loop.registry import WRITERS
 from skillvault.model.change import FORGET, Change
 from skillvault.model.errors import UsageError
 from skillvault.model.policy import Policy
-from skillvault.model.records import LEARNED, PROGRAMS_OWN, Commit, Ref, Skill, ref_of
+from skillvault.model.records import LEARNED, PROGRAM_ORIGINS, Commit, Ref, Skill, ref_of
 from skillvault.vault.commit.skill_versions import folder_files, skill_files
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
@@ -34,7 +34,7 @@ def waiting_versions(view: Topics, names: Iterable[str]) -> dict[str, Skill]:
     return {
         skill.replaces: with_folder_name(new, skill)
         for new, skill in view.skills.proposed.get_many(candidates).items()
-        if skill.replaces in replaced and skill.origin in PROGRAMS_OWN
+        if skill.replaces in replaced and skill.origin in PROGRAM_ORIGINS
     }
 
 
@@ -74,7 +74,7 @@ def approved_name(view: Topics, name: str) -> str:
     if not may_be_next(name):
         return name
     skill = view.skills.proposed.get_many([name]).get(name)
-    is_version = skill is not None and skill.origin in PROGRAMS_OWN
+    is_version = skill is not None and skill.origin in PROGRAM_ORIGINS
     return skill.replaces or name if skill and is_version else name
 
 
@@ -156,7 +156,7 @@ class VersionGate:
             return rules.restored_as_proposal(change, name)
         name = rules.rewritten_skill(change, "skills")
         skill = view.skills.get_many([name]).get(name) if name else None
-        if skill is None or name in (None, LEARNED) or skill.origin not in PROGRAMS_OWN:
+        if skill is None or name in (None, LEARNED) or skill.origin not in PROGRAM_ORIGINS:
             return change
         skill = with_folder_name(name or "", skill)
         approved = ApprovedSkill(skill, written=self._in.written(skill.name))
@@ -274,7 +274,7 @@ def approval(store: Store, waiting: Skill) -> Change:
             f"{name}` brings it back, or remove `replaces` from its metadata"
         )
     links = head.links.by_target([Ref("skill", waiting.name)])
-    if waiting.origin in PROGRAMS_OWN:
+    if waiting.origin in PROGRAM_ORIGINS:
         approved = with_folder_name(name, approved)
         return rules.approve_learned(
             waiting,

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from skillvault.learning.rules import Rules
 from skillvault.loop.registry import STEPS, lazy
-from skillvault.model.policy import Policy
-from skillvault.model.profiles import ProfileName
+from skillvault.model.policy import Policy, ProfileName
 
 
 def rules_of(policy: Policy) -> Rules:

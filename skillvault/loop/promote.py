@@ -36,7 +36,7 @@ from skillvault.loop.next_versions import approved_name, with_waiting_account, w
 from skillvault.loop.run import Run
 from skillvault.model.change import Change
 from skillvault.model.records import Evaluation, Fact, Link, Ref, Skill, moment_of
-from skillvault.model.sameness.forms import lookup_keys
+from skillvault.model.sameness.comparison import lookup_keys
 from skillvault.model.text.text import words
 from skillvault.vault.index.facts import (
     Facts,

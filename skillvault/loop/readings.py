@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from skillvault.learning.account import COUNTED
-from skillvault.learning.account.reading import counted, marks_of
+from skillvault.learning.account.reading import advance_position, marks_of
 from skillvault.model.policy import Policy
-from skillvault.model.records import Placed, Position
+from skillvault.model.records import IndexedOutcome, Position
 from skillvault.vault.index.snapshot import Topics
 from skillvault.vault.index.subjects import SCOPES, AccountKey, Subjects
 
@@ -18,7 +18,7 @@ class Readings:
         self._policy = policy
         self._writes = writes
 
-    def read(self, key: AccountKey, changed: Sequence[Placed] = ()) -> list[Placed]:
+    def read(self, key: AccountKey, changed: Sequence[IndexedOutcome] = ()) -> list[IndexedOutcome]:
         """Return the evaluated outcomes that an account reads: the latest up to a position.
 
         None where it is asked after changed ones, of which it reads none.
@@ -34,11 +34,11 @@ class Readings:
             relevant = [o for o in relevant if not o.evaluated or o[:2] >= first]
         return outcomes if relevant or not changed else []
 
-    def read_at_point(self, key: AccountKey) -> list[Placed]:
+    def read_at_point(self, key: AccountKey) -> list[IndexedOutcome]:
         """Return the evaluated outcomes of an account up to its last reading point, the latest."""
         return self._latest(key, self._position(key).point)
 
-    def _latest(self, key: AccountKey, end: tuple[int, str]) -> list[Placed]:
+    def _latest(self, key: AccountKey, end: tuple[int, str]) -> list[IndexedOutcome]:
         return self._view.subjects.evaluated_until(key, end, self._policy.evaluate.peers)
 
     def _position(self, key: AccountKey) -> Position:
@@ -69,9 +69,9 @@ class Readings:
         outcomes = self._with_marks(subjects.evaluated_after(key, position.last))
         marks = {mark for outcome in outcomes for mark in outcome.marks or ()}
         counts = subjects.mark_counts(key, marks) if position.outcomes else {}
-        return counted(position, counts, outcomes)
+        return advance_position(position, counts, outcomes)
 
-    def _with_marks(self, outcomes: Sequence[Placed]) -> list[Placed]:
+    def _with_marks(self, outcomes: Sequence[IndexedOutcome]) -> list[IndexedOutcome]:
         """Return these outcomes, each with its marks."""
         names = [outcome.id for outcome in outcomes if outcome.marks is None]
         records = self._view.outcomes.get_many(names)

@@ -10,8 +10,8 @@ from functools import cached_property
 import msgspec
 
 from skillvault.learning import record
-from skillvault.model import aliases, claims, codec, intake
-from skillvault.model.claims import Claim
+from skillvault.model import aliases, codec, decision_outcomes, intake
+from skillvault.model.decision_outcomes import Claim
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Outcome, Recommendation
 from skillvault.model.text.text import is_slug
@@ -35,7 +35,7 @@ def with_names(
         return outcome
     own = receipts(outcome)
     names = aliases.aliases_of(own, lambda name, blob: aliases.title_of(read(name, blob)))
-    return msgspec.structs.replace(outcome, applied=aliases.resolved(applied, names))
+    return msgspec.structs.replace(outcome, applied=aliases.resolve_names(applied, names))
 
 
 class Receipts:
@@ -64,7 +64,9 @@ class Receipts:
         decision = outcome.decision.id
         if decision is None or not (receipts := self._of(decision)):
             return []
-        return claims.own(claims.claim_of(outcome), receipts, self._claims_on(decision))
+        return decision_outcomes.select_receipts(
+            decision_outcomes.claim_of(outcome), receipts, self._claims_on(decision)
+        )
 
     def check_claim(self, outcome: Outcome) -> None:
         """BadInputError if what was shown for its decision is all another agent's."""
@@ -77,7 +79,7 @@ class Receipts:
         """Let an outcome that is taken be the end of its decision for those that follow."""
         is_claim = outcome.trust == "local" and outcome.is_described
         if outcome.decision.id is not None and is_claim:
-            self._claims_on(outcome.decision.id).append(claims.claim_of(outcome))
+            self._claims_on(outcome.decision.id).append(decision_outcomes.claim_of(outcome))
 
     def _claims_on(self, decision: str) -> list[Claim]:
         """The claims of the trusted outcomes that came before."""
@@ -109,7 +111,7 @@ def _read_one(inbox: Inbox, name: str, now: datetime) -> Recommendation | None:
     """A recommendation in the inbox; None for what `record` will refuse, and says so."""
     try:
         file = inbox.read_file(name)
-        raw = codec.incoming(name, file.data) if file else {}
-        return intake.recommendation_from(raw, trust="local", now=now) if raw else None
+        raw = codec.parse_incoming(name, file.data) if file else {}
+        return intake.parse_recommendation(raw, trust="local", now=now) if raw else None
     except BadInputError:
         return None

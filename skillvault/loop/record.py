@@ -18,8 +18,8 @@ from skillvault.loop.receipts import Receipts, with_names
 from skillvault.loop.run import Run
 from skillvault.model import codec, intake
 from skillvault.model.change import BATCH, Change
+from skillvault.model.decision_outcomes import as_agents_word
 from skillvault.model.errors import BadInputError
-from skillvault.model.observed import as_agents_word
 from skillvault.model.records import Outcome, Recommendation, Ref, Session, Trust, ref_of
 from skillvault.vault.files import arrival, layout, redact
 from skillvault.vault.files.arrival import ReceivedFile
@@ -219,7 +219,7 @@ def _parsed(item: ReceivedFile | BadInputError, run: Run) -> _InboxFile:
     """Read a file; one of an agent cannot say that anybody else saw how it ended."""
     if isinstance(item, BadInputError):
         raise item
-    values: Mapping[str, Any] = codec.incoming(item.name, item.data)
+    values: Mapping[str, Any] = codec.parse_incoming(item.name, item.data)
     is_attested = item.is_attested or arrival.is_attested(
         run.store.git.dirs()[0], item.name, item.data
     )
@@ -230,7 +230,7 @@ def _parsed(item: ReceivedFile | BadInputError, run: Run) -> _InboxFile:
 
 def _record_of(file: _InboxFile, run: Run) -> _Arrived:
     """The record in a file, without its secrets; BadInputError where it is none."""
-    record = intake.record_from(
+    record = intake.parse_record(
         file.values,
         trust=file.trust,
         now=run.now,

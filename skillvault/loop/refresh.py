@@ -10,7 +10,7 @@ from skillvault.learning.account.statements import KINDS
 from skillvault.learning.expire import is_cut_short
 from skillvault.learning.naming import OF_DOMAIN, subject_key
 from skillvault.learning.refresh import STEP, refreshing
-from skillvault.learning.refresh.refreshing import Refreshing
+from skillvault.learning.refresh.refreshing import SkillRefresh
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.merge import is_brought_back, is_edited, references, unlinked
 from skillvault.loop.run import Run
@@ -41,7 +41,7 @@ def _baseless(run: Run) -> Iterator[Change]:
             continue
         ours = run.accounts.is_ours(skill) and not is_edited(run, f"{place.shelf}/{place.name}")
         if ours and place.shelf != "archive" and not _has_outcomes(run, skill):
-            yield refreshing.bare_change(skill, place.shelf)
+            yield refreshing.orphan_change(skill, place.shelf)
 
 
 def _has_outcomes(run: Run, skill: Skill) -> bool:
@@ -56,7 +56,7 @@ def _has_outcomes(run: Run, skill: Skill) -> bool:
     return skill.subject in keys
 
 
-def refreshes(run: Run) -> Iterator[tuple[Refreshing, frozenset[str]]]:
+def refreshes(run: Run) -> Iterator[tuple[SkillRefresh, frozenset[str]]]:
     """Yield what is to be done about skills, and the keys by which it is due; settle the others."""
     accounts, idle = run.accounts.due(STEP)
     kept: set[str] = set()
@@ -66,7 +66,7 @@ def refreshes(run: Run) -> Iterator[tuple[Refreshing, frozenset[str]]]:
         for findings, present in run.accounts.of_kinds(account):
             name = present.skill.name if present.skill else ""
             older = tuple(place for place in present.more if not is_edited(run, place))
-            one = refreshing.refreshing(
+            one = refreshing.find_refresh(
                 findings,
                 replace(present, more=older),
                 unlinked(run, findings.account.outcomes, name),
@@ -78,11 +78,11 @@ def refreshes(run: Run) -> Iterator[tuple[Refreshing, frozenset[str]]]:
     run.settle(STEP, keys - kept)
 
 
-def _name(due: Refreshing) -> str:
+def _name(due: SkillRefresh) -> str:
     return due.present.skill.name if due.present.skill else ""
 
 
-def _composed(run: Run, due: Refreshing) -> Change | None:
+def _composed(run: Run, due: SkillRefresh) -> Change | None:
     """The commit for one skill; None if there is nothing that the program may do."""
     written = run.versions(_name(due))
     skill = due.present.skill
@@ -90,7 +90,7 @@ def _composed(run: Run, due: Refreshing) -> Change | None:
     if due.what == "leave":
         personal = sections.edited_sections(written.bodies, skill.body)
         kept = personal or is_brought_back(run, skill.name)
-        return None if kept else refreshing.leave_change(due)
+        return None if kept else refreshing.withdrawal_change(due)
     if due.what == "restore" and is_cut_short(skill, written.ends, run.policy):
         return None  # a person said when it ends
     draft = draft_by(run.judge, due.findings)

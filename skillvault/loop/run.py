@@ -38,8 +38,8 @@ from skillvault.loop.next_versions import (
 from skillvault.loop.profiles import rules_of
 from skillvault.loop.refusals import refusals, refused
 from skillvault.loop.registry import RECOMPUTING, WRITERS
-from skillvault.model.change import Change, by_neighbours, headline_of
-from skillvault.model.errors import BadInputError, EditedError, UnavailableError
+from skillvault.model.change import Change, group_neighbours, headline_of
+from skillvault.model.errors import BadInputError, UnavailableError, UncommittedEditError
 from skillvault.model.policy import Policy
 from skillvault.model.records import (
     Answer,
@@ -168,7 +168,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     track: Tracker | None = None
 
 
-def _locally_edited(error: EditedError) -> Waiting:
+def _locally_edited(error: UncommittedEditError) -> Waiting:
     """What waits because a person edits it locally."""
     path, _, reason = str(error).partition(": ")
     return Waiting(path, reason)
@@ -186,7 +186,7 @@ def _is_closed(pending: Sequence[Change], following: Change) -> bool:
     """
     if not pending or not pending[-1].commit_with:
         return False
-    return len(list(by_neighbours([*pending, following]))) > len(list(by_neighbours(pending)))
+    return len(list(group_neighbours([*pending, following]))) > len(list(group_neighbours(pending)))
 
 
 def _is_late(count: int, since: float, took: float) -> bool:
@@ -375,7 +375,7 @@ class Run:
             laid = self.store.stage(change)
             if self.options.dry:
                 self.store.check_free(laid)
-        except EditedError as error:
+        except UncommittedEditError as error:
             self.report.waiting.append(_locally_edited(error))
             return
         for name, old in before.items():
@@ -429,7 +429,7 @@ class Run:
     def _publish(self, pending: Sequence["StagedChange"]) -> None:
         try:
             self._commit(pending)
-        except EditedError as error:
+        except UncommittedEditError as error:
             if len(pending) == 1:
                 self.report.waiting.append(_locally_edited(error))
                 return
@@ -443,7 +443,7 @@ class Run:
             return
         try:
             self._commit([self.store.stage(change)])
-        except EditedError as error:
+        except UncommittedEditError as error:
             self.store.roll_back()
             self.report.waiting.append(_locally_edited(error))
 

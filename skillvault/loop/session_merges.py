@@ -8,7 +8,7 @@ from skillvault.learning.distill.skill import excerpt_of
 from skillvault.learning.length import References
 from skillvault.learning.merge import SESSIONS
 from skillvault.learning.merge import sessions as merging
-from skillvault.learning.merge.sessions import STEP, SessionMerging, rejected, sessions_digest
+from skillvault.learning.merge.sessions import STEP, SessionMerge, find_rejection, sessions_digest
 from skillvault.loop.distill import DomainSessions
 from skillvault.loop.judging.judge_replies import draft_by, told_by
 from skillvault.loop.next_versions import with_waiting_accounts
@@ -35,7 +35,7 @@ def session_changes(
             run.settle(SESSIONS, [domain])
 
 
-def _of_domain(run: Run, domain: str, is_ours: Callable[[str], bool]) -> Iterator[SessionMerging]:
+def _of_domain(run: Run, domain: str, is_ours: Callable[[str], bool]) -> Iterator[SessionMerge]:
     skills = _served(run, domain)
     excerpts = DomainSessions(run.view, domain, run.policy)
     behind = {name: excerpts.excerpts_behind(name) for name in skills}
@@ -63,7 +63,7 @@ def _served(run: Run, domain: str) -> dict[str, Skill]:
 
 def _merge_due(
     run: Run, group: Sequence[Session], skills: dict[str, Skill], is_ours: Callable[[str], bool]
-) -> SessionMerging | None:
+) -> SessionMerge | None:
     """What is to be done about skills whose sessions say the same; None for nothing."""
     into = next((skill for skill in skills.values() if skill.kind == "evolved"), None)
     kept = into.name if into else None
@@ -73,23 +73,23 @@ def _merge_due(
     if into is not None and not own and into.account == sessions_digest(group):
         return None
     told = run.view.links.source_ids(Ref("skill", kept), "merged") if kept else []
-    if refused := rejected({*own, *told}, run.rejections.sets(STEP)):
+    if refused := find_rejection({*own, *told}, run.rejections.sets(STEP)):
         run.report.rejected.append(refused)
         return None
     at = run.rules.time(group[-1].ended_at, run.now)
-    return SessionMerging(sessions=tuple(group), own=own, into=into, at=at)
+    return SessionMerge(sessions=tuple(group), own=own, into=into, at=at)
 
 
-def _one_skill(run: Run, due: SessionMerging, references: _References) -> Change | None:
+def _one_skill(run: Run, due: SessionMerge, references: _References) -> Change | None:
     """The change, if the judge writes a text; else none."""
     draft = draft_by(run.judge, excerpt_of(due.sessions))
     if draft is None or not draft.sections:
         return None
     if due.into is None:
         taken = run.view.skills.is_name_taken
-        change = merging.joining_change(due, draft, taken=taken, policy=run.policy)
+        change = merging.merge_change(due, draft, taken=taken, policy=run.policy)
         return told_by(change, draft, run.view)
-    change = merging.widening_change(
+    change = merging.growth_change(
         due,
         due.into,
         draft,

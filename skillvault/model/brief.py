@@ -1,4 +1,4 @@
-"""What a judge is given, and what it gives back: frozen values, no I/O.
+"""The material that a judge receives and the values that it returns. Frozen, no I/O.
 
 A brief is the material of one skill's text; `Judge.write` takes any of them.
 """
@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.model import written
+from skillvault.model import section_marks
 from skillvault.model.conditions import Separation
 from skillvault.model.records import (
     Answer,
@@ -26,7 +26,7 @@ from skillvault.model.records import (
     SkillKind,
     question_key,
 )
-from skillvault.model.text.text import flat, shorten
+from skillvault.model.text.text import flatten, shorten
 from skillvault.model.tries import Try
 
 RULES = "Rules and Leads"  # the section of a guide that has them
@@ -51,9 +51,9 @@ InsightKind = Literal[
 
 
 class Insight(Struct, frozen=True, kw_only=True):
-    """What one outcome shows, about itself alone: of which kind, and the words that it quotes.
+    """An observation about one outcome, with the words that it quotes.
 
-    A lesson is `supposed` if no words of its outcome bear it out.
+    A lesson is `supposed` if no words of its outcome support it.
     """
 
     kind: InsightKind
@@ -62,11 +62,11 @@ class Insight(Struct, frozen=True, kw_only=True):
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """What a judge is told of an outcome after its blind verdict.
+    """The material about an outcome that a judge gets after its blind verdict.
 
-    `failures` are those of its subject that it ended, oldest first: what separates it from them is
-    asked instead of what it teaches by itself. `earlier` is what was tried on its subject before,
-    `facts` what the domain holds to be true, by id, in a line each.
+    `failures` are those of its subject that it ended, oldest first; if there are any, the judge is
+    asked what separates it from them. `earlier` are the tries of its subject before it, `facts`
+    those of the domain as (id, line).
     """
 
     outcome: Outcome
@@ -77,9 +77,9 @@ class Case(Struct, frozen=True, kw_only=True):
 
 
 class RefusedAnswers(Struct, frozen=True, kw_only=True):
-    """The answers that were refused for one task: (value, runs), the most frequent first.
+    """The refused answers to one task: (value, runs), the most frequent first.
 
-    `task` is "" if none was recorded; `shown_by` are the outcomes that gave them, oldest first.
+    `task` is "" if none was recorded. `shown_by` are the outcomes with these answers, oldest first.
     `accepted` are the answers that were accepted since.
     """
 
@@ -90,9 +90,9 @@ class RefusedAnswers(Struct, frozen=True, kw_only=True):
 
 
 class Outlier(Struct, frozen=True, kw_only=True):
-    """A number of the greatest loss or gain that is far from those of the others.
+    """A number of the greatest loss or gain that is far from those of the other outcomes.
 
-    `low` to `high` is the middle half of the `of` others; `at` is when it ended.
+    `low` to `high` is the middle half of the `of` others; `at` is the time of its end.
     """
 
     outcome: str
@@ -120,11 +120,11 @@ StatementKind = Literal[
 
 
 class Statement(Struct, frozen=True, kw_only=True):
-    """One sentence of a skill, and the outcomes that it is counted of, oldest first.
+    """One sentence of a skill with the outcomes behind it, oldest first.
 
-    `supporting` are those for it, `against` those against it. `others` are, of a rule, the failed
-    ones and the remaining ones of those that do not meet it; of what failed, () and what worked
-    instead. `rule` is what a statement of that kind counts, `gist` what a title may say of it.
+    `supporting` and `against` are outcomes for and against it. For a rule, `others` are the failed
+    and the other outcomes that do not meet it; for a failure, () and what worked instead. `rule` is
+    the separation that a rule states, `gist` its short form for a title.
     """
 
     kind: StatementKind
@@ -137,10 +137,10 @@ class Statement(Struct, frozen=True, kw_only=True):
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """What is known of an action, a subject or a domain, as of so many outcomes, oldest first.
+    """The knowledge about an action, a subject or a domain as of some outcomes, oldest first.
 
-    `tries` is what each outcome says in one line, `evaluations` are theirs by id, `tasks` is what
-    was asked, of those of which it is known. `rules` are what separates outcomes of each action.
+    `tries` has a try for each outcome, `evaluations` theirs by id, `tasks` the known tasks by
+    outcome. `rules` separate outcomes of each action.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -150,31 +150,32 @@ class Account(Struct, frozen=True, kw_only=True):
     rules: tuple[Separation, ...] = ()
 
 
-class Spent(Struct, frozen=True):
-    """What an answer took of a judge that is paid."""
+class AnswerCost(Struct, frozen=True):
+    """The tokens and dollars of an answer from a paid judge."""
 
     tokens: int = 0
     cost_usd: float = 0.0
 
-    def __add__(self, other: "Spent | None") -> "Spent":
-        return Spent(self.tokens + other.tokens, self.cost_usd + other.cost_usd) if other else self
+    def __add__(self, cost: "AnswerCost | None") -> "AnswerCost":
+        if cost is None:
+            return self
+        return AnswerCost(self.tokens + cost.tokens, self.cost_usd + cost.cost_usd)
 
 
-def spent_of(info: JudgeInfo) -> Spent | None:
-    """What the answers of a judge took; None if they are free."""
-    return None if info.tokens is None else Spent(info.tokens, info.cost_usd or 0.0)
+def answer_cost(info: JudgeInfo) -> AnswerCost | None:
+    """Return the cost of a judge's answers, or None if they are free."""
+    return None if info.tokens is None else AnswerCost(info.tokens, info.cost_usd or 0.0)
 
 
-def billed(info: JudgeInfo, spent: Spent) -> JudgeInfo:
-    """A judge, with what its answers took."""
-    usd = round(spent.cost_usd, 6)
-    return replace(info, tokens=spent.tokens, cost_usd=usd)
+def add_cost(info: JudgeInfo, cost: AnswerCost) -> JudgeInfo:
+    """Return a judge with the cost of its answers."""
+    return replace(info, tokens=cost.tokens, cost_usd=round(cost.cost_usd, 6))
 
 
-class Matter(Struct, frozen=True):
-    """What a question is about, whatever its wording; its answer holds until that changes.
+class QuestionTopic(Struct, frozen=True):
+    """The topic of a question, whatever its wording; an answer holds until it changes.
 
-    `material` is a digest of what it tells of its `subject`.
+    `material` is a digest of the content about its `subject`.
     """
 
     kind: str
@@ -183,36 +184,35 @@ class Matter(Struct, frozen=True):
 
     @property
     def question(self) -> str:
-        """By which the question is known, and its answer."""
+        """The key of the question and its answer."""
         return question_key(self.kind, self.subject, self.material)
 
 
-class GivenAnswer(Struct, frozen=True, kw_only=True):
-    """An answer as it was accepted, to be kept beside what it makes."""
+class AcceptedAnswer(Struct, frozen=True, kw_only=True):
+    """An accepted answer, to be stored with its result."""
 
-    matter: Matter
+    matter: QuestionTopic
     reply: dict[str, Any]
     judge: JudgeInfo
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """How good the decision was, said before the result is known."""
+    """A judgement of a decision, made before the result is known."""
 
     was_good_decision: bool
     quality_score: Fraction
     strengths: tuple[str, ...] = ()
     weaknesses: tuple[str, ...] = ()
     missed_factors: tuple[str, ...] = ()
-    spent: Spent | None = None
-    answer: GivenAnswer | None = None
+    spent: AnswerCost | None = None
+    answer: AcceptedAnswer | None = None
 
 
 class InsightText(Struct, frozen=True, kw_only=True):
-    """What the outcome teaches, in a judge's words, said after the verdict.
+    """A judge's insight about an outcome, written after the verdict.
 
-    An empty `key_insight` teaches nothing. `repeats` or `contradicts` is the fact that it does so
-    to, `unlike` are facts like it in words that say something else; `slug` says in a few words what
-    a fact of it is called.
+    An empty `key_insight` teaches nothing. `repeats` or `contradicts` names a fact, `unlike` are
+    facts with similar words that say something else. `slug` names a fact that is made of it.
     """
 
     key_insight: str
@@ -223,12 +223,12 @@ class InsightText(Struct, frozen=True, kw_only=True):
     contradicts: str | None = None
     unlike: tuple[str, ...] = ()
     slug: str | None = None
-    spent: Spent | None = None
-    answer: GivenAnswer | None = None
+    spent: AnswerCost | None = None
+    answer: AcceptedAnswer | None = None
 
 
 class Opinion(Struct, frozen=True, kw_only=True):
-    """What a judge says of a decision before it is carried out; see `learning.advise`."""
+    """A judge's opinion of a decision before it is carried out; see `learning.advise`."""
 
     quality: Fraction
     confidence: Fraction
@@ -238,24 +238,26 @@ class Opinion(Struct, frozen=True, kw_only=True):
 
 
 def warnings_of(skills: Sequence[Skill]) -> tuple[str, ...]:
-    """Return what warnings say and what guides tell first to avoid, a line each."""
+    """Return the warnings of skills, a line each: of a guide the first thing to avoid."""
     texts = ((skill.name, _warning_of(skill)) for skill in skills)
     return tuple(shorten(f"{name}: {text}", WARNING) for name, text in texts if text)
 
 
 def _warning_of(skill: Skill) -> str:
     if skill.kind == "warning":
-        return flat(skill.description)
-    avoided = written.sections_of(skill.body).get((AVOID, 1), "") if skill.kind == "guide" else ""
-    return next((flat(line) for line in avoided.splitlines() if line.startswith("- ")), "")
+        return flatten(skill.description)
+    avoided = (
+        section_marks.sections_of(skill.body).get((AVOID, 1), "") if skill.kind == "guide" else ""
+    )
+    return next((flatten(line) for line in avoided.splitlines() if line.startswith("- ")), "")
 
 
 class Draft(Struct, frozen=True):
     """The text of a skill before it has a name.
 
-    `title` stands without its kind. `sections` are (heading, text). `note` says if the text is not
-    the appointed judge's own. `tags`, `roles` and `stages` are slugs, where it says any. `record`
-    is the answer that it was made of, as the vault keeps it.
+    `title` omits the kind. `sections` are (heading, text). `note` says that the text is not the
+    appointed judge's. `tags`, `roles` and `stages` are slugs. `record` is the stored answer that it
+    was made of.
     """
 
     title: str
@@ -265,14 +267,14 @@ class Draft(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
-    answer: GivenAnswer | None = None
+    answer: AcceptedAnswer | None = None
     record: Answer | None = None
 
 
 class Findings(Struct, frozen=True, kw_only=True):
     """An account, for a guide, a warning, a pattern, an evolved skill or a strategy.
 
-    `statements` are what it says, the most useful first; `significant` the outcomes that it is
+    `statements` are sorted by use, the most useful first. `significant` are the outcomes that it is
     about, oldest first.
     """
 
@@ -285,9 +287,8 @@ class Findings(Struct, frozen=True, kw_only=True):
 class Recurrence(Struct, frozen=True, kw_only=True):
     """Facts that say the same, for a pattern skill.
 
-    `facts` stand in their order, `evaluations` are those that support them, `outcomes` are
-    theirs by id, `theme` is what the facts share. `against` counts the runs that speak against
-    any of them.
+    `evaluations` support the `facts`; `outcomes` are theirs by id. `theme` is what the facts share.
+    `against` counts the runs that contradict any of them.
     """
 
     kind: SkillKind = "pattern"
@@ -300,13 +301,12 @@ class Recurrence(Struct, frozen=True, kw_only=True):
 
 
 class Period(Struct, frozen=True, kw_only=True):
-    """The latest outcomes of a domain, oldest first, of which profile `seed` makes a strategy.
+    """The latest outcomes of a domain, oldest first, for a strategy of profile `seed`.
 
-    `rules` are what separates those of each action;
-    `episodes` says in how many they were decided, "" if each is one. `heading` is the domain's word
-    for its context; `graded` says whether the results have scores; `outliers` are what stood out of
-    the greatest loss and gain. A model is told too which text the strategy has now (`current`), and
-    what the domain holds to be true (`facts`): by id, in a line each.
+    `heading` is the domain's word for its context. `graded` is True if the results have scores.
+    `rules` separate the outcomes of each action. `episodes` states the number of episodes, "" if
+    each outcome is one. `outliers` are those of the greatest loss and gain. A model also gets the
+    `current` text of the strategy, and the `facts` of the domain as (id, line).
     """
 
     domain: str
@@ -324,7 +324,7 @@ class Period(Struct, frozen=True, kw_only=True):
 class Agreement(Struct, frozen=True, kw_only=True):
     """Actions or subjects whose outcomes say the same, for one evolved skill.
 
-    `together` is what the outcomes of all of them say, `apart` what those of each do.
+    `together` are the findings of all their outcomes, `apart` those of each.
     """
 
     together: Findings
@@ -332,10 +332,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
 
 
 class SessionExcerpt(Struct, frozen=True, kw_only=True):
-    """What of finished sessions is told: of one, or of several that say the same.
-
-    `sessions` are cut to that, oldest first.
-    """
+    """An excerpt of one finished session, or of several that say the same, oldest first."""
 
     kind: SkillKind
     domain: str

@@ -1,7 +1,7 @@
 """Change: the only thing that alters a vault, as a frozen value.
 
-Every learning rule returns changes; `Store.apply` turns one into one commit, and intake, or many
-changes of one kind, into one with their neighbours. A dry run prints it, a test compares it.
+Every learning rule returns changes. `Store.apply` makes one commit of each; intake and many
+neighbouring changes of one kind share one. A dry run prints changes, a test compares them.
 """
 
 import textwrap
@@ -12,18 +12,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.model.records import Link, Record, Ref, ref_of
-from skillvault.model.text.hidden_characters import escaped
+from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.model.text.text import shorten
 
 FORMAT = 1
 SUBJECT = 72
 BATCH = 100  # records of one change that is intake
 INTAKE = "intake"
-WHOLE = "whole"  # changes that are one decision: one commit, however many they are
-FORGET = "forget"  # the step that takes a rejection back
-FEW = 2  # so many skills that a step changes in a row have a commit each
-_RECORDS, _CHANGES = 2 * BATCH, 25  # of one commit that changes share: a person reads its message
-LINES = 40  # of a message before its trailers, which are for the program
+WHOLE = "whole"  # changes of one decision: one commit, however many there are
+FORGET = "forget"  # the step that withdraws a rejection
+FEW = 2  # the most changes of skills in a row that get a commit each
+_RECORDS, _CHANGES = 2 * BATCH, 25  # the most in a shared commit, whose message a person reads
+LINES = 40  # the most lines of a message before its trailers
 _CUT = "… {} more lines; the diff has all of it"
 
 STEP, SOURCE, TARGET, JUDGE, WHY = (
@@ -33,18 +33,18 @@ STEP, SOURCE, TARGET, JUDGE, WHY = (
     "Skillvault-Judge",
     "Skillvault-Why",
 )
-LINK = "link:"  # how the address of a link begins
-_MAX_WHY = 500  # characters of a person's reason that a trailer holds
+LINK = "link:"  # the prefix of a link's address
+_MAX_WHY = 500  # the most characters of a person's reason in a trailer
 
 
 class Program(bytes):
-    """The bytes of a file that may be run: git keeps it with mode 100755."""
+    """The bytes of an executable file: git stores it with mode 100755."""
 
     __slots__ = ()
 
 
 class Edit(Struct, frozen=True):
-    """One named key of a file's front matter, or of `vault.yaml`, gets a value; None takes it out.
+    """A new value for one key of a file's front matter or of `vault.yaml`; None removes the key.
 
     Every other byte stays.
     """
@@ -55,16 +55,16 @@ class Edit(Struct, frozen=True):
 
 
 class Move(Struct, frozen=True):
-    """A folder of the vault and all below it gets another place."""
+    """A move of a folder of the vault with all its content."""
 
     source: str
     target: str
 
 
 class Rewrite(Struct, frozen=True):
-    """The body of a markdown file gets another text; its front matter stays.
+    """A new body of a markdown file; its front matter stays.
 
-    `theirs` are the sections of it that a person wrote elsewhere, and that stay theirs.
+    `theirs` are sections that a person wrote in another file and that remain the person's.
     """
 
     path: str
@@ -73,10 +73,10 @@ class Rewrite(Struct, frozen=True):
 
 
 class Replacement(Struct, frozen=True):
-    """A file without front matter gets a whole new text.
+    """A new text of a file without front matter.
 
-    `blob` is the version that the text was computed from, None for no file. `grows`: agents append
-    to it at any time, and what they appended since stays behind the new text.
+    `blob` is the version that the text was computed from, None for no file. If the file `grows`,
+    agents append to it at any time, and their later additions stay behind the new text.
     """
 
     path: str
@@ -86,10 +86,10 @@ class Replacement(Struct, frozen=True):
 
 
 class Adoption(Struct, frozen=True):
-    """What agents appended to a file, and nobody committed, is committed.
+    """A commit of text that agents appended to a file and nobody committed.
 
-    `appended` stands in the work tree behind the committed version (`blob`, None for no file).
-    `content` is what of it is committed, `left` what stays in the work tree behind that.
+    `appended` follows the committed version (`blob`, None for no file) in the work tree.
+    `content` is the part that is committed, `left` the part that stays in the work tree only.
     """
 
     path: str
@@ -100,10 +100,10 @@ class Adoption(Struct, frozen=True):
 
 
 class Join(Struct, frozen=True):
-    """The history of another clone, which a commit takes in: up to which commit.
+    """The history of another clone up to a commit, to be merged.
 
-    `forward`: it holds all of ours, so that the branch moves on to it and no commit is made.
-    `modes` are those of new files that are no regular ones.
+    `forward`: it contains our history, so the branch moves to it without a commit. `modes` are
+    those of new files that are not regular files.
     """
 
     commit: str
@@ -112,16 +112,15 @@ class Join(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """What one commit does to a vault, or a part of one, and why.
+    """The effect of one commit, or of a part of one, on a vault, with its reason.
 
-    Of `reason` the lines that begin with two spaces are a table's and stay as they are.
-    `writes` are new records and `files` whole files (path -> bytes, a `Program` if it may be run),
-    `removes` what goes: paths, and links as `link:<id>`;
-    `edits` and `rewrites` apply before `moves`; `adopts`, then `replaces` are whole files that are
-    there. `subject` stands without its step. `takes` names the inbox entries that become redundant
-    once the commit is made. `commit_with`: it shares its commit with the changes beside it that
-    state the same, intake always, others if they are more than a few. `why` is a person's reason
-    in their own words, which later runs repeat.
+    Lines of `reason` that begin with two spaces are a table and are not wrapped. `writes` are new
+    records, `files` whole files (path -> bytes, `Program` for an executable), `removes` paths and
+    links as `link:<id>`. `edits` and `rewrites` apply before `moves`; `adopts`, then `replaces`
+    apply to existing files. `subject` omits the step. `takes` names the inbox entries that the
+    commit makes redundant. Neighbouring changes with the same `commit_with` share a commit: intake
+    always, others if there are more than a few. `why` quotes a person's reason, which later runs
+    repeat.
     """
 
     step: str
@@ -145,42 +144,42 @@ class Change(Struct, frozen=True, kw_only=True):
 
     @property
     def headline(self) -> str:
-        """The subject of its commit if it has one to itself, at most 72 characters."""
+        """The subject of a commit with this change alone, at most 72 characters."""
         return headline_of([self])
 
-    def noting(self, note: str) -> "Change":
-        """The same change, with a line more in its reason; without a note as it is."""
+    def with_note(self, note: str) -> "Change":
+        """Return the change with a note at the end of its reason; unchanged for an empty note."""
         return replace(self, reason=f"{self.reason}\n{note}") if note else self
 
     @property
     def message(self) -> str:
-        """The whole message of its commit if it has one to itself."""
+        """The whole message of a commit with this change alone."""
         return message_of([self])
 
     @property
     def needs(self) -> set[Ref]:
-        """The records that must be there: what it is made of, and what its links point to.
+        """The records that must exist: its sources and the targets of its links.
 
-        No pattern: that is an entry of a file whose version the change states.
+        Patterns are omitted: they are entries of a file whose version the change states.
         """
-        written = {ref_of(record) for record in self.writes}
-        written |= {Ref("skill", path.split("/")[1]) for path, _ in self.files if _is_skill(path)}
+        new_records = {ref_of(record) for record in self.writes}
+        new_records |= {
+            Ref("skill", path.split("/")[1])
+            for path, _ in self.files
+            if path.endswith("/SKILL.md") and path.count("/") == 2
+        }
         targets = (record.target for record in self.writes if isinstance(record, Link))
         sources = (ref for ref in self.sources if ref.kind != "pattern")
-        return {*sources, *targets} - written
-
-
-def _is_skill(path: str) -> bool:
-    return path.endswith("/SKILL.md") and path.count("/") == 2
+        return {*sources, *targets} - new_records
 
 
 def skill_series(step: str, domain: str | None) -> str:
-    """By what many changes of one step to the skills of a domain share commits."""
+    """Return the `commit_with` of a step's changes to the skills of a domain."""
     return f"{step} {domain}"
 
 
 class Part(Struct, frozen=True):
-    """What one change does in a commit: its step, and the ends that its trailers name."""
+    """One change in a commit: its step, and the sources and targets of its trailers."""
 
     step: str
     sources: tuple[str, ...] = ()
@@ -188,15 +187,15 @@ class Part(Struct, frozen=True):
 
 
 def parts_of(changes: Iterable[Change]) -> list[Part]:
-    """What is done in the commit that these changes become, each change by itself."""
+    """Return the parts of the commit of these changes, one for each change."""
     return [
         Part(change.step, tuple(map(str, change.sources)), tuple(map(str, change.targets)))
         for change in changes
     ]
 
 
-def parts_in(trailers: Iterable[str]) -> list[Part]:
-    """The same, read back from the lines `<key>: <value>` of a commit; [] of a person's."""
+def parse_parts(trailers: Iterable[str]) -> list[Part]:
+    """Return the parts of a commit from its trailers `<key>: <value>`; [] for a person's."""
     parts: list[tuple[str, dict[str, list[str]]]] = []
     for line in trailers:
         key, _, value = line.partition(": ")
@@ -208,52 +207,52 @@ def parts_in(trailers: Iterable[str]) -> list[Part]:
 
 
 def headline_of(changes: Iterable[Change]) -> str:
-    """The subject of the commit that these changes become: `<step>: <what>; <step>: <what>`.
+    """Return the subject of the commit of these changes: `<step>: <what>; <step>: <what>`.
 
-    What follows from a decision is counted if its names do not fit.
+    If the consequences of a decision do not fit, they are counted.
     """
     steps: dict[str, list[Change]] = {}
     for change in changes:
         steps.setdefault(change.step, []).append(change)
-    first, *others = (f"{step}: {_subject(batch)}" for step, batch in steps.items())
-    subject = escaped("; ".join([first, *others]))
+    subjects = [f"{step}: {_subject(batch)}" for step, batch in steps.items()]
+    subject = escape_hidden("; ".join(subjects))
     batches = list(steps.values())
-    if len(subject) > SUBJECT and others and batches[0][0].commit_with == WHOLE:
+    if len(subject) > SUBJECT and len(batches) > 1 and batches[0][0].commit_with == WHOLE:
         count = sum(map(len, batches[1:]))
-        subject = escaped(f"{first}; {count} more: {', '.join([*steps][1:])}")
+        subject = escape_hidden(f"{subjects[0]}; {count} more: {', '.join([*steps][1:])}")
     return shorten(subject, SUBJECT)
 
 
 def _subject(batch: Sequence[Change]) -> str:
-    """What one step does in a commit; of many skills the first stands for all."""
+    """Return the subject of a step; for many skills the first one and their number."""
     if batch[0].commit_with == INTAKE or len(batch) <= FEW:
         return ", ".join(dict.fromkeys(change.subject for change in batch))
     return f"{batch[0].subject} and {len(batch) - 1} more"
 
 
 def message_of(changes: Sequence[Change]) -> str:
-    """The whole message of the commit that these changes become: subject, reasons, trailers."""
-    reasons = [*dict.fromkeys(_wrapped(reason) for reason in _reasons(changes))]  # each once
+    """Return the message of the commit of these changes: subject, reasons, trailers."""
+    reasons = [*dict.fromkeys(_wrap(reason) for reason in _reasons(changes))]  # each once
     trailers = [line for change in changes for line in _trailers(change)]
     trailers += [f"Skillvault-Format: {FORMAT}"]
     parts = [part for part in (headline_of(changes), *reasons) if part]
-    return "\n\n".join([_within_lines(parts), "\n".join(trailers)]) + "\n"
+    return "\n\n".join([_cut_paragraphs(parts), "\n".join(trailers)]) + "\n"
 
 
-def _within_lines(parts: Sequence[str]) -> str:
-    """Paragraphs of at most so many lines; the last one says how many were left out.
+def _cut_paragraphs(parts: Sequence[str]) -> str:
+    """Return paragraphs of at most `LINES` lines; the last line counts the omitted ones.
 
-    Each part has its share, so that a long one takes no other's first lines.
+    Each paragraph gets a share, so that a long one does not displace the beginning of another.
     """
     text = "\n\n".join(parts)
     count = text.count("\n") + 1
     if count <= LINES:
         return text
-    whole = [part.split("\n") for part in parts]
+    paragraphs = [part.split("\n") for part in parts]
     shares = range(LINES, 1, -1)
-    fitting = (n for n in shares if sum(min(len(part), n) + 1 for part in whole) <= LINES)
+    fitting = (n for n in shares if sum(min(len(part), n) + 1 for part in paragraphs) <= LINES)
     share = next(fitting, shares[-1])
-    lines = "\n\n".join(_beginning(part, share) for part in whole).split("\n")[: LINES - 1]
+    lines = "\n\n".join(_beginning(part, share) for part in paragraphs).split("\n")[: LINES - 1]
     return "\n".join([*lines, _CUT.format(count - len(lines))])
 
 
@@ -262,17 +261,17 @@ def _beginning(lines: Sequence[str], most: int) -> str:
     return first if len(lines) <= most or _in_table(lines[most - 1]) else f"{first} …"
 
 
-def by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
-    """The changes that become one commit each, in their order."""
-    for neighbours in by_neighbours(changes):
+def group_by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
+    """Yield the changes of each commit, in order."""
+    for neighbours in group_neighbours(changes):
         if neighbours[0].commit_with in (INTAKE, WHOLE) or len(neighbours) > FEW:
             yield neighbours
         else:
             yield from ([change] for change in neighbours)
 
 
-def by_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
-    """The changes beside each other that share a commit if they are enough, in their order."""
+def group_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
+    """Yield the neighbouring changes that share a commit if there are enough, in order."""
     start, records = 0, 0
     for number, change in enumerate(changes):
         records += len(change.writes)
@@ -286,32 +285,33 @@ def by_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
 
 
 def _reasons(changes: Sequence[Change]) -> Iterator[str]:
-    """Why each change is made; with its subject if theirs differ."""
-    alike = len({change.subject for change in changes}) == 1
+    """Yield the reason of each change, with its subject if the subjects differ."""
+    is_same_subject = len({change.subject for change in changes}) == 1
     for change in changes:
-        yield change.reason if alike else f"{change.headline}\n{change.reason}"
+        yield change.reason if is_same_subject else f"{change.headline}\n{change.reason}"
 
 
 def _trailers(change: Change) -> Iterator[str]:
-    """The trailers of one change."""
     yield f"{STEP}: {change.step}"
     yield from (f"{SOURCE}: {ref}" for ref in change.sources)
     yield from (f"{TARGET}: {ref}" for ref in change.targets)
     if change.judge:
         yield f"{JUDGE}: {change.judge}"
     if change.why:
-        yield f"{WHY}: {shorten(' '.join(escaped(change.why).split()), _MAX_WHY)}"
+        yield f"{WHY}: {shorten(' '.join(escape_hidden(change.why).split()), _MAX_WHY)}"
 
 
-def _wrapped(reason: str) -> str:
-    """Prose filled to the width; tables whole, with a blank line around them; what hides, shown."""
-    lines = [line.rstrip() for line in escaped(reason).splitlines() if line.strip()]
-    return "\n\n".join("\n".join(map(_laid, block)) for _, block in groupby(lines, _in_table))
+def _wrap(reason: str) -> str:
+    """Fill prose to the width, keep tables, separate both by blank lines, escape what hides."""
+    lines = [line.rstrip() for line in escape_hidden(reason).splitlines() if line.strip()]
+    blocks = []
+    for is_table, group in groupby(lines, _in_table):
+        block = list(group)
+        if not is_table:
+            block = [textwrap.fill(" ".join(line.split()), SUBJECT) for line in block]
+        blocks.append("\n".join(block))
+    return "\n\n".join(blocks)
 
 
 def _in_table(line: str) -> bool:
     return line.startswith("  ")
-
-
-def _laid(line: str) -> str:
-    return line if _in_table(line) else textwrap.fill(" ".join(line.split()), SUBJECT)

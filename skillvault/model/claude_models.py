@@ -1,6 +1,6 @@
-"""The Claude models a judge may be, with what they cost. No SDK, no network.
+"""The Claude models that a judge may use, with their prices. No SDK, no network.
 
-List prices of November 2026. Which model judges by default is one line each: THOROUGH, FAST.
+List prices of November 2026. The default models are THOROUGH and FAST.
 """
 
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ from msgspec import Struct
 
 
 class Price(Struct, frozen=True):
-    """Dollars per million tokens read and written; `tempered`: it takes a temperature.
+    """Dollars per million tokens read and written; a `tempered` model takes a temperature.
 
-    `cacheable`: how many tokens a beginning must have to be cached; the most that any model asks.
+    `cacheable_length` is the least number of tokens of a prompt prefix that is cached.
     """
 
     read: float
@@ -30,7 +30,7 @@ class Usage(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """All of them together."""
+        """The sum of all tokens."""
         cached = (self.cache_creation_input_tokens or 0) + (self.cache_read_input_tokens or 0)
         return self.input_tokens + self.output_tokens + cached
 
@@ -47,32 +47,32 @@ MODELS: Mapping[str, Price] = {
     "claude-opus-4-6": Price(5, 25, tempered=True),
     "claude-sonnet-5-5": Price(2, 10, cacheable=1024),  # as its predecessor; 512 by one account
     "claude-sonnet-5": Price(2, 10, cacheable=1024),
-    # 1,024 is what is documented; below 2,048 nothing was seen to be cached.
+    # 1,024 is documented, but no prefix below 2,048 was seen to be cached.
     "claude-sonnet-4-6": Price(3, 15, tempered=True, cacheable=2048),
     "claude-haiku-5-5": Price(0.1, 0.5),  # of prompts to 100,000 tokens; none of ours is longer
     "claude-haiku-4-5": Price(1, 5, tempered=True),
 }
-_TOKEN = 4  # characters, of English; of other texts fewer, which then are cached a little later
-BATCH = 0.5  # what the Message Batches API asks of a price
+_TOKEN = 4  # characters in English; fewer in other languages
+BATCH = 0.5  # the share of a price that the Message Batches API asks
 _CACHED, _CACHING = 0.1, 1.25  # of the price of a token read, if a cache is read or written
 _MILLION = 1_000_000
 
 
-def cacheable(model: str) -> int:
-    """How many characters a beginning must have for a model to cache it."""
+def cacheable_length(model: str) -> int:
+    """Return the least number of characters of a prefix that a model caches."""
     return _TOKEN * MODELS.get(model, Price(0, 0)).cacheable
 
 
 def cost(price: Price, usage: Usage) -> float:
-    """What a reply cost, in dollars."""
-    read = (
+    """Return the cost of a reply in dollars."""
+    tokens_read = (
         usage.input_tokens
         + _CACHING * (usage.cache_creation_input_tokens or 0)
         + _CACHED * (usage.cache_read_input_tokens or 0)
     )
-    return (price.read * read + price.write * usage.output_tokens) / _MILLION
+    return (price.read * tokens_read + price.write * usage.output_tokens) / _MILLION
 
 
-def most(price: Price, size: int, max_tokens: int) -> float:
-    """What a request of so many bytes may cost at most, in dollars: two bytes a token."""
+def max_cost(price: Price, size: int, max_tokens: int) -> float:
+    """Return the most that a request of `size` bytes may cost in dollars: two bytes a token."""
     return (price.read * _CACHING * size / 2 + price.write * max_tokens) / _MILLION

@@ -1,7 +1,7 @@
-"""Record <-> text: what a kind's file says, and the record in it, stand beside each other.
+"""Record <-> text: the two directions of each kind are next to each other.
 
-What a person wrote is read leniently in form and strictly in kind, and changed only by
-surgical edits of named keys (`front_matter`).
+A person's text is read leniently in form and strictly in kind. It is changed only by edits of
+named keys (`front_matter`).
 """
 
 import hashlib
@@ -14,15 +14,15 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 from msgspec import Struct
 
-from skillvault.model.conversion import convert, stored
+from skillvault.model.conversion import convert, convert_stored
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import (
     ORIGINS,
     SKILL_KINDS,
     SKILL_STATUSES,
     Answer,
-    Elsewhere,
     Evaluation,
+    ExternalUse,
     Extra,
     Fact,
     Outcome,
@@ -38,16 +38,16 @@ from skillvault.model.records import (
 )
 from skillvault.model.text import front_matter, strict_json, strict_yaml
 
-# EurekaClaw's own keys: read as aliases, never written.
+# EurekaClaw's keys: read as aliases, never written.
 ALIASES = {
     "tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages", "source": "origin",
     "version": "version", "created_at": "created",
 }  # fmt: skip
 _COUNTERS = ("usage_count", "success_rate")  # of other tools, and in their files or metadata
 _MANY = 10**9
-_SHOWN_AS = ("handle", "how")  # of a skill or fact that was shown: no part of an id
-# Of a session's file: what the vault gives. Its `id` is the session's name.
-_NOT_TAKEN_OF_SESSION = frozenset({"id", "name", "type", "extra"})
+_DISPLAY_KEYS = ("handle", "how")  # of a shown skill or fact: not part of an id
+# Keys of a session's file that the vault assigns; its `id` is the session's name.
+_ASSIGNED_SESSION_KEYS = frozenset({"id", "name", "type", "extra"})
 _KNOWN = {*front_matter.SKILL_KEYS, *ALIASES, *_COUNTERS}
 
 _CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
@@ -59,8 +59,8 @@ _CHOICES = {
 # ── text ─────────────────────────────────────────────────────────────────────────────
 
 
-def incoming(name: str, content: bytes) -> dict[str, Any]:
-    """What an agent dropped, as a mapping: by its ending json, yaml, or markdown.
+def parse_incoming(name: str, content: bytes) -> dict[str, Any]:
+    """Return an agent's file as a mapping: json, yaml or markdown by its ending.
 
     A markdown body is the reasoning. Raises BadInputError.
     """
@@ -88,7 +88,7 @@ def _with_reasoning(meta: dict[str, Any], body: str) -> dict[str, Any]:
 
 
 def _refuse_nul(value: Any, key: str) -> None:
-    """An escaped NUL would make a commit message and a markdown file unreadable."""
+    """Refuse an escaped NUL, which would make commit messages and markdown unreadable."""
     if isinstance(value, str) and "\0" in value:
         raise BadInputError(f"{key}: contains a NUL character; remove it", code="nul", key=key)
     if isinstance(value, list):
@@ -104,20 +104,20 @@ def _refuse_nul(value: Any, key: str) -> None:
 
 
 def encode(record: Record) -> bytes:
-    """A new record's whole text, in the format's key order."""
+    """Return the text of a new record, in the format's key order."""
     return _FORMS[kind_of(record)].to_text(record).encode()
 
 
 def decode(ref: Ref, content: bytes, domain: str | None = None) -> Record:
-    """The record that `content` holds under this address; raises BadInputError.
+    """Return the record in a file with this address; raises BadInputError.
 
-    `domain` is the folder it stands in, which a fact written by hand need not repeat.
+    `domain` is the folder of the file, which a fact written by hand need not repeat.
     """
-    return _FORMS[ref.kind].from_text(_whole(content), ref.id, domain)
+    return _FORMS[ref.kind].from_text(_checked_text_of(content), ref.id, domain)
 
 
-def _whole(content: bytes) -> str:
-    """A committed file's text; BadInputError if a merge left its markers in it."""
+def _checked_text_of(content: bytes) -> str:
+    """Return a committed file's text; BadInputError if it has merge conflict markers."""
     text = front_matter.text_of(content)
     if conflict := _CONFLICT.search(text):
         line = text.count("\n", 0, conflict.start()) + 1
@@ -127,7 +127,7 @@ def _whole(content: bytes) -> str:
 
 
 class _Form(NamedTuple):
-    """A record's kind as text: the text of a record, the record in a text by its id and domain."""
+    """The text form of a kind: record -> text, and (text, id, domain) -> record."""
 
     to_text: Callable[[Any], str]
     from_text: Callable[[str, str, str | None], Record]
@@ -136,7 +136,7 @@ class _Form(NamedTuple):
 def _yaml(
     values_of: Callable[[Any], dict[str, Any]], record_of: Callable[[dict[str, Any], str], Record]
 ) -> _Form:
-    """The form of a kind whose file is YAML."""
+    """Return the form of a kind whose file is YAML."""
 
     def from_text(text: str, name: str, _domain: str | None) -> Record:
         return record_of(front_matter.as_mapping(strict_yaml.load(text)), name)
@@ -145,7 +145,7 @@ def _yaml(
 
 
 def _canonical_digest(values: dict[str, Any]) -> str:
-    """The sha256 of a record's values as canonical JSON."""
+    """Return the sha256 of a record's values as canonical JSON."""
     del values["received"]
     text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -155,7 +155,7 @@ def _canonical_digest(values: dict[str, Any]) -> str:
 
 
 def outcome_values(record: Outcome) -> dict[str, Any]:
-    """The outcome as a mapping in the format's key order, absent values left out."""
+    """Return the outcome as a mapping in the format's key order, without absent values."""
     decision = _part_values(record.decision)
     if record.decision.made_at:
         decision["made_at"] = stamp(record.decision.made_at)
@@ -176,7 +176,7 @@ def outcome_values(record: Outcome) -> dict[str, Any]:
 
 
 def outcome_digest(record: Outcome) -> str:
-    """The sha256 of an outcome without what the vault gives it: its id is derived from it."""
+    """Return the sha256 of an outcome without the vault's own keys; its id derives from it."""
     values = outcome_values(record)
     values["source"] = {key: value for key, value in values["source"].items() if key != "trust"}
     if not values["source"]:
@@ -185,14 +185,14 @@ def outcome_digest(record: Outcome) -> str:
 
 
 def outcome_of(values: Mapping[str, Any], name: str) -> Outcome:
-    """An Outcome as it was recorded; only its shape is checked again."""
+    """Return a recorded Outcome; only its shape is checked again."""
     record = convert({**values, "id": name}, Outcome)
     _check_action(record, values)
     return record
 
 
 def _check_action(record: Outcome, raw: Mapping[str, Any]) -> None:
-    """A result alone says whose decision it is the end of; anything else says what was decided."""
+    """Refuse an outcome without an action, unless it is an observed result of a known decision."""
     if record.is_described or (record.decision.id and record.result.observed_by):
         return
     key = "decision.action"
@@ -204,7 +204,7 @@ def _check_action(record: Outcome, raw: Mapping[str, Any]) -> None:
 
 
 def _part_values(part: Struct) -> dict[str, Any]:
-    """A nested record's set values in field order, its unknown keys last."""
+    """Return a nested record's set values in field order, unknown keys last."""
     values: dict[str, Any] = msgspec.structs.asdict(part)
     extra: Extra = values.pop("extra")
     return {key: value for key, value in values.items() if value not in (None, "")} | extra
@@ -214,7 +214,7 @@ def _part_values(part: Struct) -> dict[str, Any]:
 
 
 def recommendation_values(record: Recommendation) -> dict[str, Any]:
-    """The record as a mapping in the format's key order, without its id."""
+    """Return the record as a mapping in the format's key order, without its id."""
     values: dict[str, Any] = msgspec.to_builtins(record)
     extra = values.pop("extra")
     received = values.pop("received")
@@ -223,7 +223,7 @@ def recommendation_values(record: Recommendation) -> dict[str, Any]:
         del values["trust"]
     facts = values["facts"]
     for part in (*values["shown"], *facts):
-        for key in _SHOWN_AS:
+        for key in _DISPLAY_KEYS:
             if not part.get(key):
                 part.pop(key, None)
     values["facts"] = facts or None
@@ -232,16 +232,16 @@ def recommendation_values(record: Recommendation) -> dict[str, Any]:
 
 
 def recommendation_digest(record: Recommendation) -> str:
-    """The sha256 of a recommendation without what the vault gives it."""
+    """Return the sha256 of a recommendation without the vault's own keys."""
     values = recommendation_values(msgspec.structs.replace(record, trust="local"))
-    for shown in values.get("shown", ()):
-        for key in _SHOWN_AS:
-            shown.pop(key, None)
+    for skill in values.get("shown", ()):
+        for key in _DISPLAY_KEYS:
+            skill.pop(key, None)
     return _canonical_digest(values)
 
 
 def recommendation_of(values: Mapping[str, Any], name: str) -> Recommendation:
-    """A Recommendation as it was recorded; only its shape is checked again."""
+    """Return a recorded Recommendation; only its shape is checked again."""
     return convert({**values, "id": name}, Recommendation)
 
 
@@ -249,7 +249,7 @@ def recommendation_of(values: Mapping[str, Any], name: str) -> Recommendation:
 
 
 def session_values(record: Session) -> dict[str, Any]:
-    """The record as a mapping in the format's key order; its name stands as `id`."""
+    """Return the record as a mapping in the format's key order, its name as `id`."""
     values: dict[str, Any] = {
         "id": record.name,
         "domain": record.domain,
@@ -263,23 +263,23 @@ def session_values(record: Session) -> dict[str, Any]:
         "transcript": record.transcript,
         "trust": None if record.trust == "local" else record.trust,
     }
-    told = {key: value for key, value in values.items() if value not in (None, [])}
-    return {**told, **record.extra, "received": record.received}
+    present = {key: value for key, value in values.items() if value not in (None, [])}
+    return {**present, **record.extra, "received": record.received}
 
 
 def session_digest(record: Session) -> str:
-    """The sha256 of a session without what the vault gives it."""
+    """Return the sha256 of a session without the vault's own keys."""
     return _canonical_digest(session_values(msgspec.structs.replace(record, trust="local")))
 
 
 def session_of(values: Mapping[str, Any], name: str) -> Session:
-    """A Session as it was recorded; only its shape is checked again. Its `id` is its name."""
+    """Return a recorded Session, whose `id` is its name; only its shape is checked again."""
     if values.get("id") in (None, ""):
         message = "id: missing; write the session's id, as its outcomes have it in source.session"
         raise BadInputError(message, code="missing-key", key="id")
-    known = {key: value for key, value in values.items() if key not in _NOT_TAKEN_OF_SESSION}
+    fields = {key: value for key, value in values.items() if key not in _ASSIGNED_SESSION_KEYS}
     try:
-        record = convert({**known, "id": "", "name": values["id"]}, Session)
+        record = convert({**fields, "id": "", "name": values["id"]}, Session)
     except BadInputError as error:
         if error.key != "name":
             raise
@@ -295,15 +295,15 @@ def _evaluation_values(record: Evaluation) -> dict[str, Any]:
     values = msgspec.to_builtins(record)
     values["judge"] = {k: v for k, v in values["judge"].items() if v is not None}
     right = values.pop("judge_was_right")
-    kept = {k: v for k, v in values.items() if v not in (None, [], ())}
-    return {**kept, "judge_was_right": right}
+    present = {k: v for k, v in values.items() if v not in (None, [], ())}
+    return {**present, "judge_was_right": right}
 
 
 def _answer_text(record: Answer) -> str:
     values = msgspec.to_builtins(record) | {"at": stamp(record.at)}
     values["judge"] = {k: v for k, v in values["judge"].items() if v is not None}
-    kept = {key: value for key, value in values.items() if value is not None}
-    return f"{json.dumps(kept, ensure_ascii=False, indent=2)}\n"
+    present = {key: value for key, value in values.items() if value is not None}
+    return f"{json.dumps(present, ensure_ascii=False, indent=2)}\n"
 
 
 # ── facts ────────────────────────────────────────────────────────────────────────────
@@ -323,13 +323,13 @@ def _fact_text(fact: Fact) -> str:
 
 
 def _fact(text: str, name: str, domain: str | None) -> Fact:
-    """A fact; its front matter is optional, its body not."""
-    meta, body = front_matter.read(text) if front_matter.begins(text) else ({}, text)
+    """Return a fact; its front matter is optional, its body is not."""
+    meta, body = front_matter.read(text) if front_matter.has_front_matter(text) else ({}, text)
     if not body.strip():
         raise BadInputError("the fact has no text; write it below the front matter", code="no-body")
-    named = {key: meta[key] for key in _FACT_KEYS if meta.get(key) not in (None, "")}
-    raw = {"id": name, "domain": domain, **named, "text": body.strip()}
-    return stored(raw, Fact)
+    values = {key: meta[key] for key in _FACT_KEYS if meta.get(key) not in (None, "")}
+    raw = {"id": name, "domain": domain, **values, "text": body.strip()}
+    return convert_stored(raw, Fact)
 
 
 # ── skills ───────────────────────────────────────────────────────────────────────────
@@ -354,19 +354,18 @@ def _skill_text(skill: Skill) -> str:
 
 
 def foreign_skill(name: str, content: bytes) -> Skill:
-    """A skill as other people write one; raises BadInputError.
+    """Return a skill as other people write it; raises BadInputError.
 
-    An unquoted colon in a value, nested metadata and lists there are read, which the vault's own
-    files may not have.
+    Unlike the vault's own files it may have unquoted colons, nested metadata and lists.
     """
-    return _skill(name, _whole(content), foreign=True)
+    return _skill(name, _checked_text_of(content), foreign=True)
 
 
 def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
     meta, body = front_matter.read_foreign(text) if foreign else front_matter.read(text)
     if foreign:
         meta["metadata"] = _without_nested(meta.get("metadata"))
-    values_of = {ours: meta[theirs] for theirs, ours in ALIASES.items() if theirs in meta}
+    values_of = {key: meta[alias] for alias, key in ALIASES.items() if alias in meta}
     values_of |= _metadata(meta.get("metadata"))
     for key, choices in _CHOICES.items():
         if key in values_of and values_of[key] not in choices:
@@ -379,18 +378,18 @@ def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
     }
     values |= {key: _as_words(values_of[key]) for key in _WORD_KEYS if values_of.get(key)}
     return Skill(
-        name=_required(meta, "name", f"write `name: {name}`"),
-        description=_required(meta, "description", "say what it does and when to use it"),
+        name=_require_text(meta, "name", f"write `name: {name}`"),
+        description=_require_text(meta, "description", "say what it does and when to use it"),
         body=body,
         foreign=tuple(key for key in meta if key not in _KNOWN),
-        elsewhere=_elsewhere({**meta, **(meta.get("metadata") or {})}),
+        elsewhere=_external_use({**meta, **(meta.get("metadata") or {})}),
         internal=values_of.get("internal") is True,  # hosts overlook the text "true"
         **values,
     )
 
 
 def _without_nested(metadata: Any) -> Any:
-    """Metadata whose values are texts: lists of words joined, what is nested left out."""
+    """Return metadata with texts as values: lists of words are joined, nested values omitted."""
     if not isinstance(metadata, dict):
         return metadata
     return {
@@ -401,17 +400,17 @@ def _without_nested(metadata: Any) -> Any:
     }
 
 
-def _elsewhere(meta: Mapping[str, Any]) -> Elsewhere | None:
-    """Another tool's counters; None where they tell nothing."""
+def _external_use(meta: Mapping[str, Any]) -> ExternalUse | None:
+    """Return another tool's counters, or None if they count nothing."""
     count, rate = (_number(meta.get(key)) for key in _COUNTERS)
     if count is None or count < 1:
         return None
     success_rate = rate if rate is not None and 0 <= rate <= 1 else None
-    return Elsewhere(int(min(count, _MANY)), success_rate)
+    return ExternalUse(int(min(count, _MANY)), success_rate)
 
 
 def _number(value: Any) -> float | None:
-    """A number, also one written as a text; None for anything else."""
+    """Return a number, also one written as text; None for anything else."""
     try:
         number = float(value) if isinstance(value, int | float | str) else math.nan
     except ValueError:
@@ -436,7 +435,7 @@ def _metadata(value: Any) -> dict[str, Any]:
     return value
 
 
-def _required(meta: dict[str, Any], key: str, how: str) -> str:
+def _require_text(meta: dict[str, Any], key: str, how: str) -> str:
     value = meta.get(key)
     if value is None or value == "":
         raise BadInputError(f"{key}: missing; {how}", code="missing-key", key=key)
@@ -457,16 +456,16 @@ def _as_words(value: Any) -> tuple[str, ...]:
 
 _FORMS: Mapping[str, _Form] = {
     "outcome": _yaml(outcome_values, outcome_of),
-    "evaluation": _yaml(_evaluation_values, lambda values, _: stored(values, Evaluation)),
+    "evaluation": _yaml(_evaluation_values, lambda values, _: convert_stored(values, Evaluation)),
     "recommendation": _yaml(recommendation_values, recommendation_of),
     "session": _yaml(session_values, session_of),
     "retraction": _yaml(
         lambda record: {**msgspec.to_builtins(record), "at": stamp(record.at)},
-        lambda values, _: stored(values, Retraction),
+        lambda values, _: convert_stored(values, Retraction),
     ),
     "answer": _Form(
         _answer_text,
-        lambda text, *_: stored(front_matter.as_mapping(strict_json.load(text)), Answer),
+        lambda text, *_: convert_stored(front_matter.as_mapping(strict_json.load(text)), Answer),
     ),
     "fact": _Form(_fact_text, _fact),
     "skill": _Form(_skill_text, lambda text, name, _: _skill(name, text)),

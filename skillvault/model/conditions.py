@@ -1,4 +1,4 @@
-"""Conditions and what they separate: values from the rule to the text, and how they read."""
+"""Conditions and the outcomes that they separate, as values and as text."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,13 +7,13 @@ from typing import Literal
 from msgspec import Struct
 
 from skillvault.model.records import Outcome, Scalar
-from skillvault.model.text.text import count_of, figure, inert
+from skillvault.model.text.text import count_of, format_number, make_inert
 
 ConditionKind = Literal[
-    "context",  # what was observed when it was decided
+    "context",  # a recorded value
     "target",
     "agent",
-    "number",  # how large
+    "number",  # a quantity
     "window",  # hours of the day, UTC
     "day",  # of the week, UTC
     "word",  # of the reasoning
@@ -24,9 +24,9 @@ Operator = Literal[
 
 
 class Condition(Struct, frozen=True):
-    """One thing known before the result: what was recorded under `key`, against a value.
+    """A comparison of a value recorded under `key`, known before the result.
 
-    `between` is from a bound up to below another, `outside` all the rest.
+    `between` includes the lower bound only; `outside` is its complement.
     """
 
     kind: ConditionKind
@@ -36,14 +36,14 @@ class Condition(Struct, frozen=True):
 
 
 class Separation(Struct, frozen=True, kw_only=True):
-    """A condition, or two at once, under which a result is more frequent than otherwise.
+    """One or two conditions under which a result is more frequent than otherwise.
 
-    `met`, `other`, `lately` are (with the result, of so many), `other` of those that do not meet
-    it although what it asks was recorded; `episodes` those of `met`. `lately` counts the later
-    half of the outcomes if too few of it meet the rule to test it there, else None. `p` is
-    family-wise over all that was asked at once, `z` robust to episodes; `holds_for` are the ids of
-    those that meet it; `held` are the rules that were held fixed. All of it is as of the `read`
-    latest outcomes of the `action`, the last of which ended at `until`. A `lead` is of few.
+    `met`, `other` and `lately` are pairs (with the result, all). `other` counts outcomes that do
+    not meet it although they have its keys; `episodes` counts those of `met`; `lately` counts the
+    later half if too few of it meet the rule to test it there. `p` is family-wise over all tests at
+    once, `z` robust to episodes. `holds_for` are the ids that meet it, `held` the rules that were
+    held fixed. All is as of the `read` latest outcomes of the `action`, the last of which ended at
+    `until`. A `lead` is based on few outcomes.
     """
 
     conditions: tuple[Condition, ...]
@@ -63,15 +63,17 @@ class Separation(Struct, frozen=True, kw_only=True):
 
     @property
     def is_loss(self) -> bool:
-        """Whether the result is one to avoid."""
+        """Return True if the result is one to avoid."""
         return self.result.startswith(("failures", "losses"))
 
 
 def clause(conditions: Sequence[Condition]) -> str:
-    """Conditions as a clause that can open or end a sentence: `when trend is up and …`."""
-    first, *others = ((_opening(condition), named(condition)) for condition in conditions)
+    """Return conditions as a clause of a sentence: `when trend is up and …`."""
+    first, *following = (
+        (_opening(condition), describe_condition(condition)) for condition in conditions
+    )
     text = " ".join(first)
-    for opening, words in others:
+    for opening, words in following:
         text += f" and {'' if opening == first[0] else f'{opening} '}{words}"
     return text
 
@@ -81,36 +83,36 @@ def _opening(condition: Condition) -> str:
     return "with" if measured else "when"
 
 
-def named(condition: Condition) -> str:
-    """A condition by itself: `trend is up`, `spread of 3 or more`."""
-    key, value = inert(condition.key.replace("_", " "), 60), condition.value
+def describe_condition(condition: Condition) -> str:
+    """Return a condition in words: `trend is up`, `spread of 3 or more`."""
+    key, value = make_inert(condition.key.replace("_", " "), 60), condition.value
     if condition.kind == "word":
-        return f"the reasoning {condition.op} '{inert(str(value), 60)}'"
+        return f"the reasoning {condition.op} '{make_inert(str(value), 60)}'"
     if condition.kind == "day":
         no = "" if condition.op == "is" else "not "
         return f"{no}decided on a {value}"
     if isinstance(value, tuple):
-        return _ranged(condition, key, value)
+        return _describe_range(condition, key, value)
     if condition.op in ("at least", "below"):
-        bound = figure(float(value or 0))
+        bound = format_number(float(value or 0))
         return f"{key} of {bound} or more" if condition.op == "at least" else f"{key} below {bound}"
-    text = str(value).lower() if isinstance(value, bool) else inert(str(value), 60)
+    text = str(value).lower() if isinstance(value, bool) else make_inert(str(value), 60)
     return f"{key} {condition.op} {text}"
 
 
-def _ranged(condition: Condition, key: str, bounds: tuple[float, float]) -> str:
+def _describe_range(condition: Condition, key: str, bounds: tuple[float, float]) -> str:
     if condition.kind == "window":
         no = "" if condition.op == "between" else "not "
         low, high = (f"{bound:02.0f}:00" for bound in bounds)
         return f"{no}decided between {low} and {high} UTC"
-    low, high = map(figure, bounds)
+    low, high = map(format_number, bounds)
     if condition.op == "between":
         return f"{key} from {low} to below {high}"
     return f"{key} below {low} or of {high} and more"
 
 
 def risk(rule: Separation) -> str:
-    """What the counts mean for a decision: `then 5 of 55 were losses, otherwise 1 of 124`."""
+    """Return the counts as a clause: `then 5 of 55 were losses, otherwise 1 of 124`."""
     lost, episodes = rule.met[0], rule.episodes[0]
     fewer = f" (in {episodes} episode{'s' * (episodes > 1)})" if episodes != lost else ""
     lately = f", in the later half {count_of(*rule.lately)}" if rule.lately else ""
@@ -129,13 +131,15 @@ def lead_line(lead: Separation) -> str:
 
 
 def _as_recorded(condition: Condition) -> str:
-    """A condition with its key as it was recorded: `dry_run false`, `dry_run not true`."""
-    key = inert(condition.key, 60)
-    return key + named(condition).removeprefix(key.replace("_", " ")).removeprefix(" is")
+    """Return a condition with its recorded key: `dry_run false`, `dry_run not true`."""
+    key = make_inert(condition.key, 60)
+    return key + describe_condition(condition).removeprefix(key.replace("_", " ")).removeprefix(
+        " is"
+    )
 
 
-def as_of(rule: Separation, outcomes: Sequence[Outcome]) -> str:
-    """Of which outcomes a rule was counted, unless it is just these, oldest first; else ""."""
+def sample_note(rule: Separation, outcomes: Sequence[Outcome]) -> str:
+    """Name the outcomes that a rule was counted from, unless it is these, oldest first."""
     if (rule.read, rule.until) == (len(outcomes), outcomes[-1].occurred_at):
         return ""
     return f" (of the {rule.read} outcomes to {rule.until:%Y-%m-%d})"

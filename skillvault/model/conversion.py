@@ -1,6 +1,6 @@
-"""Plain values -> a record; what does not fit is refused in words that name the key.
+"""Plain values -> a record, or a refusal that names the key.
 
-Unknown keys are kept in the `extra` of the record that has one.
+Unknown keys are kept in the `extra` of a record that has one.
 """
 
 import json
@@ -41,15 +41,15 @@ _RECORD = TypeVar("_RECORD", bound=Struct)
 
 
 class _Key(NamedTuple):
-    """A key of a record: is it required, and which record is its value, or each of its list."""
+    """A key of a record; `part` is the record type of its value, or of each value in its list."""
 
     required: bool
     part: type[Struct] | None = None
     is_list: bool = False
 
 
-def stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
-    """A record of the vault's own making; raises BadInputError with the dotted key."""
+def convert_stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
+    """Return a record from the vault's own values; raises BadInputError with the dotted key."""
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
@@ -57,9 +57,9 @@ def stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
 
 
 def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") -> _RECORD:
-    """`raw` as `kind`, its unknown keys in `extra`, its nested records likewise.
+    """Convert `raw` to `kind` with unknown keys in `extra`, nested records likewise.
 
-    A null or an empty text says nothing, where the key may be left out.
+    A null or an empty text counts as absent if the key is optional.
     """
     keys = _keys_of(kind)
     values: dict[str, Any] = {"extra": {}}
@@ -77,7 +77,7 @@ def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") 
         elif key.part and key.is_list and isinstance(value, list):
             path, members = _join(key_path, name), enumerate(value)
             values[name] = [
-                _member(member, key.part, f"{path}[{place}]") for place, member in members
+                _convert_member(member, key.part, f"{path}[{place}]") for place, member in members
             ]
         elif key.part and isinstance(value, Mapping):
             values[name] = convert(value, key.part, key_path=_join(key_path, name))
@@ -89,7 +89,7 @@ def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") 
         raise _in_words(error, key_path, raw) from None
 
 
-def _member(value: Any, kind: type[_RECORD], key_path: str) -> _RECORD:
+def _convert_member(value: Any, kind: type[_RECORD], key_path: str) -> _RECORD:
     if isinstance(value, Mapping):
         return convert(value, kind, key_path=key_path)
     raise BadInputError(
@@ -102,7 +102,7 @@ def _member(value: Any, kind: type[_RECORD], key_path: str) -> _RECORD:
 
 @cache
 def _keys_of(kind: type[Struct]) -> Mapping[str, _Key]:
-    """The keys of a record in their order."""
+    """Return the keys of a record in order."""
     keys: dict[str, _Key] = {}
     for field in msgspec.structs.fields(kind):
         types = get_args(field.type) or (field.type,)
@@ -120,7 +120,7 @@ def _join(path: str, key: str) -> str:
 
 
 def _in_words(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputError:
-    """Msgspec's message as one sentence that names the key and the next step."""
+    """Return msgspec's message as one sentence that names the key and the next step."""
     message = str(error)
     at = _AT.search(message)
     key = _join(path, at["key"]) if at else path
@@ -152,7 +152,7 @@ def _in_words(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputEr
 
 
 def _dig(raw: Any, path: str) -> Any:
-    """The value at a msgspec path; the container if the path leaves plain keys."""
+    """Return the value at a msgspec path; the container if the path leaves plain keys."""
     for part in filter(None, path.split(".")):
         if not isinstance(raw, Mapping) or part not in raw:
             return raw
@@ -161,7 +161,7 @@ def _dig(raw: Any, path: str) -> Any:
 
 
 def value_in_words(value: Any) -> str:
-    """A foreign value as a refusal names it."""
+    """Return a foreign value as a refusal names it."""
     if isinstance(value, str):
         return f"text {json.dumps(value[:40], ensure_ascii=False)}"
     if isinstance(value, Mapping):

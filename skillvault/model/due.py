@@ -1,7 +1,7 @@
-"""The vocabulary in which a rule declares what makes its step due.
+"""The events and relations by which a rule declares when its step is due.
 
-A step looks only at what stands in its queues. A `When` names an event of one kind of record, and
-the relations that lead from there to what is due. These are values; the vault's index runs them.
+A step looks only at what stands in its queues. A `Trigger` names an event of one kind of record,
+and the relations that lead from there to what is due. The vault's index evaluates these values.
 """
 
 from typing import Literal
@@ -12,38 +12,35 @@ Kind = Literal[
     "outcome", "evaluation", "fact", "skill", "link", "recommendation", "session", "answer"
 ]
 Event = Literal[
-    "changed",  # its file came, changed or went
-    "moved",  # it came, went, or stands in another folder
-    "gone",  # it went or changed; what led from it until then counts
-    "went",  # its file went; what led from it until then counts
-    "used",  # which skills an outcome used was detected anew
-    "rewritten",  # a skill has had another text since a time that was not known
-    "committed",  # a commit that is not the program's touches it
-    "beside",  # it came or went in a layer beside the vault
-    "readmitted",  # it was taken away and is back, or its rejection was taken back
+    "changed",  # its file was added, changed or removed
+    "moved",  # it was added, removed or moved to another folder
+    "gone",  # it was removed or changed; its earlier relations count
+    "went",  # its file was removed; its earlier relations count
+    "used",  # the skills that an outcome used were detected again
+    "rewritten",  # a skill has a new text since an unknown time
+    "committed",  # a person's commit touched it
+    "beside",  # it was added or removed in a layer outside the vault
+    "readmitted",  # it returned after its removal or rejection
 ]
 
 
-class Source(Struct, frozen=True):
-    """From a link to the record of this kind that it comes from.
-
-    `to`: only of links that point to a record of this kind.
-    """
+class LinkSource(Struct, frozen=True):
+    """Link -> its source of this kind; with `to`, only links to a record of that kind."""
 
     kind: Kind
     to: Kind | None = None
 
 
-class Target(Struct, frozen=True):
-    """From a link to the record of this kind that it points to."""
+class LinkTarget(Struct, frozen=True):
+    """Link -> its target of this kind."""
 
     kind: Kind
 
 
-class LinkedFrom(Struct, frozen=True):
-    """From a record to those of a kind with a link to it, of any type or of this one.
+class Referrers(Struct, frozen=True):
+    """Record -> the records of a kind with a link to it, of any type or of this one.
 
-    `first`: only to the one whose id comes first.
+    `first`: only the one with the first id.
     """
 
     kind: Kind
@@ -51,71 +48,71 @@ class LinkedFrom(Struct, frozen=True):
     first: bool = False
 
 
-class Through(Struct, frozen=True):
-    """A record and those with a link of this type to it, and so on from each of them."""
+class LinkClosure(Struct, frozen=True):
+    """Record -> itself and all that reach it by links of this type."""
 
     type: str
 
 
-class Same(Struct, frozen=True):
-    """From an outcome or a recommendation to the outcomes of its decision, or of its action.
+class RelatedOutcomes(Struct, frozen=True):
+    """Outcome or recommendation -> the outcomes of its decision or of its action.
 
-    `clock`: to those of its domain, if none there ended later so that its clock goes back.
+    `clock`: the outcomes of its domain, if it was the latest of them.
     """
 
     of: Literal["decision", "action", "clock"]
 
 
-class Uses(Struct, frozen=True):
-    """From a skill to itself if any outcome used it; from an outcome to the skills it used."""
+class UsedSkills(Struct, frozen=True):
+    """Skill -> itself if any outcome used it. Outcome -> the skills that it used."""
 
 
-class InDomain(Struct, frozen=True):
-    """From a skill to the records of this kind in its domain; of none, or if it is gone, to all."""
+class DomainRecords(Struct, frozen=True):
+    """Skill -> the records of a kind in its domain; all, if it has no domain or was removed."""
 
     kind: Literal["outcome", "fact", "session"]
 
 
-class Users(Struct, frozen=True):
-    """From a skill to the outcomes that used it."""
+class UsingOutcomes(Struct, frozen=True):
+    """Skill -> the outcomes that used it."""
 
 
-class Reached(Struct, frozen=True):
-    """From a record to those of a kind that links lead to from it, step by step, itself included.
+class LinkedRecords(Struct, frozen=True):
+    """Record -> itself and the records of a kind that links reach from it.
 
-    An outcome goes by its evaluation; links that contradict lead to facts alone.
+    An outcome is represented by its evaluation; contradicting links lead to facts only.
     """
 
     kind: Kind
 
 
-class Prefix(Struct, frozen=True):
-    """From a record to itself if its id begins so."""
+class IdPrefix(Struct, frozen=True):
+    """Record -> itself, if its id begins with this text."""
 
     text: str
 
 
 class Predecessor(Struct, frozen=True):
-    """From a fact to the one in whose place it stands."""
+    """Fact -> the fact that it supersedes."""
 
 
-class Says(Struct, frozen=True):
-    """From an evaluation or its outcome to those that may say the same or the opposite.
+class SimilarEvaluations(Struct, frozen=True):
+    """Evaluation or outcome -> evaluations that may say the same or the opposite.
 
-    `grounds`: to those whose reasoning states what theirs does.
+    `grounds`: those whose reasoning claims the same.
     """
 
     of: Literal["words", "grounds"]
 
 
 Relation = (
-    Source | Target | LinkedFrom | Through | Same | InDomain | Uses | Users | Reached | Predecessor
-    | Says | Prefix
+    LinkSource | LinkTarget | Referrers | LinkClosure | RelatedOutcomes | DomainRecords | UsedSkills
+    | UsingOutcomes | LinkedRecords | Predecessor | SimilarEvaluations | IdPrefix
 )  # fmt: skip
 
 
-class When(Struct, frozen=True):
-    """What happens to a record, and along which relations from it something is due.
+class Trigger(Struct, frozen=True):
+    """An event of a record, and the relations from it to the records that become due.
 
     `types`: only links of these types, or skills of these kinds.
     """
@@ -127,17 +124,16 @@ class When(Struct, frozen=True):
 
 
 class Queue(Struct, frozen=True, kw_only=True):
-    """What a step has to look at, as keys.
+    """The records that a step must process, as keys.
 
-    A key is made of these fields of the record that is due, a space between them; an evaluation
-    goes by its outcome's id. `every`: the kind of record of which all are due when nothing is
-    known; None for none, `use` for every skill that an outcome used. `without`: what has a
-    record of this kind under the same id is never due. `rules`: raised when the same record comes
-    to something else than before, so that all are looked at again.
+    A key joins these fields of a due record by spaces; an evaluation has its outcome's id. `every`
+    is the kind of which all records are due at first (`use`: every used skill). A record is never
+    due if there is one of kind `without` with its id. `rules` is a version: raise it if the rules
+    change, so that all records become due.
     """
 
     name: str
-    when: tuple[When, ...]
+    when: tuple[Trigger, ...]
     every: Literal["outcome", "fact", "session", "skill", "use", "answer"] | None
     key: tuple[Literal["id", "domain", "trust", "at"], ...] = ("id",)
     without: Kind | None = None
@@ -145,7 +141,7 @@ class Queue(Struct, frozen=True, kw_only=True):
 
 
 class Agenda(Struct, frozen=True):
-    """All queues of a program; a commit of one of these steps is the program's own."""
+    """All queues; a commit of one of these steps is the program's own."""
 
     queues: tuple[Queue, ...] = ()
     steps: tuple[str, ...] = ()

@@ -1,14 +1,14 @@
-"""What can go wrong, in sentences that end with the next step.
+"""The errors of skillvault, in sentences that end with the next step.
 
-Each class owns its exit code. An error is for an impossible request; a mistake in a
-file that a person edits is a `records.Problem`, a value, and the rest goes on.
+Each class has its exit code. An error is for an impossible request; a mistake in a file that a
+person edits is a `records.Problem`, a value, and the rest goes on.
 """
 
 from skillvault.model.text import hidden_characters
 
 
 class SkillvaultError(Exception):
-    """Base of every error a door turns into one line of text."""
+    """Base of every error that an entry point turns into one line of text."""
 
     exit_code = 1
 
@@ -26,25 +26,25 @@ class NotAVaultError(SkillvaultError):
 
 
 class VaultBusyError(SkillvaultError):
-    """Another writer holds the vault."""
+    """Another writer has locked the vault."""
 
     exit_code = 4
 
 
-class OutrunError(VaultBusyError):
-    """The branch moved on while a merge with it was computed."""
+class BranchMovedError(VaultBusyError):
+    """The branch moved while a merge with it was computed."""
 
 
-class EditedError(SkillvaultError):
+class UncommittedEditError(SkillvaultError):
     """The target was edited by a person and is not committed."""
 
     exit_code = 5
 
 
 class UnavailableError(SkillvaultError):
-    """The judge cannot be asked now; what it was to be asked about waits.
+    """The judge cannot be asked now; its questions wait.
 
-    `tried`: it was asked, and did not answer.
+    `tried`: it was asked and did not answer.
     """
 
     exit_code = 6
@@ -54,14 +54,14 @@ class UnavailableError(SkillvaultError):
         self.tried = tried
 
 
-class UnansweredError(SkillvaultError):
-    """The judge has no usable answer to one question, and asking it again is no use now."""
+class NoAnswerError(SkillvaultError):
+    """The judge has no usable answer to one question, and a retry would not help now."""
 
     exit_code = 6
 
 
 class PausedError(SkillvaultError):
-    """The repository is in the middle of something, so nothing may be committed."""
+    """The repository is in the middle of a git operation, so nothing may be committed."""
 
     exit_code = 7
 
@@ -71,11 +71,11 @@ class GitError(SkillvaultError):
 
 
 class DamagedIndexError(SkillvaultError):
-    """The index of the vault cannot be used, not even after it was built anew."""
+    """The index of the vault cannot be used, even after it was rebuilt."""
 
 
 class BadInputError(SkillvaultError):
-    """An input cannot be taken.
+    """An input is refused.
 
     `code` is a stable slug, `key` the dotted path of the bad value, `line` its 1-based line.
     """
@@ -83,9 +83,9 @@ class BadInputError(SkillvaultError):
     def __init__(
         self, message: str, *, code: str, key: str | None = None, line: int | None = None
     ) -> None:
-        message = " ".join(hidden_characters.escaped(" ".join(message.split())).split())
-        if len(message) > _LONGEST:  # the beginning, and the end with the next step
-            message = f"{message[: _LONGEST // 2]}…{message[-_LONGEST // 3 :]}"
+        message = " ".join(hidden_characters.escape_hidden(" ".join(message.split())).split())
+        if len(message) > _MAX_MESSAGE:  # keep the beginning, and the end with the next step
+            message = f"{message[: _MAX_MESSAGE // 2]}…{message[-_MAX_MESSAGE // 3 :]}"
         super().__init__(message)
         self.message = message
         self.code = code
@@ -93,4 +93,4 @@ class BadInputError(SkillvaultError):
         self.line = line
 
 
-_LONGEST = 600  # characters of a message that quotes what it refuses
+_MAX_MESSAGE = 600  # the most characters of a message

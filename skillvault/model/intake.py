@@ -1,6 +1,6 @@
-"""From foreign data to a record, or a refusal that names the key and the next step.
+"""Foreign data -> a record, or a refusal that names the key and the next step.
 
-`record_from` is the only way from what an agent wrote to a record. Pure: the time and the trust of
+`parse_record` is the only way from an agent's text to a record. Pure: the time and the trust of
 the source are arguments.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from skillvault.model import codec
-from skillvault.model.aliases import handle_in
+from skillvault.model.aliases import parse_handle
 from skillvault.model.conversion import value_in_words
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import (
@@ -29,14 +29,14 @@ from skillvault.model.records import (
     session_id,
     stamp,
 )
-from skillvault.model.text.text import is_slug, listed
+from skillvault.model.text.text import is_slug, join_items
 
 SCORE_TOLERANCE = 0.001
 MAX_SHOWN = 1000  # skills in one list of a recommendation
-MAX_TOLD = 1000  # failures or successes of a session
+MAX_SESSION_PARTS = 1000  # failures or successes of a session
 
-# Keys whose refusal says what to write instead.
-_HOW = {
+# Key -> the advice in its refusal.
+_ADVICE = {
     "agent": "name who asked, as source.agent of its outcomes does",
     "task": "write what was asked, in the asker's words",
     "decision.task": "write what was asked, in the asker's words",
@@ -67,30 +67,29 @@ _TEXTS = {
     ("lesson", "evidence"): "keep the words that it rests on",
 }
 _ASSIGNED = frozenset({"id", "received"})  # top-level keys that the vault gives
-_NOT_TAKEN = _ASSIGNED | {"type", "extra"}  # of a recommendation
+_IGNORED = _ASSIGNED | {"type", "extra"}  # of a recommendation
 _DAY = timedelta(days=1)
 _TYPES = ("outcome", "recommendation", "session")
 
 
-def record_from(
+def parse_record(
     raw: Mapping[str, Any], *, unbounded: bool = False, **given: Any
 ) -> Outcome | Recommendation | Session:
-    """A validated record of the type that a mapping names; see `outcome_from`."""
+    """Return a validated record of the type that a mapping names; see `parse_outcome`."""
     match raw.get("type", "outcome"):
         case "outcome":
-            return outcome_from(raw, unbounded=unbounded, **given)
+            return parse_outcome(raw, unbounded=unbounded, **given)
         case "recommendation":
-            return recommendation_from(raw, **given)
+            return parse_recommendation(raw, **given)
         case "session":
-            return session_from(raw, **given)
+            return parse_session(raw, **given)
         case kind:
-            message = (
-                f"type: {kind!r} is not taken by this version; it takes {listed(_TYPES, last='or')}"
-            )
+            types = join_items(_TYPES, last="or")
+            message = f"type: {kind!r} is not taken by this version; it takes {types}"
             raise BadInputError(message, code="unknown-type", key="type")
 
 
-def outcome_from(
+def parse_outcome(
     raw: Mapping[str, Any],
     *,
     trust: Trust,
@@ -99,15 +98,15 @@ def outcome_from(
     ahead: timedelta = _DAY,
     clean: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """A validated Outcome from a mapping as an agent wrote it.
+    """Return a validated Outcome from a mapping as an agent wrote it.
 
-    `trust` is that of the folder it came to; the record's own `source.trust` can only lower it.
-    Times are refused beyond `now + ahead`. `clean` is the mapping without its secrets: that is what
-    the record says, under the id of what arrived. Raises BadInputError with the dotted key.
+    `trust` is that of its folder; the record's own `source.trust` can only lower it. Times beyond
+    `now + ahead` are refused. `clean` is the mapping without its secrets, which becomes the record;
+    its id derives from the original. Raises BadInputError with the dotted key.
     """
     arrived = _valid_outcome(raw, unbounded)
     record = arrived if clean is None or clean == raw else _valid_outcome(clean, unbounded)
-    _check_future("occurred_at", record.occurred_at, now, ahead, what="it ended")
+    _check_future("occurred_at", record.occurred_at, now, ahead, event="it ended")
     for (part, name), how in _TEXTS.items():
         _check_size(f"{part}.{name}", getattr(getattr(arrived, part), name, ""), how)
     digest = codec.outcome_digest(arrived)
@@ -120,7 +119,7 @@ def outcome_from(
 
 
 def _valid_outcome(raw: Mapping[str, Any], unbounded: bool) -> Outcome:
-    """The outcome in a mapping, with its status and score; without an id."""
+    """Return the outcome in a mapping with its status and score, without an id."""
     values = {key: value for key, value in raw.items() if key not in _ASSIGNED and key != "type"}
     if isinstance(values.get("result"), Mapping):
         values["result"] = _with_status(values["result"])
@@ -134,56 +133,53 @@ def _valid_outcome(raw: Mapping[str, Any], unbounded: bool) -> Outcome:
     _check_time("occurred_at", record.occurred_at, "it happened")
     _check_time("decision.made_at", record.decision.made_at, "it happened")
     _check_handles(record)
-    return replace(record, result=_checked_result(record.result, unbounded))
+    return replace(record, result=_check_result(record.result, unbounded))
 
 
 def _least(*trusts: Trust) -> Trust:
     return "untrusted" if "untrusted" in trusts else "local"
 
 
-def _check_time(key: str, at: datetime | None, what: str) -> None:
+def _check_time(key: str, at: datetime | None, event: str) -> None:
     try:
         _ = at and at.astimezone(UTC)
     except OverflowError:
-        message = f"{key}: {at} is no time in UTC; give the time at which {what}"
+        message = f"{key}: {at} is no time in UTC; give the time at which {event}"
         raise BadInputError(message, code="bad-value", key=key) from None
 
 
-def _check_future(key: str, at: datetime, now: datetime, ahead: timedelta, *, what: str) -> None:
+def _check_future(key: str, at: datetime, now: datetime, ahead: timedelta, *, event: str) -> None:
     if at - now > ahead:
         raise BadInputError(
             f"{key}: {stamp(at)} lies in the future (now is {stamp(now)}); give the time at which "
-            f"{what}",
+            f"{event}",
             code="future",
             key=key,
         )
 
 
 def _with_next_step(error: BadInputError) -> BadInputError:
-    """The refusal of a key with what to write instead."""
-    step = _HOW.get(error.key or "")
+    """Add to the refusal of a key what to write instead."""
+    step = _ADVICE.get(error.key or "")
     if step is None or error.code in ("missing-key", "bad-key"):
         return error
     return BadInputError(f"{error.message}; {step}", code=error.code, key=error.key)
 
 
 def _with_status(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The result with the status that its numbers give if it names none."""
+    """Return the result with the status that follows from its numbers, if it names none."""
     if result.get("status") is not None:
         return dict(result)
     score, amount, entry = (result.get(key) for key in ("score", "amount", "entry_value"))
-    if not all(_is_number(x) for x in (score, amount, entry) if x is not None):
-        return {**result, "status": "neutral"}  # the wrong type is told, not its consequence
+    numbers = [value for value in (score, amount, entry) if value is not None]
+    if any(isinstance(n, bool) or not isinstance(n, int | float) for n in numbers):
+        return {**result, "status": "neutral"}  # the refusal names the wrong type instead
     if score is None and amount is not None and entry:
         score = amount / entry
     if score is None:
         message = "result.status: missing; write success, failure or neutral, or give result.score"
         raise BadInputError(message, code="missing-key", key="result.status")
     return {**result, "status": _status_of(score)}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _status_of(score: float) -> Status:
@@ -225,8 +221,8 @@ def _check_context(context: Any) -> None:
             )
 
 
-def _checked_result(result: Result, unbounded: bool) -> Result:
-    """The result with its score and status derived if absent; refuses contradictions."""
+def _check_result(result: Result, unbounded: bool) -> Result:
+    """Derive the score of a result if it is absent; refuse contradictions."""
     computed = None
     if result.amount is not None and result.entry_value:
         computed = result.amount / result.entry_value
@@ -269,8 +265,8 @@ def _check_ratio(score: float, computed: float) -> None:
 
 
 def _check_handles(record: Outcome) -> None:
-    """A handle means something in the answer of one decision alone; `S3` may be a name."""
-    handle = next(filter(None, map(handle_in, record.applied or ())), None)
+    """Refuse a handle without a decision: it is unknown outside one answer. `S3` may be a name."""
+    handle = next(filter(None, map(parse_handle, record.applied or ())), None)
     if handle is not None and record.decision.id is None:
         raise BadInputError(
             f"applied: [{handle}] is a handle of one answer; give decision.id, the ID of its "
@@ -283,7 +279,7 @@ def _check_handles(record: Outcome) -> None:
 # ── recommendations ──────────────────────────────────────────────────────────────────
 
 
-def recommendation_from(
+def parse_recommendation(
     raw: Mapping[str, Any],
     *,
     trust: Trust,
@@ -291,10 +287,10 @@ def recommendation_from(
     ahead: timedelta = _DAY,
     clean: Mapping[str, Any] | None = None,
 ) -> Recommendation:
-    """A validated Recommendation from a mapping, as `outcome_from` does it."""
+    """Return a validated Recommendation from a mapping; see `parse_outcome`."""
     arrived = _valid_recommendation(raw)
     record = arrived if clean is None or clean == raw else _valid_recommendation(clean)
-    _check_future("at", record.at, now, ahead, what="it was shown")
+    _check_future("at", record.at, now, ahead, event="it was shown")
     _check_lists(arrived)
     digest = codec.recommendation_digest(arrived)
     return replace(
@@ -306,7 +302,7 @@ def recommendation_from(
 
 
 def _valid_recommendation(raw: Mapping[str, Any]) -> Recommendation:
-    values = {key: value for key, value in raw.items() if key not in _NOT_TAKEN}
+    values = {key: value for key, value in raw.items() if key not in _IGNORED}
     try:
         record = codec.recommendation_of({**values, "received": ""}, "")
     except BadInputError as error:
@@ -320,15 +316,15 @@ def _check_lists(record: Recommendation) -> None:
     _check_size("task", record.task, _TEXTS["decision", "task"])
     for key in ("facts", "shown", "held_out", "next"):
         if len(getattr(record, key)) > MAX_SHOWN:
-            what = "facts" if key == "facts" else "skills"
-            message = f"{key}: more than {MAX_SHOWN} {what}; leave out the last ones"
+            noun = "facts" if key == "facts" else "skills"
+            message = f"{key}: more than {MAX_SHOWN} {noun}; leave out the last ones"
             raise BadInputError(message, code="too-large", key=key)
 
 
 # ── sessions ─────────────────────────────────────────────────────────────────────────
 
 
-def session_from(
+def parse_session(
     raw: Mapping[str, Any],
     *,
     trust: Trust,
@@ -336,14 +332,14 @@ def session_from(
     ahead: timedelta = _DAY,
     clean: Mapping[str, Any] | None = None,
 ) -> Session:
-    """A validated Session from a mapping, as `outcome_from` does it.
+    """Return a validated Session from a mapping; see `parse_outcome`.
 
-    One in which nothing failed and nothing worked is refused.
+    A session without failures and successes is refused.
     """
     arrived = _valid_session(raw)
     record = arrived if clean is None or clean == raw else _valid_session(clean)
     _check_session_sizes(arrived)
-    _check_future("ended_at", record.ended_at, now, ahead, what="it ended")
+    _check_future("ended_at", record.ended_at, now, ahead, event="it ended")
     least = _least(trust, record.trust)
     return replace(
         record,
@@ -371,8 +367,8 @@ def _check_session_sizes(record: Session) -> None:
     _check_size("id", record.name, "keep what tells it from others")
     for key in ("failures", "successes"):
         parts = getattr(record, key)
-        if len(parts) > MAX_TOLD:
-            message = f"{key}: more than {MAX_TOLD}; leave out those that say the same"
+        if len(parts) > MAX_SESSION_PARTS:
+            message = f"{key}: more than {MAX_SESSION_PARTS}; leave out those that say the same"
             raise BadInputError(message, code="too-large", key=key)
         for place, part in enumerate(parts):
             for name in part.__struct_fields__[:-1]:

@@ -1,7 +1,7 @@
-"""What must hold in any vault, as problems and notes. Pure: records in, values out.
+"""Rules that hold in any vault, as problems and notes. Pure: records in, values out.
 
-A problem is a mistake to mend; a note is something a person did that the reader should
-know of, such as an end of a link that somebody removed.
+A problem is a mistake to correct. A note tells of something that a person did, such as the removal
+of a record that a link names.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -12,7 +12,7 @@ from msgspec import Struct
 from skillvault.model.link_lists import LinkList
 from skillvault.model.records import (
     LEARNED,
-    PROGRAMS_OWN,
+    PROGRAM_ORIGINS,
     Answer,
     Evaluation,
     Fact,
@@ -31,18 +31,18 @@ from skillvault.model.text.text import is_slug
 MAX_DESCRIPTION = 1024
 _NO_SKILL = "SKILL.md"
 _MARK = "metadata.internal"
-_ENDS = {  # between which kinds of records a link of a type may lead
+_ENDS = {  # link type -> kinds of its source and target
     "contradicted": ("evaluation", "fact"),
     "distilled": ("session", "skill"),
 }
 
 
 class VaultRecords(Struct, frozen=True, kw_only=True):
-    """A vault as integrity sees it.
+    """The content of a vault.
 
-    `records` are the readable ones by path, `existing` the `<kind>:<id>` of every record
-    that is there, readable or not, `strays` the paths in record folders that are no
-    record's. `removed` names the commit that took a record away, None if none did.
+    `records` has the readable records by path, `existing` the `<kind>:<id>` of all records,
+    `strays` the paths in record folders that belong to no record. `removed` names the commit that
+    removed a record, if there is one.
     """
 
     records: Mapping[str, Record | LinkList]
@@ -52,15 +52,15 @@ class VaultRecords(Struct, frozen=True, kw_only=True):
 
 
 def problems(view: VaultRecords) -> Iterator[Problem]:
-    """Everything that must be mended."""
+    """Yield the mistakes that must be corrected."""
     for path in view.strays:
-        yield Problem(path, None, "stray", _stray(path))
+        yield Problem(path, None, "stray", _stray_message(path))
     for path, record in view.records.items():
         match record:
             case Skill():
                 yield from _skill(path, record)
             case Evaluation() | Retraction():
-                yield from _about_outcome(path, record)
+                yield from _check_outcome_id(path, record)
             case Session():
                 yield from _session(path, record)
             case Answer():
@@ -70,23 +70,23 @@ def problems(view: VaultRecords) -> Iterator[Problem]:
             case LinkList():
                 for link in record.links:
                     yield from _link(path, link)
-    yield from _twice(view)
+    yield from _duplicates(view)
     yield from (problem for problem, removed in _missing_ends(view) if removed is None)
 
 
 def notes(view: VaultRecords) -> Iterator[Problem]:
-    """What a reader should know and nobody has to mend."""
+    """Yield the facts that a reader should know and nobody has to correct."""
     for problem, removed in _missing_ends(view):
         if removed is not None:
             yield Problem(problem.path, problem.key, "removed-end", f"{problem.message}; {removed}")
     lists = [record for record in view.records.values() if isinstance(record, LinkList)]
-    linked = {link.target for each in lists for link in each.links}
+    linked = {link.target for link_list in lists for link in link_list.links}
     for path, record in view.records.items():
         if isinstance(record, LinkList):
             yield from _contradictory_links(path, record)
         if isinstance(record, Skill):
             yield from _skill_notes(path, record)
-            is_made = record.origin in PROGRAMS_OWN and record.name != LEARNED
+            is_made = record.origin in PROGRAM_ORIGINS and record.name != LEARNED
             # A next version rests on what links to the skill that it replaces, too.
             if is_made and not record.replaces and Ref("skill", record.name) not in linked:
                 message = (
@@ -99,7 +99,7 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
 
 
 def _contradictory_links(path: str, record: LinkList) -> Iterator[Problem]:
-    """A note for each fact that one list of links both supports and contradicts."""
+    """Yield a note for each fact that one list of links both supports and contradicts."""
     contradicted = {link.target for link in record.links if link.type == "contradicted"}
     for link in record.links:
         if link.type in ("promoted", "reinforced") and link.target in contradicted:
@@ -115,7 +115,7 @@ def _fact_notes(path: str, fact: Fact, linked: Collection[Ref]) -> Iterator[Prob
         yield Problem(path, None, "no-links", message)
 
 
-def _stray(path: str) -> str:
+def _stray_message(path: str) -> str:
     top = path.partition("/")[0]
     if top in ("skills", "proposed", "archive") and path.endswith(".md"):
         return f"a skill needs a folder of its own; move it to {path[:-3]}/{_NO_SKILL}"
@@ -155,7 +155,7 @@ def _skill_notes(path: str, skill: Skill) -> Iterator[Problem]:
             "correct the status, or move the skill"
         )
         yield Problem(path, "metadata.status", "served", message)
-    yield from _mark_notes(path, skill)
+    yield from _internal_key_notes(path, skill)
     if skill.foreign:
         message = (
             f"{', '.join(skill.foreign)}: not in the Agent Skills specification, so a host may "
@@ -166,8 +166,8 @@ def _skill_notes(path: str, skill: Skill) -> Iterator[Problem]:
         yield Problem(path, None, "no-body", "the skill has no text below its front matter")
 
 
-def _mark_notes(path: str, skill: Skill) -> Iterator[Problem]:
-    """That a host would load what is not served, or leave out what is."""
+def _internal_key_notes(path: str, skill: Skill) -> Iterator[Problem]:
+    """Yield a note if a host would load an inactive skill or omit a served one."""
     served = path.startswith("skills/")
     if served and skill.internal:
         message = "true, so `npx skills` leaves the skill out; remove the key if hosts may load it"
@@ -180,7 +180,7 @@ def _mark_notes(path: str, skill: Skill) -> Iterator[Problem]:
         yield Problem(path, _MARK, "not-internal", f"{_MARK}: {message}")
 
 
-def _about_outcome(path: str, evaluation: Evaluation | Retraction) -> Iterator[Problem]:
+def _check_outcome_id(path: str, evaluation: Evaluation | Retraction) -> Iterator[Problem]:
     name = path.rsplit("/", 1)[-1].removesuffix(".yaml")
     if evaluation.outcome != name:
         message = f"outcome: {evaluation.outcome!r} is not the file's name; write `outcome: {name}`"
@@ -238,8 +238,8 @@ def _link(path: str, link: Link) -> Iterator[Problem]:
         yield Problem(path, "type", "bad-ends", message)
 
 
-def _twice(view: VaultRecords) -> Iterator[Problem]:
-    """A name or id that two records of one kind have."""
+def _duplicates(view: VaultRecords) -> Iterator[Problem]:
+    """Yield a problem for each name or id that two records of one kind share."""
     paths: dict[tuple[str, str], str] = {}
     for path, record in sorted(view.records.items()):
         if isinstance(record, LinkList):
@@ -254,7 +254,7 @@ def _twice(view: VaultRecords) -> Iterator[Problem]:
 
 
 def _missing_ends(view: VaultRecords) -> Iterator[tuple[Problem, str | None]]:
-    """Each end that is not there, with the words for who removed it."""
+    """Yield each missing end of a link, with the commit that removed it, if any."""
     for path, record in view.records.items():
         ends: list[tuple[str, Ref]] = []
         if isinstance(record, LinkList):

@@ -1,4 +1,4 @@
-"""Modules of this package run their code, and patterns are compiled, when they are first used.
+"""Deferred modules and patterns: they are loaded and compiled when they are first used.
 
 `from skillvault.loop import run` costs nothing until `run.` something is asked for, while
 `from skillvault.loop.run import Run` loads the module at once.
@@ -14,8 +14,10 @@ from types import ModuleType
 from typing import Any, cast
 
 _LOCK = RLock()
-# An import statement asks for these of a module that was imported before.
-_GIVEN = frozenset({"__class__", "__file__", "__name__", "__package__", "__path__", "__spec__"})
+# Attributes that an import statement reads of a module that was imported before.
+_IMPORT_NAMES = frozenset(
+    {"__class__", "__file__", "__name__", "__package__", "__path__", "__spec__"}
+)
 
 
 class _LazyModule(ModuleType):
@@ -26,10 +28,10 @@ class _LazyModule(ModuleType):
     """
 
     def __getattribute__(self, name: str) -> Any:
-        if name not in _GIVEN:
+        if name not in _IMPORT_NAMES:
             with _LOCK:
                 spec = object.__getattribute__(self, "__spec__")
-                if spec.loader_state is not None:  # nobody else has begun
+                if spec.loader_state is not None:  # no other thread has begun
                     loader, spec.loader_state = spec.loader_state, None
                     try:
                         loader.exec_module(self)
@@ -40,14 +42,14 @@ class _LazyModule(ModuleType):
         return ModuleType.__getattribute__(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self.__dict__[name] = value  # which has run the code, so that it replaces nothing
+        self.__dict__[name] = value  # of the module itself, after its code has run
 
 
 class _Loader(LazyLoader):
-    """A loader that leaves the code of its module for later."""
+    """A loader that defers the code of its module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Let the first use run the code."""
+        """Defer the code to the first use."""
         spec = object.__getattribute__(module, "__spec__")
         spec.loader = spec.loader_state = module.__loader__ = self.loader
         module.__class__ = _LazyModule
@@ -57,12 +59,12 @@ class _Loader(LazyLoader):
 
 
 class _Finder:
-    """Finds the modules of this package first. `importlib.abc` would load what reads resources."""
+    """Finds the modules of this package. Without `importlib.abc`, which loads much more."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module, to be loaded late; a package is loaded at once."""
+        """Find a module with a deferring loader; a package is loaded at once."""
         if not name.startswith("skillvault."):
             return None
         spec = PathFinder.find_spec(name, path, target)
@@ -72,22 +74,22 @@ class _Finder:
 
 
 def defer_modules() -> None:
-    """Let all modules of this package that are imported from now on load late."""
+    """Defer all modules of this package that are imported from now on."""
     sys.meta_path.insert(0, _Finder())
 
 
 class _Regex:
     """A regular expression that is compiled when it is first used."""
 
-    def __init__(self, *given: Any) -> None:
-        self._given = given
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._pattern, self._flags = pattern, flags
 
     def __getattr__(self, name: str) -> Any:
-        compiled = re.compile(*self._given)
+        compiled = re.compile(self._pattern, self._flags)
         self.__dict__ |= {key: getattr(compiled, key) for key in dir(compiled) if key[0] != "_"}
         return getattr(compiled, name)
 
 
 def regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """What `re.compile` returns, compiled when it is first used: a command needs few of them."""
+    """Return a pattern that is compiled when it is first used: a command needs few of them."""
     return cast("re.Pattern[str]", _Regex(pattern, flags))

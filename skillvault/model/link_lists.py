@@ -45,17 +45,17 @@ class LinkList(Struct, frozen=True):
 
 
 def owner_of(link: Link) -> Ref:
-    """The record beside which a link stands: its source, of an installed skill the skill."""
+    """Return the record that has a link in its list: the source, or an installed skill."""
     return link.target if link.source.kind == "origin" else link.source
 
 
 def read_links(path: str, owner: Ref, content: bytes) -> LinkList:
-    """The list at a path, which belongs to this record; of a link written twice the earlier one."""
+    """Read the list of a record; of a link that is written twice the earlier one counts."""
     links: dict[str, Link] = {}
     problems: list[Problem] = []
     for number, line in enumerate(content.split(b"\n"), 1):
         try:
-            link = _link_in(line, owner)
+            link = _parse_line(line, owner)
         except BadInputError as error:
             problems.append(Problem(path, error.key, error.code, f"line {number}: {error.message}"))
             continue
@@ -64,48 +64,46 @@ def read_links(path: str, owner: Ref, content: bytes) -> LinkList:
     return LinkList(tuple(links.values()), tuple(problems))
 
 
-def edited_links(
+def edit_links(
     content: bytes, owner: Ref, added: Iterable[Link], removed: Collection[str]
 ) -> bytes | None:
-    """A list with other links, those `removed` by their ids; None if no line is left.
+    """Add links to a list and remove others by id; None if no line is left.
 
-    Every other line stays as it is, also one that cannot be read. Raises ValueError if an id cannot
-    be written.
+    Every other line stays as it is, even if it cannot be read. Raises ValueError if an id cannot be
+    written.
     """
     pending = {link.id: link for link in added}
     lines: list[bytes] = []
     for line in content.rstrip(b"\n").split(b"\n") if content else ():
         try:
-            link = _link_in(line, owner)
+            link = _parse_line(line, owner)
         except BadInputError:
             link = None
         if link is None or link.id not in {*pending, *removed}:
             lines.append(line)
-        elif link.id in pending and not _outdates(pending[link.id], link):
+        elif (new := pending.get(link.id)) and (
+            new.metadata == link.metadata and new.created_at >= link.created_at
+        ):  # the line says as much already
             lines.append(line)
             del pending[link.id]
-    for new in sorted(map(_line_of, pending.values())):
-        later = (at for at, line in enumerate(lines) if line.startswith(b"- ") and line > new)
-        lines.insert(next(later, len(lines)), new)
+    for new_line in sorted(map(_line_of, pending.values())):
+        later = (at for at, line in enumerate(lines) if line.startswith(b"- ") and line > new_line)
+        lines.insert(next(later, len(lines)), new_line)
     return b"\n".join([*lines, b""]) if lines else None
 
 
-def _outdates(new: Link, old: Link) -> bool:
-    """True if a link takes the place of its line: it says more, or an earlier time."""
-    return new.metadata != old.metadata or new.created_at < old.created_at
-
-
-def changed_links(owner: Ref, before: bytes, after: bytes) -> Iterator[Link]:
-    """The links that one of two versions of a list has and the other has not, or otherwise."""
-    old, new = (
-        {link.id: link for link in read_links("", owner, content).links}
-        for content in (before, after)
+def diff_links(owner: Ref, old: bytes, new: bytes) -> Iterator[Link]:
+    """Yield the links that differ between two versions of a list."""
+    old_links, new_links = (
+        {link.id: link for link in read_links("", owner, content).links} for content in (old, new)
     )
-    yield from (link for name, link in (old | new).items() if old.get(name) != new.get(name))
+    for name, link in (old_links | new_links).items():
+        if old_links.get(name) != new_links.get(name):
+            yield link
 
 
 def _line_of(link: Link) -> bytes:
-    """A link as its line, without the line end."""
+    """Return a link as a line, without the line end."""
     key, end = ("from", link.source) if link.source.kind == "origin" else ("to", link.target)
     if not is_slug(end.id):
         raise ValueError(f"{end} cannot be written as the end of a link")
@@ -114,8 +112,8 @@ def _line_of(link: Link) -> bytes:
     return f"- {{type: {link.type}, {key}: {end.kind}/{end.id}, at: '{at}'{metadata}}}".encode()
 
 
-def _link_in(line: bytes, owner: Ref) -> Link | None:
-    """The link in a line; None for an empty line or a comment."""
+def _parse_line(line: bytes, owner: Ref) -> Link | None:
+    """Return the link in a line, or None for an empty line or a comment."""
     try:
         text = line.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -125,10 +123,10 @@ def _link_in(line: bytes, owner: Ref) -> Link | None:
         return _link(owner, {"type": link_type, "to": f"{kind}/{end}", "at": at})
     if not text.strip() or text.lstrip().startswith("#"):
         return None
-    return _link(owner, _mapping_in(text))
+    return _link(owner, _parse_mapping(text))
 
 
-def _mapping_in(text: str) -> dict[str, Any]:
+def _parse_mapping(text: str) -> dict[str, Any]:
     try:
         entries = strict_yaml.load(text)
     except BadInputError as error:
@@ -149,7 +147,7 @@ def _link(owner: Ref, values: dict[str, Any]) -> Link:
     if not isinstance(metadata, dict):
         message = "metadata: expected keys and values, such as `{url: …}`"
         raise BadInputError(message, code="wrong-type", key="metadata")
-    link = link_of(cast("LinkType", link_type), *ends, _moment_in(values.get("at")))
+    link = link_of(cast("LinkType", link_type), *ends, _parse_time(values.get("at")))
     return replace(link, metadata=metadata) if metadata else link
 
 
@@ -161,7 +159,7 @@ def _end(values: dict[str, Any], key: str) -> Ref:
     return Ref(cast("RecordKind", kind), name)
 
 
-def _moment_in(value: Any) -> datetime:
+def _parse_time(value: Any) -> datetime:
     try:
         at = datetime.fromisoformat(value)
     except (TypeError, ValueError):

@@ -1,26 +1,47 @@
-"""Policy: what `vault.yaml` may say, one section a step, every threshold with its sentence.
+"""Policy: the settings of `vault.yaml`, a section for each step, a sentence for each threshold.
 
-`vault.yaml` holds only what differs from these defaults.
+`vault.yaml` holds only settings that differ from these defaults and from its profile.
 """
 
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
 from skillvault.model.claude_models import FAST, MODELS, THOROUGH, Price
-from skillvault.model.profiles import ProfileName
 from skillvault.model.records import SkillKind
 
 Share = Annotated[float, Meta(ge=0, le=1)]
+Chance = Annotated[float, Meta(gt=0, le=1)]
+HeldShare = Annotated[float, Meta(ge=0, le=0.5)]
+Amount = Annotated[float, Meta(ge=0)]
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
 
-_DIGITS = 9  # of a score: what is computed may be off beyond them
-# What git takes for a branch's name, and what no command could take for anything else.
+ProfileName = Literal["lift", "seed", "wilson"]
+# profile -> section -> key -> value, for values that are not the defaults
+PROFILE_SETTINGS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "seed": {
+        "promote": {"gate": "quality", "min_sessions": 0, "every": 5},
+        "generate": {"strategy_max": 20},
+        "recommend": {"bodies": None, "facts": 0, "budget": None, "task": 0.0},
+        "effect": {"holdout": 0.0},
+    },
+}
+
+_DIGITS = 9  # of a score; a computed score is not exact beyond them
+# A branch name that git accepts and no command takes for an option or a revision.
 _BRANCH = r"^(?![-/.])(?!.*(?:\.\.|@\{|//))[^\x00-\x20~^:?*\[\\\x7f]+$"
 
 
+def doc(sentence: str) -> Meta:
+    """Return the metadata that documents a setting."""
+    return Meta(description=sentence)
+
+
 class DailyQuota(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How much may be taken in a day (UTC): files, and bytes of what is recorded of them."""
+    """The most files, and the most bytes recorded of them, in a day (UTC)."""
 
     files: Annotated[int, Meta(ge=0)] = 100
     bytes: Annotated[int, Meta(ge=0)] = 1 << 20
@@ -30,155 +51,130 @@ class DailyQuota(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class CommitPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whose the commits are."""
+    """The author of commits."""
 
     author: Annotated[
         Literal["program", "person"],
-        Meta(
-            description="The author of what the program learns: skillvault <skillvault@localhost>, "
-            "or who commits it."
+        doc(
+            "The author of what the program learns: skillvault <skillvault@localhost>, or who "
+            "commits it."
         ),
     ] = "program"
 
 
 class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which outcomes are taken in."""
+    """Intake of outcomes."""
 
     domains: Annotated[
         Literal["open", "closed"],
-        Meta(description="open: an outcome may name a new domain; closed: only a listed one."),
+        doc("open: an outcome may name a new domain; closed: only a listed one."),
     ] = "open"
     scores: Annotated[
         Literal["bounded", "unbounded"],
-        Meta(description="bounded: refuses a score outside -1..1, which is probably a percentage."),
+        doc("bounded: refuses a score outside -1..1, which is probably a percentage."),
     ] = "bounded"
     days_ahead: Annotated[
-        float,
-        Meta(ge=0, description="Refuses an outcome dated more than so many days in the future."),
+        Amount, doc("Refuses an outcome dated more than so many days in the future.")
     ] = 1.0
     settle_seconds: Annotated[
-        float,
-        Meta(ge=0, le=60, description="Takes an inbox file once it has not changed for this long."),
+        float, Meta(ge=0, le=60), doc("Takes an inbox file once it has not changed for this long.")
     ] = 0.5
     untrusted_per_day: Annotated[
-        DailyQuota,
-        Meta(description="The most that is taken of inbox/untrusted/ in a day (UTC); more waits."),
+        DailyQuota, doc("The most that is taken of inbox/untrusted/ in a day (UTC); more waits.")
     ] = DailyQuota()
 
 
 class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When the judge's words count."""
+    """Evaluation of outcomes."""
 
     peers: Annotated[
-        int,
-        Meta(ge=20, description="The latest outcomes that an account and its rules are read of."),
+        int, Meta(ge=20), doc("The latest outcomes that an account and its rules are read of.")
     ] = 200
     min_insight: Annotated[
-        int, Meta(ge=1, description="Ignores an insight shorter than this, in characters.")
+        Positive, doc("Ignores an insight shorter than this, in characters.")
     ] = 10
     episode_minutes: Annotated[
-        int, Meta(ge=0, description="Decisions of one action so close to each other count as one.")
+        Count, doc("Decisions of one action so close to each other count as one.")
     ] = 10
     untrusted_per_day: Annotated[
-        int,
-        Meta(ge=0, description="The most untrusted outcomes that are judged in a day (UTC), last."),
+        Count, doc("The most untrusted outcomes that are judged in a day (UTC), last.")
     ] = 50
 
 
 class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which insights become facts, and which facts a skill."""
+    """Promotion of insights to facts, and of facts to skills."""
 
     gate: Annotated[
         Literal["verdict", "quality"],
-        Meta(description="verdict: confirmed bad decisions teach too; quality: only good ones."),
+        doc("verdict: confirmed bad decisions teach too; quality: only good ones."),
     ] = "verdict"
     quality: Annotated[
         float,
-        Meta(
-            gt=0.5,
-            le=1,
-            description="The least quality of a good decision; a bad one has at most 1 minus this.",
-        ),
+        Meta(gt=0.5, le=1),
+        doc("The least quality of a good decision; a bad one has at most 1 minus this."),
     ] = 0.7
-    high_from: Annotated[
-        Share, Meta(description="A fact at least this strong gets high importance.")
-    ] = 0.85
+    high_from: Annotated[Share, doc("A fact at least this strong gets high importance.")] = 0.85
     duplicate_above: Annotated[
-        Share,
-        Meta(description="Under seed: an insight more similar to a fact than this repeats it."),
+        Share, doc("Under seed: an insight more similar to a fact than this repeats it.")
     ] = 0.6
     cluster_above: Annotated[
-        Share, Meta(description="A fact more similar than this to a cluster's first fact joins it.")
+        Share, doc("A fact more similar than this to a cluster's first fact joins it.")
     ] = 0.4
     cluster_size: Annotated[
-        int,
-        Meta(
-            ge=2, description="How many facts make a pattern, or how many sessions behind one fact."
-        ),
+        int, Meta(ge=2), doc("How many facts make a pattern, or how many sessions behind one fact.")
     ] = 3
     min_sessions: Annotated[
-        int,
-        Meta(ge=0, description="How many sessions a pattern needs to be served without approval."),
+        Count, doc("How many sessions a pattern needs to be served without approval.")
     ] = 2
     general_domains: Annotated[
-        int,
-        Meta(ge=2, description="In how many domains a fact must recur to hold in every domain."),
+        int, Meta(ge=2), doc("In how many domains a fact must recur to hold in every domain.")
     ] = 2
-    general_runs: Annotated[
-        int, Meta(ge=1, description="How many runs must stand behind it there.")
-    ] = 5
-    general_rate: Annotated[
-        Share, Meta(description="Which share of these must have ended well.")
-    ] = 0.5
-    every: Annotated[
-        int, Meta(ge=1, description="The daemon looks for patterns every so many cycles.")
-    ] = 1
+    general_runs: Annotated[Positive, doc("How many runs must stand behind it there.")] = 5
+    general_rate: Annotated[Share, doc("Which share of these must have ended well.")] = 0.5
+    every: Annotated[Positive, doc("The daemon looks for patterns every so many cycles.")] = 1
 
 
 class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which outcomes are significant enough for a skill, and how long it lives."""
+    """Generation of skills from significant outcomes, and their expiry."""
 
     gate: Annotated[
         Literal["never", "unproven", "always"],
-        Meta(
-            description="Which new skills wait in proposed/ for a person. unproven: what rests on "
-            "one session; always: all, and what changes in approved ones; never: none. What is "
+        doc(
+            "Which new skills wait in proposed/ for a person. unproven: what rests on one "
+            "session; always: all, and what changes in approved ones; never: none. What is "
             "untrusted always waits."
         ),
     ] = "unproven"
     warning_below: Annotated[
-        float, Meta(lt=0, description="A score strictly below this makes a warning.")
+        float, Meta(lt=0), doc("A score strictly below this makes a warning.")
     ] = -0.10
     pattern_above: Annotated[
-        float, Meta(gt=0, description="A score strictly above this makes a pattern.")
+        float, Meta(gt=0), doc("A score strictly above this makes a pattern.")
     ] = 0.20
-    warning_days: Annotated[int, Meta(ge=1, description="Days until a new warning expires.")] = 60
-    pattern_days: Annotated[int, Meta(ge=1, description="Days until a new pattern expires.")] = 90
+    warning_days: Annotated[Positive, doc("Days until a new warning expires.")] = 60
+    pattern_days: Annotated[Positive, doc("Days until a new pattern expires.")] = 90
     evolved_days: Annotated[
-        int, Meta(ge=1, description="Days until an evolved skill expires after it last grew.")
+        Positive, doc("Days until an evolved skill expires after it last grew.")
     ] = 180
     strategy_days: Annotated[
-        int, Meta(ge=1, description="Days until a strategy expires after it was last written.")
+        Positive, doc("Days until a strategy expires after it was last written.")
     ] = 180
     strategy_every: Annotated[
-        int, Meta(ge=2, description="Tries of a domain that has a strategy; under seed, new ones.")
+        int, Meta(ge=2), doc("Tries of a domain that has a strategy; under seed, new ones.")
     ] = 10
-    strategy_max: Annotated[
-        int, Meta(ge=1, description="Under seed: the most outcomes a strategy looks at.")
-    ] = 200
+    strategy_max: Annotated[Positive, doc("Under seed: the most outcomes a strategy looks at.")] = (
+        200
+    )
     guide_tokens: Annotated[
-        int, Meta(ge=100, description="The longest text of a guide; the rest goes to references/.")
+        int, Meta(ge=100), doc("The longest text of a guide; the rest goes to references/.")
     ] = 700
     max_tokens: Annotated[
         int,
-        Meta(
-            ge=100,
-            description="The longest text of another skill of outcomes; the rest goes there, too.",
-        ),
+        Meta(ge=100),
+        doc("The longest text of another skill of outcomes; the rest goes there, too."),
     ] = 400
     context_headings: Annotated[
-        dict[str, str],
-        Meta(description="A domain's heading for its context, if not Market Context or Context."),
+        dict[str, str], doc("A domain's heading for its context, if not Market Context or Context.")
     ] = field(default_factory=dict)
 
     def length(self, kind: str) -> int:
@@ -186,128 +182,103 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return self.guide_tokens if kind == "guide" else self.max_tokens
 
     def makes_warning(self, score: float) -> bool:
-        """Whether a score is below its bound, by more than a computed one may be off."""
+        """Return True if a score is below its bound by more than a rounding error."""
         return round(score, _DIGITS) < round(self.warning_below, _DIGITS)
 
     def makes_pattern(self, score: float) -> bool:
-        """Whether a score is above its bound, by more than a computed one may be off."""
+        """Return True if a score is above its bound by more than a rounding error."""
         return round(score, _DIGITS) > round(self.pattern_above, _DIGITS)
 
 
 class DistillPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which finished sessions become a skill, and how much of them."""
+    """Distillation of finished sessions."""
 
     min_failures: Annotated[
-        int, Meta(ge=1, description="A session with so many different failures becomes a skill.")
+        Positive, doc("A session with so many different failures becomes a skill.")
     ] = 2
-    min_successes: Annotated[
-        int, Meta(ge=1, description="And so does one with so many successes.")
-    ] = 5
+    min_successes: Annotated[Positive, doc("And so does one with so many successes.")] = 5
     failures: Annotated[
-        int, Meta(ge=0, description="The most failures of a session that are told, the first ones.")
+        Count, doc("The most failures of a session that are told, the first ones.")
     ] = 5
     successes: Annotated[
-        int,
-        Meta(ge=0, description="The most successes of a session that are told, the first ones."),
+        Count, doc("The most successes of a session that are told, the first ones.")
     ] = 5
     min_similar: Annotated[
-        int,
-        Meta(
-            ge=1,
-            description="How many others must share more than `merge.similarity` of the fewer "
-            "statements with a session's skill to become one with it.",
+        Positive,
+        doc(
+            "How many others must share more than `merge.similarity` of the fewer statements with"
+            " a session's skill to become one with it."
         ),
     ] = 1
     max_tokens: Annotated[
-        int,
-        Meta(ge=256, description="The most tokens of a model's reply about a session."),
+        int, Meta(ge=256), doc("The most tokens of a model's reply about a session.")
     ] = 1024
 
 
 class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which skills say the same, and how long the one that stands for them may be."""
+    """Merging of skills that say the same."""
 
     similarity: Annotated[
         Share,
-        Meta(
-            description="Sessions that share more than this part of the fewer statements say the "
-            "same; under seed, skills of outcomes too."
+        doc(
+            "Sessions that share more than this part of the fewer statements say the same; under "
+            "seed, skills of outcomes too."
         ),
     ] = 0.5
     min_similar: Annotated[
-        int,
-        Meta(ge=1, description="Under seed: how many others must say the same as a skill."),
+        Positive, doc("Under seed: how many others must say the same as a skill.")
     ] = 2
     max_tokens: Annotated[
-        int,
-        Meta(
-            ge=100,
-            description="The longest text of merged skills; the rest goes to references/.",
-        ),
+        int, Meta(ge=100), doc("The longest text of merged skills; the rest goes to references/.")
     ] = 400
 
 
 class CapturePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When a rule of LEARNINGS.md becomes a pattern, and how many of both a prompt gets."""
+    """Promotion of noted rules to patterns, and their share of a prompt."""
 
     code: Annotated[
-        tuple[str, ...],
-        Meta(description="Folders of code that bear rules out, from the vault's root."),
+        tuple[str, ...], doc("Folders of code that bear rules out, from the vault's root.")
     ] = ()
     hours: Annotated[
-        float, Meta(gt=0, description="Hours after which evidence is looked for once more.")
+        float, Meta(gt=0), doc("Hours after which evidence is looked for once more.")
     ] = 24
-    files: Annotated[
-        int, Meta(ge=1, description="A rule that so many files bear out becomes a pattern.")
-    ] = 3
-    high: Annotated[
-        int, Meta(ge=1, description="With so many files the confidence of a pattern is high.")
-    ] = 5
-    missed_hours: Annotated[
-        float, Meta(ge=0, description="Hours between the two misses that end a pattern.")
-    ] = 24
-    budget: Annotated[
-        int, Meta(ge=0, description="The most tokens of patterns and rules in a prompt.")
-    ] = 1000
+    files: Annotated[Positive, doc("A rule that so many files bear out becomes a pattern.")] = 3
+    high: Annotated[Positive, doc("With so many files the confidence of a pattern is high.")] = 5
+    missed_hours: Annotated[Amount, doc("Hours between the two misses that end a pattern.")] = 24
+    budget: Annotated[Count, doc("The most tokens of patterns and rules in a prompt.")] = 1000
 
 
 class ShelfPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where skills come from besides the package and the vault."""
+    """Skills from outside the package and the vault."""
 
     dirs: Annotated[
         tuple[str, ...],
-        Meta(
-            description="Folders of skills, later ones override earlier; outside the vault: "
-            "docs/agents.md."
-        ),
+        doc("Folders of skills, later ones override earlier; outside the vault: docs/agents.md."),
     ] = ()
     seeds: Annotated[
-        tuple[str, ...],
-        Meta(description="Domains in which the package's skills are recommended and found."),
+        tuple[str, ...], doc("Domains in which the package's skills are recommended and found.")
     ] = ()
     hidden: Annotated[
-        tuple[str, ...],
-        Meta(description="Skills of packages and folders that are never served."),
+        tuple[str, ...], doc("Skills of packages and folders that are never served.")
     ] = ()
     pinned: Annotated[
-        tuple[str, ...],
-        Meta(description="Skills of packages and folders that are kept whatever their effect."),
+        tuple[str, ...], doc("Skills of packages and folders that are kept whatever their effect.")
     ] = ()
 
 
 class Boost(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is added to the relevance of the skills that all its conditions hold for."""
+    """An addition to the relevance of the skills that meet all its conditions."""
 
     add: float
     kind: SkillKind | None = None
-    when: dict[str, str | float | bool] = field(default_factory=dict)  # context keys that are so
+    when: dict[str, str | float | bool] = field(default_factory=dict)  # context keys and values
     above: dict[str, float] = field(default_factory=dict)  # context keys with a larger number
     unless: tuple[str, ...] = ()  # context keys that are not true
     says: tuple[str, ...] = ()  # any of these in the skill's text
 
     @property
     def name(self) -> str:
-        """Its conditions in words, such as `warning above recent_loss_count 0`."""
+        """The conditions in words, such as `warning above recent_loss_count 0`."""
         parts: list[str] = [self.kind or ""]
         parts += [f"when {key} {value}" for key, value in self.when.items()]
         parts += [f"above {key} {value:g}" for key, value in self.above.items()]
@@ -330,262 +301,185 @@ BOOSTS = (
 
 
 class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which skills earn a place before a task, and how many."""
+    """Selection of skills before a task."""
 
-    limit: Annotated[
-        int, Meta(ge=1, description="The most skills to recommend if no task is given.")
-    ] = 5
+    limit: Annotated[Positive, doc("The most skills to recommend if no task is given.")] = 5
     answers: Annotated[
-        Share,
-        Meta(
-            description="With a task: leaves out what says less than this share of what is asked."
-        ),
+        Share, doc("With a task: leaves out what says less than this share of what is asked.")
     ] = 0.14
     beside: Annotated[
         Share,
-        Meta(
-            description="With a task: leaves out what is about other actions than the best one and "
-            "says less than this share of what that says."
+        doc(
+            "With a task: leaves out what is about other actions than the best one and says less "
+            "than this share of what that says."
         ),
     ] = 0.8
     named: Annotated[
-        int,
-        Meta(
-            ge=1, description="With a task: the most skills that are named, in whole or in a line."
-        ),
+        Positive, doc("With a task: the most skills that are named, in whole or in a line.")
     ] = 10
     bodies: Annotated[
-        Annotated[int, Meta(ge=0)] | None,
-        Meta(description="The most skills whose texts are given, the best first; None: all."),
+        Count | None, doc("The most skills whose texts are given, the best first; None: all.")
     ] = 3
-    facts: Annotated[
-        int, Meta(ge=0, description="With a task: the most facts that answer it, a line each.")
-    ] = 5
-    budget: Annotated[
-        Annotated[int, Meta(ge=1)] | None,
-        Meta(description="The most tokens of the whole answer; None: any."),
-    ] = 700
-    base: Annotated[Share, Meta(description="The relevance that every skill starts with.")] = 0.5
+    facts: Annotated[Count, doc("With a task: the most facts that answer it, a line each.")] = 5
+    budget: Annotated[Positive | None, doc("The most tokens of the whole answer; None: any.")] = 700
+    base: Annotated[Share, doc("The relevance that every skill starts with.")] = 0.5
     boosts: Annotated[
         tuple[Boost, ...],
-        Meta(description="Added to it if kind, context and text match; the sum is capped at 1."),
+        doc("Added to it if kind, context and text match; the sum is capped at 1."),
     ] = BOOSTS
     task: Annotated[
         Share,
-        Meta(
-            description="What the best match for a task gains, and a text without a match loses; "
-            "0: tasks are not read."
+        doc(
+            "What the best match for a task gains, and a text without a match loses; 0: tasks are"
+            " not read."
         ),
     ] = 0.25
-    min_relevance: Annotated[
-        Share, Meta(description="Leaves out a skill that is less relevant.")
-    ] = 0.3
-    proven: Annotated[
-        float, Meta(ge=0, description="How much a proven skill ranks above its relevance.")
-    ] = 0.1
+    min_relevance: Annotated[Share, doc("Leaves out a skill that is less relevant.")] = 0.3
+    proven: Annotated[Amount, doc("How much a proven skill ranks above its relevance.")] = 0.1
 
 
 class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How what a skill changes is learned, and what follows."""
+    """Measurement of the effect of skills, and its consequences."""
 
     holdout: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=0.5,
-            description="The share of a decision's skills that is held out, to compare with.",
-        ),
+        HeldShare, doc("The share of a decision's skills that is held out, to compare with.")
     ] = 0.1
     holdout_proven: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=0.5,
-            description="To what that share falls as P(lift > 0) of a skill grows until proven.",
-        ),
+        HeldShare, doc("To what that share falls as P(lift > 0) of a skill grows until proven.")
     ] = 0.02
     latest: Annotated[
         int,
-        Meta(
-            ge=10,
-            description="Of so many applications is what a skill changes of late, which ranks it.",
-        ),
+        Meta(ge=10),
+        doc("Of so many applications is what a skill changes of late, which ranks it."),
     ] = 60
     explore: Annotated[
-        Share, Meta(description="The share of decisions whose last place goes to a new skill.")
+        Share, doc("The share of decisions whose last place goes to a new skill.")
     ] = 0.9
-    explore_until: Annotated[
-        int, Meta(ge=0, description="A skill applied less often than this is new.")
-    ] = 7
+    explore_until: Annotated[Count, doc("A skill applied less often than this is new.")] = 7
     explore_cost: Annotated[
-        float,
-        Meta(ge=0, description="How much each use lowers a new skill's rank for the next try."),
+        Amount, doc("How much each use lowers a new skill's rank for the next try.")
     ] = 0.2
     sampling: Annotated[
-        Share, Meta(description="The share of a lift's uncertainty that randomizes the ranking.")
+        Share, doc("The share of a lift's uncertainty that randomizes the ranking.")
     ] = 0.2
-    bonus: Annotated[
-        float, Meta(ge=0, description="How much a lift of 1 adds to a skill's rank.")
-    ] = 1.0
+    bonus: Annotated[Amount, doc("How much a lift of 1 adds to a skill's rank.")] = 1.0
     scale: Annotated[
-        float,
-        Meta(
-            gt=0, le=1, description="How far from 0 lifts are expected: larger shrinks them less."
-        ),
+        Chance, doc("How far from 0 lifts are expected: larger shrinks them less.")
     ] = 0.15
     carry: Annotated[
         float,
-        Meta(
-            ge=0,
-            lt=1,
-            description="How much of its old lift a rewritten skill is expected to keep.",
-        ),
+        Meta(ge=0, lt=1),
+        doc("How much of its old lift a rewritten skill is expected to keep."),
     ] = 0.5
     min_applied: Annotated[
-        int, Meta(ge=1, description="A skill applied less often than this gets no verdict.")
+        Positive, doc("A skill applied less often than this gets no verdict.")
     ] = 3
-    proven_above: Annotated[
-        Share, Meta(description="P(lift > 0) above which a skill becomes proven.")
-    ] = 0.95
+    proven_above: Annotated[Share, doc("P(lift > 0) above which a skill becomes proven.")] = 0.95
     proven_chance: Annotated[
-        float,
-        Meta(
-            gt=0,
-            le=1,
-            description="A bound on how likely a skill without effect ever looks as helpful.",
-        ),
+        Chance, doc("A bound on how likely a skill without effect ever looks as helpful.")
     ] = 0.12
-    proven_below: Annotated[
-        Share, Meta(description="P(lift > 0) below which it is no longer proven.")
-    ] = 0.8
+    proven_below: Annotated[Share, doc("P(lift > 0) below which it is no longer proven.")] = 0.8
     helps_above: Annotated[
-        Share, Meta(description="P(lift > 0) above which the verdict is that a skill helps.")
+        Share, doc("P(lift > 0) above which the verdict is that a skill helps.")
     ] = 0.75
     hurts_below: Annotated[
-        Share, Meta(description="P(lift > 0) below which a skill is left out, unless tried as new.")
+        Share, doc("P(lift > 0) below which a skill is left out, unless tried as new.")
     ] = 0.27
-    retired_below: Annotated[
-        Share, Meta(description="P(lift > 0) below which a skill is retired.")
-    ] = 0.05
+    retired_below: Annotated[Share, doc("P(lift > 0) below which a skill is retired.")] = 0.05
     retired_lately: Annotated[
-        Share, Meta(description="Or P(lift > 0) of its latest applications below which it is.")
+        Share, doc("Or P(lift > 0) of its latest applications below which it is.")
     ] = 0.01
     retired_chance: Annotated[
-        float,
-        Meta(
-            gt=0,
-            le=1,
-            description="A bound on how likely a skill without effect ever looks as harmful.",
-        ),
+        Chance, doc("A bound on how likely a skill without effect ever looks as harmful.")
     ] = 0.12
     retire_after: Annotated[
-        int, Meta(ge=1, description="How often a skill must be applied before it can be retired.")
+        Positive, doc("How often a skill must be applied before it can be retired.")
     ] = 10
     restored_above: Annotated[
-        Share,
-        Meta(description="P(lift > 0) from which a hurtful or retired skill gets another chance."),
+        Share, doc("P(lift > 0) from which a hurtful or retired skill gets another chance.")
     ] = 0.2
     trial_days: Annotated[
-        int,
-        Meta(ge=1, description="Days after which a skill that use retired is tried again."),
+        Positive, doc("Days after which a skill that use retired is tried again.")
     ] = 90
     trial_decisions: Annotated[
-        int, Meta(ge=1, description="Or so many decisions of its domain after which it is.")
+        Positive, doc("Or so many decisions of its domain after which it is.")
     ] = 200
-    trial_pause: Annotated[
-        int, Meta(ge=1, description="Days between two trials of a skill, at the least.")
-    ] = 365
+    trial_pause: Annotated[Positive, doc("Days between two trials of a skill, at the least.")] = 365
     trial_shown: Annotated[
-        int, Meta(ge=1, description="Decisions that a skill is shown to before its trial ends.")
+        Positive, doc("Decisions that a skill is shown to before its trial ends.")
     ] = 10
 
 
 class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who judges and writes, what it may cost, and when a judge says no."""
+    """The judge, its budget, and its bounds before acting."""
 
     provider: Annotated[
         Literal["offline", "claude", "agent"],
-        Meta(
-            description="offline: free and deterministic; claude: asks the Anthropic API; agent: "
-            "offline, until an agent answers what `skillvault ask` prints."
+        doc(
+            "offline: free and deterministic; claude: asks the Anthropic API; agent: offline, "
+            "until an agent answers what `skillvault ask` prints."
         ),
     ] = "offline"
-    model: Annotated[str, Meta(description="The Claude model that evaluates and writes.")] = (
-        THOROUGH
-    )
+    model: Annotated[str, doc("The Claude model that evaluates and writes.")] = THOROUGH
     fast_model: Annotated[
-        str,
-        Meta(
-            description="The Claude model asked before acting if little is at stake, and about "
-            "sessions."
-        ),
+        str, doc("The Claude model asked before acting if little is at stake, and about sessions.")
     ] = FAST
     max_tokens: Annotated[
-        int, Meta(ge=256, description="The most tokens of a reply, thinking included.")
+        int, Meta(ge=256), doc("The most tokens of a reply, thinking included.")
     ] = 8192
     temperature: Annotated[
-        Annotated[float, Meta(ge=0, le=1)] | None,
-        Meta(description="Sent if set; only models up to the 4.6 generation accept it."),
+        Share | None, doc("Sent if set; only models up to the 4.6 generation accept it.")
     ] = None
     usd_per_day: Annotated[
-        float, Meta(ge=0, description="The most dollars that this clone spends in a day (UTC).")
+        Amount, doc("The most dollars that this clone spends in a day (UTC).")
     ] = 5.0
     calls_per_day: Annotated[
-        int, Meta(ge=0, description="The most requests that this clone sends in a day (UTC).")
+        Count, doc("The most requests that this clone sends in a day (UTC).")
     ] = 1000
     deadline_seconds: Annotated[
-        float,
-        Meta(ge=1, le=600, description="The longest that one question may take, retries included."),
+        float, Meta(ge=1, le=600), doc("The longest that one question may take, retries included.")
     ] = 120.0
-    attempts: Annotated[
-        int, Meta(ge=1, description="Sets an outcome aside after so many failed attempts.")
-    ] = 5
+    attempts: Annotated[Positive, doc("Sets an outcome aside after so many failed attempts.")] = 5
     thorough_from: Annotated[
-        float,
-        Meta(ge=0, description="Asks `model` before acting on an amount this large or larger."),
+        Amount, doc("Asks `model` before acting on an amount this large or larger.")
     ] = 1000.0
     inline_seconds: Annotated[
-        float, Meta(ge=1, le=600, description="How long to wait for an answer before acting.")
+        float, Meta(ge=1, le=600), doc("How long to wait for an answer before acting.")
     ] = 30.0
-    min_quality: Annotated[Share, Meta(description="Before acting, a lower quality is a no.")] = 0.4
+    min_quality: Annotated[Share, doc("Before acting, a lower quality is a no.")] = 0.4
     min_confidence: Annotated[
-        Share, Meta(description="Before acting, a lower confidence (agent's or judge's) is a no.")
+        Share, doc("Before acting, a lower confidence (agent's or judge's) is a no.")
     ] = 0.5
     skip: Annotated[
-        tuple[str, ...],
-        Meta(description="Actions that do nothing, so no judge is asked before them."),
+        tuple[str, ...], doc("Actions that do nothing, so no judge is asked before them.")
     ] = ("hold", "wait", "none", "skip", "noop")
-    patience: Annotated[
-        int, Meta(ge=0, description="An agent is asked about what is at most so many days old.")
-    ] = 3
+    patience: Annotated[Count, doc("An agent is asked about what is at most so many days old.")] = 3
     asks_per_session: Annotated[
-        int, Meta(ge=0, description="The most questions that one session of an agent answers.")
+        Count, doc("The most questions that one session of an agent answers.")
     ] = 2
-    concurrency: Annotated[
-        int, Meta(ge=1, le=32, description="The most outcomes judged at once.")
-    ] = 4
+    concurrency: Annotated[int, Meta(ge=1, le=32), doc("The most outcomes judged at once.")] = 4
     reasoning_characters: Annotated[
-        int, Meta(ge=200, description="The most characters of a reasoning beside a skill's text.")
+        int, Meta(ge=200), doc("The most characters of a reasoning beside a skill's text.")
     ] = 2000
     prices: Annotated[
         dict[str, tuple[float, float]],
-        Meta(description="Dollars per million tokens in and out, for models we have no price for."),
+        doc("Dollars per million tokens in and out, for models we have no price for."),
     ] = field(default_factory=dict)
 
     def price(self, model: str) -> Price:
-        """What a model costs."""
+        """Return the price of a model."""
         stated = self.prices.get(model)
         return Price(*stated) if stated else MODELS[model]
 
 
 class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What of a client's transcript says how a prompt ended."""
+    """Signs in a transcript of how a prompt ended."""
 
     checks: Annotated[
         tuple[str, ...],
-        Meta(
-            description="What begins like one of these is a test, a build or a linter: regular "
-            "expressions, matched at the start of each part of a command."
+        doc(
+            "What begins like one of these is a test, a build or a linter: regular expressions, "
+            "matched at the start of each part of a command."
         ),
     ] = (
         r"(?:python[\d.]* -m )?(?:pytest|unittest|nose2|tox|nox|mypy|ruff check|pylint|flake8)\b",
@@ -622,55 +516,48 @@ class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class HookPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the hooks of an agent's client do."""
+    """Behaviour of the hooks of an agent's client."""
 
     domains: Annotated[
         dict[str, str],
-        Meta(
-            description="Path pattern (`~/work/shop*`): the domain of the folders that it meets; "
-            "else `--domain`, else the repository's name."
+        doc(
+            "Path pattern (`~/work/shop*`): the domain of the folders that it meets; else "
+            "`--domain`, else the repository's name."
         ),
     ] = field(default_factory=dict)
     ask: Annotated[
         Literal["never", "surprises", "always"],
-        Meta(
-            description="When an agent that stops is asked for a lesson: if what was observed "
-            "contradicts its claim or the skill it applied, once a session; or after each prompt."
+        doc(
+            "When an agent that stops is asked for a lesson: if what was observed contradicts its"
+            " claim or the skill it applied, once a session; or after each prompt."
         ),
     ] = "surprises"
-    briefing: Annotated[
-        int, Meta(ge=0, description="The most tokens that a session begins with; 0: none.")
-    ] = 300
+    briefing: Annotated[Count, doc("The most tokens that a session begins with; 0: none.")] = 300
 
 
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything `vault.yaml` may say."""
+    """All settings of `vault.yaml`."""
 
-    format: Annotated[Literal[1], Meta(description="The version of the vault's file format.")] = 1
+    format: Annotated[Literal[1], doc("The version of the vault's file format.")] = 1
     branch: Annotated[
         str,
-        Meta(
-            pattern=_BRANCH,
-            description="The branch that learns; on any other branch, everything waits.",
-        ),
+        Meta(pattern=_BRANCH),
+        doc("The branch that learns; on any other branch, everything waits."),
     ] = "main"
     learner: Annotated[
         str | None,
-        Meta(
-            description="The clone that learns (docs/team.md), or all; the others record. "
-            "The first `skillvault sync` names one."
+        doc(
+            "The clone that learns (docs/team.md), or all; the others record. The first "
+            "`skillvault sync` names one."
         ),
     ] = None
     durability: Annotated[
         Literal["full", "normal"],
-        Meta(description="full: a commit survives a power loss; normal: when the system syncs."),
+        doc("full: a commit survives a power loss; normal: when the system syncs."),
     ] = "full"
-    domains: Annotated[
-        tuple[str, ...], Meta(description="The domains that this vault expects.")
-    ] = ()
+    domains: Annotated[tuple[str, ...], doc("The domains that this vault expects.")] = ()
     profile: Annotated[
-        ProfileName,
-        Meta(description="seed: the designs' letter; wilson: 5 uses at 55 % prove."),
+        ProfileName, doc("seed: the designs' letter; wilson: 5 uses at 55 % prove.")
     ] = "lift"
     commit: CommitPolicy = field(default_factory=CommitPolicy)
     record: RecordPolicy = field(default_factory=RecordPolicy)
@@ -689,11 +576,11 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def ahead(self) -> timedelta:
-        """How far in the future an outcome may lie."""
+        """The longest time into the future that an outcome may be dated."""
         return timedelta(days=self.record.days_ahead)
 
     def days(self, kind: str) -> int | None:
-        """Days a skill of this kind lives; None for one that does not expire."""
+        """Return the days until a skill of this kind expires, or None."""
         expiring = ("warning", "pattern", "strategy", "evolved")
         days: int | None = getattr(self.generate, f"{kind}_days") if kind in expiring else None
         return days

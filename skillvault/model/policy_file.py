@@ -1,7 +1,7 @@
-"""The text of `vault.yaml`: how it is read into a policy, and the table of all it may say.
+"""`vault.yaml` -> a policy, and the table of all settings.
 
-What is unknown or wrong is refused by its key. The table of docs/policy.md is made from here, and a
-test compares the two.
+Unknown and wrong settings are refused by their key. docs/policy.md has the table, which a test
+compares.
 """
 
 import difflib
@@ -13,17 +13,16 @@ import msgspec
 from msgspec import Meta, Struct
 
 from skillvault.model.claude_models import MODELS
-from skillvault.model.conversion import stored
+from skillvault.model.conversion import convert_stored
 from skillvault.model.errors import BadInputError
-from skillvault.model.policy import JudgePolicy, Policy, TranscriptsPolicy
-from skillvault.model.profiles import SETTINGS
+from skillvault.model.policy import PROFILE_SETTINGS, JudgePolicy, Policy, TranscriptsPolicy
 from skillvault.model.text.text import is_slug
 
 _UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]+)`")
 _HEADING = re.compile(r"(?=\S)[^\n\r#]{1,60}(?<=\S)")
 
 
-def policy_from(raw: Any) -> Policy:
+def parse_policy(raw: Any) -> Policy:
     """Return the policy that the parsed `vault.yaml` states; BadInputError names the key."""
     if raw is None:
         raw = {}
@@ -31,7 +30,7 @@ def policy_from(raw: Any) -> Policy:
         raise BadInputError("expected keys and values, such as `format: 1`", code="wrong-type")
     _check_headings(raw)
     try:
-        policy = stored(_with_profile(raw), Policy)
+        policy = convert_stored(_with_profile(raw), Policy)
     except BadInputError as error:
         raise _with_suggestion(error) from None
     _check_models(policy.judge)
@@ -48,18 +47,18 @@ def policy_from(raw: Any) -> Policy:
 
 
 def _with_profile(raw: Mapping[Any, Any]) -> dict[Any, Any]:
-    """What `vault.yaml` says, and what it leaves to its profile."""
+    """Return the settings of `vault.yaml`, completed by those of its profile."""
     name = raw.get("profile")
-    settings = SETTINGS.get(name, {}) if isinstance(name, str) else {}
+    settings = PROFILE_SETTINGS.get(name, {}) if isinstance(name, str) else {}
     complete = dict(raw)
     for section, numbers in settings.items():
-        own = raw.get(section, {})
-        complete[section] = {**numbers, **own} if isinstance(own, Mapping) else own
+        stated = raw.get(section, {})
+        complete[section] = {**numbers, **stated} if isinstance(stated, Mapping) else stated
     return complete
 
 
 def _check_headings(raw: Mapping[Any, Any]) -> None:
-    """The keys of this one mapping are no settings, so a bad one is named here."""
+    """Check `context_headings`, whose keys are domains."""
     rules = raw.get("generate")
     headings = rules.get("context_headings") if isinstance(rules, Mapping) else None
     for domain, heading in headings.items() if isinstance(headings, Mapping) else ():
@@ -92,7 +91,7 @@ def _check_patterns(transcripts: TranscriptsPolicy) -> None:
 
 
 def _check_models(judge: JudgePolicy) -> None:
-    """A model whose price nobody knows has no cap; one that takes no temperature refuses all."""
+    """Refuse a model without a known price, which has no budget, and an unsupported temperature."""
     for key, model in (("judge.model", judge.model), ("judge.fast_model", judge.fast_model)):
         if model not in {*MODELS, *judge.prices}:
             raise BadInputError(
@@ -110,7 +109,7 @@ def _check_models(judge: JudgePolicy) -> None:
 
 
 def rows() -> Iterator[tuple[str, str, str]]:
-    """(key, default, sentence) of every setting, in the order of `vault.yaml`."""
+    """Yield (key, default, sentence) of every setting, in the order of `vault.yaml`."""
     for name, default, meta in _settings(Policy):
         if isinstance(default, Struct):
             for key, value, inner in _settings(type(default)):
@@ -120,7 +119,7 @@ def rows() -> Iterator[tuple[str, str, str]]:
 
 
 def table() -> str:
-    """The policy as the table of docs/policy.md."""
+    """Return the policy as the table of docs/policy.md."""
     lines = ["| key | default | what it means |", "|---|---|---|"]
     lines += [f"| `{key}` | `{default}` | {sentence} |" for key, default, sentence in rows()]
     return "\n".join(lines)

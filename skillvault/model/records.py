@@ -1,11 +1,9 @@
-"""The nouns of the vault: frozen values. No I/O, no clock, no randomness.
+"""The records of a vault as frozen values. No I/O, no clock, no randomness.
 
-Keys of an outcome that the format does not know are kept in `extra`. What comes from
-outside becomes a record in `intake`.
+Unknown keys of an outcome are kept in `extra`. `intake` makes records of foreign data.
 """
 
 import hashlib
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 
@@ -16,12 +14,12 @@ from skillvault.model.text import text as texts
 Scalar = str | int | float | bool | None
 Status = Literal["success", "failure", "neutral"]
 Trust = Literal["local", "untrusted"]
-# Who saw how a decision ended, the strongest first.
+# Observers of how a decision ended, the strongest first.
 Observer = Literal["ci", "tests", "verifier", "exit-code", "commit", "person", "agent"]
 Via = Literal["hook"]
 InsightType = Literal["timing", "sizing", "selection", "risk", "execution", "method", "context"]
 Applicability = Literal["domain", "cross_domain", "general"]
-# An `origin` is no record: what was installed from somewhere, by its content's digest.
+# An `origin` is no record but the digest of what was installed from elsewhere.
 RecordKind = Literal[
     "outcome", "evaluation", "recommendation", "session", "fact", "skill", "link", "answer",
     "retraction", "pattern", "origin",
@@ -42,25 +40,25 @@ SKILL_STATUSES: tuple[str, ...] = get_args(SkillStatus)
 ORIGINS: tuple[str, ...] = get_args(Origin)
 LINK_TYPES: tuple[str, ...] = get_args(LinkType)
 OBSERVERS: tuple[Observer, ...] = get_args(Observer)
-PROGRAMS_OWN = frozenset({"generated", "distilled"})  # origins of what the program wrote itself
+PROGRAM_ORIGINS = frozenset({"generated", "distilled"})  # origins of skills that the program wrote
 IMPORTANCES: tuple[str, ...] = get_args(Importance)
 FACT_KINDS: tuple[str, ...] = get_args(FactKind)
 
-LEARNED = "learned"  # the name of the skill that holds the patterns; no other has it
-CAPTURED = "skill_sync"  # how a pattern says that it was captured
+LEARNED = "learned"  # the name reserved for the skill that holds the patterns
+CAPTURED = "skill_sync"  # the source that a captured pattern states
 MAX_TEXT = 64 * 1024  # bytes of one text
 _PATTERN_WORDS = 40  # characters of a pattern's first words in its id
-_SESSION_HEX = 6  # digits by which a session's id differs from others that read alike
+_SESSION_HEX = 6  # digits that tell a session's id from similar ones
 
 Time = Annotated[datetime, Meta(tz=True)]
 Text = Annotated[str, Meta(min_length=1)]
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 Extra = dict[str, Any]
-Subject = tuple[str, str, str | None]  # what a decision is about: domain, action, target
+Subject = tuple[str, str, str | None]  # of a decision: domain, action, target
 
 
 class Ref(Struct, frozen=True, order=True):
-    """The address of a record: what it is and its id (a skill's name is its id)."""
+    """The address of a record: its kind and its id (for a skill, its name)."""
 
     kind: RecordKind
     id: str
@@ -70,7 +68,7 @@ class Ref(Struct, frozen=True, order=True):
 
 
 class Problem(Struct, frozen=True):
-    """A mistake in a file, as a value: where, which key, a stable code, one sentence."""
+    """A mistake in a file, as a value: path, key, a stable code, one sentence."""
 
     path: str
     key: str | None
@@ -79,16 +77,15 @@ class Problem(Struct, frozen=True):
 
     @property
     def order(self) -> tuple[str, str, str, str]:
-        """Position in a list; what concerns the whole file comes before what concerns a key."""
+        """Sort key: mistakes of a whole file come before those of a key."""
         return (self.path, self.key or "", self.code, self.message)
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """What was decided, before anything was known of how it ended, but for the `report`.
+    """A decision as it was before its result was known, except for the `report`.
 
-    `task` is what was asked, in the asker's words. `reasoning_at`: when the reasoning was
-    written, before the result or after it; None where that is not said. Only what somebody else
-    saw of a decision may leave out its `action`.
+    `task` quotes the request. `reasoning_at` says if the reasoning was written before the result or
+    after it, if that is known. Only a result that somebody else observed may omit the `action`.
     """
 
     id: Text | None = None
@@ -104,11 +101,11 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """How it ended. `score` is a fraction (-0.112 is -11.2 %); `amount` is in `unit`.
+    """The end of a decision. `score` is a fraction (-0.112 is -11.2 %); `amount` is in `unit`.
 
-    `observed_by` saw it, the agent itself where nobody is named; `via` a hook of its client, whose
-    payload an agent with a shell can forge. `claim` is what the agent said of it, `claimed` how it
-    ended by that.
+    Without `observed_by` the agent itself is the observer. `via` is a hook of its client, whose
+    payload an agent with a shell can forge. `claim` is the agent's report, `claimed` the status
+    that it reports.
     """
 
     status: Status
@@ -127,9 +124,9 @@ class Result(Struct, frozen=True, kw_only=True):
 
 
 class Lesson(Struct, frozen=True, kw_only=True):
-    """What the agent itself learned, after the result; `do` or `when` is there.
+    """A lesson that the agent states after the result; it has `do` or `when`.
 
-    `observed` is its own word on it, None where it says nothing.
+    `observed` is the agent's statement that it observed this, None if it makes none.
     """
 
     when: str = ""
@@ -141,7 +138,7 @@ class Lesson(Struct, frozen=True, kw_only=True):
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """Who reported it, from which run. Without a session an outcome is its own.
+    """The reporter of an outcome and its run.
 
     A `batch` is no session: a backtest, a benchmark's job, a CI run.
     """
@@ -154,7 +151,7 @@ class Source(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What happened. `id` and `received` (a sha256) derive from the record as it arrived."""
+    """A decision and its result. `id` and `received` (a sha256) derive from the arrived record."""
 
     id: str
     event_id: Text | None = None
@@ -171,78 +168,72 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     @property
     def trust(self) -> Trust:
-        """The vault's word on its source."""
+        """The trust of its source."""
         return self.source.trust
 
     @property
     def session(self) -> str:
-        """The run it came from; its own id if none was named."""
+        """The session it came from, or its own id if none is named."""
         return self.source.session or self.id
 
     @property
     def order(self) -> tuple[datetime, str]:
-        """Position in time; simultaneous outcomes stand in the order of their ids."""
+        """Sort key: by time, ties broken by id."""
         return (self.occurred_at, self.id)
 
     @property
     def subject(self) -> Subject:
-        """What it is about."""
+        """The domain, action and target."""
         return (self.domain, self.decision.action, self.decision.target)
 
     @property
     def observer(self) -> Observer:
-        """Who saw how it ended."""
+        """The observer of the result."""
         return self.result.observed_by or "agent"
 
     @property
     def is_described(self) -> bool:
-        """Whether anybody said what was decided; else it is a result alone."""
+        """Return True if the decision is described, False for a bare result."""
         return bool(self.decision.action)
 
     @property
     def only_teaches(self) -> bool:
-        """Return True if it adds a lesson to its decision and does not say how that ended."""
+        """Return True if it adds a lesson to its decision and no result."""
         silent = Result(status="neutral", observed_by=self.result.observed_by)
         return self.lesson is not None and not self.is_described and self.result == silent
 
     @property
     def is_claim_refused(self) -> bool:
-        """Whether the agent claimed a success that somebody else saw fail."""
-        result = self.result
-        return self.observer != "agent" and (result.claimed, result.status) == (
-            "success",
-            "failure",
-        )
+        """Return True if the agent claimed a success that somebody else saw fail."""
+        statuses = (self.result.claimed, self.result.status)
+        return self.observer != "agent" and statuses == ("success", "failure")
 
     @property
     def is_lesson_supposed(self) -> bool:
-        """Whether its lesson is a guess: no word of the outcome's own is the evidence."""
+        """Return True if its lesson quotes no evidence from the outcome itself."""
         if self.lesson is None:
             return False
-        return self.lesson.observed is False or not self.holds(self.lesson.evidence)
+        return self.lesson.observed is False or not self.contains_quote(self.lesson.evidence)
 
-    def holds(self, quote: str) -> bool:
-        """Whether it says a quote, word for word."""
-        words = _folded(quote)
-        return bool(words) and any(words in _folded(text) for text in self._said())
-
-    def _said(self) -> Iterator[str]:
-        """What an agent's lesson may quote."""
+    def contains_quote(self, quote: str) -> bool:
+        """Return True if its reasoning, report, result or context has a quote word for word."""
+        words = " ".join(quote.split())
         decision, result = self.decision, self.result
-        yield from (decision.reasoning, decision.report, result.summary, result.evidence)
-        yield from (str(value) for value in self.context.values() if value is not None)
+        sources = [decision.reasoning, decision.report, result.summary, result.evidence]
+        sources += [str(value) for value in self.context.values() if value is not None]
+        return bool(words) and any(words in " ".join(text.split()) for text in sources)
 
     @property
     def ungraded_failure(self) -> bool:
-        """A failure that counts as the first or a repeat, for one warning stands for all."""
+        """True for a failure without a score; one warning stands for all of a kind."""
         return self.result.score is None and self.result.status == "failure"
 
 
-class Placed(NamedTuple):
-    """An outcome among those of its subject, unread.
+class IndexedOutcome(NamedTuple):
+    """An outcome of a subject as the index has it, without its record.
 
-    `at` is when it happened, in microseconds; `marks` what of it decides when its subject's account
-    is read, None as long as nobody looked.
+    `at` is its time in microseconds. `marks` decide when its subject's account is read; None if
+    they were not determined yet.
     """
 
     at: int
@@ -252,9 +243,9 @@ class Placed(NamedTuple):
 
 
 class Position(NamedTuple):
-    """How many outcomes of an account were counted, and the last of them.
+    """The number of outcomes that an account has counted, and the last of them.
 
-    `until` is the last that is read, `point` the last at a reading point: (when, id), as `last`.
+    `until` is the last that was read, `point` the last at a reading point, each as (time, id).
     """
 
     outcomes: int = 0
@@ -263,11 +254,11 @@ class Position(NamedTuple):
     point: tuple[int, str] = (-(2**63), "")
 
 
-OFFLINE = "offline"  # the judge without a model: its insight only says deed and result again
+OFFLINE = "offline"  # the judge without a model; its insights repeat deed and result
 
 
 class JudgeInfo(Struct, frozen=True, kw_only=True):
-    """Which judge spoke, and what it cost."""
+    """A judge and its cost."""
 
     name: str
     version: str
@@ -278,11 +269,10 @@ class JudgeInfo(Struct, frozen=True, kw_only=True):
 
 
 class Evaluation(Struct, frozen=True, kw_only=True):
-    """What the judge concluded of one outcome; its id is the outcome's.
+    """The judge's conclusion about one outcome, whose id it shares.
 
-    `repeats` or `contradicts` is the fact that its insight does so to, in the judge's word;
-    `unlike` are facts like it in words that the judge was shown and found to say something else.
-    `slug` is what a fact of it is called.
+    `repeats` or `contradicts` names a fact, by the judge's word. `unlike` are facts with similar
+    words that say something else. `slug` is the name of a fact that is made of it.
     """
 
     outcome: str
@@ -309,17 +299,17 @@ class Evaluation(Struct, frozen=True, kw_only=True):
         return self.outcome
 
     @property
-    def is_told_by_model(self) -> bool:
-        """True if a model concluded its insight, whoever gave the verdict."""
+    def is_by_model(self) -> bool:
+        """Return True if a model wrote the insight, whoever gave the verdict."""
         return self.judge.name != OFFLINE or self.slug is not None
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What a judge answered to one question, as its reply was accepted; `id` is the question's key.
+    """A judge's accepted answer to one question; `id` is the question's key.
 
-    `kind` is the prompt that asked, `subject` what it asked about, `material` a digest of what it
-    told, without its wording. `at` is when the latest outcome of that ended; `session` who
-    answered, if that was an agent. `reply` holds words and numbers in the shape of its kind.
+    `kind` names the prompt, `subject` its topic, `material` a digest of its content without the
+    wording. `at` is the end of the latest outcome in it. `session` names the agent's session that
+    answered. `reply` holds words and numbers in the shape of its kind.
     """
 
     id: str
@@ -335,7 +325,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class Retraction(Struct, frozen=True, kw_only=True):
-    """An outcome that was wrong: it stays as written and counts nowhere; why, when, who says so."""
+    """The retraction of a wrong outcome, which stays as written and counts nowhere."""
 
     outcome: str
     domain: str
@@ -345,20 +335,20 @@ class Retraction(Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """It has the id of its outcome."""
+        """The outcome's id."""
         return self.outcome
 
 
 def question_key(kind: str, subject: str, material: str) -> str:
-    """The key of a question: its kind, and twelve hex digits of what it is about."""
-    about = f"{kind}\0{subject}\0{material}".encode(errors="replace")
-    return f"{kind}-{hashlib.sha256(about).hexdigest()[:12]}"
+    """Return the key of a question: its kind and twelve hex digits of its topic."""
+    topic = f"{kind}\0{subject}\0{material}".encode(errors="replace")
+    return f"{kind}-{hashlib.sha256(topic).hexdigest()[:12]}"
 
 
 class ShownSkill(Struct, frozen=True, kw_only=True):
-    """A skill that was shown for a decision, at which version, as how relevant.
+    """A skill that was shown for a decision, with its version and relevance.
 
-    `handle` stood for its name in that answer; `how` much of it was given: whole, part or named.
+    `handle` replaced its name in that answer. `how` is whole, part or named.
     """
 
     skill: Text
@@ -370,21 +360,21 @@ class ShownSkill(Struct, frozen=True, kw_only=True):
 
 
 class HeldOutSkill(Struct, frozen=True, kw_only=True):
-    """A skill that would have been shown and was not, to compare with."""
+    """A skill that was withheld for comparison."""
 
     skill: Text
     blob: str = ""
 
 
 class NextSkill(Struct, frozen=True, kw_only=True):
-    """A skill that came next, and why it was not shown."""
+    """A skill that ranked next, and the reason why it was not shown."""
 
     skill: Text
     reason: str = ""
 
 
 class ShownFact(Struct, frozen=True, kw_only=True):
-    """A fact that was shown for a decision, at which version."""
+    """A fact that was shown for a decision, with its version."""
 
     fact: Text
     blob: str = ""
@@ -392,7 +382,7 @@ class ShownFact(Struct, frozen=True, kw_only=True):
 
 
 class ShownCounts(Struct, frozen=True, kw_only=True):
-    """How many skills were considered, and how many left out for what."""
+    """The number of skills considered, and of those omitted for each reason."""
 
     considered: int = 0
     low_effectiveness: int = 0
@@ -401,10 +391,9 @@ class ShownCounts(Struct, frozen=True, kw_only=True):
 
 
 class Recommendation(Struct, frozen=True, kw_only=True):
-    """What was shown for a decision. What became of it is computed by joining outcomes.
+    """The skills and facts that were shown for a decision of an `agent` with a `task`.
 
-    `agent` is who asked, `task` what was asked. `id` and `received` (a sha256) derive from the
-    record as it arrived.
+    `id` and `received` (a sha256) derive from the record as it arrived.
     """
 
     id: str
@@ -425,7 +414,7 @@ class Recommendation(Struct, frozen=True, kw_only=True):
 
 
 class SessionFailure(Struct, frozen=True, kw_only=True):
-    """What failed in a session: on what, why, and what had been tried."""
+    """A failure in a session: its subject, its reason, and the attempt."""
 
     lemma: Text
     reason: str = ""
@@ -434,7 +423,7 @@ class SessionFailure(Struct, frozen=True, kw_only=True):
 
 
 class SessionSuccess(Struct, frozen=True, kw_only=True):
-    """What worked in a session: on what, and how."""
+    """A success in a session: its subject and its method."""
 
     lemma: Text
     text: str = ""
@@ -442,11 +431,11 @@ class SessionSuccess(Struct, frozen=True, kw_only=True):
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """A finished session: what failed in it and what worked, each in its order.
+    """A finished session with its failures and successes, each in order.
 
-    `name` is what outcomes call it (`source.session`); `id` is made of it, `received` (a sha256)
-    derives from the record as it arrived. `transcript` names the client that wrote down what this
-    is an extract of.
+    `name` is its name in outcomes (`source.session`), from which `id` is made. `received` (a
+    sha256) derives from the record as it arrived. `transcript` names the client, if it was read
+    from one.
     """
 
     id: str
@@ -466,19 +455,19 @@ class Session(Struct, frozen=True, kw_only=True):
 
     @property
     def lemmas(self) -> list[str]:
-        """What it is about, as its failures and successes name it."""
+        """The subjects that its failures and successes name."""
         return [failure.lemma for failure in self.failures] + [s.lemma for s in self.successes]
 
     @property
     def order(self) -> tuple[datetime, str]:
-        """Position in time; those that ended at once stand in the order of their ids."""
+        """Sort key: by time of its end, ties broken by id."""
         return (self.ended_at, self.id)
 
 
 class Fact(Struct, frozen=True, kw_only=True):
-    """One thing the vault holds to be true; `text` may have several lines.
+    """A statement that the vault holds to be true; `text` may have several lines.
 
-    Written by hand it needs only a text: `id` and `domain` are where its file stands.
+    A fact written by hand needs only a text: its path gives `id` and `domain`.
     """
 
     id: str
@@ -494,26 +483,26 @@ class Fact(Struct, frozen=True, kw_only=True):
 
     @property
     def order(self) -> tuple[datetime, str]:
-        """Position in time; one without a time was there before all others."""
+        """Sort key: by time; facts without a time come first."""
         return (self.created_at or datetime.min.replace(tzinfo=UTC), self.id)
 
 
-class Missed(Struct, frozen=True):
-    """When the evidence for a pattern was missing, and in which versions of the code bases."""
+class MissedEvidence(Struct, frozen=True):
+    """The time at which a pattern's evidence was missing, and the versions of the code bases."""
 
     at: str
     code: str
 
 
-class Elsewhere(Struct, frozen=True):
-    """What another tool counted of a skill; the rate is a fraction, None if it is not told."""
+class ExternalUse(Struct, frozen=True):
+    """Uses of a skill that another tool counted; the rate is a fraction if it is known."""
 
     times_applied: int
     success_rate: float | None = None
 
 
 class Skill(Struct, frozen=True):
-    """A skill as it is read. Names are not validated here (`integrity` does that)."""
+    """A skill as its file has it. `integrity` validates names."""
 
     name: str
     description: str = ""
@@ -529,19 +518,19 @@ class Skill(Struct, frozen=True):
     created: str | None = None
     expires: str | None = None
     trust: str = "local"
-    subject: str | None = None  # what a skill is about; it stays when the skill is renamed
-    account: str | None = None  # which statements of its subject's account it was written from
+    subject: str | None = None  # survives a rename of the skill
+    account: str | None = None  # the statements of its subject's account in it
     foreign: tuple[str, ...] = ()  # top-level keys outside the specification
-    elsewhere: Elsewhere | None = None  # read of another tool's counters, never written
-    retired: str | None = None  # by its domain's time, when its use retired it
-    trial: str | None = None  # and since when it is tried again, or was last
-    replaces: str | None = None  # the skill in skills/ whose next version it is
-    internal: bool = False  # hosts that walk a whole tree leave it out
-    written: str | None = None  # which sections the program wrote, by a digest of each
+    elsewhere: ExternalUse | None = None  # another tool's counters, never written
+    retired: str | None = None  # the time in its domain at which use retired it
+    trial: str | None = None  # the start of its latest trial after that
+    replaces: str | None = None  # the skill in skills/ of which it is the next version
+    internal: bool = False  # omitted by hosts that walk a whole tree
+    written: str | None = None  # digests of the sections that the program wrote
 
 
-class Shelved(Struct, frozen=True):
-    """A skill as a layer of the shelf holds it. `blob` is the version: git's id of its bytes."""
+class ShelfSkill(Struct, frozen=True):
+    """A skill in a layer of the shelf. `blob` is its version: git's id of its bytes."""
 
     skill: Skill
     layer: str  # `seed`, `domain` or `vault`
@@ -550,7 +539,7 @@ class Shelved(Struct, frozen=True):
 
 
 class Link(Struct, frozen=True, kw_only=True):
-    """Where a fact or skill came from; immutable."""
+    """The origin of a fact or skill; immutable."""
 
     id: str
     type: LinkType
@@ -561,11 +550,11 @@ class Link(Struct, frozen=True, kw_only=True):
 
 
 class LearnedPattern(Struct, frozen=True, kw_only=True):
-    """A rule that files of code bear out, an entry of expertise.yaml.
+    """A rule that files of code support, an entry of expertise.yaml.
 
-    `occurrences` are distinct files, `lines` those of them that say so, `code` the code bases as
-    `name@version`. `missed`: when and where the evidence was missing last. `scope`: the patterns of
-    the only files that count, YAML and markdown among them; () for all code.
+    `occurrences` counts files, `lines` the lines in them, `code` lists the code bases as
+    `name@version`. `missed` is the last time that evidence was missing. `scope` has the path
+    patterns of the files that count, YAML and markdown included; () for all code.
     """
 
     pattern: Text
@@ -576,18 +565,18 @@ class LearnedPattern(Struct, frozen=True, kw_only=True):
     promoted_at: str = ""
     lines: int | None = None
     code: str = ""
-    missed: Missed | None = None
+    missed: MissedEvidence | None = None
     scope: tuple[str, ...] = ()
     extra: Extra = field(default_factory=dict)
 
     @property
     def key(self) -> str:
-        """What it has in common with a rule that says the same."""
+        """The key that it shares with a rule that says the same."""
         return texts.rule_key(self.pattern)
 
     @property
     def id(self) -> str:
-        """Its first words and the hex of its key."""
+        """Its first words and the digest of its key."""
         digest = hashlib.sha256(self.key.encode()).hexdigest()[:6]
         return f"{texts.slug(self.pattern, limit=_PATTERN_WORDS)}-{digest}".lstrip("-")
 
@@ -602,7 +591,7 @@ class EvolutionEntry(Struct, frozen=True, kw_only=True):
 
 
 class Expertise(Struct, frozen=True, kw_only=True):
-    """What stands in expertise.yaml; `version` is that of its form."""
+    """The content of expertise.yaml; `version` is that of its format."""
 
     version: Scalar = "0.2.0"
     patterns: tuple[LearnedPattern, ...] = ()
@@ -614,18 +603,18 @@ Record = Outcome | Evaluation | Recommendation | Session | Fact | Skill | Link |
 
 
 def kind_of(record: Record) -> str:
-    """The kind that a record's address names."""
+    """Return the kind of a record as its address has it."""
     return type(record).__name__.lower()
 
 
 def ref_of(record: Record) -> Ref:
-    """The address of a record."""
+    """Return the address of a record."""
     kind = cast("RecordKind", kind_of(record))
     return Ref(kind, record.name if isinstance(record, Skill) else record.id)
 
 
 class Commit(Struct, frozen=True):
-    """What a step did in one of the program's commits, read back from its trailers."""
+    """The work of a step in one of the program's commits, read from its trailers."""
 
     sha: str
     step: str
@@ -636,40 +625,36 @@ class Commit(Struct, frozen=True):
 
 
 def link_id(link_type: LinkType, source: Ref, target: Ref) -> str:
-    """The id that a link of this type between these ends has."""
+    """Return the id of a link of this type between these ends."""
     ends = f"{link_type}\n{source}\n{target}"
     return f"{link_type}-{hashlib.sha256(ends.encode()).hexdigest()[:10]}"
 
 
 def link_of(link_type: LinkType, source: Ref, target: Ref, at: datetime) -> Link:
-    """A link whose id derives from its type and ends."""
+    """Return a link with the id that derives from its type and ends."""
     derived_id = link_id(link_type, source, target)
     return Link(id=derived_id, type=link_type, source=source, target=target, created_at=at)
 
 
 def session_id(name: str, trust: Trust = "local") -> str:
-    """The id of the session that outcomes of this trust call so: the name if it can be a file's.
+    """Return the id of a session: its name, if that can be a file name.
 
-    Else, or of an untrusted one, as much of it as can, with hex that tells it from others that
-    read alike: who is not trusted takes no other's id.
+    Another name, or one from an untrusted source, is turned into a slug with a digest, so that an
+    untrusted source cannot take the id of another session.
     """
     plain_name = name.replace("_", "-")
     if trust == "local" and texts.is_slug(plain_name):
         return plain_name
-    whole = name if trust == "local" else f"{trust} {name}"
-    digits = hashlib.sha256(whole.encode(errors="replace")).hexdigest()[:_SESSION_HEX]
+    qualified_name = name if trust == "local" else f"{trust} {name}"
+    digits = hashlib.sha256(qualified_name.encode(errors="replace")).hexdigest()[:_SESSION_HEX]
     return f"{texts.slug(name, limit=texts.MAX_SLUG - 1 - _SESSION_HEX) or 'session'}-{digits}"
 
 
 def moment_of(at: datetime) -> str:
-    """A time as an outcome's id begins with it: `20261120t101500z`."""
+    """Return a time as the beginning of an outcome's id: `20261120t101500z`."""
     return at.astimezone(UTC).strftime("%Y%m%dt%H%M%Sz")
 
 
 def stamp(at: datetime) -> str:
-    """A time in UTC as it stands in files: `2026-11-20T10:15:00Z`."""
+    """Return a time in UTC as files have it: `2026-11-20T10:15:00Z`."""
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split())

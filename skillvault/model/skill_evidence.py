@@ -1,4 +1,4 @@
-"""The file beside a skill that says which outcomes stand behind each of its statements. Pure."""
+"""The evidence file of a skill: the outcomes behind each of its statements. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,23 +12,23 @@ from skillvault.model.records import SkillKind
 from skillvault.model.text import strict_yaml
 
 EVIDENCE = "evidence.yaml"
-TRIED = "tried.md"  # the file beside a guide that has every try
+TRIED = "tried.md"  # the file of a guide with all its tries
 
 
-class TriedLines(Struct, frozen=True):
-    """The tries of a guide, a line each, as the file beside it has them."""
+class TryLines(Struct, frozen=True):
+    """The tries of a guide, a line each, from its file."""
 
     lines: tuple[str, ...]
 
 
-def tried_lines(content: bytes) -> TriedLines:
-    """Return the tries that a file has."""
+def parse_tries(content: bytes) -> TryLines:
+    """Read the tries of a guide from its file."""
     text = content.decode(errors="replace")
-    return TriedLines(tuple(line for line in text.splitlines() if line.startswith("- ")))
+    return TryLines(tuple(line for line in text.splitlines() if line.startswith("- ")))
 
 
-class StatedEvidence(Struct, frozen=True, kw_only=True, rename={"supporting": "for"}):
-    """One statement as the file has it; `rule` is what it was counted by, if it is one."""
+class StatementEvidence(Struct, frozen=True, kw_only=True, rename={"supporting": "for"}):
+    """One statement with its outcomes; `rule` is set if the statement is a rule."""
 
     statement: str
     kind: StatementKind
@@ -40,21 +40,21 @@ class StatedEvidence(Struct, frozen=True, kw_only=True, rename={"supporting": "f
 
     @property
     def sides(self) -> tuple[tuple[str, ...], ...]:
-        """The ids for it and against it, and those of the others."""
+        """The ids for it and against it, then those of the other outcomes."""
         return self.supporting, self.against, self.others_for, self.others_against
 
 
 class SkillEvidence(Struct, frozen=True, kw_only=True):
-    """The file: the kind of the skill, the outcomes that were read, and those it is about."""
+    """The file: the kind of the skill, the outcomes that were read, and those that it is about."""
 
     kind: SkillKind
     read: tuple[str, ...]
-    statements: tuple[StatedEvidence, ...] = ()
+    statements: tuple[StatementEvidence, ...] = ()
     about: tuple[str, ...] = ()
 
 
 def from_text(text: str) -> SkillEvidence:
-    """Return what a file says; BadInputError for one that says something else."""
+    """Parse an evidence file; raises BadInputError."""
     try:
         return msgspec.convert(strict_yaml.load(text), SkillEvidence, strict=False)
     except msgspec.ValidationError as error:

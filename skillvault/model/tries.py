@@ -1,4 +1,4 @@
-"""A try: what one outcome says in one line, deed -> result. Values only."""
+"""A try: one outcome in one line, deed -> result. Values only."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ Adviser = Literal["person", "agent", "judge"]
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """One sentence that says what should have been done; a supposed one has no evidence."""
+    """One sentence on what should have been done; a supposed one has no evidence."""
 
     text: str
     by: Adviser
@@ -18,12 +18,12 @@ class Advice(Struct, frozen=True, kw_only=True):
 
 
 class Try(Struct, frozen=True, kw_only=True):
-    """What an outcome's agent did, what came of it, and what is advised since.
+    """The deed of an outcome's agent, its result, and later advice.
 
-    `deed` is "" where none is told, `answer` where none was given, `error` (the signature of what
-    went wrong) unless it failed. `result` names its score. `insight`, `strengths` and `weaknesses`
-    are a judge's that read the outcome. `grounds` are the states that the reasoning claims, quoted;
-    `observed` their figures that the context or the result holds, too: no part of the deed.
+    `deed` and `answer` are "" if there is none. `error` is the signature of a failure. `result`
+    names the score. `insight`, `strengths` and `weaknesses` are a judge's. `grounds` quotes the
+    states that the reasoning claims; `observed` has their figures that the context or the result
+    also has, which are no part of the deed.
     """
 
     id: str

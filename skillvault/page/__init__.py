@@ -1,4 +1,4 @@
-"""How the page of a vault looks: HTML in one file, Markdown, charts, a server on this machine.
+"""The page of a vault as HTML, Markdown and charts, with a local server.
 
-What it says is computed in `inspect/page/`.
+Its content is computed in `inspect/page/`.
 """

@@ -1,7 +1,7 @@
 """The charts as SVG: the lift of each skill, success over time.
 
-Where things stand is computed here; how they look is a template. A chart runs nothing and asks
-for nothing. In a page its colours are those of the page's theme.
+Positions are computed here; a template draws them. A chart has no script and loads nothing. In a
+page it has the colours of the page's theme.
 """
 
 from collections import Counter
@@ -27,14 +27,14 @@ _WIDTH, _MARGIN = 760, 24
 _TOP = 40  # below the legend
 _ROW = 24
 _LETTERS, _LETTER = 46, 6.8  # of a name; the pixels of one
-_PARTS = 6  # of an axis, at most about so many
-_LEAST = 0.05  # the lift on either side of none that is always drawn
+_PARTS = 6  # of an axis, about the most
+_LEAST = 0.05  # the lift on either side of 0 that is always drawn
 _CIRCLE = "M-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0z"
 _DIAMOND = "M0-1.3L1.3 0L0 1.3L-1.3 0z"
 _SQUARE = "M-.9-.9h1.8v1.8h-1.8z"
 
 
-class Look(NamedTuple):
+class LegendEntry(NamedTuple):
     """A line of the legend: its text, the path of its mark in units of a radius, its colour."""
 
     label: str
@@ -43,14 +43,14 @@ class Look(NamedTuple):
     dash: str = "none"
 
 
-# A verdict is told by its mark as well as by its colour.
-_VERDICTS: Mapping[Verdict, Look] = {
-    "helps": Look("helps", _CIRCLE, "good"),
-    "open": Look("open", _DIAMOND, "open"),
-    "hurts": Look("hurts", _SQUARE, "bad"),
+# A verdict differs by its mark as well as by its colour.
+_VERDICTS: Mapping[Verdict, LegendEntry] = {
+    "helps": LegendEntry("helps", _CIRCLE, "good"),
+    "open": LegendEntry("open", _DIAMOND, "open"),
+    "hurts": LegendEntry("hurts", _SQUARE, "bad"),
 }
-_WITH = Look("with a skill", _CIRCLE, "good")
-_WITHOUT = Look("without a skill", _DIAMOND, "open", "6 4")
+_WITH = LegendEntry("with a skill", _CIRCLE, "good")
+_WITHOUT = LegendEntry("without a skill", _DIAMOND, "open", "6 4")
 
 
 class Scale(NamedTuple):

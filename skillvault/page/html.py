@@ -1,6 +1,6 @@
-"""The page of a vault as one HTML file, with the details it holds; nothing in it asks outside.
+"""The page of a vault as one HTML file with all details; it loads nothing from outside.
 
-A policy in the file lets only its own style and script run.
+A policy in the file permits only its own style and script.
 """
 
 import gzip
@@ -19,21 +19,21 @@ from msgspec import Struct
 from skillvault.inspect.page import Page, SkillPage
 from skillvault.inspect.week import EVENTS, VaultEvent
 from skillvault.model.records import Evaluation, Outcome, stamp
-from skillvault.model.text.hidden_characters import escaped
+from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.page import chart
 from skillvault.page.template import render
 from skillvault.vault.files import layout
 
-MOST = 2_200_000  # bytes of all chunks as they stand in the file
+MOST = 2_200_000  # bytes of all chunks in the file
 _TEXT = 4000  # characters of a text, fewer where there are many
 _LEAST = 60
-_TEXTS = 2_500_000  # characters of skill_page field of all outcomes
-_SAMPLE = 1000  # outcomes by which the length of texts is chosen
+_TEXTS = 2_500_000  # characters of all texts of outcomes
+_SAMPLE = 1000  # outcomes from which the length of texts is estimated
 _TOGETHER = {"skill": 40, "fact": 200, "outcome": 400}
 
 
 class Chunk(Struct, frozen=True):
-    """Some records of a kind: the first of their ids, and the data as text in base64."""
+    """Some records of a kind: their first id, and the data in base64."""
 
     kind: str
     first: str
@@ -41,14 +41,17 @@ class Chunk(Struct, frozen=True):
 
 
 def chunks_of(page: Page) -> list[Chunk]:
-    """The details of skills, facts and outcomes by id, at most `MOST` bytes of them."""
+    """Return the details of skills, facts and outcomes by id, at most `MOST` bytes of them."""
     chunks = [*_chunks("skill", _skill_data(page)), *_chunks("fact", _fact_data(page))]
     room = MOST - _size(chunks)
     limit = min(_TEXT, max(_LEAST, _TEXTS // max(1, len(page.outcomes))))
     ids = list(page.outcomes)
-    some = ids[:: max(1, len(ids) // _SAMPLE)]
-    of_some = room * len(some) / max(1, len(ids))
-    while limit > _LEAST and _size(_chunks("outcome", _outcome_data(page, some, limit))) > of_some:
+    sample = ids[:: max(1, len(ids) // _SAMPLE)]
+    sample_room = room * len(sample) / max(1, len(ids))
+    while (
+        limit > _LEAST
+        and _size(_chunks("outcome", _outcome_data(page, sample, limit))) > sample_room
+    ):
         limit //= 2
     while True:
         outcomes = list(_chunks("outcome", _outcome_data(page, ids, limit)))
@@ -60,8 +63,8 @@ def chunks_of(page: Page) -> list[Chunk]:
 def _chunks(kind: str, records: Mapping[str, Any]) -> Iterator[Chunk]:
     ids, size = sorted(records), _TOGETHER[kind]
     for start in range(0, len(ids), size):
-        some = {name: records[name] for name in ids[start : start + size]}
-        packed = gzip.compress(msgspec.json.encode(some), 6, mtime=0)
+        part = {name: records[name] for name in ids[start : start + size]}
+        packed = gzip.compress(msgspec.json.encode(part), 6, mtime=0)
         yield Chunk(kind, ids[start], b64encode(packed).decode())
 
 
@@ -74,7 +77,7 @@ def _skill_data(page: Page) -> dict[str, Any]:
     for outcome, names in page.benefit.used.items():
         for name in names:
             applied[name].append(outcome)
-    return {one.name: _skill_details(one, applied.get(one.name, ())) for one in page.skills}
+    return {skill.name: _skill_details(skill, applied.get(skill.name, ())) for skill in page.skills}
 
 
 def _fact_data(page: Page) -> dict[str, Any]:
@@ -101,13 +104,13 @@ def _outcome_data(page: Page, ids: Iterable[str], limit: int) -> dict[str, Any]:
 def _skill_details(skill_page: SkillPage, applied: Sequence[str]) -> dict[str, Any]:
     skill = skill_page.skill
     return {
-        "title": escaped(skill_page.title),
+        "title": escape_hidden(skill_page.title),
         "text": _beginning(skill.body, 4 * _TEXT),
         "use": _beginning(skill.description, _TEXT),
-        "kind": escaped(skill.kind),
-        "domain": escaped(skill.domain or ""),
-        "status": escaped(skill.status),
-        "trust": escaped(skill.trust),
+        "kind": escape_hidden(skill.kind),
+        "domain": escape_hidden(skill.domain or ""),
+        "status": escape_hidden(skill.status),
+        "trust": escape_hidden(skill.trust),
         "path": f"{skill_page.shelf}/{skill_page.name}/SKILL.md",
         "for": skill_page.sides.supporting,
         "against": skill_page.sides.against,
@@ -173,13 +176,13 @@ def _context(outcome: Outcome) -> Iterable[tuple[str, Any]]:
 
 
 def _beginning(text: str, limit: int) -> str:
-    """A text as it is shown, its beginning if it is longer."""
-    shown = escaped(text[:limit])
-    return shown if len(text) <= limit else f"{shown}…"
+    """Return a text for display, cut to a limit."""
+    beginning = escape_hidden(text[:limit])
+    return beginning if len(text) <= limit else f"{beginning}…"
 
 
 def firsts(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
-    """Kind -> the first id of each of its chunks, in their order."""
+    """Kind -> the first id of each of its chunks, in order."""
     starts: dict[str, list[str]] = {kind: [] for kind in _TOGETHER}
     for chunk in chunks:
         starts[chunk.kind].append(chunk.first)
@@ -189,11 +192,11 @@ def firsts(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
 _WEEK = timedelta(days=7)
 _FOLDER = Path(__file__).parent
 _DRAWN = 40  # lifts of a chart
-_LISTED = 20  # things of one event that are listed
+_MAX_ENTRIES = 20  # of one event in the list
 
 
 def html_of(page: Page, *, is_served: bool = False) -> bytes:
-    """The page as a file. `is_served`: its script asks its server whether the branch has moved."""
+    """Return the page as a file. If it is served, its script asks the server for changes."""
     chunks = chunks_of(page)
     style, script = _own_file("page.css"), _own_file("page.js")
     text = render(
@@ -204,7 +207,7 @@ def html_of(page: Page, *, is_served: bool = False) -> bytes:
         benefit=page.benefit,
         status=page.status,
         events=EVENTS,
-        by_event={event: _listed(page, event) for event in EVENTS},
+        by_event={event: _event_entries(page, event) for event in EVENTS},
         learned=learned_first(page),
         chunks=chunks,
         firsts=Markup(_inline(firsts(chunks))),  # noqa: S704 (`<` is escaped in it)
@@ -221,7 +224,7 @@ def html_of(page: Page, *, is_served: bool = False) -> bytes:
 
 
 def _lifts(page: Page) -> Markup | None:
-    """The lifts, those of the best and the worst of many; None if none is known."""
+    """Return the chart of lifts, of many the best and the worst; None if none is known."""
     measured = page.benefit.measured
     if len(measured) > _DRAWN:
         measured = [*measured[: _DRAWN // 2], *measured[-_DRAWN // 2 :]]
@@ -231,7 +234,7 @@ def _lifts(page: Page) -> Markup | None:
 
 
 def _success(page: Page) -> Markup | None:
-    """Success over time; None as long as no decision applied a skill, or all ended at once."""
+    """Return the chart of success over time; None without uses or with a single span."""
     spans = page.benefit.spans
     if not page.benefit.applied.count or len(spans) < 2:
         return None
@@ -240,30 +243,30 @@ def _success(page: Page) -> Markup | None:
 
 
 def learned_first(page: Page) -> Sequence[VaultEvent]:
-    """What happened, what is new before what only became firmer."""
+    """Return the events, new knowledge before reinforced knowledge."""
     order = ("learned", "merged", "proposed", "retired", "refreshed", "contradicted")
     rank = {event: place for place, event in enumerate(order)}
     return sorted(page.week.happened, key=lambda entry: rank.get(entry.event, len(order)))
 
 
-def _listed(page: Page, event: str) -> tuple[list[VaultEvent], int]:
-    """(what is listed of an event, how many more there are)."""
+def _event_entries(page: Page, event: str) -> tuple[list[VaultEvent], int]:
+    """Return (the listed entries of an event, the number of the others)."""
     entries = [entry for entry in page.week.happened if entry.event == event]
-    return entries[:_LISTED], max(0, len(entries) - _LISTED)
+    return entries[:_MAX_ENTRIES], max(0, len(entries) - _MAX_ENTRIES)
 
 
 def _policy(style: str, script: str, *, is_served: bool) -> str:
-    """What a browser may do with the file: run its script, use its style, and nothing else."""
-    ours = [b64encode(sha256(text.encode()).digest()).decode() for text in (style, script)]
-    asks = "'self'" if is_served else "'none'"
+    """Return the policy that permits only the file's own script and style."""
+    digests = [b64encode(sha256(text.encode()).digest()).decode() for text in (style, script)]
+    sources = "'self'" if is_served else "'none'"
     return (
-        f"default-src 'none'; style-src 'sha256-{ours[0]}'; script-src 'sha256-{ours[1]}'; "
-        f"img-src data:; connect-src {asks}; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src 'sha256-{digests[0]}'; script-src 'sha256-{digests[1]}'; "
+        f"img-src data:; connect-src {sources}; base-uri 'none'; form-action 'none'"
     )
 
 
 def _inline(value: object) -> str:
-    """JSON that stands in HTML: no end of a script can be in it."""
+    """Return JSON for HTML: it cannot contain the end of a script."""
     text = msgspec.json.encode(value).decode()
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -1,6 +1,6 @@
-"""The page, served on this machine alone and read only: it is made anew when the branch has moved.
+"""A read-only server of the page on this machine. It renders the page again after a commit.
 
-Nobody else's page may read it: a request must name this machine as its host.
+Pages of other sites cannot read it: a request must name this machine as its host.
 """
 
 import threading
@@ -25,7 +25,7 @@ _HEADERS = {
 
 
 class PageReply(Struct, frozen=True):
-    """What a request gets."""
+    """The reply to a request."""
 
     status: HTTPStatus
     body: bytes
@@ -33,31 +33,33 @@ class PageReply(Struct, frozen=True):
 
 
 class ServedPage:
-    """The page as of the branch's head; `head` says where that is, `make` makes the page of it."""
+    """The page as of the branch's head; `head` returns the commit, `make` renders the page."""
 
     def __init__(self, head: Callable[[], str], make: Callable[[], bytes]) -> None:
         self.head = head
         self._make = make
-        self._kept: tuple[str, bytes] | None = None
+        self._cached: tuple[str, bytes] | None = None
         self._turn = threading.Lock()
 
     def current(self) -> bytes:
-        """The page; whoever asks while it is made waits for it."""
+        """Return the page; concurrent requests wait while it is rendered."""
         with self._turn:
             head = self.head()
-            if self._kept is None or self._kept[0] != head:
-                self._kept = head, self._make()
-            return self._kept[1]
+            if self._cached is None or self._cached[0] != head:
+                self._cached = head, self._make()
+            return self._cached[1]
 
 
 @contextmanager
 def serving(page: ServedPage, port: int) -> Iterator[str]:
-    """Serve a page until the block ends, and where; 0 is any free port."""
+    """Serve a page until the block ends and yield its address; port 0 is any free one."""
     try:
         server = ThreadingHTTPServer((HOST, port), _handler_of(page))
     except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise UsageError(f"--port {port}: {why}; choose another, or 0 for any free one") from None
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(
+            f"--port {port}: {reason}; choose another, or 0 for any free one"
+        ) from None
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -76,11 +78,11 @@ def _handler_of(page: ServedPage) -> type[BaseHTTPRequestHandler]:
         server_version, sys_version = "skillvault", ""
 
         def do_GET(self) -> None:
-            """The page, or where its branch stands."""
+            """Send the page, or the commit of its branch."""
             self._send(self._reply())
 
         def do_HEAD(self) -> None:
-            """The same without its body."""
+            """Send the headers only."""
             self._send(self._reply(), body=False)
 
         def _reply(self) -> PageReply:
@@ -104,13 +106,13 @@ def _handler_of(page: ServedPage) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(reply.body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (http.server's)
-            """Nothing: the terminal shows where the page is."""
+            """Log nothing: the terminal shows the address only."""
 
     return Handler
 
 
 def page_reply(page: ServedPage, path: str) -> PageReply:
-    """What a path holds."""
+    """Return the reply for a path."""
     if path == "/":
         return PageReply(HTTPStatus.OK, page.current(), "text/html")
     if path == "/head":

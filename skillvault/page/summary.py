@@ -7,17 +7,17 @@ from datetime import UTC, datetime
 from skillvault.inspect.page import Benefit, Page, Rate
 from skillvault.inspect.week import EVENTS
 from skillvault.learning.stats import SkillStats
-from skillvault.model.text.hidden_characters import escaped
-from skillvault.model.text.text import flat
+from skillvault.model.text.hidden_characters import escape_hidden
+from skillvault.model.text.text import flatten
 
-_FIRST = 5  # things of event event that are listed
+_FIRST = 5  # entries listed for each event
 _MARKUP = re.compile(r"([\\`*_\[\]<>#&|~!$])")
 _ADDRESS = re.compile(r"(?i)\b(https?|ftp|mailto|www)([:.])")
 _EVERYBODY = re.compile(r"@(?=\w)")
 
 
 def markdown_of(page: Page) -> str:
-    """The week: what to stop, what surprised, what was learned and why, whether it helps."""
+    """Return the week as Markdown: stops, surprises, lessons, and the effect of skills."""
     return "\n".join(_summary_lines(page)) + "\n"
 
 
@@ -27,8 +27,8 @@ def _summary_lines(page: Page) -> Iterator[str]:
     span = f"{_iso_day(week.since)} to {_iso_day(week.until)}"
     yield f"## What {as_text(page.name)} learned, {span}{about}"
     yield ""
-    ended = ", ".join(f"{count} {status}" for status, count in sorted(week.ended.items()))
-    recorded = f"{week.recorded} recorded" + (f" ({ended})" if ended else "")
+    results = ", ".join(f"{count} {status}" for status, count in sorted(week.ended.items()))
+    recorded = f"{week.recorded} recorded" + (f" ({results})" if results else "")
     done = ", ".join(f"{count} {event}" for event, count in week.counts.items() if count)
     yield f"Outcomes: {recorded}, {week.evaluated} evaluated. Skills and facts: {done or 'none'}."
     if page.stops:
@@ -40,8 +40,8 @@ def _summary_lines(page: Page) -> Iterator[str]:
         yield from ("", "### Surprises", "")
         for surprise in week.surprises[:_FIRST]:
             why = f": {as_text(surprise.why)}" if surprise.why else ""
-            what = f"**{as_text(surprise.about)}** {as_text(surprise.title)}"
-            yield f"- {what}{why} (`{surprise.outcome}`)"
+            title = f"**{as_text(surprise.about)}** {as_text(surprise.title)}"
+            yield f"- {title}{why} (`{surprise.outcome}`)"
         yield from _more(len(week.surprises))
     for event in EVENTS:
         happened = [entry for entry in week.happened if entry.event == event]
@@ -62,9 +62,11 @@ def _more(count: int) -> Iterator[str]:
 
 def _benefit_lines(benefit: Benefit) -> Iterator[str]:
     if not benefit.applied.count:
-        yield f"Not known: no decision applied a skill yet. Without: {_rate_in(benefit.bare)}."
+        bare = _rate_text(benefit.bare)
+        yield f"Not known: no decision applied a skill yet. Without: {bare}."
         return
-    yield f"With a skill {_rate_in(benefit.applied)} succeeded, without {_rate_in(benefit.bare)}."
+    applied, bare = _rate_text(benefit.applied), _rate_text(benefit.bare)
+    yield f"With a skill {applied} succeeded, without {bare}."
     measured = benefit.measured
     if measured:
         yield ""
@@ -80,7 +82,7 @@ def _lift_line(skill: SkillStats) -> str:
     return f"| {as_text(skill.skill)} | {numbers} | {as_text(skill.decision)} |"
 
 
-def _rate_in(rate: Rate) -> str:
+def _rate_text(rate: Rate) -> str:
     return (
         f"{rate.share:.0%} ({rate.successes} of {rate.count})" if rate.share is not None else "none"
     )
@@ -91,6 +93,6 @@ def _iso_day(at: datetime) -> str:
 
 
 def as_text(text: str) -> str:
-    """Foreign text as one line of Markdown that says only itself: no markup, link, tag, mention."""
-    line = _MARKUP.sub(r"\\\1", flat(escaped(text)))
+    """Escape foreign text to one line of Markdown without markup, links, tags and mentions."""
+    line = _MARKUP.sub(r"\\\1", flatten(escape_hidden(text)))
     return _EVERYBODY.sub("@ ", _ADDRESS.sub(r"\1\\\2", line))

@@ -1,6 +1,6 @@
-"""The templates of the page and of its charts. The one home of jinja2.
+"""The templates of the page and its charts. Only this module uses jinja2.
 
-It escapes whatever stands in a vault, and shows characters that hide as escapes.
+It escapes all texts of a vault, and hidden characters in them.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,8 @@ import jinja2
 from markupsafe import Markup
 
 from skillvault.inspect.page import Rate
-from skillvault.model.text.hidden_characters import escaped
-from skillvault.model.text.text import how_many, lead, shorten
+from skillvault.model.text.hidden_characters import escape_hidden
+from skillvault.model.text.text import first_sentences, pluralize, shorten
 
 
 def render(name: str, **values: Any) -> Markup:
@@ -28,33 +28,34 @@ def _environment() -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_visible,
+        finalize=_make_visible,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     formats: dict[str, Callable[..., str]] = {
-        "percent": _percent, "signed": _signed, "day": _date, "minute": _minute, "rate": _rate_text,
-        "number": _number, "plural": how_many, "first_words": lead, "shorten": shorten,
+        "percent": _percent, "signed": _signed_text, "day": _date, "minute": _minute,
+        "rate": _rate_text, "number": _number, "plural": pluralize, "first_words": first_sentences,
+        "shorten": shorten,
     }  # fmt: skip
     environment.filters.update(formats)
     return environment
 
 
-def _visible(value: Any) -> Any:
-    """A text without what hides; our own files as they are."""
+def _make_visible(value: Any) -> Any:
+    """Escape hidden characters in a text, except in the package's own files."""
     if isinstance(value, Markup):
         return value
-    return escaped(value) if isinstance(value, str) else value
+    return escape_hidden(value) if isinstance(value, str) else value
 
 
-# ── how values read ──────────────────────────────────────────────────────────────────
+# ── formats ──────────────────────────────────────────────────────────────────────────
 
 
 def _percent(fraction: float | None, digits: int = 0) -> str:
     return "–" if fraction is None else f"{100 * fraction:.{digits}f} %"
 
 
-def _signed(value: float | None, digits: int = 3) -> str:
+def _signed_text(value: float | None, digits: int = 3) -> str:
     return "–" if value is None else f"{value:+.{digits}f}".replace("-", "−")
 
 

@@ -13,7 +13,7 @@ from skillvault.loop import loop
 from skillvault.loop.registry import AGENDA
 from skillvault.loop.run import Done, Report, Run
 from skillvault.model.change import WHOLE, Change
-from skillvault.model.errors import EditedError
+from skillvault.model.errors import UncommittedEditError
 from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import pause_on_disk_errors
@@ -24,13 +24,15 @@ LEARNING = ("promote", "generate", "distill", "refresh", "merge", "assess")
 def recompute(run: Run, first: Change) -> list[Change]:
     """Return a change and what the steps make of it; `run` is a dry one.
 
-    EditedError if that touches a file that a person is editing.
+    UncommittedEditError if that touches a file that a person is editing.
     """
     run.perform(first)
     if not run.report.waiting:
         loop.run(run, LEARNING)
     for waiting in run.report.waiting:
-        raise EditedError(f"{waiting.path}: {waiting.reason}; commit or undo it, and try again")
+        raise UncommittedEditError(
+            f"{waiting.path}: {waiting.reason}; commit or undo it, and try again"
+        )
     return [replace(done.change, commit_with=WHOLE, takes=()) for done in run.report.done]
 
 

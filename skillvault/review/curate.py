@@ -16,7 +16,7 @@ from skillvault.loop.clock import clock
 from skillvault.loop.profiles import rules_of
 from skillvault.model import codec, integrity
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.records import Ref, Shelved, Skill
+from skillvault.model.records import Ref, ShelfSkill, Skill
 from skillvault.review import commits, installing
 from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
@@ -83,7 +83,7 @@ class Curator:
         self,
         store: Store,
         clock: Callable[[], datetime],
-        layer_skill: Callable[[str], Shelved | None],
+        layer_skill: Callable[[str], ShelfSkill | None],
     ) -> None:
         self._store = store
         self._clock = clock
@@ -99,8 +99,8 @@ class Curator:
 
         Only what differs changes in an existing file; without a difference there is no commit.
         Values that the skill leaves empty are cleared; its status, origin and trust stay.
-        UsageError for an invalid skill or one that would be read back as another, EditedError if a
-        person is editing it.
+        UsageError for an invalid skill or one that would be read back as another,
+        UncommittedEditError if a person is editing it.
         """
         skill = clean_skill(skill)
         if not dry:
@@ -189,7 +189,7 @@ class Curator:
         dry: bool,
         layer_act: "Callable[[str, Policy], Change] | None" = None,
     ) -> "run.Report":
-        """Commit one decision about a skill; EditedError if a person is editing it.
+        """Commit one decision about a skill; UncommittedEditError if a person is editing it.
 
         `layer_act` decides about a skill of another layer.
         """

@@ -18,9 +18,9 @@ from skillvault.learning.naming import next_names
 from skillvault.learning.next_version import FILE, Files, as_proposed
 from skillvault.loop.run import Done, Waiting
 from skillvault.model.change import Change, Program
-from skillvault.model.errors import BadInputError, EditedError, GitError, UsageError
+from skillvault.model.errors import BadInputError, GitError, UncommittedEditError, UsageError
 from skillvault.model.records import Link, Problem, Ref
-from skillvault.model.text.text import listed
+from skillvault.model.text.text import join_items
 from skillvault.review import commits, skill_sources
 from skillvault.review.skill_sources import SourceSkill, open_source, problem_of, read_offers
 from skillvault.vault.commit import marks
@@ -366,7 +366,7 @@ class _Installation:
         secrets = [finding for finding in findings if finding.code == lint.KEEPS_OUT]
         if self._with_secrets or not secrets:
             return False
-        places = listed([finding.where for finding in secrets[:_PLACES]])
+        places = join_items([finding.where for finding in secrets[:_PLACES]])
         more = f" and {len(secrets) - _PLACES} more places" if len(secrets) > _PLACES else ""
         message = (
             f"{places}{more}: {secrets[0].message}; ask its author to remove it, or let it in with "
@@ -378,7 +378,7 @@ class _Installation:
     def _publish(self, changes: Sequence[Change], origin: Origin, lines: Sequence[str]) -> None:
         try:
             done = commits.commit_changes(self._store, changes, self._now, dry=self._dry)
-        except EditedError as error:
+        except UncommittedEditError as error:
             path, _, reason = str(error).partition(": ")
             self.report.waiting.append(Waiting(path, reason))
             return

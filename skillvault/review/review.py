@@ -17,7 +17,7 @@ from skillvault.loop.next_versions import as_approved
 from skillvault.loop.run import Run
 from skillvault.model.change import Change
 from skillvault.model.errors import UsageError
-from skillvault.model.records import PROGRAMS_OWN, Ref, Skill
+from skillvault.model.records import PROGRAM_ORIGINS, Ref, Skill
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
@@ -88,7 +88,7 @@ def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
     """Return one skill that waits."""
     view = run.view
     old = Ref("skill", skill.replaces or "")  # a person may have removed or renamed it meanwhile
-    shown_name = old.id if skill.origin in PROGRAMS_OWN and old in view.records else name
+    shown_name = old.id if skill.origin in PROGRAM_ORIGINS and old in view.records else name
     refs = [Ref("skill", skill_name) for skill_name in dict.fromkeys([shown_name, name])]
     pair = compare_with_replaced(run, name, skill)
     sides = [both_sides(run.view, ref) for ref in refs]
@@ -128,7 +128,7 @@ def compare_with_replaced(run: Run, name: str, skill: Skill) -> TextPair:
     """Pair a proposal with the text that it replaces, or with nothing."""
     place = run.view.records.path_of(Ref("skill", name)) or ""
     approved = run.view.skills.get_many([skill.replaces or ""]).get(skill.replaces or "")
-    if approved is not None and skill.origin in PROGRAMS_OWN:
+    if approved is not None and skill.origin in PROGRAM_ORIGINS:
         new_skill = as_approved(run.store.git, run.view, skill, approved)
         return TextPair(approved.name, place, approved.body.strip(), new_skill.body.strip())
     replaced = replaced_skills(run, name, skill)
@@ -227,7 +227,7 @@ def _add_evidence(change: Change, waiting: WaitingSkill) -> Change:
         for row in waiting.basis.rows[-_ROWS:]
     ]
     lead = [f"Rests on {waiting.basis.sentence}."] if rows else []
-    return change.noting("\n".join([waiting.description, *lead, *rows]))
+    return change.with_note("\n".join([waiting.description, *lead, *rows]))
 
 
 def proposal_branch(

@@ -30,7 +30,7 @@ from skillvault.learning.next_version import FILE, Files, metadata_of
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError, GitError, UsageError
 from skillvault.model.records import Problem, Skill
-from skillvault.model.text.text import listed
+from skillvault.model.text.text import join_items
 from skillvault.vault.files import layout, redact
 from skillvault.vault.git import remote
 
@@ -264,7 +264,7 @@ def read_path(
     if name is None or reader is None:
         raise UsageError(
             f"{path}: no skills of a format that is known; name it with --from "
-            f"{listed(FORMATS, last='or')}"
+            f"{join_items(FORMATS, last='or')}"
         )
     entries = list(reader(tree, place.name.removesuffix(".md")))
     if not entries:

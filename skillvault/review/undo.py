@@ -15,7 +15,7 @@ from skillvault.loop.next_versions import check_is_no_version, paths_of_version
 from skillvault.loop.refusals import paths_of
 from skillvault.loop.run import Run, RunOptions
 from skillvault.model.change import Change
-from skillvault.model.errors import EditedError, UsageError
+from skillvault.model.errors import UncommittedEditError, UsageError
 from skillvault.model.records import Commit, Ref, Skill, ref_of
 from skillvault.review.commits import recompute
 from skillvault.review.retract import is_personal, skills_without_facts
@@ -51,7 +51,7 @@ def undo_changes(
 ) -> list[Change]:
     """Return the changes that undo a commit of the program, or the commit that made a skill.
 
-    UsageError for what cannot be undo_changes, EditedError if that would touch a person's words.
+    UsageError for what cannot be undone, UncommittedEditError if that would touch a person's words.
     """
     store.follow()
     run = Run(store, judge=judge, now=now, options=RunOptions(dry=True))
@@ -156,7 +156,9 @@ def _refuse_personal(run: Run, ref: Ref) -> None:
         is_theirs = is_personal(run.view, ref)
     if is_theirs:
         way = f"`skillvault skill retire {ref.id}` puts it away as it is" if skill else "remove it"
-        raise EditedError(f"{path}: a person wrote in it, and undoing would take that away; {way}")
+        raise UncommittedEditError(
+            f"{path}: a person wrote in it, and undoing would take that away; {way}"
+        )
 
 
 def _later_skills(run: Run, skills: Sequence[Ref]) -> Iterator[Ref]:

@@ -14,7 +14,7 @@ from skillvault.learning.recommend.recommend import Query
 from skillvault.loop.judging.judges import accuracy_of, policy_judge
 from skillvault.loop.receipts import Receipts, with_names
 from skillvault.model import codec
-from skillvault.model.errors import UnansweredError, UnavailableError
+from skillvault.model.errors import NoAnswerError, UnavailableError
 from skillvault.model.records import Skill
 from skillvault.serving.shelf import Shelf
 from skillvault.vault.commit.store import Store
@@ -26,7 +26,7 @@ def judge_decision(
     store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime
 ) -> advise.Advice:
     """Judge the decision in a file (name, bytes); a refusal is dropped into the inbox."""
-    raw = redact_value(codec.incoming(*file))
+    raw = redact_value(codec.parse_incoming(*file))
     proposal, rules = advise.parse_proposal(raw, now), store.head().policy.judge
     head = store.head()
     receipts = Receipts(head, Inbox(store.root), now).own
@@ -41,7 +41,7 @@ def judge_decision(
     thorough = advise.has_high_stakes(proposal, rules)
     try:
         opinion, judged_by = judge.advise(proposal.outcome, skills, thorough=thorough)
-    except (UnavailableError, UnansweredError) as error:
+    except (UnavailableError, NoAnswerError) as error:
         return advise.unjudged_advice(str(error))
     advice = advise.advice(proposal, opinion, judged_by, rules)
     if not advice.proceed:

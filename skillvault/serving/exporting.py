@@ -13,9 +13,9 @@ from msgspec import Struct
 from skillvault.exchange import source_tree
 from skillvault.exchange.skills import formats
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.export import Export, LeftOut, OutgoingSkill, Units
-from skillvault.model.records import Elsewhere, Problem, Shelved
-from skillvault.model.text.text import listed
+from skillvault.model.export import Export, OmittedSkill, OutgoingSkill, Units
+from skillvault.model.records import ExternalUse, Problem, ShelfSkill
+from skillvault.model.text.text import join_items
 from skillvault.serving import shelf as shelves
 from skillvault.vault import export_folder
 from skillvault.vault.commit.skill_versions import folder_files
@@ -39,7 +39,7 @@ class ExportReport(Struct, frozen=True):
     folder: str
     skills: list[str]
     changed: list[str]
-    left_out: list[LeftOut]
+    left_out: list[OmittedSkill]
     cut: int | None
     written: list[str]
     removed: list[str]
@@ -71,12 +71,12 @@ class Exporter:
         write = _writer(to)
         domains = self._store.head().domains
         if domain is not None and domain not in domains:
-            names = listed(domains) or "none yet"
+            names = join_items(domains) or "none yet"
             raise UsageError(f"{domain}: no such domain in this vault; there are {names}")
         root = Path(target).absolute()
         live = self.outgoing(self.live(domain))
         export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)
-        unread = [skill for skill in live if isinstance(skill, LeftOut)]
+        unread = [skill for skill in live if isinstance(skill, OmittedSkill)]
         self._check_place(root, export)
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
         with pause_on_disk_errors():
@@ -104,7 +104,7 @@ class Exporter:
         """Return the live skills, best first by their effect."""
         return shelves.live(self._shelf(), domain)
 
-    def outgoing(self, candidates: "Sequence[Candidate]") -> list[OutgoingSkill | LeftOut]:
+    def outgoing(self, candidates: "Sequence[Candidate]") -> list[OutgoingSkill | OmittedSkill]:
         """Return skills with their files and what their use showed."""
         return list(_outgoing(self._store, candidates))
 
@@ -128,11 +128,13 @@ def _writer(name: str) -> "formats.Writer":
     format_ = formats.SKILL_FORMATS.get(name)
     if format_ is None or format_.write is None:
         names = [name for name, format_ in formats.SKILL_FORMATS.items() if format_.write]
-        raise UsageError(f"--to {name}: there are {listed(sorted(names))}")
+        raise UsageError(f"--to {name}: there are {join_items(sorted(names))}")
     return format_.write
 
 
-def _outgoing(store: Store, candidates: "Sequence[Candidate]") -> Iterator[OutgoingSkill | LeftOut]:
+def _outgoing(
+    store: Store, candidates: "Sequence[Candidate]"
+) -> Iterator[OutgoingSkill | OmittedSkill]:
     head = store.head()
     names = [candidate.name for candidate in candidates]
     vault_skills = head.skills.get_many(names)
@@ -147,13 +149,13 @@ def _outgoing(store: Store, candidates: "Sequence[Candidate]") -> Iterator[Outgo
                 else _layer_files(layer_skills[name])
             )
         except BadInputError as error:
-            yield LeftOut(name, error.message)
+            yield OmittedSkill(name, error.message)
         else:
             uses = _uses(candidate, skill.elsewhere)
             yield OutgoingSkill(name, skill.description, files, uses)
 
 
-def _layer_files(entry: Shelved) -> dict[str, bytes]:
+def _layer_files(entry: ShelfSkill) -> dict[str, bytes]:
     """Return the files of a skill of another layer; BadInputError if they cannot be read."""
     place = Path(entry.path)
     if not listing.is_skill_file(place.name):  # one of many flat files
@@ -164,7 +166,7 @@ def _layer_files(entry: Shelved) -> dict[str, bytes]:
     return {listing.FILE: files.pop(place.name), **files}
 
 
-def _uses(candidate: "Candidate", elsewhere: Elsewhere | None) -> Elsewhere | None:
+def _uses(candidate: "Candidate", elsewhere: ExternalUse | None) -> ExternalUse | None:
     """Return how often a skill was applied, here and elsewhere, with its latest moving average."""
     evidence = candidate.evidence
     if not evidence.times_applied:
@@ -173,4 +175,4 @@ def _uses(candidate: "Candidate", elsewhere: Elsewhere | None) -> Elsewhere | No
     rate = evidence.ema
     if rate is None and elsewhere:
         rate = elsewhere.success_rate
-    return Elsewhere(earlier_uses + evidence.times_applied, rate)
+    return ExternalUse(earlier_uses + evidence.times_applied, rate)

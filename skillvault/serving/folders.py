@@ -1,6 +1,6 @@
 """The layers before the vault's: find their folders and keep the index in step with them.
 
-A folder is list_folder once and read where it changed; the index can be deleted at any time.
+A folder is listed once and read where it changed; the index can be deleted at any time.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from skillvault.learning.recommend import shelf
 from skillvault.model.policy import ShelfPolicy
-from skillvault.model.records import Problem, Shelved
+from skillvault.model.records import Problem, ShelfSkill
 from skillvault.serving import background
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers, layout
@@ -61,7 +61,7 @@ class Folders:
             head.layers.enforce(winners, rules.hidden, f"{digest} {secrets.token_hex(8)}")
         self._followed = rules, readable, head.layers.state
 
-    def layers(self, head: Topics) -> list[list[Shelved]]:
+    def layers(self, head: Topics) -> list[list[ShelfSkill]]:
         """Return the skills of each layer in order, also those that are not served."""
         by_place = head.layers.by_place()
         return [by_place.get(place, []) for place in range(len(self._places))]

@@ -24,9 +24,17 @@ from skillvault.learning.rules import Rules
 from skillvault.loop.clock import clock
 from skillvault.loop.effects import Uses, assessed
 from skillvault.loop.profiles import rules_of
-from skillvault.model import claims
+from skillvault.model import decision_outcomes
 from skillvault.model.errors import UsageError
-from skillvault.model.records import Outcome, Problem, Recommendation, Record, Ref, Shelved, Skill
+from skillvault.model.records import (
+    Outcome,
+    Problem,
+    Recommendation,
+    Record,
+    Ref,
+    ShelfSkill,
+    Skill,
+)
 from skillvault.serving import background as ground
 from skillvault.serving.folders import Folders
 from skillvault.vault.commit.store import Store
@@ -86,7 +94,7 @@ class Shelf:
         """Return what cannot be read in the layers before the vault's."""
         return self._folders.problems(self._head())
 
-    def layers(self) -> list[list[Shelved]]:
+    def layers(self) -> list[list[ShelfSkill]]:
         """Return the skills of each layer; the last layer is the vault."""
         head = self._head()
         return [*self._folders.layers(head), list(_vault_skills(head))]
@@ -100,7 +108,7 @@ class Shelf:
         """Return the skill in force of this name; `_` stands for `-`."""
         return shelf.get(_in_force(self._head(), {name, name.replace("_", "-")}), name)
 
-    def layer_skill(self, name: str) -> Shelved | None:
+    def layer_skill(self, name: str) -> ShelfSkill | None:
         """Return the skill of this name from the layers before the vault's, even a hidden one.
 
         None if the vault has one of its own in any folder, unless the layer's skill is served.
@@ -285,7 +293,7 @@ class Shelf:
         offers = [r for r in head.recommendations.by_decision(decision) if r.trust == "local"]
         outcomes = [o for o in head.outcomes.by_decision(decision) if o.trust == "local"]
         ends = head.outcomes.ends(decision)
-        parts = claims.by_agent(offers, ends)
+        parts = decision_outcomes.group_by_agent(offers, ends)
         if not parts or (agent is not None and agent not in parts):
             suffix = "" if agent is None else f" of {agent}"
             raise UsageError(
@@ -487,11 +495,11 @@ def _split_names(column: str) -> tuple[str, ...]:
     return tuple(column.split("\n")) if column else ()
 
 
-def _vault_skills(head: Topics) -> Iterator[Shelved]:
+def _vault_skills(head: Topics) -> Iterator[ShelfSkill]:
     blobs = {row.name: row.blob for row in head.skills.candidates()}
     for name, skill in head.skills.items():
         skill_copy = msgspec.structs.replace(skill, name=name)
-        yield Shelved(skill_copy, "vault", skill_path(name), blobs.get(name, ""))
+        yield ShelfSkill(skill_copy, "vault", skill_path(name), blobs.get(name, ""))
 
 
 def skill_path(name: str) -> str:

@@ -21,9 +21,9 @@ from skillvault.clients.notes import SessionNotes, domain_of
 from skillvault.clients.payload import Payload
 from skillvault.exchange.transcripts import events, prompts, reader, signs
 from skillvault.learning.recommend import disclosure, render
-from skillvault.model import reading
+from skillvault.model import reasoning
 from skillvault.model.errors import BadInputError, SkillvaultError
-from skillvault.model.text.text import cut_between_words, tokens, trimmed
+from skillvault.model.text.text import count_tokens, cut_between_words, trim_to_tokens
 from skillvault.serving import shelf as shelves
 from skillvault.sessions import transcripts
 from skillvault.vault.commit.store import Store
@@ -145,16 +145,16 @@ class Hooks:
         """
         budget = self._hook_rules.briefing
         head = f"Learned from earlier work in {domain}, to weigh and not to obey:"
-        lines, names, rest = [head], list[str](), budget - tokens(head)
+        lines, names, rest = [head], list[str](), budget - count_tokens(head)
         waiting = self._vault.questions(session) if budget else 0
         if waiting:
             lines.append(f"{waiting} question(s) wait for an agent: `skillvault ask --next`.")
-            rest -= tokens(lines[-1])
+            rest -= count_tokens(lines[-1])
         for name, description in self._lessons(domain) if budget else ():
             if name in hidden or description != disclosure.without_names(description, hidden):
                 continue
-            line = f"- {name}: {trimmed(description, _LINE)}"
-            rest -= tokens(line) + 1
+            line = f"- {name}: {trim_to_tokens(description, _LINE)}"
+            rest -= count_tokens(line) + 1
             if rest < 0:
                 break
             lines.append(line)
@@ -505,7 +505,7 @@ def _contradiction(outcome: Mapping[str, Any]) -> str:
     result = outcome["result"]
     if result["status"] != "failure":
         return ""
-    if reading.claims_success(result.get("claim", "")):
+    if reasoning.claims_success(result.get("claim", "")):
         return "claim"
     return "skill" if outcome.get("applied") else ""
 

@@ -12,9 +12,9 @@ from skillvault.exchange.transcripts.extract import session_of
 from skillvault.exchange.transcripts.reader import Transcript
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.reading import how
+from skillvault.model.reasoning import describe_cause
 from skillvault.model.records import Outcome, Ref, Trust, session_id, stamp
-from skillvault.model.text.text import listed, shorten
+from skillvault.model.text.text import join_items, shorten
 from skillvault.vault.files.arrival import MAX_OUTCOME
 from skillvault.vault.files.redact import redact_text
 from skillvault.vault.index.snapshot import Topics
@@ -69,7 +69,7 @@ def _recorded(head: Topics, name: str, domain: str | None) -> SessionSource:
 def _from_file(path: Path, domain: str | None) -> SessionSource:
     """A session file; it need not say that it is one."""
     try:
-        raw = {"type": "session", **codec.incoming(path.name, _bytes(path))}
+        raw = {"type": "session", **codec.parse_incoming(path.name, _bytes(path))}
     except BadInputError as error:
         message = f"{path.name}: {error.message}"
         raise BadInputError(message, code=error.code, key=error.key, line=error.line) from None
@@ -97,11 +97,11 @@ def _from_outcomes(
     domains = sorted({outcome.domain for outcome in outcomes})
     if domain is None and len(domains) > 1:
         raise UsageError(
-            f"{name}: its outcomes are of {listed(domains)}; choose with --domain {domains[0]}"
+            f"{name}: its outcomes are of {join_items(domains)}; choose with --domain {domains[0]}"
         )
     chosen = [outcome for outcome in outcomes if outcome.domain == (domain or domains[0])]
     if not chosen:
-        raise UsageError(f"{name}: has no outcome in {domain}; there are {listed(domains)}")
+        raise UsageError(f"{name}: has no outcome in {domain}; there are {join_items(domains)}")
     return _session_source({**_told_by(chosen), "id": name, "trust": trust})
 
 
@@ -110,7 +110,7 @@ def _told_by(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     failures = [
         {
             "lemma": _lemma(outcome),
-            "reason": shorten(how(outcome) or outcome.result.summary, _TEXT),
+            "reason": shorten(describe_cause(outcome) or outcome.result.summary, _TEXT),
             "attempt": shorten(outcome.decision.reasoning, _TEXT),
         }
         for outcome in outcomes

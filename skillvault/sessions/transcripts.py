@@ -16,10 +16,10 @@ from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
 from skillvault.exchange.transcripts.reader import client_of
 from skillvault.exchange.transcripts.signs import is_to_fail, words_say
+from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.errors import BadInputError
-from skillvault.model.observed import NEXT_WORDS
 from skillvault.model.policy import TranscriptsPolicy
-from skillvault.model.reading import claims_success
+from skillvault.model.reasoning import claims_success
 from skillvault.model.records import Observer, Status, Trust, stamp
 from skillvault.model.text.text import slug
 from skillvault.vault.files.quarantine import RefusedFile

@@ -15,7 +15,13 @@ from msgspec.structs import replace
 from skillvault.inspect import lookup
 from skillvault.learning.sync.table import read_undecided
 from skillvault.model.change import Change, Join, Replacement, message_of
-from skillvault.model.errors import GitError, OutrunError, PausedError, UsageError, VaultBusyError
+from skillvault.model.errors import (
+    BranchMovedError,
+    GitError,
+    PausedError,
+    UsageError,
+    VaultBusyError,
+)
 from skillvault.model.records import Problem, Ref
 from skillvault.model.text.front_matter import with_key
 from skillvault.team.sync_tree import MergedTree, merge_trees
@@ -125,7 +131,7 @@ def _receive_and_push(sync: _Sync, remote_tip: str | None) -> bool:
     """Merge the remote's commit and push; False if others were quicker."""
     try:
         _receive(sync, remote_tip)
-    except OutrunError:
+    except BranchMovedError:
         return False
     tip = sync.store.tip()
     if sync.report.problems or tip is None or tip == remote_tip:
@@ -165,7 +171,7 @@ def _claim(sync: _Sync, remote_tip: str | None) -> str | None:
     old_entry = git.entries(parent, [layout.MARK]).get(layout.MARK)
     if old_entry is None:
         raise UsageError(f"the branch of {sync.upstream.remote} is no vault; check the remote")
-    content = with_key(git.blobs([old_entry.id])[old_entry.id], ("learner",), name, bare=True)
+    content = with_key(git.blobs([old_entry.id])[old_entry.id], ("learner",), name, is_yaml=True)
     entry = Entry(old_entry.mode, git.objects.write_blob(content))
     tree = git.objects.write_tree(git.objects.root(parent), {layout.MARK: entry})
     change = Change(

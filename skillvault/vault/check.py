@@ -7,8 +7,12 @@ from skillvault.model import integrity
 from skillvault.model.errors import BadInputError
 from skillvault.model.link_lists import LinkList
 from skillvault.model.records import Problem, Ref
-from skillvault.model.skill_evidence import TriedLines
-from skillvault.model.text.hidden_characters import HiddenCharacter, escaped, hidden_characters
+from skillvault.model.skill_evidence import TryLines
+from skillvault.model.text.hidden_characters import (
+    HiddenCharacter,
+    escape_hidden,
+    hidden_characters,
+)
 from skillvault.vault.files import layout, learnings
 from skillvault.vault.files.work_tree import WorkTreeView
 from skillvault.vault.git.history import PastCommit
@@ -26,7 +30,7 @@ def find_problems(
     """
     records = view.read_records(paths)
     vault_records = integrity.VaultRecords(
-        records={p: r for p, r in records.items() if not isinstance(r, Problem | TriedLines)},
+        records={p: r for p, r in records.items() if not isinstance(r, Problem | TryLines)},
         existing=frozenset(view.paths),
         strays=tuple(_find_strays(view)),
         removed=removed,
@@ -94,7 +98,7 @@ def _find_hidden(texts: Mapping[str, str]) -> Iterator[Problem]:
         for hidden in characters.values():
             message = (
                 f"line {hidden.line}, column {hidden.column}: {hidden.name}, which no reader sees; "
-                f"remove it, or write it as {escaped(hidden.character)}"
+                f"remove it, or write it as {escape_hidden(hidden.character)}"
             )
             yield Problem(path, None, "hidden-character", message)
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct, field
 
 from skillvault.model.change import Program
-from skillvault.model.errors import BadInputError, EditedError
+from skillvault.model.errors import BadInputError, UncommittedEditError
 from skillvault.model.export import Export
 from skillvault.model.records import Problem
 from skillvault.vault.commit.files import remove_file, write_file
@@ -233,7 +233,7 @@ def _carry_out(
         _place_content(root, LIST, pending_list, drafts)
     for file in changes:
         if _read_exported(root, file.place) != file.content:
-            raise EditedError(f"{root / file.place}: changed meanwhile; export again")
+            raise UncommittedEditError(f"{root / file.place}: changed meanwhile; export again")
         _place_content(root, file.place, file.target, drafts)
     _place_content(root, LIST, final_list, drafts)
 

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from skillvault.model.brief import Spent
+from skillvault.model.brief import AnswerCost
 from skillvault.model.errors import UnavailableError
 from skillvault.model.policy import JudgePolicy
 from skillvault.vault.failpoint import reach
@@ -112,7 +112,7 @@ class Ledger:
                 _set_circuit(db, probing)
             return call
 
-    def record_reply(self, call: int, key: str, reply: str, spent: Spent) -> None:
+    def record_reply(self, call: int, key: str, reply: str, spent: AnswerCost) -> None:
         """Close a call that was answered: keep its reply under a key, and what it cost."""
         reach("reply-received")
         with self._writing() as db:
@@ -126,7 +126,7 @@ class Ledger:
     def record_refusal(self, call: int) -> None:
         """Close a call that was refused: it cost nothing, and the service is there."""
         with self._writing() as db:
-            _close_call(db, call, "refused", Spent())
+            _close_call(db, call, "refused", AnswerCost())
             _set_circuit(db, Circuit())
 
     def record_failure(
@@ -135,7 +135,7 @@ class Ledger:
         """Close an unanswered call; nobody asks for `pause` seconds. `billed`: it may cost."""
         with self._writing() as db:
             (usd,) = db.execute("select usd from call where id = ?", (call,)).fetchone()
-            _close_call(db, call, "failed", Spent(cost_usd=usd if billed else 0.0))
+            _close_call(db, call, "failed", AnswerCost(cost_usd=usd if billed else 0.0))
             failures = _circuit(db).failures + 1
             if pause is not None:
                 failures = max(failures, _OPENS)  # one probe, when it is over
@@ -152,7 +152,7 @@ class Ledger:
         return rows[0][0] if rows else None
 
     def _keep_replies(
-        self, db: sqlite3.Connection, call: int, replies: Mapping[str, str], spent: Spent
+        self, db: sqlite3.Connection, call: int, replies: Mapping[str, str], spent: AnswerCost
     ) -> None:
         """Keep what a call was answered, by key, and what it took."""
         rows = [(key, self._now(), reply) for key, reply in replies.items()]
@@ -198,7 +198,9 @@ class Ledger:
             return None
         return f"in batch {rows[0][0]}" if rows[0][0] else _LOST
 
-    def record_batch_replies(self, batch: str, replies: Mapping[str, str], spent: Spent) -> None:
+    def record_batch_replies(
+        self, batch: str, replies: Mapping[str, str], spent: AnswerCost
+    ) -> None:
         """Close a batch with these replies; an unanswered question may be asked again."""
         with self._writing() as db:
             row = db.execute("select call from batch where id = ?", (batch,)).fetchone()
@@ -352,7 +354,7 @@ def _under_way(db: sqlite3.Connection, call: int | None, now: float) -> bool:
     return db.execute(sql, (call, now - _LONGEST)).fetchone() is not None
 
 
-def _close_call(db: sqlite3.Connection, call: int, state: str, spent: Spent) -> None:
+def _close_call(db: sqlite3.Connection, call: int, state: str, spent: AnswerCost) -> None:
     sql = "update call set state = ?, usd = ?, tokens = ? where id = ?"
     db.execute(sql, (state, spent.cost_usd, spent.tokens, call))
 

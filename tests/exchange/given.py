@@ -46,7 +46,7 @@ def taken(item: dict[str, Any] | BadInputError) -> dict[str, Any]:
     """The mapping, after the intake took it."""
     if isinstance(item, BadInputError):
         raise item
-    intake.outcome_from(item, trust="local", now=NOW)
+    intake.parse_outcome(item, trust="local", now=NOW)
     return item
 
 
@@ -59,4 +59,4 @@ def refused(format_name: str, path: Path) -> BadInputError:
 
 def outcomes(items: Iterable[dict[str, Any]]) -> list[records.Outcome]:
     """The records that the intake makes of the mappings."""
-    return [intake.outcome_from(item, trust="local", now=NOW) for item in items]
+    return [intake.parse_outcome(item, trust="local", now=NOW) for item in items]

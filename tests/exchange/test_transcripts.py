@@ -16,7 +16,7 @@ from skillvault.exchange.transcripts.extract import MAX_BYTES, session_of
 from skillvault.exchange.transcripts.prompts import PromptReader
 from skillvault.exchange.transcripts.reader import LONGEST, Transcript, client_of
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import session_from
+from skillvault.model.intake import parse_session
 from skillvault.vault.files.redact import redact_text
 from tests.given import NOW
 from tests.judge.secrets import FORMATS
@@ -152,7 +152,7 @@ def test_codex_is_told_alike() -> None:
     build, lint = session["successes"]
     assert build == {"lemma": "make build", "text": "`make lint`; `sed -i s/--fast// Makefile`"}
     assert "apply_patch" in lint["text"] or "Begin Patch" in lint["text"]
-    assert session_from(session, trust="local", now=NOW).transcript == "codex"
+    assert parse_session(session, trust="local", now=NOW).transcript == "codex"
 
 
 def test_neither_a_person_who_says_no_nor_a_subagent_fails() -> None:
@@ -221,7 +221,7 @@ def test_what_is_kept_is_bounded_whatever_is_read(tmp_path: Path) -> None:
     session = extracted(written(tmp_path / "x.jsonl", *results))
     assert len(json.dumps(session, ensure_ascii=False).encode()) <= MAX_BYTES
     assert 50 <= len(session["failures"]) <= 100
-    assert session_from(session, trust="local", now=NOW).id == "s-1"
+    assert parse_session(session, trust="local", now=NOW).id == "s-1"
 
 
 def test_memory_does_not_grow_with_the_transcript(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from skillvault.api import Vault
-from skillvault.model.codec import incoming
+from skillvault.model.codec import parse_incoming
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import outcome_from
+from skillvault.model.intake import parse_outcome
 from skillvault.model.text.front_matter import MAX_FRONT_MATTER
 from skillvault.vault.files.arrival import MAX_OUTCOME
 from skillvault.vault.files.inbox import Inbox
@@ -181,7 +181,7 @@ def test_the_last_of_many_json_keys_twice_is_refused_within_a_second(tmp_path: P
 def said(name: str, data: bytes) -> str:
     """What a refusal says."""
     with pytest.raises(BadInputError) as caught:
-        outcome_from(incoming(name, data), trust="local", now=NOW)
+        parse_outcome(parse_incoming(name, data), trust="local", now=NOW)
     return caught.value.message
 
 

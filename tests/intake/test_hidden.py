@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.learning.recommend import render
-from skillvault.model.text.hidden_characters import escaped, hidden_characters
+from skillvault.model.text.hidden_characters import escape_hidden, hidden_characters
 from skillvault.vault.git.repository import Git
 from tests.conftest import Person
 from tests.given import NOW, as_file, raw, shown
@@ -234,4 +234,4 @@ def test_a_fact_that_is_typed_is_cleaned(vault: Vault) -> None:
     report = vault.memory.add_fact("The checkout\u202e is \x1b[31mslow\x1b[0m at noon.", "coding")
     fact = report.done[0].change.writes[0]
     assert fact.text == "The checkout is slow at noon."  # type: ignore[union-attr]
-    assert escaped(report.done[0].change.message) == report.done[0].change.message
+    assert escape_hidden(report.done[0].change.message) == report.done[0].change.message

@@ -11,8 +11,8 @@ from skillvault.model import codec
 from skillvault.model.errors import BadInputError
 from skillvault.model.intake import (
     MAX_SHOWN,
-    outcome_from,
-    recommendation_from,
+    parse_outcome,
+    parse_recommendation,
 )
 from skillvault.model.records import Lesson, Outcome, Recommendation, ShownFact, ref_of
 from tests.given import NOW, outcome, raw, recommendation, redacted, shown
@@ -56,11 +56,11 @@ def test_anything_there_is_taken_or_refused_by_its_key(key: str, value: Any) -> 
     changed = raw(**changes)
     path = key.replace("__", ".")
     with suppress(BadInputError):
-        made = outcome_from(changed, trust="local", now=NOW)
+        made = parse_outcome(changed, trust="local", now=NOW)
         assert reread(made) == made
         return
     with pytest.raises(BadInputError) as caught:
-        outcome_from(changed, trust="local", now=NOW)
+        parse_outcome(changed, trust="local", now=NOW)
     assert (caught.value.key or "").startswith(path)
 
 
@@ -122,7 +122,7 @@ def test_a_refusal_names_the_key_and_what_to_write(
     changes: dict[str, Any], key: str, says: str
 ) -> None:
     with pytest.raises(BadInputError) as caught:
-        outcome_from(raw(**changes), trust="local", now=NOW)
+        parse_outcome(raw(**changes), trust="local", now=NOW)
     assert caught.value.key == key
     assert caught.value.message.startswith(f"{key}: ")
     assert says in caught.value.message
@@ -142,7 +142,7 @@ def test_a_refused_recommendation_names_the_key_too(
     changes: dict[str, Any], key: str, says: str
 ) -> None:
     with pytest.raises(BadInputError) as caught:
-        recommendation_from(shown(**changes), trust="local", now=NOW)
+        parse_recommendation(shown(**changes), trust="local", now=NOW)
     assert caught.value.key == key
     assert says in caught.value.message
 

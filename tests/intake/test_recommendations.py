@@ -10,7 +10,7 @@ from skillvault.learning.recommend.recommend import Candidate, Query, recommend
 from skillvault.loop.profiles import rules_of
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import MAX_SHOWN, recommendation_from
+from skillvault.model.intake import MAX_SHOWN, parse_recommendation
 from skillvault.model.policy import Policy
 from skillvault.model.records import Recommendation, Ref
 from tests.given import NOW, recommendation, redacted, shown
@@ -30,9 +30,9 @@ def test_the_trust_of_the_door_is_no_part_of_its_id() -> None:
 
 def test_a_file_can_only_lower_its_trust() -> None:
     assert recommendation(trust="local").trust == "local"
-    found = recommendation_from({**shown(), "trust": "untrusted"}, trust="local", now=NOW)
+    found = parse_recommendation({**shown(), "trust": "untrusted"}, trust="local", now=NOW)
     assert found.trust == "untrusted"
-    found = recommendation_from({**shown(), "trust": "local"}, trust="untrusted", now=NOW)
+    found = parse_recommendation({**shown(), "trust": "local"}, trust="untrusted", now=NOW)
     assert found.trust == "untrusted"
 
 
@@ -67,7 +67,7 @@ def test_what_cannot_be_taken_is_named(changes: dict[str, Any], key: str) -> Non
     given = {**shown(), **changes}
     given = {name: value for name, value in given.items() if value is not None}
     with pytest.raises(BadInputError) as caught:
-        recommendation_from(given, trust="local", now=NOW)
+        parse_recommendation(given, trust="local", now=NOW)
     assert caught.value.key == key
 
 
@@ -82,6 +82,6 @@ def test_the_record_of_an_answer_is_taken() -> None:
     query = Query(domain="perps", decision="d-1")
     answer = recommend([Candidate("a", "guide", 10)], query, rules_of(Policy()), lambda _: "Text.")
     raw = pack.record(answer, query, NOW)
-    found = recommendation_from(raw, trust="local", now=NOW)
+    found = parse_recommendation(raw, trust="local", now=NOW)
     assert isinstance(found, Recommendation)
     assert (found.decision, found.at, found.counts.considered) == ("d-1", NOW, 1)

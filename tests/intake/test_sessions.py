@@ -8,7 +8,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import MAX_TOLD, session_from
+from skillvault.model.intake import MAX_SESSION_PARTS, parse_session
 from skillvault.model.records import MAX_TEXT, Ref, session_id
 from skillvault.model.text.text import is_slug
 from skillvault.vault.files import layout
@@ -47,9 +47,9 @@ def test_its_content_and_not_the_trust_of_the_door_is_what_was_received() -> Non
 
 
 def test_a_file_can_only_lower_its_trust() -> None:
-    found = session_from({**ended(), "trust": "untrusted"}, trust="local", now=NOW)
+    found = parse_session({**ended(), "trust": "untrusted"}, trust="local", now=NOW)
     assert (found.trust, found.id == "s-77") == ("untrusted", False)
-    found = session_from({**ended(), "trust": "local"}, trust="untrusted", now=NOW)
+    found = parse_session({**ended(), "trust": "local"}, trust="untrusted", now=NOW)
     assert found.trust == "untrusted"
 
 
@@ -89,14 +89,14 @@ def test_it_comes_back_from_its_text_with_every_key(changes: dict[str, Any]) -> 
         ({"failures": ["x"]}, "failures[0]"),
         ({"failures": [{"lemma": "x"}, {"reason": "y"}]}, "failures[1].lemma"),
         ({"successes": [{"lemma": "x", "text": ["y"]}]}, "successes[0].text"),
-        ({"failures": [{"lemma": "x"}] * (MAX_TOLD + 1)}, "failures"),
+        ({"failures": [{"lemma": "x"}] * (MAX_SESSION_PARTS + 1)}, "failures"),
         ({"failures": [{"lemma": "x", "reason": "é" * (MAX_TEXT // 2 + 1)}]}, "failures[0].reason"),
         ({"tags": "payments"}, "tags"),
     ],
 )
 def test_what_cannot_be_taken_is_named(changes: dict[str, Any], key: str) -> None:
     with pytest.raises(BadInputError) as caught:
-        session_from(ended(**{"name": "s-77", **changes}), trust="local", now=NOW)
+        parse_session(ended(**{"name": "s-77", **changes}), trust="local", now=NOW)
     assert caught.value.key == key
     assert caught.value.message.startswith(f"{key}: ")
 

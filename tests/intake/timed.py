@@ -19,7 +19,7 @@ from tests.given import redacted
 def taken(name: str, data: bytes) -> str:
     """What becomes of a file: the code of its refusal, or `taken`."""
     try:
-        redacted(codec.incoming(name, data))
+        redacted(codec.parse_incoming(name, data))
     except BadInputError as error:
         return error.code
     return "taken"

@@ -19,7 +19,7 @@ from skillvault.cli.commands import cli
 from skillvault.loop.judging.question_queue import AskedQuestion
 from skillvault.loop.run import Report
 from skillvault.model.brief import Verdict
-from skillvault.model.errors import BadInputError, UnansweredError
+from skillvault.model.errors import BadInputError, NoAnswerError
 from tests.conftest import NOW
 from tests.forked import called, calling, done, log_of, started
 from tests.given import as_file, trade
@@ -70,7 +70,7 @@ class AgentAsker:
         answer_all(self._api.script, self._vault.root)
         (evaluation,) = self._vault.store.head().evaluations.values()
         if not any(a.kind == "verdict" for a in self._vault.store.head().answers.values()):
-            raise UnansweredError("no answer was kept")
+            raise NoAnswerError("no answer was kept")
         return Verdict(
             was_good_decision=evaluation.was_good_decision,
             quality_score=evaluation.quality_score,

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import pytest
 
 from skillvault.api import Vault
-from skillvault.model.brief import Spent
-from skillvault.model.errors import UnansweredError, UnavailableError
+from skillvault.model.brief import AnswerCost
+from skillvault.model.errors import NoAnswerError, UnavailableError
 from tests.judge.given import REPEATS, Clock, ask, asking
 from tests.judge.providers import PROVIDERS, ByAgent, Provider
 from tests.judge.server import VERDICT, Answer, Body, Server, asked_for, claude, error, message
@@ -36,7 +36,7 @@ class Fault(NamedTuple):
     ends: type[Exception] | None
 
 
-HELD, FAILED = UnavailableError, UnansweredError
+HELD, FAILED = UnavailableError, NoAnswerError
 FAULTS = {
     "400": Fault(error(400, "invalid_request_error"), 1, FAILED),
     "400-credit": Fault(error(400, "invalid_request_error", "credit balance is too low"), 1, HELD),
@@ -132,7 +132,7 @@ def test_a_fault_that_passes_is_overcome_or_waited_for(
             verdict = asker.ask(repeat)
         assert verdict.quality_score == VERDICT["quality_score"]
         assert asker.closed is None
-        assert isinstance(verdict.spent, Spent) is asker.pays
+        assert isinstance(verdict.spent, AnswerCost) is asker.pays
 
 
 def test_what_may_have_cost_counts_as_if_it_had(tmp_path: Path, api: Server) -> None:
@@ -153,7 +153,7 @@ def test_a_second_reply_that_is_of_no_use_is_asked_for_anew_later(
 ) -> None:
     judge, _ = asking(tmp_path, Clock())
     api.script = lambda _: message("no")
-    with pytest.raises(UnansweredError):
+    with pytest.raises(NoAnswerError):
         ask(judge, "one thing")
     api.script = claude
     assert ask(judge, "one thing").quality_score == VERDICT["quality_score"]

@@ -19,7 +19,7 @@ from skillvault.judge.claude.prompts import Prompts
 from skillvault.judge.claude.questions import Questions
 from skillvault.loop.judging.paid_calls import Caller
 from skillvault.model.claude_models import MODELS, THOROUGH, Usage, cost
-from skillvault.model.errors import UnansweredError, UnavailableError
+from skillvault.model.errors import NoAnswerError, UnavailableError
 from skillvault.model.policy import DistillPolicy, JudgePolicy
 from skillvault.vault.files.redact import redact_value
 from skillvault.vault.spending import Ledger
@@ -48,7 +48,7 @@ def tried(act: Callable[[], object]) -> bool:
     """Whether something was answered; the judge's refusals are no errors here."""
     try:
         act()
-    except (UnavailableError, UnansweredError):
+    except (UnavailableError, NoAnswerError):
         return False
     return True
 

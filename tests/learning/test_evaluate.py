@@ -33,7 +33,7 @@ def test_a_verdict_is_right_when_it_agrees_with_the_result(
     good: bool, status: str, right: bool | None
 ) -> None:
     given = outcome(raw(result__status=status))
-    assert evaluate.was_right(_verdict(good), given) is right
+    assert evaluate.is_right(_verdict(good), given) is right
 
 
 def test_an_insight_of_fewer_than_ten_characters_is_none() -> None:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from skillvault.learning.length import OVERFLOW, fit_body, fit_sections
 from skillvault.model.text.markdown import statements
-from skillvault.model.text.text import tokens
+from skillvault.model.text.text import count_tokens
 
 BULLETS = st.lists(
     st.text("ab \n-c。", min_size=1, max_size=60).map(lambda t: "- x" + t), max_size=12
@@ -30,7 +30,7 @@ def test_what_has_no_room_moves_and_is_not_lost(
     kept, moved = fit_sections(given_parts, room)
     assert bare([*kept, *moved]) == bare(given_parts)
     told = [text for _, text in kept if "See references" not in text]
-    assert not told or sum(tokens(t) for t in told) <= room
+    assert not told or sum(count_tokens(t) for t in told) <= room
 
 
 @given(PARTS)
@@ -53,7 +53,7 @@ def test_the_first_statement_of_a_section_is_the_last_to_go() -> None:
 
 def test_a_text_has_at_most_so_many_tokens_and_names_the_file_of_the_rest() -> None:
     body, rest = fit_body(HEAD, [("Insight", "- One."), ("Principles", LINES)], 300)
-    assert tokens(body) <= 300
+    assert count_tokens(body) <= 300
     assert body.startswith("# Warning: Long\n\n*head*\n*Domain: coding*\n*More: references/")
     assert rest.startswith(f"{OVERFLOW}\n\n## Principles\n\n- Statement")
     assert [f"Statement {n} of a rather long list." for n in range(80)] == [
@@ -92,6 +92,6 @@ PARTS_OF_LINES = st.lists(
 @given(PARTS_OF_LINES, st.integers(60, 400))
 def test_whatever_is_written_is_within_its_length(parts: list[tuple[str, str]], limit: int) -> None:
     body, rest = fit_body(HEAD, parts, limit)
-    assert tokens(body) <= limit
+    assert count_tokens(body) <= limit
     lines = {line for _, text in parts for line in statements(text)}
     assert lines <= {*statements(body), *statements(rest)}

@@ -9,22 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from skillvault.learning.account.statements import digest, shown_by
+from skillvault.learning.account.statements import digest, evidence_ids
 from skillvault.learning.generate.warning_pattern import (
-    Present,
+    ExistingSkill,
+    creation_time,
     expiry_of,
-    made_at,
     skill_change,
 )
 from skillvault.learning.length import OVERFLOW, STATEMENTS, References
 from skillvault.learning.refresh import refreshing
-from skillvault.learning.refresh.refreshing import Refreshing
+from skillvault.learning.refresh.refreshing import SkillRefresh
 from skillvault.learning.sections import Version, WrittenTexts, edited_sections
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change, Edit, Move
 from skillvault.model.policy import Policy
 from skillvault.model.records import Link, Ref, Skill, SkillKind, stamp
-from skillvault.model.written import sections_of
+from skillvault.model.section_marks import sections_of
 from tests.learning.accounts import TENANT, findings_of, traded
 
 POLICY = Policy()
@@ -51,9 +51,9 @@ PATH = f"skills/{OWN.name}/SKILL.md"
 
 def _due(
     found: Findings, skill: Skill | None = OWN, shelf: str = "skills", **present: Any
-) -> Refreshing | None:
-    there = Present(**{"skill": skill, "shelf": shelf, **present})
-    return refreshing.refreshing(found, there, (), POLICY)
+) -> SkillRefresh | None:
+    there = ExistingSkill(**{"skill": skill, "shelf": shelf, **present})
+    return refreshing.find_refresh(found, there, (), POLICY)
 
 
 def _what(found: Findings, skill: Skill | None = OWN, **present: Any) -> str | None:
@@ -106,7 +106,7 @@ def test_what_is_pinned_retired_or_put_away_is_left(
 
 @pytest.mark.parametrize("shelf", ["skills", "archive"])
 def test_one_whose_time_is_over_is_left_to_expire(shelf: str) -> None:
-    ends = made_at(FOUND) + timedelta(days=60)
+    ends = creation_time(FOUND) + timedelta(days=60)
     assert _what(FOUND, shelf=shelf, clock=ends) is not None
     assert _what(FOUND, shelf=shelf, clock=ends + timedelta(seconds=1)) is None
 
@@ -121,12 +121,12 @@ def test_of_more_skills_of_a_subject_one_is_written_and_the_others_leave() -> No
 
 
 def test_only_what_is_not_linked_and_was_not_unlinked_by_a_person_is_linked() -> None:
-    old, new = shown_by(FOUND)
+    old, new = evidence_ids(FOUND)
     fresh = _due(FOUND, linked=frozenset({old}))
     assert fresh is not None
     assert fresh.fresh == (new,)
-    there = Present(skill=OWN, shelf="skills", linked=frozenset({old}))
-    unlinked = refreshing.refreshing(FOUND, there, {new}, POLICY)
+    there = ExistingSkill(skill=OWN, shelf="skills", linked=frozenset({old}))
+    unlinked = refreshing.find_refresh(FOUND, there, {new}, POLICY)
     assert unlinked is not None
     assert unlinked.fresh == ()
 
@@ -136,14 +136,14 @@ def test_only_what_is_not_linked_and_was_not_unlinked_by_a_person_is_linked() ->
 
 def _refreshed(
     skill: Skill = OWN, found: Findings = FOUND, shelf: str = "skills", **present: Any
-) -> Refreshing:
+) -> SkillRefresh:
     due = _due(found, skill, shelf, **present)
     assert due is not None
     return due
 
 
 def _rewritten(
-    due: Refreshing,
+    due: SkillRefresh,
     draft: Draft = NEXT,
     said: Sequence[str] = (OWN.description,),
     references: References = NO_FILES,
@@ -171,12 +171,12 @@ def test_its_text_and_its_keys_are_written_in_place() -> None:
 
 
 def test_each_new_outcome_is_linked_as_support() -> None:
-    old, new = shown_by(FOUND)
+    old, new = evidence_ids(FOUND)
     change = _rewritten(_refreshed(linked=frozenset({old})))
     (link,) = change.writes
     assert isinstance(link, Link)
     assert (link.type, link.source.id, link.target.id) == ("reinforced", new, OWN.name)
-    assert link.created_at == made_at(FOUND)
+    assert link.created_at == creation_time(FOUND)
     assert change.sources == (Ref("evaluation", new),)
     assert change.targets == (Ref("skill", OWN.name), Ref("link", link.id))
 
@@ -222,7 +222,7 @@ def test_one_that_a_person_renamed_keeps_its_name() -> None:
 
 
 def test_one_that_leaves_goes_to_the_archive_with_its_text() -> None:
-    change = refreshing.leave_change(_refreshed(found=SILENT))
+    change = refreshing.withdrawal_change(_refreshed(found=SILENT))
     assert change.moves == (Move(f"skills/{OWN.name}", f"archive/{OWN.name}"),)
     assert (change.writes, change.rewrites, change.edits) == ((), (), ())
     assert change.headline == f"refresh: archive {OWN.name}"
@@ -258,7 +258,7 @@ def test_the_end_that_it_was_given_is_renewed_by_new_outcomes() -> None:
 
 
 def test_an_end_that_a_person_wrote_stays() -> None:
-    change = _rewritten(_refreshed(replace(OWN, expires=stamp(made_at(BEFORE)))))
+    change = _rewritten(_refreshed(replace(OWN, expires=stamp(creation_time(BEFORE)))))
     assert not [edit for edit in change.edits if edit.key == ("metadata", "expires")]
 
 

@@ -11,7 +11,7 @@ from skillvault.learning.sections import (
     is_untouched,
     rewrite_body,
 )
-from skillvault.model.written import marks_after, marks_of, sections_of
+from skillvault.model.section_marks import marks_of, sections_of, update_marks
 
 FIRST = "# Title\n\nhead\n\n## One\n\n- a\n\n## Two\n\n- b"
 SECOND = "# Title\n\nhead 2\n\n## One\n\n- a 2\n\n## Two\n\n- b 2"
@@ -195,7 +195,7 @@ def test_what_a_skill_states_of_itself_tells_the_persons_sections() -> None:
 
 def test_what_the_program_rewrote_is_its_own_and_a_persons_section_stays_one() -> None:
     edited = FIRST.replace("- a", "- a, said a person")
-    marks = marks_after(
+    marks = update_marks(
         marks_of("", FIRST), edited, rewrite_body(edited, marks_of("", FIRST), SECOND)
     )
     body = rewrite_body(edited, marks_of("", FIRST), SECOND)
@@ -204,7 +204,7 @@ def test_what_the_program_rewrote_is_its_own_and_a_persons_section_stays_one() -
 
 @given(BODIES, BODIES)
 def test_marks_follow_a_rewriting_of_any_text(before: str, after: str) -> None:
-    assert not edited_sections(marks_after(marks_of("", before), before, after), after)
+    assert not edited_sections(update_marks(marks_of("", before), before, after), after)
 
 
 def test_a_text_that_a_person_brought_back_stays_so_when_only_its_header_is_written() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from skillvault.learning.account.statements import KINDS
-from skillvault.learning.generate.warning_pattern import Present, Standing
+from skillvault.learning.generate.warning_pattern import ExistingSkill, SkillState
 from skillvault.learning.why_not import AccountMaterial, outcome_state, summary
 from skillvault.model.policy import Policy
 from skillvault.model.records import Outcome, Skill
@@ -23,11 +23,11 @@ def _stands(
     *,
     first: int = 0,
     **skills: Skill,
-) -> Standing:
+) -> SkillState:
     """Where one outcome stands, with the skills that there are by kind."""
     ordered = sorted(outcomes, key=lambda o: o.order)[first:read]
     told = [
-        (findings_of(ordered, kind), Present(skill=skills.get(kind), shelf="skills"))
+        (findings_of(ordered, kind), ExistingSkill(skill=skills.get(kind), shelf="skills"))
         for kind in KINDS
     ]
     return outcome_state(one, told, Policy())
@@ -46,13 +46,13 @@ def test_an_outcome_before_those_that_are_read_waits_for_nothing() -> None:
 
 def test_what_a_skill_tells_is_told_by_it() -> None:
     one = ended(0, TENANT)
-    assert _stands(one, [one], guide=GUIDE) == Standing("done", f"told by {GUIDE.name}")
+    assert _stands(one, [one], guide=GUIDE) == SkillState("done", f"told by {GUIDE.name}")
 
 
 def test_what_worked_instead_is_told_by_the_guide() -> None:
     failed, worked = ended(0, TENANT), ended(1, CHECKED, "success")
     stands = _stands(worked, [failed, worked], guide=GUIDE)
-    assert stands == Standing("done", f"told by {GUIDE.name}")
+    assert stands == SkillState("done", f"told by {GUIDE.name}")
 
 
 def test_what_its_guide_and_its_warning_tell_is_told_by_both() -> None:
@@ -71,7 +71,7 @@ def test_what_a_guide_does_not_tell_is_listed_beside_it() -> None:
     silent = ended(1, "", "neutral")
     stands = _stands(silent, [ended(0, TENANT), silent], guide=GUIDE)
     reason = f"listed in references/tried.md of {GUIDE.name}, not in its text"
-    assert stands == Standing("counted", reason)
+    assert stands == SkillState("counted", reason)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_says_nothing_is_silent(one: Outcome) -> None:
 def test_of_all_outcomes_each_reason_is_told_once_with_its_count() -> None:
     between = [outcome(trade(day, score)) for day, score in enumerate((-0.05, 0.1))]
     silent = ended(5, "", "neutral")
-    standings = {one.id: Standing("between", "") for one in between}
+    standings = {one.id: SkillState("between", "") for one in between}
     standings[silent.id] = _stands(silent, [silent])
     everyone = {one.id: one for one in [*between, silent]}
     material = AccountMaterial(outcomes=everyone, evaluations={}, standings=standings)

@@ -10,7 +10,7 @@ import pytest
 from skillvault.api import Vault, distill
 from skillvault.loop.run import Report
 from skillvault.model.errors import UsageError
-from skillvault.model.intake import outcome_from
+from skillvault.model.intake import parse_outcome
 from tests.cli.test_recommend import call
 from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, ended, raw
@@ -36,7 +36,7 @@ def _end(decision: str, status: str = "success", hour: int = 14, **changes: Any)
     return raw(**{**fields, **changes})
 
 
-ENDED = outcome_from(_end(NAMED, event_id=EVENT), trust="local", now=NOW).id
+ENDED = parse_outcome(_end(NAMED, event_id=EVENT), trust="local", now=NOW).id
 
 
 def _receipt(decision: str, **changes: Any) -> dict[str, Any]:

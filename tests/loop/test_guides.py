@@ -8,7 +8,7 @@ from skillvault.api import Vault, retract, undo
 from skillvault.loop.accounts import Accounts
 from skillvault.loop.run import Report
 from skillvault.model.brief import Account
-from skillvault.model.records import Placed
+from skillvault.model.records import IndexedOutcome
 from skillvault.model.skill_evidence import EVIDENCE
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
@@ -117,7 +117,7 @@ def test_an_outcome_reads_the_account_of_no_other_action_and_no_other_subject_of
     read: list[tuple[str, ...]] = []
     account = Accounts.account
 
-    def watched(self: Accounts, of: list[Placed]) -> Account:
+    def watched(self: Accounts, of: list[IndexedOutcome]) -> Account:
         read.append(tuple(outcome.id for outcome in of))
         return account(self, of)
 

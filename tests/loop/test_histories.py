@@ -16,7 +16,7 @@ import pytest
 
 from skillvault.api import Vault, retract, undo
 from skillvault.learning.promote.facts import is_contested
-from skillvault.model.errors import EditedError, UsageError
+from skillvault.model.errors import UncommittedEditError, UsageError
 from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, raw, trade
 from tests.thorough import THOROUGH
@@ -252,7 +252,7 @@ def undo_late(world: World, what: str) -> None:
     """Undo it at the end, if that is possible."""
     try:
         undo(world.vault, what, "not ours", now=LATER)
-    except (EditedError, UsageError):
+    except (UncommittedEditError, UsageError):
         pytest.skip("nothing of it is left to be undone, or a person wrote in it")
 
 
@@ -274,6 +274,6 @@ def test_an_outcome_retracted_late_is_one_retracted_on_arrival(
     history.work_on()
     try:
         retract(late.vault, wrong, "a wrong label", now=LATER)
-    except EditedError:
+    except UncommittedEditError:
         pytest.skip("a person wrote in what rests on it")
     assert_alike(late, early, LATER)

@@ -8,7 +8,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.loop.run import Report
-from skillvault.model.text.text import tokens
+from skillvault.model.text.text import count_tokens
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
 
@@ -83,7 +83,7 @@ def test_what_three_actions_say_is_one_skill_beside_their_guides(vault: Vault) -
     assert path == f"skills/{NAME}/SKILL.md"
     assert skill.created == "2026-11-03T09:00:00Z"
     assert "(3 of 3 runs failed" in skill.body
-    assert tokens(skill.body) <= 400
+    assert count_tokens(skill.body) <= 400
     told = str(vault.why(NAME))
     assert all(outcome in told for outcome in vault.store.head().outcomes)
     assert is_settled(vault)

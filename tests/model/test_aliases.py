@@ -6,9 +6,15 @@ from typing import Any
 import pytest
 
 from skillvault.model import codec
-from skillvault.model.aliases import aliases_of, handle_in, resolved, title_of, unresolved
+from skillvault.model.aliases import (
+    aliases_of,
+    find_unknown_handles,
+    parse_handle,
+    resolve_names,
+    title_of,
+)
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import outcome_from, recommendation_from
+from skillvault.model.intake import parse_outcome, parse_recommendation
 from skillvault.model.records import Recommendation, ref_of
 from tests.given import NOW, raw, recommendation, shown
 
@@ -30,7 +36,7 @@ def receipt(*names: str, minutes: int = 0, **changes: Any) -> Recommendation:
     ],
 )  # fmt: skip
 def test_what_begins_with_brackets_is_surely_a_handle(text: str, handle: str | None) -> None:
-    assert handle_in(text) == handle
+    assert parse_handle(text) == handle
 
 
 def test_handles_titles_and_names_are_resolved_and_the_rest_stays() -> None:
@@ -38,7 +44,7 @@ def test_handles_titles_and_names_are_resolved_and_the_rest_stays() -> None:
     made = receipt("warning-a", "pattern-b", facts=facts)
     names = aliases_of([made], lambda name, _: TITLES[name])
     called = ("[S2]", "warning: Flaky  checkout tests", "F1", "other", "S9", "S1")
-    assert resolved(called, names) == ("pattern-b", "warning-a", "f-1", "other", "S9")
+    assert resolve_names(called, names) == ("pattern-b", "warning-a", "f-1", "other", "S9")
 
 
 def test_an_older_receipt_without_handles_counts_its_places() -> None:
@@ -53,20 +59,27 @@ def test_of_two_answers_to_one_decision_the_later_counts() -> None:
 
 def test_a_place_that_only_an_earlier_answer_had_is_none() -> None:
     names = aliases_of([receipt("warning-a", "pattern-b"), receipt("pattern-b", minutes=1)])
-    assert resolved(["[S1]", "[S2]", "[S2] warning-a"], names) == ("pattern-b", "[S2]", "warning-a")
-    assert unresolved(["[S1]", "[S2]", "S2", "s2", "other", "S2 other"], names) == ("[S2]", "S2")
+    assert resolve_names(["[S1]", "[S2]", "[S2] warning-a"], names) == (
+        "pattern-b",
+        "[S2]",
+        "warning-a",
+    )
+    assert find_unknown_handles(["[S1]", "[S2]", "S2", "s2", "other", "S2 other"], names) == (
+        "[S2]",
+        "S2",
+    )
 
 
 @pytest.mark.parametrize("called", ["retries", "Retries", "[S2] retries", "S2"])
 def test_a_name_counts_before_the_title_of_another(called: str) -> None:
     titles = {"client-hints": "Retries", "retries": "What to repeat"}
     names = aliases_of([receipt("client-hints", "retries")], lambda name, _: titles[name])
-    assert resolved([called], names) == ("retries",)
+    assert resolve_names([called], names) == ("retries",)
 
 
 def test_a_title_that_two_have_means_none() -> None:
     names = aliases_of([receipt("warning-a", "pattern-b")], lambda *_: "Flaky tests")
-    assert resolved(["Flaky tests"], names) == ("Flaky tests",)
+    assert resolve_names(["Flaky tests"], names) == ("Flaky tests",)
 
 
 @pytest.mark.parametrize(
@@ -80,12 +93,12 @@ def test_a_title_that_two_have_means_none() -> None:
 )  # fmt: skip
 def test_a_handle_may_stand_before_the_name(called: str, meant: str) -> None:
     names = aliases_of([receipt("warning-a", "pattern-b")], lambda name, _: TITLES[name])
-    assert resolved([called], names) == (meant,)
+    assert resolve_names([called], names) == (meant,)
 
 
 def test_a_shown_name_that_looks_like_a_handle_is_a_name() -> None:
     names = aliases_of([receipt("warning-a", "S1")])
-    assert resolved(["S1", "[S1]"], names) == ("S1", "warning-a")
+    assert resolve_names(["S1", "[S1]"], names) == ("S1", "warning-a")
 
 
 def test_a_title_is_the_first_heading() -> None:
@@ -96,13 +109,13 @@ def test_a_title_is_the_first_heading() -> None:
 @pytest.mark.parametrize("applied", [["[S1]"], ["warning-a", "[f1] f-1"]])
 def test_a_handle_without_a_decision_is_refused(applied: list[str]) -> None:
     with pytest.raises(BadInputError, match=r"is a handle of one answer; give decision\.id") as bad:
-        outcome_from(raw(applied=applied), trust="local", now=NOW)
+        parse_outcome(raw(applied=applied), trust="local", now=NOW)
     assert (bad.value.key, bad.value.code) == ("applied", "handle-without-decision")
-    outcome_from(raw(applied=applied, decision__id="d-1"), trust="local", now=NOW)
+    parse_outcome(raw(applied=applied, decision__id="d-1"), trust="local", now=NOW)
 
 
 def test_a_bare_name_that_looks_like_a_handle_is_taken_without_a_decision() -> None:
-    assert outcome_from(raw(applied=["S3"]), trust="local", now=NOW).applied == ("S3",)
+    assert parse_outcome(raw(applied=["S3"]), trust="local", now=NOW).applied == ("S3",)
 
 
 def test_a_receipt_keeps_handles_and_how_and_its_id_takes_none() -> None:
@@ -111,5 +124,5 @@ def test_a_receipt_keeps_handles_and_how_and_its_id_takes_none() -> None:
     assert (made.shown[0].handle, made.shown[0].how) == ("S1", "part")
     assert codec.decode(ref_of(made), codec.encode(made)) == made
     assert made.id == recommendation(shown=[{"skill": "a", "blob": "0"}]).id
-    plain = recommendation_from(shown(), trust="local", now=NOW)
+    plain = parse_recommendation(shown(), trust="local", now=NOW)
     assert b"handle" not in codec.encode(plain)

@@ -11,10 +11,10 @@ from skillvault.model.change import (
     WHOLE,
     Change,
     Part,
-    by_commit,
+    group_by_commit,
     headline_of,
     message_of,
-    parts_in,
+    parse_parts,
     parts_of,
     skill_series,
 )
@@ -119,11 +119,11 @@ def _batch(step: str, subject: str, *names: str) -> Change:
 def test_intake_side_by_side_is_one_commit_with_a_part_for_each_change() -> None:
     changes = [_batch("record", "2 in a", "a", "b"), _batch("record", "1 in b", "c")]
     changes.append(replace(_batch("evaluate", "1 in a", "d"), sources=(Ref("fact", "a"),)))
-    (group,) = by_commit(changes)
+    (group,) = group_by_commit(changes)
     assert headline_of(group) == "record: 2 in a, 1 in b; evaluate: 1 in a"
     *_, trailers = message_of(group).split("\n\n")
     assert (
-        parts_in(trailers.splitlines())
+        parse_parts(trailers.splitlines())
         == parts_of(group)
         == [
             Part("record", (), ("fact:a", "fact:b")),
@@ -135,12 +135,14 @@ def test_intake_side_by_side_is_one_commit_with_a_part_for_each_change() -> None
 
 def test_what_is_learned_is_a_commit_each_and_intake_one_of_bounded_size() -> None:
     learned = Change(step="generate", subject="x")
-    sizes = [len(group) for group in by_commit([_batch("record", "1", "a"), learned, learned])]
+    sizes = [
+        len(group) for group in group_by_commit([_batch("record", "1", "a"), learned, learned])
+    ]
     assert sizes == [1, 1, 1]
     names = [str(number) for number in range(BATCH)]
     whole = [_batch("record", "many", *names)] * 5
-    assert [len(group) for group in by_commit(whole)] == [2, 2, 1]
-    assert all(len(message_of(group)) < 20_000 for group in by_commit(whole))
+    assert [len(group) for group in group_by_commit(whole)] == [2, 2, 1]
+    assert all(len(message_of(group)) < 20_000 for group in group_by_commit(whole))
 
 
 def _refreshes(count: int, domain: str = "coding") -> list[Change]:
@@ -158,20 +160,20 @@ def _refreshes(count: int, domain: str = "coding") -> list[Change]:
 
 
 def test_a_few_skills_have_a_commit_each_and_many_of_a_step_and_domain_share_some() -> None:
-    assert [len(group) for group in by_commit(_refreshes(FEW))] == [1] * FEW
-    assert [len(group) for group in by_commit(_refreshes(FEW + 1))] == [FEW + 1]
-    assert [len(group) for group in by_commit(_refreshes(45))] == [25, 20]
+    assert [len(group) for group in group_by_commit(_refreshes(FEW))] == [1] * FEW
+    assert [len(group) for group in group_by_commit(_refreshes(FEW + 1))] == [FEW + 1]
+    assert [len(group) for group in group_by_commit(_refreshes(45))] == [25, 20]
     apart = [*_refreshes(5), *_refreshes(5, "ops"), Change(step="refresh", subject="strategy")]
-    assert [len(group) for group in by_commit(apart)] == [5, 5, 1]
+    assert [len(group) for group in group_by_commit(apart)] == [5, 5, 1]
 
 
 def test_a_commit_of_many_skills_says_of_each_why_and_what_it_was_made_of() -> None:
-    (group,) = by_commit(_refreshes(5))
+    (group,) = group_by_commit(_refreshes(5))
     message = message_of(group)
     assert message.startswith("refresh: warning-0 and 4 more\n")
     assert all(f"refresh: warning-{number}\nWhy {number}." in message for number in range(5))
     *_, trailers = message.split("\n\n")
-    assert parts_in(trailers.splitlines()) == [
+    assert parse_parts(trailers.splitlines()) == [
         Part("refresh", (f"evaluation:{number}",), (f"skill:warning-{number}",))
         for number in range(5)
     ]

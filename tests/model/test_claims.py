@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.model.claims import Claim, by_agent, own
+from skillvault.model.decision_outcomes import Claim, group_by_agent, select_receipts
 from tests.given import NOW
 
 HOUR = timedelta(hours=1)
@@ -57,7 +57,7 @@ UNTRUSTED = Shown("a", trust="untrusted")
 def test_a_receipt_is_the_asker_s_and_a_nameless_one_the_first_outcome_s(
     mine: Claim, receipts: list[Shown], ends: list[Claim], found: list[Shown]
 ) -> None:
-    assert own(mine, receipts, ends) == found  # type: ignore[type-var]
+    assert select_receipts(mine, receipts, ends) == found  # type: ignore[type-var]
 
 
 @given(
@@ -68,9 +68,9 @@ def test_no_receipt_is_two_agents_and_the_order_of_receipts_changes_nothing(
     receipts: list[Shown], ends: list[Claim]
 ) -> None:
     ends.sort(key=lambda end: end.at)
-    parts = by_agent(receipts, ends)  # type: ignore[type-var]
+    parts = group_by_agent(receipts, ends)  # type: ignore[type-var]
     for other in permutations(receipts):
-        again = by_agent(other, ends)  # type: ignore[type-var]
+        again = group_by_agent(other, ends)  # type: ignore[type-var]
         assert {agent: sorted(map(str, part)) for agent, part in again.items()} == {
             agent: sorted(map(str, part)) for agent, part in parts.items()
         }

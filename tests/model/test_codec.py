@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skills_ref import validate  # type: ignore[import-untyped]
 
-from skillvault.model.codec import decode, encode, incoming, outcome_values
+from skillvault.model.codec import decode, encode, outcome_values, parse_incoming
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import outcome_from
+from skillvault.model.intake import parse_outcome
 from skillvault.model.records import (
-    Elsewhere,
     Evaluation,
+    ExternalUse,
     Fact,
     JudgeInfo,
     Outcome,
@@ -138,14 +138,16 @@ def test_the_same_record_is_read_from_yaml_json_and_markdown() -> None:
     as_json = b'{"decision": {"reasoning": "Because.", "action": "x"}, "domain": "coding"}'
     markdown = b"---\ndomain: coding\ndecision:\n  action: x\n---\n\nBecause.\n"
     names = ("o.yaml", "o.yml", "o.json", "o.md")
-    found = [incoming(n, d) for n, d in zip(names, (yaml, yaml, as_json, markdown), strict=True)]
+    found = [
+        parse_incoming(n, d) for n, d in zip(names, (yaml, yaml, as_json, markdown), strict=True)
+    ]
     assert all(one == found[0] for one in found)
 
 
 @pytest.mark.parametrize("name", ["o.yaml", "o.json", "o.md"])
 def test_a_byte_order_mark_and_crlf_are_taken(name: str) -> None:
     text = {"o.yaml": "a: 1\r\n", "o.json": '{"a":\r\n 1}', "o.md": "---\r\na: 1\r\n---\r\n"}[name]
-    assert incoming(name, b"\xef\xbb\xbf" + text.encode()) == {"a": 1}
+    assert parse_incoming(name, b"\xef\xbb\xbf" + text.encode()) == {"a": 1}
 
 
 DEEP = nested(20)
@@ -196,7 +198,7 @@ DEEP = nested(20)
 def test_what_cannot_be_taken_is_refused_with_its_code(
     name: str, data: bytes, code: str, line: int | None
 ) -> None:
-    error = refused(incoming, name, data)
+    error = refused(parse_incoming, name, data)
     assert (error.code, error.line) == (code, line)
     assert len(error.message) < 250
     assert "\n" not in error.message
@@ -205,28 +207,30 @@ def test_what_cannot_be_taken_is_refused_with_its_code(
 @pytest.mark.parametrize("number", ["9" * 300, "-0", "1E5", "-0.0", "1.0", "12"])
 def test_a_number_is_the_same_in_json_and_yaml(number: str) -> None:
     text = f'{{"a": {number}}}'.encode()
-    assert repr(incoming("o.json", text)) == repr(incoming("o.yaml", text))
+    assert repr(parse_incoming("o.json", text)) == repr(parse_incoming("o.yaml", text))
 
 
 def test_nineteen_levels_are_taken_in_every_form() -> None:
     deep = nested(19)
-    assert incoming("o.json", as_file(deep)) == incoming("o.yaml", as_file(deep)) == deep
+    assert (
+        parse_incoming("o.json", as_file(deep)) == parse_incoming("o.yaml", as_file(deep)) == deep
+    )
 
 
 def test_reasoning_in_the_front_matter_and_in_the_body_is_one_too_many() -> None:
-    error = refused(incoming, "o.md", b"---\ndecision: {reasoning: a}\n---\nb\n")
+    error = refused(parse_incoming, "o.md", b"---\ndecision: {reasoning: a}\n---\nb\n")
     assert (error.code, error.key) == ("duplicate-key", "decision.reasoning")
 
 
 def test_a_decision_that_is_no_mapping_is_left_to_the_intake_to_refuse() -> None:
-    assert incoming("o.md", b"---\ndecision: sell\n---\nb\n") == {"decision": "sell"}
+    assert parse_incoming("o.md", b"---\ndecision: sell\n---\nb\n") == {"decision": "sell"}
 
 
 @given(st.binary(max_size=200), st.sampled_from(["o.yaml", "o.json", "o.md"]))
 @settings(max_examples=200)
 def test_no_bytes_at_all_raise_anything_but_a_refusal(data: bytes, name: str) -> None:
     with contextlib.suppress(BadInputError):
-        assert isinstance(incoming(name, data), dict)
+        assert isinstance(parse_incoming(name, data), dict)
 
 
 @given(st.data())
@@ -237,8 +241,8 @@ def test_a_mutilated_outcome_is_taken_or_refused_and_never_a_crash(data: st.Data
     junk = data.draw(st.binary(max_size=3))
     until = data.draw(st.integers(cut, len(whole)))
     with contextlib.suppress(BadInputError):
-        found = incoming("o.yaml", whole[:cut] + junk + whole[until:])
-        outcome_from(found, trust="local", now=NOW)
+        found = parse_incoming("o.yaml", whole[:cut] + junk + whole[until:])
+        parse_outcome(found, trust="local", now=NOW)
 
 
 # ── records ──────────────────────────────────────────────────────────────────────────
@@ -275,7 +279,7 @@ SCALAR = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(-1
 )
 @settings(max_examples=100)
 def test_an_outcome_reads_back_as_it_was_recorded(given: dict[str, Any]) -> None:
-    made = outcome_from(given, trust="local", now=NOW)
+    made = parse_outcome(given, trust="local", now=NOW)
     data = encode(made)
     found = decode(Ref("outcome", made.id), data)
     assert isinstance(found, Outcome)
@@ -392,16 +396,16 @@ def test_the_keys_of_eurekaclaw_are_read_as_aliases() -> None:
     assert found == Skill(
         "a-skill", "d", "Body", ("proof", "lemma"), ("theory",), ("theory", "writing"),
         origin="distilled", version="1.2", created="2026-01-02T00:00:00Z",
-        elsewhere=Elsewhere(7, 0.5),
+        elsewhere=ExternalUse(7, 0.5),
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        ("metadata: {usage_count: '40', success_rate: '0.9'}", Elsewhere(40, 0.9)),
-        ("usage_count: 3\nsuccess_rate: null", Elsewhere(3)),
-        ("usage_count: 3\nsuccess_rate: 90", Elsewhere(3)),
+        ("metadata: {usage_count: '40', success_rate: '0.9'}", ExternalUse(40, 0.9)),
+        ("usage_count: 3\nsuccess_rate: null", ExternalUse(3)),
+        ("usage_count: 3\nsuccess_rate: 90", ExternalUse(3)),
         ("usage_count: 0\nsuccess_rate: 0.5", None),
         ("usage_count: many", None),
         ("usage_count: [1]", None),
@@ -409,7 +413,7 @@ def test_the_keys_of_eurekaclaw_are_read_as_aliases() -> None:
     ],
 )
 def test_the_counters_of_other_tools_are_read_where_they_tell_something(
-    lines: str, told: Elsewhere | None
+    lines: str, told: ExternalUse | None
 ) -> None:
     found = decode(SKILL, f"---\nname: a\ndescription: d\n{lines}\n---\nBody\n".encode())
     assert isinstance(found, Skill)

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillvault.model.text.hidden_characters import (
-    cleaned,
-    escaped,
+    escape_hidden,
+    escape_json,
     has_hidden,
     hidden_characters,
-    json_escaped,
     name_of,
+    remove_hidden,
 )
 from tests.hidden import SEQUENCES
 
@@ -54,42 +54,44 @@ LEGITIMATE = {
 
 @pytest.mark.parametrize("text", LEGITIMATE.values(), ids=LEGITIMATE)
 def test_what_people_write_stays(text: str) -> None:
-    assert cleaned(text) == text.replace("\r\n", "\n")
-    assert escaped(text) == json_escaped(text) == text
+    assert remove_hidden(text) == text.replace("\r\n", "\n")
+    assert escape_hidden(text) == escape_json(text) == text
     assert not list(hidden_characters(text))
 
 
 @pytest.mark.parametrize("sequence", SEQUENCES.values(), ids=SEQUENCES)
 def test_what_hides_goes_and_is_shown(sequence: str) -> None:
     text = f"before{sequence}\nafter"
-    assert not list(hidden_characters(cleaned(text)))
-    assert cleaned(text).startswith("before")
-    assert cleaned(text).endswith("\nafter")
-    shown = escaped(text)
+    assert not list(hidden_characters(remove_hidden(text)))
+    assert remove_hidden(text).startswith("before")
+    assert remove_hidden(text).endswith("\nafter")
+    shown = escape_hidden(text)
     assert not list(hidden_characters(shown))
     assert "\\x" in shown or "\\u" in shown or "\\U" in shown
     assert list(hidden_characters(text))
 
 
 def test_a_sequence_of_a_terminal_goes_whole() -> None:
-    assert cleaned("\x1b[1;31mFAILED\x1b[0m test_a") == "FAILED test_a"
-    assert cleaned("see \x1b]8;;https://evil.example\x1b\\this\x1b]8;;\x1b\\.") == "see this."
-    assert cleaned("a\x1b]52;c;cm0gLXJmIH4K\x07b") == "ab"
+    assert remove_hidden("\x1b[1;31mFAILED\x1b[0m test_a") == "FAILED test_a"
+    assert remove_hidden("see \x1b]8;;https://evil.example\x1b\\this\x1b]8;;\x1b\\.") == "see this."
+    assert remove_hidden("a\x1b]52;c;cm0gLXJmIH4K\x07b") == "ab"
 
 
 def test_a_sequence_without_an_end_takes_no_text_with_it() -> None:
-    assert cleaned("a\x1b]0;the rest\nof the text") == "a0;the rest\nof the text"
+    assert remove_hidden("a\x1b]0;the rest\nof the text") == "a0;the rest\nof the text"
 
 
 def test_lines_end_in_one_way() -> None:
-    assert cleaned("a\r\nb\rc\x85d\u2028e\x0bf") == "a\nb\nc\nd\ne\nf"
+    assert remove_hidden("a\r\nb\rc\x85d\u2028e\x0bf") == "a\nb\nc\nd\ne\nf"
 
 
 def test_a_joiner_a_selector_and_a_mark_stay_only_beside_what_needs_them() -> None:
-    assert cleaned("pass\u200dword a\ufe0f 😀\ufe0f\ufe0e\ufe01\ufe02") == "password a 😀\ufe0f"
-    assert cleaned("می\u200c\u200c\u200cخواهم") == "می\u200cخواهم"
-    assert cleaned("left\u200eright\u200f") == "leftright"
-    assert cleaned("🏴\U000e0075\U000e0073\U000e007f") == "🏴"
+    assert (
+        remove_hidden("pass\u200dword a\ufe0f 😀\ufe0f\ufe0e\ufe01\ufe02") == "password a 😀\ufe0f"
+    )
+    assert remove_hidden("می\u200c\u200c\u200cخواهم") == "می\u200cخواهم"
+    assert remove_hidden("left\u200eright\u200f") == "leftright"
+    assert remove_hidden("🏴\U000e0075\U000e0073\U000e007f") == "🏴"
 
 
 def test_each_is_named_with_its_place() -> None:
@@ -105,12 +107,12 @@ def test_each_is_named_with_its_place() -> None:
 
 
 def test_an_escape_is_how_python_writes_it() -> None:
-    assert escaped("a\u202eb\x1bc\U000e0041d\x9b") == "a\\u202eb\\x1bc\\U000e0041d\\x9b"
+    assert escape_hidden("a\u202eb\x1bc\U000e0041d\x9b") == "a\\u202eb\\x1bc\\U000e0041d\\x9b"
 
 
 def test_escapes_of_json_say_the_same() -> None:
     value = {"a\u202e": "\x7f\x9b\U000e0041 می\u200cخواهم"}
-    text = json_escaped(json.dumps(value, ensure_ascii=False))
+    text = escape_json(json.dumps(value, ensure_ascii=False))
     assert json.loads(text) == value
     assert not has_hidden(text.replace("\u200c", ""))
 
@@ -126,12 +128,12 @@ _TEXTS = st.text(
 
 @given(_TEXTS)
 def test_cleaning_and_escaping_leave_nothing_and_do_it_once(text: str) -> None:
-    for treat in (cleaned, escaped):
+    for treat in (remove_hidden, escape_hidden):
         once = treat(text)
         assert not list(hidden_characters(once))
-        assert treat(once) == once.replace("\r\n", "\n" if treat is cleaned else "\r\n")
-    assert escaped(cleaned(text)) == cleaned(text)
-    visible = "".join(c for c in escaped(text) if not has_hidden(c))
+        assert treat(once) == once.replace("\r\n", "\n" if treat is remove_hidden else "\r\n")
+    assert escape_hidden(remove_hidden(text)) == remove_hidden(text)
+    visible = "".join(c for c in escape_hidden(text) if not has_hidden(c))
     assert has_hidden(text) or visible == text
 
 
@@ -141,4 +143,4 @@ def test_cleaning_and_escaping_leave_nothing_and_do_it_once(text: str) -> None:
 def test_time_grows_with_the_length(part: str) -> None:
     """A text of a million characters made to be slow is read like any other."""
     text = part * (1_000_000 // len(part))
-    assert not list(hidden_characters(cleaned(text)))
+    assert not list(hidden_characters(remove_hidden(text)))

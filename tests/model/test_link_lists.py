@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from skillvault.model.link_lists import changed_links, edited_links, owner_of, read_links
+from skillvault.model.link_lists import diff_links, edit_links, owner_of, read_links
 from skillvault.model.records import LINK_TYPES, Link, LinkType, Ref, link_of
 from tests.given import NOW
 
@@ -31,13 +31,13 @@ def read(text: bytes | None, owner: Ref = OWNER) -> tuple[Link, ...]:
 @given(st.lists(st.sampled_from("abcd"), unique=True), st.sampled_from(LINK_TYPES))
 def test_links_read_back_sorted_whatever_their_order(names: list[str], kind: LinkType) -> None:
     made = [to(name, kind) for name in names]
-    text = edited_links(b"", OWNER, made, [])
+    text = edit_links(b"", OWNER, made, [])
     assert read(text) == tuple(to(name, kind) for name in sorted(names))
-    assert text == edited_links(b"", OWNER, made[::-1], [])
+    assert text == edit_links(b"", OWNER, made[::-1], [])
 
 
 def test_one_line_says_all_of_a_link() -> None:
-    assert edited_links(b"", OWNER, [to("a")], []) == (
+    assert edit_links(b"", OWNER, [to("a")], []) == (
         b"- {type: promoted, to: fact/a, at: '2026-11-20T12:00:00Z'}\n"
     )
 
@@ -46,7 +46,7 @@ def test_a_link_from_an_origin_stands_in_the_list_of_the_skill_with_what_is_know
     link = link_of("installed", Ref("origin", "0123456789abcdef"), SKILL, NOW)
     link = replace(link, metadata={"url": "https://x.test/a, b: {c}", "files": 2, "note": "a\nb"})
     assert owner_of(link) == SKILL
-    text = edited_links(b"", SKILL, [link], [])
+    text = edit_links(b"", SKILL, [link], [])
     assert text is not None
     assert text.startswith(b"- {type: installed, from: origin/0123456789abcdef, at: ")
     assert text.count(b"\n") == 1
@@ -55,7 +55,7 @@ def test_a_link_from_an_origin_stands_in_the_list_of_the_skill_with_what_is_know
 
 def test_only_a_slug_becomes_an_end() -> None:
     with pytest.raises(ValueError, match="cannot be written"):
-        edited_links(b"", OWNER, [to("a, to: b")], [])
+        edit_links(b"", OWNER, [to("a, to: b")], [])
 
 
 EDITED = b"""\
@@ -68,7 +68,7 @@ EDITED = b"""\
 
 
 def test_what_a_person_wrote_in_a_list_stays_byte_for_byte() -> None:
-    text = edited_links(EDITED, OWNER, [to("b"), to("a")], [])
+    text = edit_links(EDITED, OWNER, [to("b"), to("a")], [])
     assert text is not None
     new = b"- {type: promoted, to: fact/b, at: '2026-11-20T12:00:00Z'}\n"
     assert new in text
@@ -78,17 +78,17 @@ def test_what_a_person_wrote_in_a_list_stays_byte_for_byte() -> None:
 
 
 def test_a_line_goes_with_its_link_and_a_list_with_its_last_line() -> None:
-    text = edited_links(b"", OWNER, [to("a"), to("b")], [])
-    assert read(edited_links(text or b"", OWNER, [], [to("a").id])) == (to("b"),)
-    assert edited_links(text or b"", OWNER, [], [to("a").id, to("b").id]) is None
+    text = edit_links(b"", OWNER, [to("a"), to("b")], [])
+    assert read(edit_links(text or b"", OWNER, [], [to("a").id])) == (to("b"),)
+    assert edit_links(text or b"", OWNER, [], [to("a").id, to("b").id]) is None
 
 
 def test_a_link_written_twice_counts_once_with_the_earlier_time() -> None:
     early, late = to("a", at=datetime(2026, 1, 1, tzinfo=UTC)), to("a")
-    lines = [edited_links(b"", OWNER, [link], []) or b"" for link in (late, early)]
+    lines = [edit_links(b"", OWNER, [link], []) or b"" for link in (late, early)]
     assert read(b"".join(lines)) == (early,)
-    assert read(edited_links(lines[1], OWNER, [late], [])) == (early,)
-    assert read(edited_links(lines[0], OWNER, [early], [])) == (early,)
+    assert read(edit_links(lines[1], OWNER, [late], [])) == (early,)
+    assert read(edit_links(lines[0], OWNER, [early], [])) == (early,)
 
 
 @pytest.mark.parametrize(
@@ -108,17 +108,17 @@ def test_a_link_written_twice_counts_once_with_the_earlier_time() -> None:
     ],
 )
 def test_a_damaged_line_is_named_and_the_others_are_read(line: bytes, says: str) -> None:
-    good = edited_links(b"", OWNER, [to("b")], []) or b""
+    good = edit_links(b"", OWNER, [to("b")], []) or b""
     found = read_links(PATH, OWNER, good + line + b"\n")
     assert found.links == (to("b"),)
     (problem,) = found.problems
     assert problem.path == PATH
     assert problem.message.startswith("line 2: ")
     assert says in problem.message
-    assert line in (edited_links(good + line + b"\n", OWNER, [to("a")], [to("b").id]) or b"")
+    assert line in (edit_links(good + line + b"\n", OWNER, [to("a")], [to("b").id]) or b"")
 
 
 def test_what_changed_between_two_versions_is_what_one_of_them_has_alone() -> None:
-    old = edited_links(b"", OWNER, [to("a"), to("b")], []) or b""
-    new = edited_links(old, OWNER, [to("c")], [to("a").id]) or b""
-    assert sorted(link.target.id for link in changed_links(OWNER, old, new)) == ["a", "c"]
+    old = edit_links(b"", OWNER, [to("a"), to("b")], []) or b""
+    new = edit_links(old, OWNER, [to("c")], [to("a").id]) or b""
+    assert sorted(link.target.id for link in diff_links(OWNER, old, new)) == ["a", "c"]

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from skillvault.model.text import markdown
 from skillvault.model.text.markdown import (
     blocks,
-    bold,
+    bold_texts,
     bullets,
     headings,
     outline,
     sections,
     statements,
 )
-from skillvault.model.text.text import flat
+from skillvault.model.text.text import flatten
 
 # ── sections ─────────────────────────────────────────────────────────────────────────
 
@@ -102,7 +102,7 @@ def test_a_section_begins_with_a_heading_of_level_two(text: str, names: list[str
     ],
 )
 def test_what_has_no_end_swallows_the_heading_below(text: str, swallows: bool) -> None:
-    assert markdown.swallows(text) is swallows
+    assert markdown.swallows_heading(text) is swallows
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_the_statements_of_a_text_stand_behind_their_headings() -> None:
 
 @given(st.text())
 def test_no_word_of_a_text_is_left_out_of_its_statements(body: str) -> None:
-    plain = flat(body)
+    plain = flatten(body)
     said = " ".join(statements(f"## \n{plain}"))
     assert [w for w in said.split() if w.isalnum()] == [w for w in plain.split() if w.isalnum()]
 
@@ -223,7 +223,7 @@ def test_bullets_are_the_first_lines_of_items() -> None:
     ],
 )
 def test_bold_texts_are_those_of_commonmark(text: str, texts: list[str]) -> None:
-    assert bold(text) == texts
+    assert bold_texts(text) == texts
 
 
 # ── time ─────────────────────────────────────────────────────────────────────────────
@@ -237,5 +237,5 @@ def test_a_long_text_of_any_form_is_read_in_its_length(line: str) -> None:
     text = (line * (60_000 // len(line)))[:60_000]
     start = time.process_time()
     assert "".join(blocks(text)) == text
-    assert len(bold(text)) <= len(text)
+    assert len(bold_texts(text)) <= len(text)
     assert time.process_time() - start < 10

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from skillvault.model.decision_outcomes import choose_outcome, complete_outcomes, strength
 from skillvault.model.errors import BadInputError
-from skillvault.model.observed import counting, observed, strength
 from skillvault.model.records import OBSERVERS, Outcome
 from tests.given import outcome, raw, recommendation
 
@@ -39,15 +39,15 @@ def test_what_a_hook_tells_stands_below_all_but_the_agents_word() -> None:
 def test_the_strongest_observer_counts_then_the_latest() -> None:
     weak, strong, later = seen("person", day=5), seen("tests", day=1), seen("tests", day=2)
     for order in permutations([claimed(9), weak, strong, later]):
-        assert counting(order) == later
-    assert counting([claimed(0), claimed(1)]) == claimed(1)
-    assert counting([]) is None
+        assert choose_outcome(order) == later
+    assert choose_outcome([claimed(0), claimed(1)]) == claimed(1)
+    assert choose_outcome([]) is None
 
 
 def test_a_result_alone_is_completed_by_what_the_agent_said() -> None:
     told = claimed(context={"ci_load": "high"}, applied=["guide-a"], lesson={"do": "mock time"})
     for order in permutations([told, seen(context={"tool": "pytest"})]):
-        joined = {one.outcome.id: one for one in observed(order, [])}
+        joined = {one.outcome.id: one for one in complete_outcomes(order, [])}
         counted = joined[seen(context={"tool": "pytest"}).id]
         assert counted.counts
         assert not joined[told.id].counts
@@ -64,7 +64,7 @@ def test_a_result_alone_is_completed_by_what_the_agent_said() -> None:
 
 
 def test_applied_stays_absent_where_nobody_could_see_it() -> None:
-    (counted,) = (one for one in observed([claimed(), seen()], []) if one.counts)
+    (counted,) = (one for one in complete_outcomes([claimed(), seen()], []) if one.counts)
     assert counted.outcome.applied is None
 
 
@@ -72,7 +72,9 @@ def test_what_a_result_says_itself_is_not_replaced() -> None:
     full = outcome(
         raw(1, decision__id="d-1", applied=[], result={"status": "failure", "observed_by": "ci"})
     )
-    (counted,) = (one for one in observed([claimed(applied=["guide-a"]), full], []) if one.counts)
+    (counted,) = (
+        one for one in complete_outcomes([claimed(applied=["guide-a"]), full], []) if one.counts
+    )
     assert counted.outcome.applied == ()
     assert counted.outcome.decision.reasoning == full.decision.reasoning
 
@@ -80,7 +82,7 @@ def test_what_a_result_says_itself_is_not_replaced() -> None:
 def test_agents_and_trusts_are_counted_apart() -> None:
     other = claimed(2, source={"agent": "coder-2"})
     foreign = outcome(raw(3, decision__id="d-1"), trust="untrusted")
-    joined = observed([claimed(), seen(), other, foreign], [])
+    joined = complete_outcomes([claimed(), seen(), other, foreign], [])
     assert {one.outcome.id for one in joined if one.counts} == {seen().id, other.id, foreign.id}
     of_first = next(one.outcome for one in joined if one.outcome.id == seen().id)
     assert of_first.source.agent == "coder-1"  # whose outcome was the first
@@ -88,7 +90,7 @@ def test_agents_and_trusts_are_counted_apart() -> None:
 
 def test_without_an_outcome_a_result_is_of_whom_the_receipt_names() -> None:
     receipt = recommendation(decision="d-1", agent="coder-7")
-    (one,) = observed([seen()], [receipt])
+    (one,) = complete_outcomes([seen()], [receipt])
     assert one.counts
     assert one.outcome.source.agent == "coder-7"
     assert not one.outcome.is_described
@@ -125,7 +127,7 @@ def test_a_lesson_that_was_added_stands_in_every_result_and_never_counts(said: O
     lessons = [added(2, "Mock the clock."), added(3, "Freeze the clock.")]
     for results in ([said], [said, seen()]):
         for order in permutations([*results, *lessons]):
-            joined = observed(order, [])
+            joined = complete_outcomes(order, [])
             (counted,) = (one.outcome for one in joined if one.counts)
             assert counted.id == results[-1].id
             assert counted.result.status == results[-1].result.status
@@ -133,4 +135,4 @@ def test_a_lesson_that_was_added_stands_in_every_result_and_never_counts(said: O
 
 
 def test_a_lesson_counts_as_no_result_where_nothing_else_is_known() -> None:
-    assert counting([added(1, "Mock the clock.")]) is None
+    assert choose_outcome([added(1, "Mock the clock.")]) is None

@@ -4,15 +4,15 @@ import pytest
 
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy import Policy
-from skillvault.model.policy_file import policy_from, rows, table
+from skillvault.model.policy_file import parse_policy, rows, table
 
 
 def test_an_empty_vault_yaml_means_the_defaults() -> None:
-    assert policy_from(None) == Policy()
+    assert parse_policy(None) == Policy()
 
 
 def test_only_what_differs_is_stated() -> None:
-    policy = policy_from({"generate": {"warning_below": -0.2}})
+    policy = parse_policy({"generate": {"warning_below": -0.2}})
     assert policy.generate.warning_below == -0.2
     assert policy.generate.pattern_above == Policy().generate.pattern_above
 
@@ -55,5 +55,5 @@ def test_every_setting_has_its_sentence() -> None:
 )
 def test_a_wrong_setting_is_named(raw: object, key: str | None, says: str) -> None:
     with pytest.raises(BadInputError, match=says) as caught:
-        policy_from(raw)
+        parse_policy(raw)
     assert caught.value.key == key

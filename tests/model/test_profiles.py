@@ -23,7 +23,7 @@ from skillvault.learning.recommend.relevance import Match
 from skillvault.loop.profiles import rules_of
 from skillvault.model.brief import Case, InsightText, Verdict
 from skillvault.model.policy import Policy
-from skillvault.model.policy_file import policy_from
+from skillvault.model.policy_file import parse_policy
 from skillvault.model.records import Decision, stamp
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
@@ -59,7 +59,7 @@ def profile(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def policy(profile: str) -> Policy:
     """Its policy."""
-    return policy_from({"profile": profile})
+    return parse_policy({"profile": profile})
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_promote_every(school: Vault) -> None:
     for number, one in enumerate(texts):
         given = as_file(one | {"source": {"session": str(number)}})
         school.record([("one.json", given)], now=NOW)
-        watch._work()
+        watch._run_due()
         skills.append(len(from_memory(school)))
     assert skills == [0, 0, 0, 0, 1]
 
@@ -502,6 +502,6 @@ def test_untrusted_outcomes_are_proposed_and_merge_with_nothing(
 
 def test_a_number_in_vault_yaml_stands_over_the_profiles() -> None:
     numbers = {"promote": {"every": 2}, "recommend": {"budget": 300}}
-    stated = policy_from({"profile": "seed", **numbers})
+    stated = parse_policy({"profile": "seed", **numbers})
     assert (stated.promote.every, stated.promote.gate) == (2, "quality")
     assert (stated.recommend.budget, stated.recommend.task) == (300, 0.0)

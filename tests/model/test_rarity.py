@@ -1,7 +1,7 @@
-"""rarity: how much a word tells does not depend on what a vault holds."""
+"""english: the weight of a word does not depend on what a vault holds."""
 
-from skillvault.model.english.rarity import FULL, bands, weight
-from skillvault.model.sameness.stemming import stem
+from skillvault.model.english import FULL, bands, weight
+from skillvault.model.sameness.form import stem
 
 
 def test_a_rarer_word_tells_more() -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.model.codec import incoming, outcome_of, outcome_values
+from skillvault.model.codec import outcome_of, outcome_values, parse_incoming
 from skillvault.model.errors import BadInputError
-from skillvault.model.intake import outcome_from
+from skillvault.model.intake import parse_outcome
 from skillvault.model.records import Ref, Trust, link_id, link_of
 from skillvault.model.text.strict_yaml import dump
 from tests.given import NOW, outcome, raw, trade
@@ -18,7 +18,7 @@ from tests.given import NOW, outcome, raw, trade
 
 def refused(given: dict[str, Any], **options: Any) -> BadInputError:
     with pytest.raises(BadInputError) as caught:
-        outcome_from(given, **{"trust": "local", "now": NOW, **options})
+        parse_outcome(given, **{"trust": "local", "now": NOW, **options})
     return caught.value
 
 
@@ -138,7 +138,9 @@ def test_status_and_score_are_derived_where_they_are_missing(
 
 
 def test_unbounded_scores_are_taken_where_the_policy_lifts_the_limit() -> None:
-    assert outcome_from(result(score=35), trust="local", now=NOW, unbounded=True).result.score == 35
+    assert (
+        parse_outcome(result(score=35), trust="local", now=NOW, unbounded=True).result.score == 35
+    )
 
 
 def test_a_time_ahead_is_taken_within_a_day() -> None:
@@ -202,7 +204,7 @@ def test_the_same_record_has_the_same_id_in_yaml_json_and_markdown() -> None:
         "o.yaml": dump(full), "o.json": json.dumps(full, indent=1),
         "o.md": f"---\n{front}---\n\n{reasoning}\n",
     }  # fmt: skip
-    ids = {outcome(incoming(name, text.encode())).id for name, text in forms.items()}
+    ids = {outcome(parse_incoming(name, text.encode())).id for name, text in forms.items()}
     assert ids == {outcome(full).id}
 
 

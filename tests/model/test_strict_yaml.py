@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from skillvault.model.errors import BadInputError
-from skillvault.model.text.strict_yaml import dump, load, resolve, scalar, with_value, without
+from skillvault.model.text.strict_yaml import dump, load, resolve, scalar, with_value, without_key
 from tests.vault.given import DATA, ODD_TEXTS, TEXTS, front_matters, spliced
 
 STATUS = ("metadata", "status")
@@ -297,7 +297,7 @@ INTERNAL = ("metadata", "internal")
 @settings(max_examples=150)
 def test_a_key_that_was_set_goes_again_and_every_other_byte_stays(text: str, crlf: bool) -> None:
     before = text.replace("\n", "\r\n") if crlf else text
-    after = without(with_value(before, INTERNAL, value=True), INTERNAL)
+    after = without_key(with_value(before, INTERNAL, value=True), INTERNAL)
     data = load(before)
     if not data.get("metadata"):  # an empty one went along
         data.pop("metadata", None)
@@ -321,17 +321,17 @@ def test_a_key_that_was_set_goes_again_and_every_other_byte_stays(text: str, crl
     ],
 )
 def test_a_removed_key_leaves_the_text_around_it(before: str, after: str) -> None:
-    assert without(before, INTERNAL) == after
+    assert without_key(before, INTERNAL) == after
 
 
 @pytest.mark.parametrize("text", ["name: a\n", "metadata:\n  kind: a\n", "metadata:\n", ""])
 def test_a_key_that_is_not_there_needs_no_removal(text: str) -> None:
-    assert without(text, INTERNAL) == text
+    assert without_key(text, INTERNAL) == text
 
 
 def test_a_key_cannot_be_removed_from_what_is_no_mapping() -> None:
     with pytest.raises(BadInputError, match="edit it by hand"):
-        without("metadata: x\n", INTERNAL)
+        without_key("metadata: x\n", INTERNAL)
 
 
 @pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029"])

@@ -93,17 +93,17 @@ def test_terms_are_words_that_could_be_a_condition() -> None:
 
 @given(st.text())
 def test_flat_text_is_one_line_that_stays_as_it_is(body: str) -> None:
-    once = text.flat(body)
+    once = text.flatten(body)
     assert len(once.splitlines()) <= 1
     assert not once.startswith(("#", ">", "|"))
-    assert text.inert(body, 10**6) == text.inert(once, 10**6)
+    assert text.make_inert(body, 10**6) == text.make_inert(once, 10**6)
 
 
 @pytest.mark.parametrize(
     ("said", "count"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("追涨", 2), ("ab追", 2)]
 )
 def test_tokens_are_estimated(said: str, count: int) -> None:
-    assert text.tokens(said) == count
+    assert text.count_tokens(said) == count
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from skillvault.inspect.page import Rate, Span
 from skillvault.learning.stats import SkillStats
-from skillvault.model.text.hidden_characters import escaped
+from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.page import chart
 from tests.page.test_html import hostile
 
@@ -94,7 +94,7 @@ def test_a_name_is_a_text_and_nothing_else(name: str) -> None:
     picture = chart.lifts(name, [measured(name, 0.1, "helps")])
     plain = chart.lifts("Lifts", [measured("a", 0.1, "helps")])
     assert [e.tag for e in fromstring(picture).iter()] == [e.tag for e in fromstring(plain).iter()]  # noqa: S314 (our own)
-    assert elements(picture, "title")[0].text == escaped(name)
+    assert elements(picture, "title")[0].text == escape_hidden(name)
 
 
 def test_the_same_skills_are_drawn_the_same() -> None:

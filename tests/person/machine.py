@@ -16,9 +16,9 @@ from skillvault.loop.registry import STEPS
 from skillvault.loop.run import Report
 from skillvault.model.errors import (
     BadInputError,
-    EditedError,
     PausedError,
     SkillvaultError,
+    UncommittedEditError,
     VaultBusyError,
 )
 from skillvault.vault.files import layout
@@ -41,7 +41,7 @@ from tests.person.hand import BRANCHES, COMMITS, EDITS, NEWS, STAGES, UNDOS, Han
 from tests.person.publication import in_the_middle, let_time_pass
 from tests.vault.given import anew, shown
 
-ANSWERS = (PausedError, EditedError, VaultBusyError, BadInputError)
+ANSWERS = (PausedError, UncommittedEditError, VaultBusyError, BadInputError)
 _BROKEN = "BadInputError: vault.yaml: "
 KINDS = st.sampled_from("skills proposed archive links outcomes evaluations memory own".split())
 PICKS = st.integers(0, 9)

@@ -7,7 +7,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.model.change import Change, Edit, Move
-from skillvault.model.errors import EditedError
+from skillvault.model.errors import UncommittedEditError
 from tests.conftest import NOW, Person
 from tests.given import as_file, trade
 from tests.person.given import Picture, picture
@@ -41,7 +41,7 @@ def _told_of(vault: Vault, change: Change) -> str:
     """Apply a change that must wait; why it does."""
     try:
         applied(vault, change)
-    except EditedError as error:
+    except UncommittedEditError as error:
         return str(error)
     return ""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.model.errors import EditedError
+from skillvault.model.errors import UncommittedEditError
 from skillvault.vault.check import find_losses
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
@@ -138,7 +138,7 @@ def test_a_removal_is_a_lost_moves_only_as_long_as_the_file_stands_in_its_new_ho
     vault.curate.retire(name, now=NOW)
     git(root, "reset", "-q", "--hard", "HEAD~1")
     git(root, "rm", "-q", "-f", f"skills/{name}/SKILL.md")  # as the lost commit took it away
-    with pytest.raises(EditedError, match="staged in the index"):
+    with pytest.raises(UncommittedEditError, match="staged in the index"):
         vault.curate.pin(name, now=NOW)
     assert git(root, "diff", "--cached", "--name-status").stdout.startswith("D\t")
 
@@ -149,7 +149,7 @@ def test_what_a_lost_commit_moved_away_is_not_written_where_it_stood(root: Path)
     vault.curate.retire(name, now=NOW)
     git(root, "reset", "-q", "--soft", "HEAD~1")  # its move stays staged
     staged = git(root, "diff", "--cached", "--name-status").stdout
-    with pytest.raises(EditedError, match="staged in the index"):
+    with pytest.raises(UncommittedEditError, match="staged in the index"):
         vault.curate.pin(name, now=NOW)
     assert git(root, "diff", "--cached", "--name-status").stdout == staged
     assert not (root / "skills" / name).exists()

@@ -8,7 +8,7 @@ import pytest
 
 from skillvault.api import Vault, retract
 from skillvault.learning.promote.facts import is_contested
-from skillvault.model.errors import EditedError, UsageError
+from skillvault.model.errors import UncommittedEditError, UsageError
 from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, raw, trade
 
@@ -145,7 +145,7 @@ def test_what_a_person_is_editing_is_named_and_nothing_is_done(
     before = person.git("rev-parse", "HEAD")
     path = f"skills/{vault.skills()[0].name}/SKILL.md"
     (vault.root / path).write_text((vault.root / path).read_text() + "mine\n")
-    with pytest.raises(EditedError, match=re.escape(path)):
+    with pytest.raises(UncommittedEditError, match=re.escape(path)):
         retract(vault, ids[0], "wrong", now=LATER)
     assert person.git("rev-parse", "HEAD") == before
 

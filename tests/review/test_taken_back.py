@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault, retract, undo
-from skillvault.model.errors import EditedError
+from skillvault.model.errors import UncommittedEditError
 from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, raw, trade
 from tests.thorough import THOROUGH
@@ -62,7 +62,7 @@ class History:
             name = self.chance.choice(names)
             before = self.person.git("rev-parse", "HEAD")
             if name in self.edited:
-                with pytest.raises(EditedError):
+                with pytest.raises(UncommittedEditError):
                     undo(self.vault, name, now=NOW)
                 assert self.person.git("rev-parse", "HEAD") == before
             else:

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from skillvault.api import Vault, undo
-from skillvault.model.errors import EditedError, UsageError
+from skillvault.model.errors import UncommittedEditError, UsageError
 from tests.conftest import NOW, Person
 from tests.given import raw, trade
 from tests.review.test_retract import recorded, served
@@ -63,7 +63,7 @@ def test_a_persons_words_are_named_and_nothing_is_done(learned: Vault, person: P
     path.write_text(path.read_text() + "\n## Mine\n\nAsk first.\n")
     person.git("commit", "-qam", "mine")
     before = person.git("rev-parse", "HEAD")
-    with pytest.raises(EditedError, match=f"skills/{name}/SKILL.md: a person wrote in it"):
+    with pytest.raises(UncommittedEditError, match=f"skills/{name}/SKILL.md: a person wrote in it"):
         undo(learned, name, now=LATER)
     assert person.git("rev-parse", "HEAD") == before
 

@@ -11,8 +11,8 @@ from skillvault.api import Vault
 from skillvault.learning.recommend import render as pack
 from skillvault.learning.recommend.recommend import Query, Selection
 from skillvault.loop import loop
-from skillvault.model.errors import EditedError, UsageError
-from skillvault.model.records import Elsewhere, Skill, Trust
+from skillvault.model.errors import UncommittedEditError, UsageError
+from skillvault.model.records import ExternalUse, Skill, Trust
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 from tests.given import shown as recommended
@@ -568,7 +568,7 @@ def test_a_dry_put_changes_nothing(vault: Vault, person: Person) -> None:
 def test_a_skill_that_a_person_edits_is_not_put(vault: Vault, person: Person) -> None:
     vault.curate.put(mine(), now=NOW)
     person.write("skills/mine/SKILL.md", "in hand\n")
-    with pytest.raises(EditedError):
+    with pytest.raises(UncommittedEditError):
         vault.curate.put(mine("# Mine\n\nOther.\n"), now=NOW)
 
 
@@ -621,7 +621,7 @@ def test_another_tools_counters_are_prior_evidence_and_no_more(
     files = {"good": counted("good", 400, 0.9), "bad": counted("bad", 400, 0.1)}
     vault.shelf.add_dir(folder(tmp_path, **files, plain=text("plain")))
     good, plain = vault.stats("good")[0], vault.stats("plain")[0]
-    assert (good.elsewhere, plain.elsewhere) == (Elsewhere(5, 0.9), None)
+    assert (good.elsewhere, plain.elsewhere) == (ExternalUse(5, 0.9), None)
     assert (good.times_applied, good.status, good.lift) == (0, "testing", None)
     assert shown(vault.recommend("coding", k=3)) == ["good", "plain", "bad"]
     assert [one.name for one in vault.shelf.top_k(k=3)][:2] == ["bad", "good"]

@@ -12,7 +12,7 @@ from skillvault.cli.hook import vault_parts
 from skillvault.clients.notes import SessionNotes
 from skillvault.clients.payload import payload_from
 from skillvault.model.records import Outcome
-from skillvault.model.text.text import tokens
+from skillvault.model.text.text import count_tokens
 from skillvault.sessions.hooks import HookedClient, Hooks
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
@@ -86,7 +86,7 @@ def test_a_session_begins_with_the_lessons_of_its_domain(client: Client, person:
     text = client.tell("SessionStart", source="startup")
     (skill,) = client.vault.skills()
     assert f"- {skill.name}: " in text
-    assert tokens(text) <= 320
+    assert count_tokens(text) <= 320
     assert client.tell("SessionStart", source="resume") == ""
     person.rule("hook: {briefing: 0}")
     assert client.tell("SessionStart", source="startup") == ""

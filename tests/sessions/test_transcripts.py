@@ -20,7 +20,7 @@ from skillvault.exchange.formats import read_outcomes
 from skillvault.exchange.transcripts.signs import tool_of, words_say
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.policy import Policy
-from skillvault.model.policy_file import policy_from
+from skillvault.model.policy_file import parse_policy
 from skillvault.model.records import Outcome
 from tests.cli.test_recommend import call
 from tests.conftest import NOW, Person
@@ -349,7 +349,7 @@ def test_refusals_say_which_command_to_use(vault: Vault, tmp_path: Path) -> None
     with pytest.raises(UsageError, match="--trust is for transcripts"):
         call(vault, "import", "jsonl", str(tmp_path / "x.jsonl"), "--trust", "untrusted")
     with pytest.raises(BadInputError, match=r"transcripts\.checks: '\(' is no regular expression"):
-        policy_from({"transcripts": {"checks": ["("]}})
+        parse_policy({"transcripts": {"checks": ["("]}})
 
 
 def test_transcripts_of_others_have_the_trust_that_is_given(vault: Vault) -> None:
@@ -358,7 +358,7 @@ def test_transcripts_of_others_have_the_trust_that_is_given(vault: Vault) -> Non
 
 
 def test_a_pattern_of_the_policy_makes_a_check_of_a_command() -> None:
-    policy = policy_from({"transcripts": {"checks": [r"check\.sh\b"]}})
+    policy = parse_policy({"transcripts": {"checks": [r"check\.sh\b"]}})
     patterns = [re.compile(pattern) for pattern in policy.transcripts.checks]
     assert tool_of("./check.sh --all", patterns) == ("check.sh", True)
     assert tool_of("pytest", patterns) is None

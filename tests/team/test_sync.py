@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.loop.learner import silence
-from skillvault.model.errors import EditedError, GitError, UsageError, VaultBusyError
+from skillvault.model.errors import GitError, UncommittedEditError, UsageError, VaultBusyError
 from skillvault.team import sync as exchange
 from tests.clones import LATER, Clone, Team
 from tests.conftest import Person
@@ -110,7 +110,7 @@ def test_where_a_path_is_edited_locally_sync_waits_and_says_so(team: Team) -> No
     ben.sync()
     head = ada.person.git("rev-parse", "HEAD")
     (ada.root / path).write_text(ada.text(path) + "half a thought", encoding="utf-8")
-    with pytest.raises(EditedError, match="edited and not committed"):
+    with pytest.raises(UncommittedEditError, match="edited and not committed"):
         ada.sync()
     assert ada.person.git("rev-parse", "HEAD") == head
     ada.person.git("commit", "-qam", "A whole thought")

@@ -11,8 +11,8 @@ from skillvault.api import Vault
 from skillvault.loop.registry import AGENDA
 from skillvault.model.change import Change
 from skillvault.model.codec import encode
-from skillvault.model.errors import EditedError
-from skillvault.model.link_lists import edited_links, owner_of
+from skillvault.model.errors import UncommittedEditError
+from skillvault.model.link_lists import edit_links, owner_of
 from skillvault.model.policy import Policy
 from skillvault.model.records import Link, Record, Ref, ref_of
 from skillvault.vault.commit.store import Store
@@ -169,7 +169,7 @@ def thought_of(vault: Vault, change: Change) -> Callable[[], list[str]]:
     base = vault.store.head().commit
     try:
         laid = vault.store.stage(change)
-    except EditedError:
+    except UncommittedEditError:
         vault.store.roll_back()
         raise
     return lambda: vault.store.apply([laid], base, now=NOW, policy=Policy())
@@ -191,7 +191,7 @@ def record_files(*records: Record) -> dict[str, bytes]:
         if isinstance(link, Link):
             owner = owner_of(link)
             path = layout.links_path(places.get(owner) or _place_of(owner))
-            files[path] = edited_links(files.get(path, b""), owner, [link], []) or b""
+            files[path] = edit_links(files.get(path, b""), owner, [link], []) or b""
     return files
 
 

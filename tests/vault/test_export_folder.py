@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.exchange.skills.agents_md import OWN as SECTION
-from skillvault.model.errors import BadInputError, EditedError, VaultBusyError
+from skillvault.model.errors import BadInputError, UncommittedEditError, VaultBusyError
 from skillvault.model.export import Export
 from skillvault.vault.commit import locks
 from skillvault.vault.commit.files import write_file
@@ -338,7 +338,7 @@ def test_what_a_person_saves_meanwhile_is_not_written_over(
         write_file(*args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr("skillvault.vault.export_folder.write_file", saved_first)
-    with pytest.raises(EditedError, match="changed meanwhile"):
+    with pytest.raises(UncommittedEditError, match="changed meanwhile"):
         put(one={"SKILL.md": b"newer\n"})
     assert place.read_bytes() == b"mine\n"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.api import Vault
-from skillvault.model.errors import EditedError, NotAVaultError, PausedError, UsageError
+from skillvault.model.errors import NotAVaultError, PausedError, UncommittedEditError, UsageError
 from tests.conftest import Person
 from tests.vault.given import HAND_MADE, NOW, script
 
@@ -233,7 +233,7 @@ def test_a_file_of_the_template_that_a_person_staged_and_changed_is_not_taken(
     person.write("vault.yaml", "format: 1\n")
     person.git("add", "-A")
     person.write("vault.yaml", "format: 1\ndomains: [x]\n")
-    with pytest.raises(EditedError, match=r"vault.yaml"):
+    with pytest.raises(UncommittedEditError, match=r"vault.yaml"):
         Vault.init(person.root, now=NOW)
     assert person.status() == "AM vault.yaml"
 

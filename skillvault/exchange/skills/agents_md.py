@@ -15,7 +15,7 @@ from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.folders import TreeSkill, fitting, pages, placed
 from skillvault.exchange.source_tree import SourceTree
 from skillvault.model.errors import BadInputError
-from skillvault.model.export import Export, LeftOut, OutgoingSkill, OwnPart
+from skillvault.model.export import Export, ExportedPart, OmittedSkill, OutgoingSkill
 from skillvault.model.records import Problem
 from skillvault.model.text import front_matter, managed_block, markdown, strict_yaml
 from skillvault.model.text.text import shorten, slug
@@ -117,12 +117,12 @@ def _taken_in(
 def write_sections(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
     """The texts of the skills that fit, the first ones first, as one part of an AGENTS.md."""
     texts: dict[str, str] = {}
-    left_out: list[LeftOut] = []
+    left_out: list[OmittedSkill] = []
     for skill in skills:
         try:
             texts[skill.name] = _marked_text(skill)
         except BadInputError as error:
-            left_out.append(LeftOut(skill.name, error.message))
+            left_out.append(OmittedSkill(skill.name, error.message))
     readable = [skill for skill in skills if skill.name in texts]
     fit = fitting(readable, budget or BUDGET, lambda skill: len(texts[skill.name]))
     names = tuple(skill.name for skill in fit.skills)
@@ -174,4 +174,4 @@ def _with_marked(_path: str, before: bytes | None, part: bytes | None) -> bytes 
     return (bom + head + part.decode() + tail).encode()
 
 
-OWN = OwnPart(_marked, _with_marked)
+OWN = ExportedPart(_marked, _with_marked)

@@ -26,7 +26,7 @@ from skillvault.exchange.skills.folders import (
 )
 from skillvault.exchange.source_tree import SourceTree, skills_in
 from skillvault.model.errors import BadInputError
-from skillvault.model.export import Export, OutgoingSkill, OwnPart
+from skillvault.model.export import Export, ExportedPart, OutgoingSkill
 from skillvault.model.records import Problem
 from skillvault.model.text import front_matter, markdown
 from skillvault.model.text.text import shorten
@@ -50,7 +50,7 @@ def has_eurekaclaw(tree: SourceTree) -> bool:
 
 
 def _has_front_matter(content: bytes) -> bool:
-    return front_matter.begins(content.decode("utf-8-sig", "replace"))
+    return front_matter.has_front_matter(content.decode("utf-8-sig", "replace"))
 
 
 def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
@@ -179,4 +179,4 @@ def _is_time(text: Any) -> bool:
     return True
 
 
-OWN = OwnPart(_own_text, _newer)
+OWN = ExportedPart(_own_text, _newer)

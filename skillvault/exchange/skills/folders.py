@@ -10,9 +10,9 @@ from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
 from skillvault.exchange.source_tree import SourceTree, files_of, skills_in
 from skillvault.model.errors import BadInputError
-from skillvault.model.export import WHOLE, Export, LeftOut, OutgoingSkill, OwnPart
+from skillvault.model.export import WHOLE, Export, ExportedPart, OmittedSkill, OutgoingSkill
 from skillvault.model.records import Problem
-from skillvault.model.text.text import lead
+from skillvault.model.text.text import first_sentences
 
 NAMES = (FILE, "skill.md")
 _MAX_PAGE = 1024 * 1024
@@ -34,7 +34,7 @@ class Fit(NamedTuple):
     """The skills that fit a budget, and those that do not."""
 
     skills: list[OutgoingSkill]
-    left_out: list[LeftOut]
+    left_out: list[OmittedSkill]
 
 
 Written = Callable[[OutgoingSkill], Mapping[str, bytes]]
@@ -93,16 +93,16 @@ def skill_pages(tree: SourceTree) -> dict[str, bytes]:
 
 
 def write_folders(
-    skills: Sequence[OutgoingSkill], root: str, written: Written, own: OwnPart = WHOLE
+    skills: Sequence[OutgoingSkill], root: str, written: Written, own: ExportedPart = WHOLE
 ) -> Export:
     """The skills as folders below `root`; what cannot be written is left out."""
     units: dict[str, Mapping[str, bytes]] = {}
-    left_out: list[LeftOut] = []
+    left_out: list[OmittedSkill] = []
     for skill in skills:
         try:
             units[f"{root}/{skill.name}"] = written(skill)
         except BadInputError as error:
-            left_out.append(LeftOut(skill.name, error.message))
+            left_out.append(OmittedSkill(skill.name, error.message))
     lost = {skill.skill for skill in left_out}
     names = tuple(skill.name for skill in skills if skill.name not in lost)
     return Export(units, names, tuple(left_out), own)
@@ -133,7 +133,9 @@ def _cut_of(skills: Sequence[OutgoingSkill], budget: int | None, cost: Cost) -> 
 
 
 def _cut(skills: Sequence[OutgoingSkill], length: int) -> list[OutgoingSkill]:
-    return [replace(skill, description=lead(skill.description, length)) for skill in skills]
+    return [
+        replace(skill, description=first_sentences(skill.description, length)) for skill in skills
+    ]
 
 
 def valid(keys: Collection[str] = ()) -> Written:
@@ -161,5 +163,5 @@ def fitting(skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost) -> 
             room -= size
         else:
             reason = f"takes {size} characters; {room} of the budget of {budget} are free"
-            fit.left_out.append(LeftOut(skill.name, reason))
+            fit.left_out.append(OmittedSkill(skill.name, reason))
     return fit

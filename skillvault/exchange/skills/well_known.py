@@ -16,7 +16,7 @@ from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.folders import fitting, valid, write_folders
 from skillvault.exchange.well_known import PLACE, SCHEMA
 from skillvault.model.change import Program
-from skillvault.model.export import Export, LeftOut, OutgoingSkill
+from skillvault.model.export import Export, OmittedSkill, OutgoingSkill
 
 ROOT, _, INDEX = PLACE.rpartition("/")
 MAX_FILES, MAX_BYTES = 1_000, 50 * 1024 * 1024  # of one archive, for clients
@@ -28,7 +28,7 @@ def write_site(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Ex
     """The index, and the file or archive of each skill that it names."""
     fit = fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
     small = [skill for skill in fit.skills if _is_small(skill)]
-    large = [LeftOut(skill.name, _TOO_LARGE) for skill in fit.skills if not _is_small(skill)]
+    large = [OmittedSkill(skill.name, _TOO_LARGE) for skill in fit.skills if not _is_small(skill)]
     export = write_folders(small, ROOT, _artifact)
     descriptions = {skill.name: skill.description for skill in skills}
     entries = [

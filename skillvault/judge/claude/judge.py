@@ -15,19 +15,19 @@ from skillvault.judge.claude.questions import JudgeRequest, Question, Questions,
 from skillvault.judge.claude.replies import KeptReply, UnusableError
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.model.brief import (
+    AnswerCost,
     Brief,
     Case,
     Draft,
     InsightText,
     Opinion,
-    Spent,
     Verdict,
-    billed,
-    spent_of,
+    add_cost,
+    answer_cost,
 )
-from skillvault.model.errors import UnansweredError
+from skillvault.model.errors import NoAnswerError
 from skillvault.model.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Skill
-from skillvault.model.text.text import flat, shorten
+from skillvault.model.text.text import flatten, shorten
 
 _Value = TypeVar("_Value")
 
@@ -90,8 +90,8 @@ class ClaudeJudge:
             return question.read_answer(self.answers(question.matter.question)) or plain
         try:
             draft, _ = self._ask_or_reuse(question)
-        except UnansweredError as error:
-            why = shorten(flat(str(error)), 200)
+        except NoAnswerError as error:
+            why = shorten(flatten(str(error)), 200)
             note = f"Written by the offline judge, as Claude's text was of no use: {why}."
             return msgspec.structs.replace(plain, note=note)
         return draft
@@ -106,23 +106,23 @@ class ClaudeJudge:
         reply, spent = self._ask_twice(question)
         prompt = self.questions.prompts.digest("advice")
         judge = JudgeInfo(name="claude", version="1", model=model, prompt=prompt)
-        return question.value_of(reply), billed(judge, spent)
+        return question.value_of(reply), add_cost(judge, spent)
 
     def _info(self, model: str) -> JudgeInfo:
         prompt = self.questions.version
         return JudgeInfo(name="claude", version="1", model=model, prompt=prompt)
 
-    def _ask_or_reuse(self, question: Question[_Value]) -> tuple[_Value, Spent | None]:
+    def _ask_or_reuse(self, question: Question[_Value]) -> tuple[_Value, AnswerCost | None]:
         """Return the value of an answer, stored or new, and its cost."""
         answer = self.answers(question.matter.question)
         value = question.read_answer(answer)
         if answer is not None and value is not None:
-            return value, spent_of(answer.judge)
+            return value, answer_cost(answer.judge)
         reply, spent = self._ask_twice(question)
-        new_answer = question.as_answer(reply, billed(self._info(question.request.model), spent))
+        new_answer = question.as_answer(reply, add_cost(self._info(question.request.model), spent))
         return with_answer(question.value_of(reply), new_answer), spent
 
-    def _ask_twice(self, question: Question[_Value]) -> tuple[Mapping[str, object], Spent]:
+    def _ask_twice(self, question: Question[_Value]) -> tuple[Mapping[str, object], AnswerCost]:
         """Return the accepted reply and its cost; if it is unusable, ask once more and say why."""
         request = question.request
         first = self.ask(request)
@@ -140,9 +140,9 @@ class ClaudeJudge:
         except UnusableError as error:
             self.forget_reply(request)
             self.forget_reply(repeat)
-            raise UnansweredError(str(error)) from None
+            raise NoAnswerError(str(error)) from None
 
 
-def _round(spent: Spent) -> Spent:
+def _round(spent: AnswerCost) -> AnswerCost:
     """Round the cost as it is stored, so that sums are equal everywhere."""
-    return Spent(spent.tokens, round(spent.cost_usd, 6))
+    return AnswerCost(spent.tokens, round(spent.cost_usd, 6))

@@ -30,7 +30,7 @@ from skillvault.model.brief import (
 )
 from skillvault.model.conditions import Separation, clause
 from skillvault.model.records import OFFLINE, Decision, Evaluation, Outcome, Scalar, Session, stamp
-from skillvault.model.text.text import count_of, figure, percent, shorten
+from skillvault.model.text.text import count_of, format_number, format_percent, shorten
 
 NAMES = (
     "verdict", "insight", "contrast", "advice", "account", "recurrence", "strategy", "agreement",
@@ -149,7 +149,7 @@ def outcome_material(outcome: Outcome) -> dict[str, Any]:
     fields = {
         "status": ending.status,
         "score": ending.score,
-        "score_in_percent": percent(ending.score) if ending.score is not None else None,
+        "score_in_percent": format_percent(ending.score) if ending.score is not None else None,
         "amount": ending.amount,
         "unit": ending.unit,
         "summary": ending.summary,
@@ -168,7 +168,9 @@ def _span(time: timedelta) -> str:
     """Return how long it took in each unit that it fills, so that any may be used."""
     seconds = time.total_seconds()
     units = [(1, "s"), (60, "min"), (3600, "h"), (86400, "d")]
-    return " = ".join(f"{figure(seconds / size)} {unit}" for size, unit in units if seconds >= size)
+    return " = ".join(
+        f"{format_number(seconds / size)} {unit}" for size, unit in units if seconds >= size
+    )
 
 
 def _rule_material(rule: Separation) -> dict[str, str]:
@@ -327,14 +329,14 @@ def _one_line(outcome: Outcome, evaluation: Evaluation | None) -> str:
     """Return the decision, its result and the insight of a model."""
     subject = " on ".join(filter(None, outcome.subject[1:]))
     line = tried_sentence(try_of(outcome, evaluation), {outcome.id: subject})
-    learned = evaluation.key_insight if evaluation and evaluation.is_told_by_model else ""
+    learned = evaluation.key_insight if evaluation and evaluation.is_by_model else ""
     return shorten(f"{line} {learned or ''}", _LINE)
 
 
 def _judgement(evaluation: Evaluation) -> dict[str, Any]:
     """Return a model's words on an outcome; the offline judge's only repeat the outcome."""
     words: dict[str, Any] = {}
-    if evaluation.is_told_by_model:
+    if evaluation.is_by_model:
         words |= {"insight": evaluation.key_insight, "better_approach": evaluation.better_approach}
     if evaluation.judge.name != OFFLINE:
         words |= verdict_material(evaluation)

@@ -32,17 +32,17 @@ from skillvault.judge.claude.replies import (
 )
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.model.brief import (
+    AcceptedAnswer,
     Brief,
     Case,
     Draft,
-    GivenAnswer,
     InsightText,
-    Matter,
     Opinion,
+    QuestionTopic,
     SessionExcerpt,
     Verdict,
 )
-from skillvault.model.errors import UnansweredError
+from skillvault.model.errors import NoAnswerError
 from skillvault.model.policy import DistillPolicy, JudgePolicy
 from skillvault.model.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Skill
 
@@ -88,7 +88,7 @@ class Question(Generic[_Value]):
     same in any clone.
     """
 
-    matter: Matter
+    matter: QuestionTopic
     make_request: Callable[[], JudgeRequest]
     shape: type[Struct]
     check: _ReplyCheck
@@ -115,13 +115,13 @@ class Question(Generic[_Value]):
         try:
             return self.value(msgspec.convert(reply, self.shape))
         except (msgspec.ValidationError, UnusableError) as error:
-            raise UnansweredError(
+            raise NoAnswerError(
                 f"the answer {self.matter.question} cannot be read: {error}"
             ) from None
 
-    def as_answer(self, reply: Mapping[str, Any], judge: JudgeInfo) -> GivenAnswer:
+    def as_answer(self, reply: Mapping[str, Any], judge: JudgeInfo) -> AcceptedAnswer:
         """Return an accepted reply as it is stored."""
-        return GivenAnswer(matter=self.matter, reply=dict(reply), judge=judge)
+        return AcceptedAnswer(matter=self.matter, reply=dict(reply), judge=judge)
 
     def read_answer(self, answer: Answer | None) -> _Value | None:
         """Return the value of a stored answer, with its author; None if it cannot be read."""
@@ -129,12 +129,12 @@ class Question(Generic[_Value]):
             return None
         try:
             value = self.value_of(answer.reply)
-        except UnansweredError:
+        except NoAnswerError:
             return None
         return with_answer(value, self.as_answer(answer.reply, answer.judge))
 
 
-def with_answer(value: _Value, answer: GivenAnswer) -> _Value:
+def with_answer(value: _Value, answer: AcceptedAnswer) -> _Value:
     """Return a verdict, an insight or a text, with the answer that it was made of."""
     assert isinstance(value, Verdict | InsightText | Draft)
     return msgspec.structs.replace(value, answer=answer)
@@ -167,7 +167,7 @@ class Questions:
             domain, decision, context=context, applied=applied, entry_value=entry_value
         )
         subject = asking.about(domain, decision)
-        matter = Matter("verdict", subject, _material_digest(material))
+        matter = QuestionTopic("verdict", subject, _material_digest(material))
         reading = (VerdictReply, lambda reply, _record, *, last: reply, verdict_of)  # noqa: ARG005
         return self._question(matter, material, reading)
 
@@ -187,7 +187,7 @@ class Questions:
         material |= asking.outcome_material(case.outcome) | blind | {"shown": insights}
         received = [outcome.received for outcome in (case.outcome, *case.failures)]
         kind = "contrast" if failures else "insight"
-        matter = Matter(kind, case.outcome.id, asking.digest(*received, size=16))
+        matter = QuestionTopic(kind, case.outcome.id, asking.digest(*received, size=16))
         reader = InsightReader(case.outcome, dict(case.facts))
         reading = (InsightReply, reader.check_figures, reader.insight_text)
         return self._question(matter, material, reading)
@@ -201,7 +201,7 @@ class Questions:
             o.domain, o.decision, context=o.context, applied=o.applied, entry_value=size
         )
         material = {"decision": decision, "skills": {skill.name: skill.body for skill in skills}}
-        matter = Matter("advice", model, _material_digest(material))
+        matter = QuestionTopic("advice", model, _material_digest(material))
         reading = (OpinionReply, check_opinion, opinion_of)
         return self._question(matter, material, reading, model=model)
 
@@ -209,7 +209,7 @@ class Questions:
         """Ask for the text of a skill, with the offline one as the fallback."""
         prompt, material, headings = asking.skill_request(brief)
         subject = asking.brief_subject(brief)
-        matter = Matter(prompt, subject, _material_digest(material))
+        matter = QuestionTopic(prompt, subject, _material_digest(material))
         reader = SkillReader(brief, plain, headings)
         extras = asking.extra_material(brief, plain, self.rules.reasoning_characters)
         request = {"sections": list(headings), **extras, **material}
@@ -223,7 +223,7 @@ class Questions:
 
     def _question(
         self,
-        matter: Matter,
+        matter: QuestionTopic,
         material: Mapping[str, Any],
         reading: tuple[type[Struct], _ReplyCheck, Callable[[Any], _Value]],
         *,

@@ -15,20 +15,20 @@ from skillvault.judge.claude.figures import RecordFigures, find_unsupported
 from skillvault.judge.offline.verdict import GOOD
 from skillvault.model.brief import (
     Agreement,
+    AnswerCost,
     Brief,
     Draft,
     Findings,
     InsightText,
     Opinion,
     SessionExcerpt,
-    Spent,
     Verdict,
 )
 from skillvault.model.records import Applicability, InsightType, Outcome
 from skillvault.model.sameness.comparison import likeness
 from skillvault.model.sameness.form import normal_form
-from skillvault.model.text.hidden_characters import cleaned
-from skillvault.model.text.text import flat, sentences, shorten, slug
+from skillvault.model.text.hidden_characters import remove_hidden
+from skillvault.model.text.text import flatten, sentences, shorten, slug
 
 TITLE, DESCRIPTION, SECTION = 70, 400, 4000  # characters
 _USE = re.compile(r"use\b", re.IGNORECASE)
@@ -49,7 +49,7 @@ class KeptReply(Struct, frozen=True, kw_only=True):
 
     text: str
     stop: str
-    spent: Spent
+    spent: AnswerCost
 
 
 class VerdictReply(Struct, frozen=True, forbid_unknown_fields=True):
@@ -166,16 +166,16 @@ class InsightReader(NamedTuple):
 
     def insight_text(self, reply: InsightReply) -> InsightText:
         """Return the insight of a reply, marked as supposed if the outcome does not support it."""
-        is_quoted = reply.evidence is None or self.outcome.holds(reply.evidence)
+        is_quoted = reply.evidence is None or self.outcome.contains_quote(reply.evidence)
         is_supported = reply.observed and is_quoted
         supposed = "" if is_supported or not reply.key_insight.strip() else SUPPOSED
         words = "-".join(slug(reply.slug).split("-")[:_SLUG])
         about = words or slug(reply.key_insight, limit=48) or slug(self.outcome.domain)
         return InsightText(
-            key_insight=shorten(supposed + flat(reply.key_insight), _INSIGHT),
+            key_insight=shorten(supposed + flatten(reply.key_insight), _INSIGHT),
             insight_type=reply.insight_type,
             applicability=reply.applicability,
-            better_approach=shorten(flat(reply.better_approach), _INSIGHT) or None,
+            better_approach=shorten(flatten(reply.better_approach), _INSIGHT) or None,
             repeats=reply.fact or None if reply.relation == "repeats" else None,
             contradicts=reply.fact or None if reply.relation == "contradicts" else None,
             unlike=tuple(reply.unlike),
@@ -217,8 +217,8 @@ def opinion_of(reply: OpinionReply) -> Opinion:
         quality=_fraction(reply.quality_score),
         confidence=_fraction(reply.confidence),
         warnings=_sentences(reply.warnings),
-        suggestion=shorten(flat(reply.suggestion), _SENTENCE),
-        insight=shorten(flat(reply.insight), _INSIGHT),
+        suggestion=shorten(flatten(reply.suggestion), _SENTENCE),
+        insight=shorten(flatten(reply.insight), _INSIGHT),
     )
 
 
@@ -242,7 +242,7 @@ def _without_claims(text: str, record: RecordFigures, *, advice: bool = False) -
 
 
 def _sentences(texts: list[str]) -> tuple[str, ...]:
-    lines = (shorten(flat(text), _SENTENCE) for text in texts)
+    lines = (shorten(flatten(text), _SENTENCE) for text in texts)
     return tuple(dict.fromkeys(filter(None, lines)))[:_MOST]
 
 
@@ -291,7 +291,7 @@ class SkillReader(NamedTuple):
         if last:
             reply = self._without_items(reply, record)
         texts = _texts_of(reply)
-        title, about = flat(reply.title), _plain_line(reply.description)
+        title, about = flatten(reply.title), _plain_line(reply.description)
         is_foreign = not texts or not texts.keys() <= set(self.headings)
         _require(
             find_unsupported("\n".join((title, about, *texts.values())), record),
@@ -330,7 +330,7 @@ class SkillReader(NamedTuple):
         is_titled = isinstance(self.brief, Findings | Agreement | SessionExcerpt)
         return replace(
             plain,
-            title=shorten(flat(reply.title), TITLE) if is_titled else plain.title,
+            title=shorten(flatten(reply.title), TITLE) if is_titled else plain.title,
             description=shorten(about, DESCRIPTION),
             sections=self._sections(texts),
         )
@@ -362,7 +362,7 @@ def _texts_of(reply: SkillReply) -> dict[str, str]:
 
 
 def _plain_line(text: str) -> str:
-    return flat(text).replace(">", "")
+    return flatten(text).replace(">", "")
 
 
 def _labels(names: list[str]) -> tuple[str, ...]:
@@ -375,11 +375,13 @@ def _label_fault(reply: SessionReply) -> str:
     """Return the complaint about a bad tag, role or stage; "" if all are good."""
     names = (*reply.tags, *reply.roles, *reply.stages)
     bad = next((name for name in names if not slug(name, limit=_LABEL)), None)
-    return "" if bad is None else f"{flat(bad)[:_LABEL]!r} is no name of a tag, a role or a stage"
+    return (
+        "" if bad is None else f"{flatten(bad)[:_LABEL]!r} is no name of a tag, a role or a stage"
+    )
 
 
 def _tidy(text: str) -> str:
     """Return a section's text without headings, rules and tags."""
-    lines = (line.rstrip() for line in cleaned(text[:SECTION]).splitlines())
+    lines = (line.rstrip() for line in remove_hidden(text[:SECTION]).splitlines())
     plain_lines = (line for line in lines if not line.lstrip().startswith(("#", "---", "```")))
     return "\n".join(plain_lines).replace("<", "‹").strip()

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from skillvault.judge.claude.questions import JudgeRequest
-from skillvault.model.claude_models import Usage, cacheable
+from skillvault.model.claude_models import Usage, cacheable_length
 from skillvault.model.errors import UnavailableError
 from skillvault.model.policy import JudgePolicy
 
@@ -107,7 +107,7 @@ def params(request: JudgeRequest, rules: JudgePolicy) -> dict[str, Any]:
     The part that it shares with other requests comes first, and is cached if it is long enough.
     """
     fixed: dict[str, Any] = {"type": "text", "text": request.system}
-    if len(request.system) >= cacheable(request.model):
+    if len(request.system) >= cacheable_length(request.model):
         fixed |= _CACHED
     body: dict[str, Any] = {
         "model": request.model,
@@ -133,7 +133,7 @@ def _turns(request: JudgeRequest) -> list[dict[str, Any]]:
 def _user_content(request: JudgeRequest) -> str | list[dict[str, Any]]:
     """Return the user's turn, in two parts if the first is long enough for the cache."""
     shared = request.shared
-    if not shared or len(request.system) + shared < cacheable(request.model):
+    if not shared or len(request.system) + shared < cacheable_length(request.model):
         return request.user
     first = {"type": "text", "text": request.user[:shared], **_CACHED}
     return [first, {"type": "text", "text": request.user[shared:]}]

@@ -22,6 +22,7 @@ from skillvault.model.brief import (
     Statement,
 )
 from skillvault.model.conditions import Separation, clause, lead_line, risk
+from skillvault.model.phrases import cut_name, describe_subject, inline, make_sentence
 from skillvault.model.records import (
     Fact,
     Outcome,
@@ -29,18 +30,17 @@ from skillvault.model.records import (
     SkillKind,
     Status,
 )
-from skillvault.model.sameness.comparison import same
+from skillvault.model.sameness.comparison import is_same
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.speech import fitting, plain, sentence, subject
 from skillvault.model.text.text import (
     count_of,
-    figure,
-    how_many,
-    listed,
-    percent,
+    count_tokens,
+    format_number,
+    format_percent,
+    join_items,
+    pluralize,
     slug,
-    tokens,
-    whole,
+    whole_sentences,
 )
 
 TITLE = 160
@@ -121,9 +121,9 @@ def _title(brief: Findings) -> str:
     """Return the subject of a skill, with the first of its statements that fits into a title."""
     latest = brief.account.outcomes[-1]
     if brief.kind == "strategy":
-        return fitting(plain(latest.domain), TITLE)
+        return cut_name(inline(latest.domain), TITLE)
     names = {"guide": latest.decision.action, "evolved": latest.domain}
-    return _title_of(plain(names.get(brief.kind, "")) or subject(latest), brief)
+    return _title_of(inline(names.get(brief.kind, "")) or describe_subject(latest), brief)
 
 
 def _title_of(about: str, brief: Findings) -> str:
@@ -132,20 +132,20 @@ def _title_of(about: str, brief: Findings) -> str:
     gists = (s.gist or s.text * (len(s.supporting) > 1) for s in statements)
     titles = (f"{about}: {gist.rstrip('.')}" for gist in gists if gist)
     fits = (title for title in titles if len(title) <= TITLE)
-    return fitting(next(fits, about), TITLE)
+    return cut_name(next(fits, about), TITLE)
 
 
 def _use_of(brief: Findings) -> str:
     """Return when to use a skill, in the words in which people ask for it."""
     outcomes = brief.account.outcomes
     if brief.kind in ("evolved", "strategy"):
-        actions = dict.fromkeys(plain(outcome.decision.action) for outcome in outcomes)
+        actions = dict.fromkeys(inline(outcome.decision.action) for outcome in outcomes)
         return f"before {_some(list(actions), 'action', last='or')}"
     if brief.kind != "guide":
-        return f"before {subject(outcomes[0])}"
-    targets = list(dict.fromkeys(plain(o.decision.target or "") for o in reversed(outcomes)))
+        return f"before {describe_subject(outcomes[0])}"
+    targets = list(dict.fromkeys(inline(o.decision.target or "") for o in reversed(outcomes)))
     names = [target for target in targets if target]
-    use = f"before {plain(outcomes[-1].decision.action)}"
+    use = f"before {inline(outcomes[-1].decision.action)}"
     room = min(_NAMES, USE - len(f"{use} on  and 10 other targets"))
     return f"{use} on {_some(names, 'target', room=room)}" if names else use
 
@@ -156,14 +156,14 @@ def _some(names: Sequence[str], noun: str, *, last: str = "and", room: int = _NA
     while len(members) > 1 and len(", ".join(members)) > room:
         members.pop()
     count = len(names) - len(members)
-    more = [how_many(count, f"other {noun}")] if count else []
-    return listed([*members, *more], last=last)
+    more = [pluralize(count, f"other {noun}")] if count else []
+    return join_items([*members, *more], last=last)
 
 
 def _description(use: str, ranked: Iterable[str]) -> str:
     """Return when to use a skill, then the first of its sentences that fit."""
     limit = DESCRIPTION // 2
-    description = f"Use {use if len(use) <= limit else fitting(use, limit)}.".translate(_UNTAGGED)
+    description = f"Use {use if len(use) <= limit else cut_name(use, limit)}.".translate(_UNTAGGED)
     for text in ranked:
         longer = f"{description} {text.removeprefix('[ ] ')}".translate(_UNTAGGED)
         description = longer if len(longer) <= DESCRIPTION else description
@@ -185,7 +185,7 @@ def draft_agreement(brief: Agreement) -> Draft:
         ("When This Applies", [_application(brief)]),
         ("Key Principles", [text for _, texts in lines[2:] for text in texts]),
     )
-    counts = Counter(plain(f.account.outcomes[0].decision.action) for f in brief.apart)
+    counts = Counter(inline(f.account.outcomes[0].decision.action) for f in brief.apart)
     about = _some(sorted(counts, key=lambda a: (-counts[a], a)), "action", last="or")
     texts = (statement.text for statement in findings.statements)
     return Draft(
@@ -200,13 +200,13 @@ def _application(brief: Agreement) -> str:
     targets: dict[str, list[str]] = {}
     for findings in brief.apart:
         decision = findings.account.outcomes[0].decision
-        names = targets.setdefault(plain(decision.action), [])
-        names += [plain(decision.target)] if decision.target else []
+        names = targets.setdefault(inline(decision.action), [])
+        names += [inline(decision.target)] if decision.target else []
     about = (f"{a} on {_some(on, 'target')}" if on else a for a, on in targets.items())
     kind, outcomes = brief.together.kind, brief.together.account.outcomes
     status = "failure" if kind == "warning" else "success"
     count = count_of(sum(o.result.status == status for o in outcomes), len(outcomes))
-    return sentence(f"before {'; '.join(about)} ({count} {_ENDINGS[kind]})")
+    return make_sentence(f"before {'; '.join(about)} ({count} {_ENDINGS[kind]})")
 
 
 _MOST = 5
@@ -223,13 +223,16 @@ def draft_recurrence(brief: Recurrence) -> Draft:
     new_advice = [text for text in _by_count(advice) if not any(text in fact for fact in facts)]
     sections = (
         ("Consolidated Learning", _numbered_list(brief.facts)),
-        ("Application", "\n".join(f"- {whole(text, 300)}" for text in new_advice[:_MOST])),
+        (
+            "Application",
+            "\n".join(f"- {whole_sentences(text, 300)}" for text in new_advice[:_MOST]),
+        ),
         ("Origin", _origin(brief)),
     )
     actions = Counter(outcome.decision.action for outcome in brief.outcomes.values())
-    names = [plain(action, 40) for action in _by_count(actions)[:3]]
-    use = f"before {listed(names, last='or')}" if names else f"for decisions in {brief.domain}"
-    related = how_many(len(facts), "related memory fact")
+    names = [inline(action, 40) for action in _by_count(actions)[:3]]
+    use = f"before {join_items(names, last='or')}" if names else f"for decisions in {brief.domain}"
+    related = pluralize(len(facts), "related memory fact")
     origin = f"Generated from {related}: {brief.theme.replace('-', ' ')}."
     return Draft(
         brief.theme,
@@ -246,8 +249,8 @@ def _numbered_list(facts: Sequence[Fact]) -> str:
     """Return the facts within a text's length, at least one, and count the others."""
     lines: list[str] = []
     for number, fact in enumerate(facts, 1):
-        line = f"{number}. {whole(fact.text, FACT)}"
-        if lines and tokens("\n".join([*lines, line])) > _ROOM:
+        line = f"{number}. {whole_sentences(fact.text, FACT)}"
+        if lines and count_tokens("\n".join([*lines, line])) > _ROOM:
             return "\n".join([*lines, f"{number}. And {len(facts) - len(lines)} more alike."])
         lines.append(line)
     return "\n".join(lines)
@@ -258,10 +261,10 @@ def _origin(brief: Recurrence) -> str:
     outcomes = [brief.outcomes[e.id] for e in brief.evaluations if e.id in brief.outcomes]
     parts = list(_supporters(outcomes))
     if outcomes and brief.against:
-        parts.append(f"{how_many(brief.against, 'evaluation')} against it")
+        parts.append(f"{pluralize(brief.against, 'evaluation')} against it")
     if human := sum(fact.kind == "human" for fact in brief.facts):
         parts.append(f"{count_of(human, len(brief.facts))} facts written by a person")
-    return f"- {sentence('; '.join(parts))}" if parts else ""
+    return f"- {make_sentence('; '.join(parts))}" if parts else ""
 
 
 def _supporters(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -270,16 +273,16 @@ def _supporters(outcomes: Sequence[Outcome]) -> Iterator[str]:
         return
     statuses = Counter(outcome.result.status for outcome in outcomes)
     names: tuple[Status, ...] = ("success", "failure", "neutral")
-    counts = listed(f"{statuses[name]} {name}" for name in names if statuses[name])
+    counts = join_items(f"{statuses[name]} {name}" for name in names if statuses[name])
     sessions = len({outcome.session for outcome in outcomes})
     times = [outcome.occurred_at for outcome in outcomes]
     days = dict.fromkeys(f"{time:%Y-%m-%d}" for time in (min(times), max(times)))
     yield (
-        f"{how_many(len(outcomes), 'evaluation')} ({counts}) from "
-        f"{how_many(sessions, 'session')}, {' to '.join(days)}"
+        f"{pluralize(len(outcomes), 'evaluation')} ({counts}) from "
+        f"{pluralize(sessions, 'session')}, {' to '.join(days)}"
     )
-    subjects = Counter(map(subject, outcomes))
-    yield listed(f"{name} ({subjects[name]})" for name in _by_count(subjects)[:_MOST])
+    subjects = Counter(map(describe_subject, outcomes))
+    yield join_items(f"{name} ({subjects[name]})" for name in _by_count(subjects)[:_MOST])
 
 
 FAILED, WORKED = "What Failed and Why", "What Then Worked"
@@ -309,7 +312,7 @@ def draft_sessions(brief: SessionExcerpt) -> Draft | None:
             form = normal_form(f"{failure.lemma}: {failure.reason}")
             is_overcome = _lemma_key(failure.lemma) in overcome
             line = _SessionLine(
-                plain(failure.lemma, _LEMMA),
+                inline(failure.lemma, _LEMMA),
                 _failure_line(failure),
                 form,
                 [session.id],
@@ -318,8 +321,8 @@ def draft_sessions(brief: SessionExcerpt) -> Draft | None:
             _add_line(failure_lines, line)
         for success in session.successes:
             form = normal_form(f"{success.lemma}: {success.text}")
-            lemma, text = plain(success.lemma, _LEMMA), whole(success.text, _TEXT)
-            sentence_text = sentence(f"{lemma}: {text}") if text else ""
+            lemma, text = inline(success.lemma, _LEMMA), whole_sentences(success.text, _TEXT)
+            sentence_text = make_sentence(f"{lemma}: {text}") if text else ""
             _add_line(success_lines, _SessionLine(lemma, sentence_text, form, [session.id], True))
     for lines in (failure_lines, success_lines):
         lines.sort(key=lambda line: (-len(line.sessions), not line.is_overcome))
@@ -331,9 +334,9 @@ def draft_sessions(brief: SessionExcerpt) -> Draft | None:
     sections = ((FAILED, _bullet_list(failures)), (WORKED, _bullet_list(successes)))
     pairs = zip_longest(successes, failures, fillvalue="")
     return Draft(
-        fitting(listed(lemmas[:2]), TITLE),
+        cut_name(join_items(lemmas[:2]), TITLE),
         _description(
-            f"before {listed(lemmas[:_MOST_LEMMAS], last='or')}",
+            f"before {join_items(lemmas[:_MOST_LEMMAS], last='or')}",
             (text for pair in pairs for text in pair if text),
         ),
         tuple((heading, text) for heading, text in sections if text),
@@ -348,7 +351,7 @@ def _add_line(lines: list[_SessionLine], new_line: _SessionLine) -> None:
     if not new_line.line:
         return
     for line in lines:
-        if same(line.form, new_line.form):
+        if is_same(line.form, new_line.form):
             line.sessions.extend(name for name in new_line.sessions if name not in line.sessions)
             return
     lines.append(new_line)
@@ -356,11 +359,11 @@ def _add_line(lines: list[_SessionLine], new_line: _SessionLine) -> None:
 
 def _failure_line(failure: SessionFailure) -> str:
     """Return `checkout timeout: the gateway answers 504 (after: raise the timeout)`."""
-    reason = whole(failure.reason, _REASON).rstrip(".")
-    attempt = whole(failure.attempt, _ATTEMPT).rstrip(".")
+    reason = whole_sentences(failure.reason, _REASON).rstrip(".")
+    attempt = whole_sentences(failure.attempt, _ATTEMPT).rstrip(".")
     tried = f" (after: {attempt})" if attempt else ""
-    lemma = plain(failure.lemma, _LEMMA)
-    return sentence(f"{lemma}: {reason or 'failed'}{tried}") if reason or attempt else ""
+    lemma = inline(failure.lemma, _LEMMA)
+    return make_sentence(f"{lemma}: {reason or 'failed'}{tried}") if reason or attempt else ""
 
 
 def _line_with_count(line: _SessionLine, brief: SessionExcerpt) -> str:
@@ -368,7 +371,7 @@ def _line_with_count(line: _SessionLine, brief: SessionExcerpt) -> str:
     if len(brief.sessions) == 1:
         return line.line
     counts = count_of(len(line.sessions), len(brief.sessions))
-    return sentence(f"{line.line.rstrip('.')} ({counts} sessions)")
+    return make_sentence(f"{line.line.rstrip('.')} ({counts} sessions)")
 
 
 def _labels(names: Iterable[str]) -> tuple[str, ...]:
@@ -409,15 +412,15 @@ def draft_period(brief: Period) -> Draft | None:
     ranked = sorted(lines, key=lambda section: section[0] not in _FIRST_SECTIONS)
     texts = (text for _, texts in ranked for text in texts)
     return Draft(
-        fitting(plain(brief.domain, 64), 64), _description(_period_use(brief), texts), sections
+        cut_name(inline(brief.domain, 64), 64), _description(_period_use(brief), texts), sections
     )
 
 
 def _period_use(period: Period) -> str:
     """Return the most frequent actions, as many as there is room for."""
-    names = [plain(a, 40) for a in account_rules.by_action(period.outcomes)][:_ACTIONS]
+    names = [inline(a, 40) for a in account_rules.group_by_action(period.outcomes)][:_ACTIONS]
     uses = (
-        f"before {listed(names[:count], last='or')} in {plain(period.domain, 64)}"
+        f"before {join_items(names[:count], last='or')} in {inline(period.domain, 64)}"
         for count in range(len(names), 0, -1)
     )
     return next((use for use in uses if len(use) <= USE), f"before {names[0]}")
@@ -437,11 +440,11 @@ def _distinct_rules(period: Period, *, avoid: bool) -> list[Separation]:
 
 def _rule_line(rule: Separation, period: Period) -> str:
     """Return a rule with its counts, and its action if there are several."""
-    actions = account_rules.by_action(period.outcomes)
-    about = f"{plain(rule.action, 40)} " if len(actions) > 1 else ""
+    actions = account_rules.group_by_action(period.outcomes)
+    about = f"{inline(rule.action, 40)} " if len(actions) > 1 else ""
     if rule.lead:
         return f"{about.rstrip()}: {lead_line(rule)}" if about else lead_line(rule)
-    return sentence(f"{about}{clause(rule.conditions)}: {risk(rule)}")
+    return make_sentence(f"{about}{clause(rule.conditions)}: {risk(rule)}")
 
 
 def _is_sizing(rule: Separation) -> bool:
@@ -453,24 +456,24 @@ def _is_sizing(rule: Separation) -> bool:
 
 def _performance_notes(period: Period) -> Iterator[str]:
     """Yield the sum and average of each action, or without grades how many succeeded."""
-    actions = list(account_rules.by_action(period.outcomes).items())[:_ACTIONS]
+    actions = list(account_rules.group_by_action(period.outcomes).items())[:_ACTIONS]
     if period.graded:
-        yield from (f"{plain(action, 40)}: {_results(of)}." for action, of in actions)
+        yield from (f"{inline(action, 40)}: {_results(of)}." for action, of in actions)
         return
     rates = []
     for action, outcomes in actions:
         successes = sum(outcome.result.status == "success" for outcome in outcomes)
-        rates.append(f"{plain(action, 40)} {count_of(successes, len(outcomes))}")
+        rates.append(f"{inline(action, 40)} {count_of(successes, len(outcomes))}")
     yield f"Succeeded: {', '.join(rates)}."
 
 
 def _results(outcomes: Sequence[Outcome]) -> str:
     """Return `12 decisions, +340 USD together, +1.2 % on average`."""
-    parts = [how_many(len(outcomes), "decision"), *_sums(outcomes)]
+    parts = [pluralize(len(outcomes), "decision"), *_sums(outcomes)]
     scores = [o.result.score for o in outcomes if o.result.score is not None]
     if scores:
         of = f" of {len(scores)}" if len(scores) < len(outcomes) else ""
-        parts.append(f"{percent(sum(scores) / len(scores))} on average{of}")
+        parts.append(f"{format_percent(sum(scores) / len(scores))} on average{of}")
     return ", ".join(parts)
 
 
@@ -480,10 +483,10 @@ def _sums(outcomes: Sequence[Outcome]) -> Iterator[str]:
     counts: Counter[str] = Counter()
     for outcome in outcomes:
         if outcome.result.amount is not None:
-            unit = plain(outcome.result.unit or "", 20)
+            unit = inline(outcome.result.unit or "", 20)
             sums[unit] = sums.get(unit, 0.0) + outcome.result.amount
             counts[unit] += 1
     for unit, total in sorted(sums.items(), key=lambda pair: (-counts[pair[0]], pair[0])):
         of = f" of {counts[unit]}" if counts[unit] < len(outcomes) else ""
         sign = "+" if total > 0 else ""
-        yield f"{sign}{figure(total)} {unit}".strip() + f" together{of}"
+        yield f"{sign}{format_number(total)} {unit}".strip() + f" together{of}"

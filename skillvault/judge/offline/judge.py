@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from skillvault.judge.offline import drafting, verdict
-from skillvault.learning.contrast.recorded import STRATA
+from skillvault.learning.contrast.recorded_values import STRATA
 from skillvault.model.brief import (
     Agreement,
     Brief,
@@ -25,7 +25,14 @@ from skillvault.model.brief import (
     SessionExcerpt,
     Verdict,
 )
-from skillvault.model.reading import how, is_concrete
+from skillvault.model.phrases import (
+    describe_result,
+    describe_subject,
+    inline,
+    make_sentence,
+    quote_text,
+)
+from skillvault.model.reasoning import describe_cause, is_concrete
 from skillvault.model.records import (
     OFFLINE,
     Decision,
@@ -35,8 +42,7 @@ from skillvault.model.records import (
     Scalar,
     Skill,
 )
-from skillvault.model.speech import ended, plain, quoted, sentence, subject
-from skillvault.model.text.text import listed, whole
+from skillvault.model.text.text import join_items, whole_sentences
 
 _INFO = JudgeInfo(name=OFFLINE, version="2")
 _QUOTE = 220
@@ -129,7 +135,7 @@ def insight_text(case: Case) -> InsightText | None:
 
     Insights of which only the kind is known are counted by the account, and teach nothing alone.
     """
-    outcome, reason = case.outcome, how(case.outcome)
+    outcome, reason = case.outcome, describe_cause(case.outcome)
     hollow = ("error", "stopped")
     insight = next(
         (
@@ -144,15 +150,17 @@ def insight_text(case: Case) -> InsightText | None:
     if not (insight or reason or conditions):
         return None
     failed = outcome.result.status == "failure"
-    by = f" ({whole(reason, 120).rstrip('.')})" if reason else ""
+    by = f" ({whole_sentences(reason, 120).rstrip('.')})" if reason else ""
     ground = ""
     insight_type: InsightType = "risk" if failed else "context"
     if insight:
         clause = _SUPPOSED if insight.supposed else _CLAUSES[insight.kind][not failed]
-        ground = f": {clause.format(quoted(insight.quote, _QUOTE))}"
+        ground = f": {clause.format(quote_text(insight.quote, _QUOTE))}"
         insight_type = _TYPES.get(insight.kind, "method")
     return InsightText(
-        key_insight=sentence(f"{conditions}{subject(outcome)} {ended(outcome)}{by}{ground}"),
+        key_insight=make_sentence(
+            f"{conditions}{describe_subject(outcome)} {describe_result(outcome)}{by}{ground}"
+        ),
         insight_type=insight_type,
         better_approach=_advice(insight) if insight and failed else None,
     )
@@ -162,9 +170,9 @@ def _advice(insight: Insight) -> str | None:
     """Return what to do instead, after a failure of this kind."""
     if insight.kind == "lesson":
         lead = "supposed: " if insight.supposed else ""
-        return sentence(f"{lead}{whole(insight.quote, 300)}")
+        return make_sentence(f"{lead}{whole_sentences(insight.quote, 300)}")
     advice = _ADVICE.get(insight.kind)
-    return sentence(advice.format(quoted(insight.quote, _QUOTE))) if advice else None
+    return make_sentence(advice.format(quote_text(insight.quote, _QUOTE))) if advice else None
 
 
 def _conditions_clause(outcome: Outcome) -> str:
@@ -177,5 +185,5 @@ def _conditions_clause(outcome: Outcome) -> str:
         if isinstance(value, str) and key not in STRATA and _A_WORD.search(value)
     }
     weighed = {key: value for key, value in words.items() if value.lower() in reasoning}
-    clauses = [f"{plain(k)} is {plain(v, 40)}" for k, v in (weighed or words).items()][:3]
-    return f"when {listed(clauses)}, " if clauses else ""
+    clauses = [f"{inline(k)} is {inline(v, 40)}" for k, v in (weighed or words).items()][:3]
+    return f"when {join_items(clauses)}, " if clauses else ""

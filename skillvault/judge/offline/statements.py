@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from skillvault.model.english import base_form
-from skillvault.model.english.rarity import FULL, weight
+from skillvault.model.english import FULL, base_form, weight
 from skillvault.model.records import Decision, Scalar
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.sameness.vocabulary import NUMERALS

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from skillvault.judge.offline.statements import ReasoningStatement, figures_of, statements_of
 from skillvault.model.brief import WARNING, Opinion, Verdict, warnings_of
-from skillvault.model.reading import NOTE, Reading, read
+from skillvault.model.phrases import inline, quote_text
+from skillvault.model.reasoning import NOTE, Reading, read
 from skillvault.model.records import Decision, Outcome, Scalar, Skill
-from skillvault.model.speech import plain, quoted
-from skillvault.model.text.text import count_of, figure, listed, shorten, terms
+from skillvault.model.text.text import count_of, format_number, join_items, shorten, terms
 
 BASE = 0.4  # nothing to judge is not good, and not a confirmed mistake either
 GOOD = 0.5
@@ -96,7 +96,8 @@ def _condition_marks(material: _Material) -> Iterator[_Mark]:
     denials = [(key, s.text) for s in material.statements for key in s.contradicted]
     for key, text in denials[:2]:
         yield _Mark(
-            -0.2, f"{_list_conditions(material, [key])} was recorded, and it says {quoted(text)}"
+            -0.2,
+            f"{_list_conditions(material, [key])} was recorded, and it says {quote_text(text)}",
         )
 
 
@@ -105,7 +106,7 @@ def _distinct_keys(cited: Iterable[Iterable[str]]) -> list[str]:
 
 
 def _list_conditions(material: _Material, keys: Sequence[str]) -> str:
-    return listed(f"{plain(key)} {_format_value(material.context[key])}" for key in keys[:4])
+    return join_items(f"{inline(key)} {_format_value(material.context[key])}" for key in keys[:4])
 
 
 def _finding_marks(material: _Material) -> Iterator[_Mark]:
@@ -118,10 +119,10 @@ def _finding_marks(material: _Material) -> Iterator[_Mark]:
         # What a finding says of the conditions has earned its points already.
         most = 0.18 if any(s.things for s in findings) else 0.09
         points = most * min(len(findings) / (_OFTEN * max(size, 5)), 1)
-        quote = quoted(findings[0].text)
+        quote = quote_text(findings[0].text)
         yield _Mark(points, f"says what was looked at and what came out: {quote}")
     elif measured := [s.text for s in material.statements if s.figures and s.is_grounded]:
-        yield _Mark(0.06, f"names a figure: {quoted(measured[0])}")
+        yield _Mark(0.06, f"names a figure: {quote_text(measured[0])}")
     yield from _matter_marks(material)
 
 
@@ -139,9 +140,9 @@ def _matter_marks(material: _Material) -> Iterator[_Mark]:
     if points > 0 and any(s.is_grounded for s in material.statements):
         yield _Mark(points, "is about the matter itself")
     elif points < 0:
-        yield _Mark(points, f"says what would fit any decision: {quoted(emptiest.text)}")
+        yield _Mark(points, f"says what would fit any decision: {quote_text(emptiest.text)}")
     if not any(s.is_grounded for s in material.statements):
-        quote = quoted(material.decision.reasoning, 80)
+        quote = quote_text(material.decision.reasoning, 80)
         yield _Mark(-_CARE, f"names nothing that could be looked up: {quote}")
 
 
@@ -161,7 +162,7 @@ def _care_marks(material: _Material) -> Iterator[_Mark]:
         quote = next((text for text in texts if text not in quotes), None)
         if quote:
             quotes.append(quote)
-            yield _Mark(_CARE, f"{sentence}: {quoted(quote)}")
+            yield _Mark(_CARE, f"{sentence}: {quote_text(quote)}")
 
 
 def _certainty_marks(material: _Material) -> Iterator[_Mark]:
@@ -171,20 +172,20 @@ def _certainty_marks(material: _Material) -> Iterator[_Mark]:
     # A long transcript holds a guess somewhere; what counts is how much rests on them.
     dense = len(guesses) * NOTE / max(reading.size, NOTE)
     if reading.exposed:
-        yield _Mark(_GAP, f"goes without a way out: {quoted(reading.exposed[0])}")
+        yield _Mark(_GAP, f"goes without a way out: {quote_text(reading.exposed[0])}")
     if reading.unfinished:
-        yield _Mark(2 * _GAP, f"stops at an announced step: {quoted(reading.unfinished)}")
+        yield _Mark(2 * _GAP, f"stops at an announced step: {quote_text(reading.unfinished)}")
     elif material.is_run and not reading.claim:
         yield _Mark(_GAP, "ends without a result")
     elif reading.announced and not material.findings:
-        quote = quoted(reading.announced[0])
+        quote = quote_text(reading.announced[0])
         yield _Mark(_GAP, f"announces a check and does not say what came out: {quote}")
     if reading.unchecked:
-        yield _Mark(2 * _GAP, f"goes on unchecked: {quoted(reading.unchecked[0])}")
+        yield _Mark(2 * _GAP, f"goes on unchecked: {quote_text(reading.unchecked[0])}")
     if guesses and dense >= 0.5:
-        yield _Mark(-min(0.1 * dense, 0.4), f"rests on a guess: {quoted(guesses[0])}")
+        yield _Mark(-min(0.1 * dense, 0.4), f"rests on a guess: {quote_text(guesses[0])}")
     if reading.hype:
-        yield _Mark(_GAP, f"certainty in place of grounds: {quoted(reading.hype[0], 80)}")
+        yield _Mark(_GAP, f"certainty in place of grounds: {quote_text(reading.hype[0], 80)}")
     grounds = sum(s.is_grounded for s in material.statements)
     if confidence is not None and confidence >= _SURE and grounds < _FEW:
         yield _Mark(_GAP, f"confidence of {confidence:g} on grounds that do not carry it")
@@ -200,7 +201,7 @@ def _frame_marks(material: _Material) -> Iterator[_Mark]:
         yield _Mark(0.04, f"weighs the size: {_format_value(size)}")
     skills = [name for name in material.applied if name.lower() in reasoning.lower()]
     if skills:
-        yield _Mark(0.05, f"draws on {listed(plain(name) for name in skills[:4])}")
+        yield _Mark(0.05, f"draws on {join_items(inline(name) for name in skills[:4])}")
 
 
 def _mentions(reasoning: str, key: str, value: Scalar) -> bool:
@@ -218,14 +219,14 @@ def _missed_conditions(material: _Material) -> list[str]:
     conditions = {key: value for key, value in material.context.items() if isinstance(value, str)}
     missing = [k for k, v in conditions.items() if not _mentions(material.decision.reasoning, k, v)]
     return [
-        f"{plain(key)} was {_format_value(conditions[key])}{NOT_WEIGHED}" for key in missing[:3]
+        f"{inline(key)} was {_format_value(conditions[key])}{NOT_WEIGHED}" for key in missing[:3]
     ]
 
 
 def _format_value(value: Scalar) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return figure(value) if isinstance(value, int | float) else plain(str(value), 40)
+    return format_number(value) if isinstance(value, int | float) else inline(str(value), 40)
 
 
 _MOST = 4

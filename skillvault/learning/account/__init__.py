@@ -1,26 +1,34 @@
-"""account: what is known of an action or a subject, computed from its records when it is due."""
+"""account: the findings about an action or a subject, computed from its records when due."""
 
-from skillvault.model.due import InDomain, LinkedFrom, Queue, Reached, Same, Through, When
-
-# The outcomes of the skills that a thing stands behind, of whatever action.
-_BESIDE = (Reached("skill"), LinkedFrom("evaluation"))
-
-# After these an account may say something else.
-CHANGES = (
-    When("outcome"),
-    When("evaluation"),
-    When("outcome", "gone", along=(Same("action"),)),
-    When("outcome", "gone", along=_BESIDE),
-    When("evaluation", "gone", along=_BESIDE),
-    When("outcome", "went", along=(Same("clock"),)),  # what had expired may not have
-    When("recommendation", along=(Same("decision"),)),
+from skillvault.model.due import (
+    DomainRecords,
+    LinkClosure,
+    LinkedRecords,
+    Queue,
+    Referrers,
+    RelatedOutcomes,
+    Trigger,
 )
-# The queue of outcomes by which it is counted how far their accounts are read.
+
+# The outcomes of any skill that a record supports, whatever their action.
+_SKILL_OUTCOMES = (LinkedRecords("skill"), Referrers("evaluation"))
+
+# Changes after which the findings of an account may differ.
+CHANGES = (
+    Trigger("outcome"),
+    Trigger("evaluation"),
+    Trigger("outcome", "gone", along=(RelatedOutcomes("action"),)),
+    Trigger("outcome", "gone", along=_SKILL_OUTCOMES),
+    Trigger("evaluation", "gone", along=_SKILL_OUTCOMES),
+    Trigger("outcome", "went", along=(RelatedOutcomes("clock"),)),  # what had expired may not have
+    Trigger("recommendation", along=(RelatedOutcomes("decision"),)),
+)
+# Outcomes that the reading position of their accounts must count.
 COUNTED = Queue(name="account", every="outcome", when=CHANGES)
-# What was not made, as it says the same as a rejected skill.
-READMITTED = When("skill", "readmitted", along=(InDomain("outcome"),))
-# After these, too, a skill of an account may be another.
+# A skill that was left out because it repeats a rejected one.
+READMITTED = Trigger("skill", "readmitted", along=(DomainRecords("outcome"),))
+# Changes after which an account may have another skill.
 SKILL_CHANGES = (
     *CHANGES,
-    When("skill", "moved", along=(Through("merged"), LinkedFrom("evaluation", "generated"))),
+    Trigger("skill", "moved", along=(LinkClosure("merged"), Referrers("evaluation", "generated"))),
 )

@@ -1,6 +1,6 @@
-"""SkillEvidence: the file beside a skill that says which outcomes stand behind each statement.
+"""The evidence file beside a skill: the outcomes that support and contradict each statement.
 
-`check` counts every statement anew from it. It compares values and parses no prose.
+`check` recounts every statement from it. It compares values and parses no prose.
 """
 
 import json
@@ -8,21 +8,21 @@ from collections.abc import Sequence
 
 import msgspec
 
-from skillvault.learning.account.statements import findings_about, findings_of, sides_of
+from skillvault.learning.account.statements import findings_of, graded_findings, sides_of
 from skillvault.model.brief import Account, Findings, Statement
 from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
-from skillvault.model.skill_evidence import SkillEvidence, StatedEvidence
+from skillvault.model.skill_evidence import SkillEvidence, StatementEvidence
 
 _HEAD = "# Which outcomes stand for and against each statement. `skillvault check` counts them."
 
 
 def to_text(findings: Findings) -> str:
-    """Return the file of a skill; a line a list, so that a diff shows what came and went."""
-    read = [outcome.id for outcome in findings.account.outcomes]
+    """Render the evidence file, one list on a line so that a diff shows what changed."""
+    read_ids = [outcome.id for outcome in findings.account.outcomes]
     about = [outcome.id for outcome in findings.significant]
-    lines = [_HEAD, f"kind: {findings.kind}", f"read: {json.dumps(read)}"]
-    lines += [f"about: {json.dumps(about)}"] if about != read else []
+    lines = [_HEAD, f"kind: {findings.kind}", f"read: {json.dumps(read_ids)}"]
+    lines += [f"about: {json.dumps(about)}"] if about != read_ids else []
     lines.append("statements:" if findings.statements else "statements: []")
     for statement in findings.statements:
         lines.append(f"- statement: {json.dumps(statement.text, ensure_ascii=False)}")
@@ -46,35 +46,35 @@ def _sides(statement: Statement) -> tuple[tuple[str, ...], ...]:
     return statement.supporting, statement.against, *statement.others
 
 
-def miscounted(evidence: SkillEvidence, account: Account, policy: Policy) -> list[str]:
-    """Return the statements whose counts the records do not give.
+def find_miscounts(evidence: SkillEvidence, account: Account, policy: Policy) -> list[str]:
+    """Return the statements whose counts differ from the records.
 
-    `account` are the outcomes that the file names as read, as they are recorded now.
+    `account` has the outcomes that the file names as read, as they are recorded now.
     """
     if evidence.kind not in ("warning", "pattern"):
         findings = findings_of(account, evidence.kind, policy)
     else:
         ids = evidence.about or evidence.read
         members = [outcome for outcome in account.outcomes if outcome.id in ids]
-        findings = findings_about(account, evidence.kind, members)
-    counted = {(statement.text, _sides(statement)) for statement in findings.statements}
+        findings = graded_findings(account, evidence.kind, members)
+    counts = {(statement.text, _sides(statement)) for statement in findings.statements}
     return [
-        stated.statement
-        for stated in evidence.statements
-        if stated.sides != _recounted(stated, account, policy)
-        and (stated.statement, stated.sides) not in counted
+        entry.statement
+        for entry in evidence.statements
+        if entry.sides != _count_sides(entry, account, policy)
+        and (entry.statement, entry.sides) not in counts
     ]
 
 
-def _recounted(
-    stated: StatedEvidence, account: Account, policy: Policy
+def _count_sides(
+    entry: StatementEvidence, account: Account, policy: Policy
 ) -> Sequence[tuple[str, ...]] | None:
-    """Return the sides of a rule, counted by its conditions; None for what is no rule."""
-    if stated.rule is None:
+    """Return the sides of a rule, counted by its conditions; None for other statements."""
+    if entry.rule is None:
         return None
     blank = {"met": (0, 0), "other": (0, 0), "episodes": (0, 0), "p": 1.0, "z": 0.0}
-    rule = msgspec.convert({**blank, "holds_for": [], **stated.rule}, Separation)
+    rule = msgspec.convert({**blank, "holds_for": [], **entry.rule}, Separation)
     outcomes = [o for o in account.outcomes if o.decision.action == rule.action]
-    read = [o for o in outcomes if o.occurred_at <= rule.until][-rule.read :]
-    holding, others = sides_of(rule, read, policy)
-    return *holding, *others
+    compared = [o for o in outcomes if o.occurred_at <= rule.until][-rule.read :]
+    met, unmet = sides_of(rule, compared, policy)
+    return *met, *unmet

@@ -1,26 +1,41 @@
-"""When an account is read: at points that grow with its outcomes, and at once at what is new.
+"""Points at which an account is read: they grow with its outcomes, and anything new adds one.
 
-Between them nothing is due, so no test is asked after every outcome; and what is read depends
-on the outcomes in the order of time alone, never on how they arrived.
+Nothing is due between them, so not every outcome starts a test. What is read depends on the
+outcomes in order of time alone, never on their order of arrival.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
+from typing import Literal
 
-from skillvault.learning.account.significance import beyond
 from skillvault.learning.tries.answers import answer_of
-from skillvault.learning.tries.causes import signature
+from skillvault.learning.tries.insight import signature
 from skillvault.model.policy import Policy
-from skillvault.model.reading import how
-from skillvault.model.records import Outcome, Placed, Position
+from skillvault.model.reasoning import describe_cause
+from skillvault.model.records import IndexedOutcome, Outcome, Position
 
 _QUARTER = 1.25
-_BEYOND = frozenset({"loss", "gain"})  # counted by themselves: none waits long
+_SCORE_MARKS = frozenset({"loss", "gain"})  # each has reading points of its own
+
+
+def loss_or_gain(outcome: Outcome, policy: Policy) -> Literal["loss", "gain"] | None:
+    """Return the bound for a warning or a pattern that a score exceeds."""
+    score, rules = outcome.result.score, policy.generate
+    if score is None:
+        return None
+    if rules.makes_warning(score):
+        return "loss"
+    return "gain" if rules.makes_pattern(score) else None
+
+
+def is_graded(outcomes: Sequence[Outcome]) -> bool:
+    """Return True if most outcomes have a score."""
+    return 2 * sum(outcome.result.score is not None for outcome in outcomes) > len(outcomes)
 
 
 def points() -> Iterator[int]:
-    """1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, …: a quarter more each."""
+    """Yield 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, …: a quarter more each."""
     point = 1
     while True:
         yield point
@@ -28,42 +43,42 @@ def points() -> Iterator[int]:
 
 
 def last_point(count: int) -> int:
-    """The last point that so many have reached; 0 for none."""
+    """Return the last point that so many outcomes have reached; 0 for none."""
     return max(takewhile(lambda point: point <= count, points()), default=0)
 
 
 def marks_of(outcome: Outcome, policy: Policy) -> tuple[str, ...]:
-    """Return what of an outcome decides when its account is read.
+    """Return the marks of an outcome that decide when its account is read.
 
-    That is a score beyond a bound, a success, a lesson of its own, an error and a refused answer.
+    Marks are a score beyond a bound, a success, a lesson, an error and a refused answer.
     """
-    marks = list(filter(None, [beyond(outcome, policy)]))
+    marks = list(filter(None, [loss_or_gain(outcome, policy)]))
     if outcome.lesson is not None:
         marks.append(f"lesson {outcome.id}")
     if outcome.result.status == "success":
         marks.append("success")
     elif outcome.result.status == "failure":
-        reason, answer = how(outcome), answer_of(outcome)
+        reason, answer = describe_cause(outcome), answer_of(outcome)
         marks += [f"error {signature(reason)}"] if reason else []
         marks += [f"answer {answer}"] if answer else []
     return tuple(marks)
 
 
-def counted(
-    position: Position, counts: Mapping[str, int], outcomes: Iterable[Placed]
+def advance_position(
+    position: Position, counts: Mapping[str, int], outcomes: Iterable[IndexedOutcome]
 ) -> tuple[Position, Counter[str]]:
-    """Return the position once these are counted, too, in the order of time, and the new counts.
+    """Return the position and the mark counts after these outcomes, in order of time.
 
-    `counts` says how many outcomes before them had each of their marks.
+    `counts` says how many earlier outcomes had each mark.
     """
     number, last, end, point = position
     new_counts = Counter(counts)
     for number, outcome in enumerate(outcomes, position.outcomes + 1):
         marks, last = set(outcome.marks or ()), (outcome.at, outcome.id)
         new_counts.update(marks)
-        of_scores = (new_counts[mark] for mark in _BEYOND.intersection(marks))
+        score_counts = (new_counts[mark] for mark in _SCORE_MARKS.intersection(marks))
         is_new = any(new_counts[mark] == 1 for mark in marks)
         point = last if last_point(number) == number else point
-        if is_new or point == last or any(last_point(count) == count for count in of_scores):
+        if is_new or point == last or any(last_point(count) == count for count in score_counts):
             end = last
     return Position(number, last, end, point), new_counts

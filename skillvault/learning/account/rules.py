@@ -1,14 +1,13 @@
-"""What separates the outcomes of an action: asked once, told by its guide and the strategy."""
+"""Rules and leads of an action, and the numbers of an outcome that stand out."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import quantiles
 
 from msgspec.structs import replace
 
-from skillvault.learning.account.reading import last_point
-from skillvault.learning.account.significance import beyond, is_graded, words_beyond
+from skillvault.learning.account.reading import is_graded, last_point, loss_or_gain
 from skillvault.learning.contrast import leads as contrast
-from skillvault.learning.contrast.recorded import is_number
+from skillvault.learning.contrast.recorded_values import is_number
 from skillvault.model.brief import Outlier
 from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
@@ -16,44 +15,40 @@ from skillvault.model.records import Outcome, Status
 
 _FEWEST = 8  # others that make a middle half
 _FAR = 3.0  # times the middle half from its ends: Tukey's far out (Exploratory Data Analysis, 1977)
-
-
-def outliers(outcome: Outcome, others: Iterable[Outcome]) -> Iterator[Outlier]:
-    """The numbers known before the result that stand out, those of the most others first."""
-    peers = [other for other in others if other.id != outcome.id]
-    for key, value in sorted(_known_before(outcome).items()):
-        values = [numbers[key] for numbers in map(_known_before, peers) if key in numbers]
-        if len(values) >= _FEWEST:
-            yield from _far(outcome, key, value, values)
-
-
-def _far(outcome: Outcome, key: str, value: float, values: Sequence[float]) -> Iterator[Outlier]:
-    low, _, high = quantiles(values, n=4, method="inclusive")
-    if not low - _FAR * (high - low) <= value <= high + _FAR * (high - low) and low < high:
-        yield Outlier(
-            outcome=outcome.id,
-            at=outcome.occurred_at,
-            key=key,
-            value=value,
-            low=low,
-            high=high,
-            of=len(values),
-        )
-
-
-def _known_before(outcome: Outcome) -> dict[str, float]:
-    numbers = {key: value for key, value in outcome.context.items() if is_number(value)}
-    size = {"size": outcome.result.entry_value}
-    return {key: float(value) for key, value in (size | numbers).items() if value is not None}
-
-
 _STATUS: Mapping[str, Status] = {
     "losses": "failure", "failures": "failure", "wins": "success", "successes": "success",
 }  # fmt: skip
 
 
-def by_action(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
-    """Action -> its outcomes, the action taken most first."""
+def outliers(outcome: Outcome, peers: Iterable[Outcome]) -> Iterator[Outlier]:
+    """Yield the numbers known before the result that are far from those of its peers."""
+    peer_numbers = [_numbers_of(peer) for peer in peers if peer.id != outcome.id]
+    for key, value in sorted(_numbers_of(outcome).items()):
+        values = [numbers[key] for numbers in peer_numbers if key in numbers]
+        if len(values) < _FEWEST:
+            continue
+        low, _, high = quantiles(values, n=4, method="inclusive")
+        margin = _FAR * (high - low)
+        if low < high and not low - margin <= value <= high + margin:
+            yield Outlier(
+                outcome=outcome.id,
+                at=outcome.occurred_at,
+                key=key,
+                value=value,
+                low=low,
+                high=high,
+                of=len(values),
+            )
+
+
+def _numbers_of(outcome: Outcome) -> dict[str, float]:
+    numbers = {key: value for key, value in outcome.context.items() if is_number(value)}
+    size = {"size": outcome.result.entry_value}
+    return {key: float(value) for key, value in (size | numbers).items() if value is not None}
+
+
+def group_by_action(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+    """Return the outcomes of each action, the most frequent action first."""
     actions: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         actions.setdefault(outcome.decision.action, []).append(outcome)
@@ -62,30 +57,39 @@ def by_action(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
 
 def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separation, ...]:
     """Return the rules and leads of one action of a domain, from its outcomes in any order."""
-    before = last_point(len(outcomes) - 1)
+    previous_point = last_point(len(outcomes) - 1)
     rules = contrast.rules_and_leads(
-        outcomes, _results(outcomes, policy), policy.evaluate, previous_point=before
+        outcomes, _results(outcomes, policy), policy.evaluate, previous_point=previous_point
     )
     return tuple(replace(rule, action=outcomes[0].decision.action) for rule in rules)
 
 
 def _results(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, frozenset[str]]:
-    """In words, what is asked for -> the outcomes that ended so; what asks the same is left out."""
+    """Return the ids of the outcomes with each result, without results that ask the same."""
     losses, wins = ("losses", "wins") if is_graded(outcomes) else ("failures", "successes")
-    heavy, great = words_beyond("loss", policy), words_beyond("gain", policy)
+    heavy, great = _bound_words(policy)
     ids = {
-        result: frozenset(o.id for o in outcomes if ended_so(o, result, policy))
+        result: frozenset(o.id for o in outcomes if has_result(o, result, policy))
         for result in (losses, wins, heavy, great)
     }
-    every = len(ids[losses]) + len(ids[wins]) == len(outcomes)
-    same = {wins} if every else set()  # what separates the ones separates the others
-    same |= {result for result in (heavy, great) if ids[result] in (ids[losses], ids[wins])}
-    return {result: names for result, names in ids.items() if result not in same}
+    is_binary = len(ids[losses]) + len(ids[wins]) == len(outcomes)
+    duplicates = {wins} if is_binary else set()
+    duplicates |= {result for result in (heavy, great) if ids[result] in (ids[losses], ids[wins])}
+    return {result: names for result, names in ids.items() if result not in duplicates}
 
 
-def ended_so(outcome: Outcome, result: str, policy: Policy) -> bool:
-    """Return True if an outcome ended as a rule says in words."""
+def _bound_words(policy: Policy) -> tuple[str, str]:
+    """Return the names of the results beyond the bounds for a loss and a gain."""
+    rules = policy.generate
+    return (
+        f"losses beyond {-rules.warning_below * 100:g} %",
+        f"gains beyond {rules.pattern_above * 100:g} %",
+    )
+
+
+def has_result(outcome: Outcome, result: str, policy: Policy) -> bool:
+    """Return True if an outcome has the result that a rule names."""
     if result in _STATUS:
         return outcome.result.status == _STATUS[result]
-    bound = beyond(outcome, policy)
-    return bound is not None and words_beyond(bound, policy) == result
+    bound = loss_or_gain(outcome, policy)
+    return bound is not None and result == _bound_words(policy)[bound == "gain"]

@@ -1,114 +1,110 @@
-"""Statements: the sentences of a guide, a warning or a pattern, and the outcomes behind each.
+"""Statements: the sentences of a guide, a warning or a pattern, each with its outcomes.
 
-The same outcomes give the same statements in whatever vault, and in whatever order they came.
+The same outcomes give the same statements in any vault and any order of arrival.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from math import comb
 
 import msgspec
 from msgspec.structs import replace
 
-from skillvault.learning.account.rules import by_action, ended_so, outliers
-from skillvault.learning.account.sentences import (
-    answers_sentence,
-    balance_sentence,
-    claims_sentence,
-    deed_sentence,
-    entry_sentence,
-    extreme_sentence,
-    insight_sentence,
-    kinds_sentence,
-    labels_of,
-    lesson_sentence,
-    outlier_sentence,
-    rule_sentence,
-    tools_sentence,
-    tried_sentence,
-)
-from skillvault.learning.account.significance import significant
-from skillvault.learning.account.tools import shared_tools
+from skillvault.learning.account import sentences
+from skillvault.learning.account.reading import loss_or_gain
+from skillvault.learning.account.rules import group_by_action, has_result, outliers
 from skillvault.learning.contrast.episodes import episodes_of
-from skillvault.learning.contrast.recorded import is_met
+from skillvault.learning.contrast.recorded_values import is_met
 from skillvault.learning.naming import OF_DOMAIN
 from skillvault.learning.tries.answers import refused_answers
-from skillvault.learning.tries.groups import group_by_deed, group_by_kind
-from skillvault.learning.tries.tries import try_of
+from skillvault.learning.tries.tries import group_by_deed, group_by_kind, try_of
 from skillvault.model.brief import Account, Findings, Statement, StatementKind
 from skillvault.model.conditions import Separation
+from skillvault.model.phrases import inline
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Outcome, SkillKind
+from skillvault.model.sameness.comparison import components
 from skillvault.model.sameness.form import normal_form
-from skillvault.model.sameness.forms import components
-from skillvault.model.speech import plain
-from skillvault.model.text.text import ARROW, percent, terms, whole
+from skillvault.model.text.text import ARROW, format_percent, terms, whole_sentences
 from skillvault.model.tries import Advice, Try
 
 KINDS: tuple[SkillKind, ...] = ("guide", "warning", "pattern", *OF_DOMAIN)
-ACTIONS = 3  # that say the same: fewer have it in their guides
-_CHANCE = 0.05  # of a deed that ended both ways: how often a fair coin leans as far
+ACTIONS = 3  # actions that an evolved skill needs
+_CHANCE = 0.05  # level of the sign test for a deed with both results
 _OUTLIERS = 2
 _ADVISERS = ("person", "agent", "judge")
-_SPECIFIC = 4  # tries that have a problem in common which is one of its own
-_SINGLE = 6  # scored tries of each end that are told though nothing repeats them
+_SPECIFIC = 4  # tries; a problem with more of them is not specific
+_SINGLE = 6  # scored tries of each result that no other try repeats
 _IN_TITLE = 90  # characters of a deed
-_TRIED = 12  # tries that stand in a line of their own
-
-_LessonOf = tuple[Try, Advice]
+_TRIED = 12  # tries that have a line of their own
+_TOOL_SHARE = 0.6  # of the successes that used a tool
+_TOOL_LIFT = 0.5  # least difference of the shares of successes and failures
+_TOOL_SUCCESSES = 2  # fewest that used a tool
+_MOST_TOOLS = 4  # names
+# A program, a function or a module in backticks or with its brackets; data files are none.
+_TOOL_NAME = re.compile(
+    r"`([A-Za-z][\w.+-]{2,30}(?:\(\))?)`|\b([A-Za-z_]\w{2,30}\.(?:py|sh|js))\b"
+    r"|\b([A-Z]{3,}(?:/[A-Z]{3,})+)\b"
+)
+_DATA = re.compile(
+    r"\.(?:xlsx?|csv|json|pdf|docx?|pptx?|txt|md|xml|ya?ml|html?|png|jpe?g|emf)$", re.IGNORECASE
+)
 
 
 def findings_of(account: Account, kind: SkillKind, policy: Policy) -> Findings:
-    """Return what an account says for a kind of skill."""
-    if kind not in ("warning", "pattern"):
-        write = _strategy_statements if kind == "strategy" else _guide_statements
-        statements = tuple(write(account, policy))
-        if kind == "evolved":
-            statements = tuple(one for one in statements if _is_shared(one, account.outcomes))
-        return Findings(
-            kind=kind, account=account, statements=statements, significant=account.outcomes
+    """Return the findings of an account for a kind of skill."""
+    outcomes = account.outcomes
+    if kind in ("warning", "pattern"):
+        bound = "loss" if kind == "warning" else "gain"
+        members = [outcome for outcome in outcomes if loss_or_gain(outcome, policy) == bound]
+        return graded_findings(account, kind, members)
+    write = _strategy_statements if kind == "strategy" else _guide_statements
+    statements = tuple(write(account, policy))
+    if kind == "evolved":
+        actions = {outcome.id: outcome.decision.action for outcome in outcomes}
+        statements = tuple(
+            statement
+            for statement in statements
+            if statement.kind in ("lesson", "worked", "failed")
+            and len({actions[name] for name in statement.supporting}) >= ACTIONS
         )
-    return findings_about(account, kind, significant(account.outcomes, kind, policy))
+    return Findings(kind=kind, account=account, statements=statements, significant=outcomes)
 
 
-def _is_shared(statement: Statement, outcomes: Sequence[Outcome]) -> bool:
-    """Return True for a lesson or a deed of enough actions."""
-    behind = {o.decision.action for o in outcomes if o.id in statement.supporting}
-    return statement.kind in ("lesson", "worked", "failed") and len(behind) >= ACTIONS
-
-
-def findings_about(account: Account, kind: SkillKind, members: Sequence[Outcome]) -> Findings:
-    """Return what an account says for a warning or a pattern about these of its outcomes."""
+def graded_findings(account: Account, kind: SkillKind, members: Sequence[Outcome]) -> Findings:
+    """Return the findings of an account for a warning or a pattern about `members`."""
     statements = tuple(_graded_statements(account, kind, members)) if members else ()
     return Findings(kind=kind, account=account, statements=statements, significant=tuple(members))
 
 
 def calls_for_skill(findings: Findings) -> bool:
-    """Return True if a skill is made of it: of a guide from two tries or one statement on."""
+    """Return True if findings suffice for a skill; two tries suffice for a guide."""
     has_tries = findings.kind == "guide" and len(findings.account.outcomes) > 1
     return any(has_tries or statement.kind != "tried" for statement in findings.statements)
 
 
 def digest(findings: Findings) -> str:
-    """Return twelve hex digits that differ if the statements do, or what they are counted of."""
+    """Return twelve hex digits that change with the statements or the outcomes read."""
     outcomes = findings.account.outcomes
     remarks = [(t.strengths, t.weaknesses) for t in findings.account.tries]
     values = [len(outcomes), outcomes[-1].id, findings.statements, remarks]
     return sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()[:12]
 
 
-def shown_by(findings: Findings) -> list[str]:
-    """Return the ids of the outcomes that stand behind the statements of a skill."""
+def evidence_ids(findings: Findings) -> list[str]:
+    """Return the ids of the outcomes that support or contradict the statements of a skill."""
     ids = {outcome.id for outcome in findings.account.outcomes}
-    behind = {name for one in findings.statements for name in (*one.supporting, *one.against)}
-    return sorted(behind & ids or {outcome.id for outcome in findings.significant})
+    statement_ids = {i for s in findings.statements for i in (*s.supporting, *s.against)}
+    return sorted(statement_ids & ids or {outcome.id for outcome in findings.significant})
 
 
-def told_by(findings: Findings) -> set[str]:
-    """Return the ids of the outcomes that a skill tells of, with what worked instead."""
-    remedies = (one.others[1] for one in findings.statements if one.kind == "failed")
-    return {*shown_by(findings), *(name for names in remedies for name in names)}
+def mentioned_ids(findings: Findings) -> set[str]:
+    """Return the ids of the outcomes that a skill mentions, remedies included."""
+    remedies = (s.others[1] for s in findings.statements if s.kind == "failed")
+    return set(evidence_ids(findings)).union(*remedies)
 
 
 def account_of(
@@ -127,13 +123,13 @@ def account_of(
     )
 
 
-def said_keys(account: Account) -> tuple[str, ...]:
-    """Return what an account's lessons and deeds say, in keys that are equal for the same."""
-    return tuple(sorted(frozenset[str]().union(*map(said_by, account.tries))))
+def account_keys(account: Account) -> tuple[str, ...]:
+    """Return keys for the lessons and deeds of an account; the same content has the same key."""
+    return tuple(sorted(frozenset[str]().union(*map(try_keys, account.tries))))
 
 
-def said_by(attempt: Try, *, either: bool = False) -> frozenset[str]:
-    """Return the keys of what one try says; `either`: of its deed whatever came of it."""
+def try_keys(attempt: Try, *, either: bool = False) -> frozenset[str]:
+    """Return the keys of a try's advice and deed; with `either`, of its deed with any result."""
     texts = [advice.text for advice in attempt.advice]
     statuses = ("success", "failure") if either else (attempt.status,)
     texts += [f"{status}: {attempt.deed}" for status in statuses if attempt.deed]
@@ -146,25 +142,24 @@ def said_by(attempt: Try, *, either: bool = False) -> frozenset[str]:
 
 def _guide_statements(account: Account, policy: Policy) -> Iterator[Statement]:
     tries = account.tries
-    labels = labels_of(tries, account.tasks)
+    labels = sentences.labels_of(tries, account.tasks)
     for separation in account.rules:
         yield _rule(separation, account.outcomes, policy)
     yield from _lessons(tries, labels)
-    told = [*_by_kind(_deeds(tries, labels, account.tasks), tries), *_insights(tries)]
-    told.sort(key=lambda one: _usefulness(one, tries), reverse=True)
-    told = [*_worth_telling(told, tries)]
-    yield from told
-    yield from _refused(account)
+    deeds = [*_merge_kinds(_deeds(tries, labels, account.tasks), tries), *_insights(tries)]
+    deeds.sort(key=lambda deed: _usefulness(deed, tries), reverse=True)
+    deeds = [*_limit_single_trades(deeds, tries)]
+    yield from deeds
+    yield from _refused_answers(account)
     yield from _claims(account.outcomes)
-    if tools := shared_tools(account.outcomes):
-        text = tools_sentence(tools)
-        yield Statement(kind="tools", text=text, supporting=tools.worked, against=tools.failed)
-    ids = {name for one in told for name in (*one.supporting, *one.against, *one.others[1])}
-    yield from _tried([attempt for attempt in tries if attempt.id not in ids], labels)
+    if tools := tools_statement(account.outcomes):
+        yield tools
+    ids = {i for deed in deeds for i in (*deed.supporting, *deed.against, *deed.others[1])}
+    yield from _tried_statements([attempt for attempt in tries if attempt.id not in ids], labels)
 
 
-def _tried(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statement]:
-    """Yield the latest of tries, those with one deed in a line, or with one error and no deed."""
+def _tried_statements(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statement]:
+    """Yield the latest tries, grouped by deed, or by error if they have no deed."""
     groups = [group for group in group_by_deed(tries) if group[0].deed]
     errors: dict[str, list[Try]] = defaultdict(list)
     for attempt in tries:
@@ -175,16 +170,20 @@ def _tried(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statemen
     for group in groups[:_TRIED]:
         ids = tuple(attempt.id for attempt in group)
         yield Statement(
-            kind="tried", text=tried_sentence(group[-1], labels, group[:-1]), supporting=ids
+            kind="tried",
+            text=sentences.tried_sentence(group[-1], labels, group[:-1]),
+            supporting=ids,
         )
 
 
-def _worth_telling(told: Iterable[Statement], tries: Sequence[Try]) -> Iterator[Statement]:
-    """Yield the statements without all but the first few single trades, wins and losses each."""
-    scored = {attempt.id for attempt in tries if attempt.score is not None}
+def _limit_single_trades(
+    statements: Iterable[Statement], tries: Sequence[Try]
+) -> Iterator[Statement]:
+    """Drop all but the first few single trades among wins and among losses."""
+    scored_ids = {attempt.id for attempt in tries if attempt.score is not None}
     counts: Counter[str] = Counter()
-    for statement in told:
-        is_single = len(statement.supporting) == 1 and statement.supporting[0] in scored
+    for statement in statements:
+        is_single = len(statement.supporting) == 1 and statement.supporting[0] in scored_ids
         if is_single and not any(statement.others):
             counts[statement.kind] += 1
         if counts[statement.kind] <= _SINGLE:
@@ -192,162 +191,161 @@ def _worth_telling(told: Iterable[Statement], tries: Sequence[Try]) -> Iterator[
 
 
 def _usefulness(statement: Statement, tries: Sequence[Try]) -> tuple[int, bool, float, int]:
-    """Sort key: what most runs say, what has a remedy, the greatest scores, then the latest."""
-    behind = [t for t in tries if t.id in statement.supporting]
-    scores = [abs(attempt.score) for attempt in behind if attempt.score is not None]
+    """Sort key: number of runs, a remedy, the greatest score, then the latest."""
+    supporting_tries = [t for t in tries if t.id in statement.supporting]
+    scores = [abs(attempt.score) for attempt in supporting_tries if attempt.score is not None]
     counts = len(statement.supporting), bool(statement.others[1]), max(scores, default=0.0)
-    return *counts, tries.index(behind[-1])
+    return *counts, tries.index(supporting_tries[-1])
 
 
 def _rule(rule: Separation, outcomes: Sequence[Outcome], policy: Policy) -> Statement:
-    """Return what a rule or a lead says, counted of all these outcomes."""
-    rule = replace(rule, read=len(outcomes), until=outcomes[-1].occurred_at)
-    holding, other = sides_of(rule, outcomes, policy)
+    """Return the statement of a rule or a lead, counted over all these outcomes."""
+    met, unmet = sides_of(rule, outcomes, policy)
     episodes = episodes_of(outcomes, policy.evaluate.episode_minutes)
     numbers = dict(zip((outcome.id for outcome in outcomes), episodes, strict=True))
-    of_result, of_met = (
-        {numbers[name] for name in ids} for ids in (holding[0], holding[0] + holding[1])
+    result_episodes, met_episodes = (
+        {numbers[name] for name in ids} for ids in (met[0], met[0] + met[1])
     )
-    counted = replace(
+    counted_rule = replace(
         rule,
-        met=(len(holding[0]), len(holding[0]) + len(holding[1])),
-        other=(len(other[0]), len(other[0]) + len(other[1])),
-        episodes=(len(of_result), len(of_met)),
+        read=len(outcomes),
+        until=outcomes[-1].occurred_at,
+        met=(len(met[0]), len(met[0]) + len(met[1])),
+        other=(len(unmet[0]), len(unmet[0]) + len(unmet[1])),
+        episodes=(len(result_episodes), len(met_episodes)),
     )
     return Statement(
         kind="rule",
-        text=rule_sentence(counted),
-        supporting=holding[0],
-        against=holding[1],
-        others=other,
-        rule=counted,
+        text=sentences.rule_sentence(counted_rule),
+        supporting=met[0],
+        against=met[1],
+        others=unmet,
+        rule=counted_rule,
     )
 
 
 def sides_of(
-    rule: Separation, read: Sequence[Outcome], policy: Policy
+    rule: Separation, outcomes: Sequence[Outcome], policy: Policy
 ) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the ids of those that meet a rule, and of the others: with its result, and without.
+    """Return the ids of outcomes that meet a rule and of the others, with and without its result.
 
-    A lead is counted of what failed or succeeded.
+    Neutral outcomes do not count for a lead.
     """
     sides: dict[tuple[bool, bool], list[str]] = defaultdict(list)
-    for outcome in read:
+    for outcome in outcomes:
         if rule.lead and outcome.result.status == "neutral":
             continue
-        met = [is_met(condition, outcome) for condition in rule.conditions]
-        if None not in met:
-            ended = ended_so(outcome, rule.result, policy)
-            sides[all(met), ended].append(outcome.id)
-    holding, other = (
-        (tuple(sides[holds, True]), tuple(sides[holds, False])) for holds in (True, False)
-    )
-    return holding, other
+        checks = [is_met(condition, outcome) for condition in rule.conditions]
+        if None not in checks:
+            sides[all(checks), has_result(outcome, rule.result, policy)].append(outcome.id)
+    met, unmet = ((tuple(sides[on, True]), tuple(sides[on, False])) for on in (True, False))
+    return met, unmet
 
 
 def _lessons(tries: Sequence[Try], labels: Mapping[str, str]) -> Iterator[Statement]:
-    """Yield what should have been done, a person's words first, then what most say."""
-    said = [(attempt, advice) for attempt in tries for advice in attempt.advice]
-    forms = list(dict.fromkeys(normal_form(advice.text) for _, advice in said))
-    groups: list[list[_LessonOf]] = []
+    """Yield the lessons: those of a person first, then those of most tries, then the latest."""
+    pairs = [(attempt, advice) for attempt in tries for advice in attempt.advice]
+    forms = list(dict.fromkeys(normal_form(advice.text) for _, advice in pairs))
+    groups: list[list[tuple[Try, Advice]]] = []
     for places in components(forms):
-        alike = {forms[place] for place in places}
-        groups.append([pair for pair in said if normal_form(pair[1].text) in alike])
+        group_forms = {forms[place] for place in places}
+        groups.append([pair for pair in pairs if normal_form(pair[1].text) in group_forms])
     for group in sorted(groups, key=_lesson_order):
         ids = tuple(dict.fromkeys(attempt.id for attempt, _ in group))
-        every, latest = [attempt for attempt, _ in group], group[-1][1]
+        group_tries, latest = [attempt for attempt, _ in group], group[-1][1]
         brief = replace(latest, text=latest.text.partition(", because ")[0])
-        text, gist = (lesson_sentence(advice, every, labels) for advice in (latest, brief))
+        text, gist = (
+            sentences.lesson_sentence(advice, group_tries, labels) for advice in (latest, brief)
+        )
         yield Statement(kind="lesson", text=text, supporting=ids, gist=gist)
 
 
-def _lesson_order(group: Sequence[_LessonOf]) -> tuple[int, bool, int, float]:
-    """Return the place of a lesson: a person's first, then what most say, then the latest."""
+def _lesson_order(group: Sequence[tuple[Try, Advice]]) -> tuple[int, bool, int, float]:
     adviser = min(_ADVISERS.index(advice.by) for _, advice in group)
     supposed = all(advice.supposed for _, advice in group)
     return adviser, supposed, -len(group), -group[-1][0].at.timestamp()
 
 
 def _insights(tries: Sequence[Try], *, remarks: bool = False) -> Iterator[Statement]:
-    """Yield what a model concluded of a try, once for those of which it says the same.
+    """Yield the conclusions of a model, each once for all tries that it says it of.
 
-    With `remarks` also what it found weak in what failed, and strong in what worked.
+    With `remarks`, also the weaknesses of failures and the strengths of successes.
     """
     by_text: dict[str, list[Try]] = defaultdict(list)
     for attempt in tries:
-        found = attempt.strengths if attempt.status == "success" else attempt.weaknesses
-        texts = (attempt.insight, *(found if remarks else ()))
-        for text in dict.fromkeys(map(insight_sentence, filter(None, texts))):
+        notes = attempt.strengths if attempt.status == "success" else attempt.weaknesses
+        texts = (attempt.insight, *(notes if remarks else ()))
+        for text in dict.fromkeys(map(sentences.insight_sentence, filter(None, texts))):
             if attempt.status != "neutral":
                 by_text[text].append(attempt)
-    for text, same in by_text.items():
-        kind: StatementKind = "worked" if same[-1].status == "success" else "failed"
-        ids = tuple(one.id for one in same)
+    for text, group in by_text.items():
+        kind: StatementKind = "worked" if group[-1].status == "success" else "failed"
+        ids = tuple(attempt.id for attempt in group)
         yield Statement(kind=kind, text=text, supporting=ids, gist=text)
 
 
 def _deeds(
     tries: Sequence[Try], labels: Mapping[str, str], tasks: Mapping[str, str]
 ) -> Iterator[Statement]:
-    """Yield what was done, with what came of it; of what failed, what worked instead."""
+    """Yield the deeds with their results, failures first and with a remedy if there is one."""
     remedies: set[str] = set()
-    worked: list[Statement] = []
+    successes: list[Statement] = []
     for group in group_by_deed([attempt for attempt in tries if attempt.deed]):
         wins = [attempt for attempt in group if attempt.status == "success"]
         losses = [attempt for attempt in group if attempt.status == "failure"]
-        if not leans(len(wins), len(losses)):
+        if not is_one_sided(len(wins), len(losses)):
             continue
         if len(wins) > len(losses):
-            worked.append(_deed(wins, losses, labels))
+            successes.append(_deed_statement(wins, losses, labels))
             continue
         remedy = _remedy(losses, tries, tasks)
         remedies.update([remedy.id] if remedy else [])
-        yield _deed(losses, wins, labels, remedy)
-    for deed in worked:
+        yield _deed_statement(losses, wins, labels, remedy)
+    for deed in successes:
         if len(deed.supporting) > 1 or deed.supporting[0] not in remedies:
             yield deed
 
 
-def _deed(
-    so: Sequence[Try],
-    otherwise: Sequence[Try],
+def _deed_statement(
+    tries: Sequence[Try],
+    other_tries: Sequence[Try],
     labels: Mapping[str, str],
     remedy: Try | None = None,
 ) -> Statement:
-    """Return what was done and ended so in more runs than otherwise, with what worked instead."""
+    """Return the statement of a deed: `tries` had its usual result, `other_tries` the opposite."""
     return Statement(
-        kind="failed" if so[-1].status == "failure" else "worked",
-        text=deed_sentence(so, otherwise, labels, remedy),
-        supporting=tuple(attempt.id for attempt in so),
-        against=tuple(attempt.id for attempt in otherwise),
+        kind="failed" if tries[-1].status == "failure" else "worked",
+        text=sentences.deed_sentence(tries, other_tries, labels, remedy),
+        supporting=tuple(attempt.id for attempt in tries),
+        against=tuple(attempt.id for attempt in other_tries),
         others=((), (remedy.id,) if remedy else ()),
-        gist=deed_sentence([replace(remedy, result="")], [], labels) if remedy else "",
+        gist=sentences.deed_sentence([replace(remedy, result="")], [], labels) if remedy else "",
     )
 
 
-def _by_kind(deeds: Iterable[Statement], tries: Sequence[Try]) -> Iterator[Statement]:
-    """Yield deeds, those that differ in figures alone and ended alike as one statement."""
-    kinds = {one.id: n for n, group in enumerate(group_by_kind(tries)) for one in group}
+def _merge_kinds(deeds: Iterable[Statement], tries: Sequence[Try]) -> Iterator[Statement]:
+    """Merge deeds that differ in figures alone and have the same result."""
+    kinds = {attempt.id: n for n, group in enumerate(group_by_kind(tries)) for attempt in group}
     groups: dict[tuple[str, int], list[Statement]] = defaultdict(list)
     for deed in deeds:
         groups[deed.kind, kinds[deed.supporting[-1]]].append(deed)
-    for alike in groups.values():
-        if len(alike) == 1:
-            yield alike[0]
+    for group in groups.values():
+        if len(group) == 1:
+            yield group[0]
             continue
-        latest = sorted(alike, key=lambda deed: deed.supporting[-1], reverse=True)
+        by_time = sorted(group, key=lambda deed: deed.supporting[-1], reverse=True)
         yield Statement(
-            kind=alike[0].kind,
-            text=kinds_sentence([deed.text for deed in latest], alike[0].kind),
-            supporting=tuple(name for deed in alike for name in deed.supporting),
-            against=tuple(name for deed in alike for name in deed.against),
-            others=((), tuple(dict.fromkeys(n for deed in alike for n in deed.others[1]))),
-            gist=latest[0].gist,
+            kind=group[0].kind,
+            text=sentences.kinds_sentence([deed.text for deed in by_time], group[0].kind),
+            supporting=tuple(name for deed in group for name in deed.supporting),
+            against=tuple(name for deed in group for name in deed.against),
+            others=((), tuple(dict.fromkeys(n for deed in group for n in deed.others[1]))),
+            gist=by_time[0].gist,
         )
 
 
-def leans(wins: int, losses: int) -> bool:
-    """Return True if what ended so is told: it ended one way, or leans by more than chance."""
+def is_one_sided(wins: int, losses: int) -> bool:
+    """Return True if all results agree or one is more frequent than chance explains."""
     if not (wins and losses):
         return bool(wins or losses)
     count, most = wins + losses, max(wins, losses)
@@ -356,57 +354,106 @@ def leans(wins: int, losses: int) -> bool:
 
 
 def _remedy(losses: Sequence[Try], tries: Sequence[Try], tasks: Mapping[str, str]) -> Try | None:
-    """Return the next success of the same problem after the last of these failures.
+    """Return the next success with the same problem after the last of these failures.
 
-    A problem is a task, or else the target; not of a trade without a task: the next is another one.
-    Where many tries have it in common, the success must also speak of the same things.
+    A problem is a task, or else the target. A trade without a task has none, for the next trade is
+    another one. If many tries share the problem, the deeds must also share words.
     """
     last = losses[-1]
-    task, about = tasks.get(last.id), terms(last.deed)
-    of_task = [t for t in tries if task and tasks.get(t.id) == task]
-    several = len({attempt.target for attempt in tries}) > 1
-    is_problem = last.score is None if not task else several  # else it is all of the code
+    task, deed_terms = tasks.get(last.id), terms(last.deed)
+    task_tries = [t for t in tries if task and tasks.get(t.id) == task]
+    has_targets = len({attempt.target for attempt in tries}) > 1
+    is_problem = last.score is None if not task else has_targets  # else it is all of the code
     by_target = bool(last.target) and is_problem
-    of_target = [t for t in tries if by_target and t.target == last.target]
-    for same in (of_task, of_target):
-        for attempt in same:
+    target_tries = [t for t in tries if by_target and t.target == last.target]
+    for candidates in (task_tries, target_tries):
+        for attempt in candidates:
             is_later = (attempt.at, attempt.id) > (last.at, last.id)
-            is_near = len(same) <= _SPECIFIC or bool(about & terms(attempt.deed))
+            is_near = len(candidates) <= _SPECIFIC or bool(deed_terms & terms(attempt.deed))
             if is_later and is_near and attempt.status == "success" and attempt.deed:
                 return attempt
     return None
 
 
-def _refused(account: Account) -> Iterator[Statement]:
-    several = len({" ".join(task.split()) for task in account.tasks.values()}) > 1
-    for refused in refused_answers(account.outcomes, account.tasks):
-        text = answers_sentence(refused, names_task=several)
-        yield Statement(kind="answers", text=text, supporting=refused.shown_by)
+def _refused_answers(account: Account) -> Iterator[Statement]:
+    has_tasks = len({" ".join(task.split()) for task in account.tasks.values()}) > 1
+    for answers in refused_answers(account.outcomes, account.tasks):
+        text = sentences.answers_sentence(answers, names_task=has_tasks)
+        yield Statement(kind="answers", text=text, supporting=answers.shown_by)
+
+
+def tools_statement(outcomes: Sequence[Outcome]) -> Statement | None:
+    """Return the tools that most successes and few failures used."""
+    users: dict[str, list[str]] = defaultdict(list)
+    for outcome in outcomes:
+        for name in _tools_of(outcome):
+            users[name].append(outcome.id)
+    successes, failures = (
+        {outcome.id for outcome in outcomes if outcome.result.status == status}
+        for status in ("success", "failure")
+    )
+    if len(successes) < _TOOL_SUCCESSES or not failures:
+        return None
+    tools: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for name, ids in users.items():
+        tools[len(successes.intersection(ids)), len(failures.intersection(ids))].append(name)
+    least = max(_TOOL_SUCCESSES, _TOOL_SHARE * len(successes))
+    lifts = {
+        counts: counts[0] / len(successes) - counts[1] / len(failures)
+        for counts in tools
+        if counts[0] >= least
+    }
+    best = max(lifts, key=lambda counts: lifts[counts], default=None)
+    if best is None or lifts[best] < _TOOL_LIFT:
+        return None
+    names = sorted(tools[best])[:_MOST_TOOLS]
+    return Statement(
+        kind="tools",
+        text=sentences.tools_sentence(names, (best[0], len(successes)), (best[1], len(failures))),
+        supporting=tuple(name for name in users[names[0]] if name in successes),
+        against=tuple(name for name in users[names[0]] if name in failures),
+    )
+
+
+def _tools_of(outcome: Outcome) -> frozenset[str]:
+    """Return the tools that an outcome logged, or its reasoning names and its task does not."""
+    decision = outcome.decision
+    request = f"{decision.task} {decision.action} {decision.target or ''}".casefold()
+    names = {name for name in _tool_names(decision.reasoning) if name.casefold() not in request}
+    return frozenset(names.union(outcome.applied or ()))
+
+
+@lru_cache(maxsize=4096)
+def _tool_names(reasoning: str) -> frozenset[str]:
+    names = (next(filter(None, match.groups())) for match in _TOOL_NAME.finditer(reasoning))
+    return frozenset(name for name in names if not _DATA.search(name))
 
 
 def _claims(outcomes: Sequence[Outcome]) -> Iterator[Statement]:
-    """Yield how many failures their agents had claimed as successes."""
-    failed = [outcome for outcome in outcomes if outcome.result.status == "failure"]
-    refused = [outcome for outcome in failed if outcome.is_claim_refused]
-    if len(refused) > 1:
-        counts = Counter(outcome.observer for outcome in refused)
-        by = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-        ids = tuple(outcome.id for outcome in refused)
-        yield Statement(kind="claimed", text=claims_sentence(by, len(failed)), supporting=ids)
+    """Yield the count of failures that their agents claimed as successes."""
+    failures = [outcome for outcome in outcomes if outcome.result.status == "failure"]
+    refusals = [outcome for outcome in failures if outcome.is_claim_refused]
+    if len(refusals) > 1:
+        counts = Counter(outcome.observer for outcome in refusals)
+        observers = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        text = sentences.claims_sentence(observers, len(failures))
+        yield Statement(kind="claimed", text=text, supporting=tuple(o.id for o in refusals))
 
 
 # ── a strategy ───────────────────────────────────────────────────────────────────────
 
 
 def _strategy_statements(account: Account, policy: Policy) -> Iterator[Statement]:
-    """Yield the rules and leads as guides tell them, then how the tries of each action ended."""
-    actions = by_action(account.outcomes)
+    """Yield the rules and leads of guides, then the results of each action."""
+    actions = group_by_action(account.outcomes)
     for separation in account.rules:
         rule = _rule(separation, actions[separation.action], policy)
-        yield replace(rule, text=f"{plain(separation.action)}: {rule.text}")
+        yield replace(rule, text=f"{inline(separation.action)}: {rule.text}")
     for action, outcomes in actions.items():
         ids = tuple(outcome.id for outcome in outcomes)
-        yield Statement(kind="tried", text=balance_sentence(action, outcomes), supporting=ids)
+        yield Statement(
+            kind="tried", text=sentences.balance_sentence(action, outcomes), supporting=ids
+        )
 
 
 # ── a warning, a pattern ─────────────────────────────────────────────────────────────
@@ -415,61 +462,55 @@ def _strategy_statements(account: Account, policy: Policy) -> Iterator[Statement
 def _graded_statements(
     account: Account, kind: SkillKind, members: Sequence[Outcome]
 ) -> Iterator[Statement]:
-    """Yield what a subject's losses say, or its gains: the greatest first, its entry last."""
+    """Yield the statements about losses, or about gains: the greatest first, its entry last."""
     tries = {attempt.id: attempt for attempt in account.tries}
-    about = [tries[outcome.id] for outcome in members]
-    scored = [outcome for outcome in members if outcome.result.score is not None]
+    member_tries = [tries[outcome.id] for outcome in members]
+    scored_outcomes = [outcome for outcome in members if outcome.result.score is not None]
     sign = -1 if kind == "warning" else 1
-    greatest = max(
-        scored, key=lambda o: (sign * (o.result.score or 0.0), o.id), default=members[-1]
+    extreme = max(
+        scored_outcomes, key=lambda o: (sign * (o.result.score or 0.0), o.id), default=members[-1]
     )
     groups = group_by_deed([attempt for attempt in tries.values() if attempt.deed])
-    if scored:
-        ids = tuple(outcome.id for outcome in scored)
-        attempt = tries[greatest.id]
+    if scored_outcomes:
+        ids = tuple(outcome.id for outcome in scored_outcomes)
+        attempt = tries[extreme.id]
         if [attempt] in groups:
-            groups.remove([attempt])  # its deed is told with its loss or gain
+            groups.remove([attempt])  # the statement of the extreme has its deed
         else:
             attempt = replace(attempt, deed="")
-        text = extreme_sentence(greatest, attempt, len(ids))
-        deed = whole(attempt.deed, _IN_TITLE).rstrip(".。")
-        amount = text.partition(f" on {greatest.occurred_at:%Y-}")[0]
-        score = percent(greatest.result.score or 0.0)
+        text = sentences.extreme_sentence(extreme, attempt, len(ids))
+        deed = whole_sentences(attempt.deed, _IN_TITLE).rstrip(".。")
+        amount = text.partition(f" on {extreme.occurred_at:%Y-}")[0]
+        score = format_percent(extreme.result.score or 0.0)
         gist = f"{deed}{ARROW}{score}" if deed else amount
         yield Statement(kind="extreme", text=text, supporting=ids, gist=gist)
-    ids_about = {attempt.id for attempt in about}
+    member_ids = {attempt.id for attempt in member_tries}
     for group in groups:
-        if not ids_about.isdisjoint(attempt.id for attempt in group):
-            yield from _deed_before(group, kind)
-    yield from _insights(about, remarks=True)
-    yield from _lessons(about, {})
+        if not member_ids.isdisjoint(attempt.id for attempt in group):
+            yield from _graded_deed(group, kind)
+    yield from _insights(member_tries, remarks=True)
+    yield from _lessons(member_tries, {})
     if kind == "warning":
-        yield from _cures(about, list(tries.values()), account.tasks)
-        yield from _refused(account)
+        all_tries = list(tries.values())
+        remedies = (_remedy([loss], all_tries, account.tasks) for loss in member_tries)
+        for remedy in {attempt.id: attempt for attempt in remedies if attempt}.values():
+            yield _deed_statement([remedy], [], {})
+        yield from _refused_answers(account)
         yield from _claims(account.outcomes)
-    others = [o for o in account.outcomes if o.result.status != greatest.result.status]
-    if entry := entry_sentence(greatest, others):
-        yield Statement(kind="entry", text=entry, supporting=(greatest.id,))
-    if scored:
-        peers = [other for other in account.outcomes if other.subject == greatest.subject]
-        for outlier in list(outliers(greatest, peers))[:_OUTLIERS]:
-            text = outlier_sentence(outlier)
-            yield Statement(kind="outlier", text=text, supporting=(greatest.id,))
+    other_outcomes = [o for o in account.outcomes if o.result.status != extreme.result.status]
+    if entry := sentences.entry_sentence(extreme, other_outcomes):
+        yield Statement(kind="entry", text=entry, supporting=(extreme.id,))
+    if scored_outcomes:
+        peers = [peer for peer in account.outcomes if peer.subject == extreme.subject]
+        for outlier in list(outliers(extreme, peers))[:_OUTLIERS]:
+            text = sentences.outlier_sentence(outlier)
+            yield Statement(kind="outlier", text=text, supporting=(extreme.id,))
 
 
-def _cures(
-    losses: Sequence[Try], tries: Sequence[Try], tasks: Mapping[str, str]
-) -> Iterator[Statement]:
-    """Yield what worked after these losses for the same problems."""
-    found = (_remedy([loss], tries, tasks) for loss in losses)
-    for cure in {one.id: one for one in found if one}.values():
-        yield _deed([cure], [], {})
-
-
-def _deed_before(group: Sequence[Try], kind: SkillKind) -> Iterator[Statement]:
-    """Yield what was done before losses, or gains, unless it ended otherwise about as often."""
+def _graded_deed(group: Sequence[Try], kind: SkillKind) -> Iterator[Statement]:
+    """Yield the deed of losses, or of gains, unless it had the opposite result about as often."""
     wins = [attempt for attempt in group if attempt.status == "success"]
     losses = [attempt for attempt in group if attempt.status == "failure"]
-    so, otherwise = (losses, wins) if kind == "warning" else (wins, losses)
-    if len(so) > len(otherwise) and leans(len(wins), len(losses)):
-        yield _deed(so, otherwise, {})
+    matching_tries, other_tries = (losses, wins) if kind == "warning" else (wins, losses)
+    if len(matching_tries) > len(other_tries) and is_one_sided(len(wins), len(losses)):
+        yield _deed_statement(matching_tries, other_tries, {})

@@ -22,7 +22,7 @@ from skillvault.model.records import (
     EvolutionEntry,
     Expertise,
     LearnedPattern,
-    Missed,
+    MissedEvidence,
     Skill,
     stamp,
 )
@@ -133,7 +133,7 @@ def _update_pattern(pattern: LearnedPattern, scan: CodeScan) -> LearnedPattern:
         return pattern
     support = scan.support[pattern.key]
     if not support.evidence.worth.promote:
-        missed = Missed(_zoneless(scan.now), scan.asked[pattern.key])
+        missed = MissedEvidence(_zoneless(scan.now), scan.asked[pattern.key])
         return pattern if pattern.missed else replace(pattern, missed=missed)
     if pattern.missed or pattern.confidence != support.evidence.worth.confidence:
         return _with_support(pattern, support)

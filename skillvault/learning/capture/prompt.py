@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from skillvault.learning.capture.rules import LATEST
 from skillvault.learning.recommend import render
 from skillvault.model.records import LearnedPattern
-from skillvault.model.text.text import rule_key, tokens
+from skillvault.model.text.text import count_tokens, rule_key
 
 BEST = 20  # patterns that a prompt gets
 _RANKS = {"high": 0, "medium": 1}  # other patterns are left out
@@ -52,7 +52,7 @@ def select_learned(
     best = rank_patterns(patterns)[:BEST]
     latest = [rule for rule in rules if rule_key(rule) not in keys][-LATEST:]
     text = LearnedText(tuple(best), tuple(latest))
-    while budget is not None and tokens(text.prompt_text) > budget:
+    while budget is not None and count_tokens(text.prompt_text) > budget:
         if text.rules:
             text = replace(text, rules=text.rules[1:], cut_rules=text.cut_rules + 1)
         else:

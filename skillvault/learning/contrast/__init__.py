@@ -1,1 +1,1 @@
-"""What separates a group of outcomes from the others."""
+"""Rules and leads: conditions that separate a group of outcomes from the others."""

@@ -1,6 +1,6 @@
-"""Which decisions are one episode, so that one evening's luck is not counted many times.
+"""Episodes: decisions that share their luck, so that one evening does not count many times.
 
-A value of the set of decisions alone: their order is nothing.
+They depend on the set of decisions alone, never on their order of arrival.
 """
 
 from collections import defaultdict
@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 from skillvault.model.records import Outcome
 
-LONGEST = timedelta(hours=1)
+_LONGEST = 3_600_000_000  # microseconds in an hour
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Occasion(NamedTuple):
-    """What of a decision says with which others it is one episode; times are microseconds.
+    """The properties of a decision that decide its episode; times are microseconds.
 
-    `about` is its domain and action; `is_timed`: it states when it was made, and does not stand
-    alone. `session` is None if it has none; `task` is what was asked in it, or the target.
+    `about` is its domain and action. `is_timed` is False if it has no decision time or is alone.
+    `task` is its request, or else its target.
     """
 
     id: str
@@ -31,36 +31,34 @@ class Occasion(NamedTuple):
 
 
 def episodes_of(outcomes: Sequence[Outcome], minutes: int) -> list[int]:
-    """The episode of each outcome, a number that those of one episode share."""
-    return episodes_among([_occasion(outcome) for outcome in outcomes], minutes)
+    """Return the number of the episode of each outcome."""
+    return group_episodes([_occasion(outcome) for outcome in outcomes], minutes)
 
 
-def episodes_among(occasions: Sequence[Occasion], minutes: int) -> list[int]:
-    """The episode of each decision, a number that those of one episode share.
+def group_episodes(occasions: Sequence[Occasion], minutes: int) -> list[int]:
+    """Return the number of the episode of each decision.
 
-    Of one domain and action: decided within so many minutes of the one before, or in sequence in
-    one session on one task (on one target if no task is recorded). None is longer than an hour.
-    A batch is no session: its runs stand alone, but if none names a task (the trades of a
-    backtest) they are as close in time as any.
+    An episode has one domain and action. It is decisions within so many minutes of the previous
+    one, or in sequence in one session on one task (one target if there is no task); none is longer
+    than an hour. The runs of a batch are no session and stand alone, unless none names a task (the
+    trades of a backtest).
     """
     parents = list(range(len(occasions)))
-    for a, b in [
-        *_close(occasions, micros_of(timedelta(minutes=minutes))),
-        *_in_sequence(occasions),
-    ]:
-        parents[_representative(parents, a)] = _representative(parents, b)
-    linked: dict[int, list[int]] = defaultdict(list)
-    for i in _in_time(occasions, range(len(occasions))):
-        linked[_representative(parents, i)].append(i)
+    gap = minutes * 60_000_000
+    for a, b in [*_close_pairs(occasions, gap), *_session_pairs(occasions)]:
+        parents[_find_root(parents, a)] = _find_root(parents, b)
+    groups: dict[int, list[int]] = defaultdict(list)
+    for i in _sort_by_time(occasions, range(len(occasions))):
+        groups[_find_root(parents, i)].append(i)
     numbers = [0] * len(occasions)
-    for number, members in enumerate(_cut(occasions, linked.values())):
+    for number, members in enumerate(_split_long(occasions, groups.values())):
         for i in members:
             numbers[i] = number
     return numbers
 
 
-def in_words(outcomes: Sequence[Outcome], minutes: int) -> str:
-    """In how many episodes outcomes were decided, if they are fewer: ` in 3 episodes`; else ""."""
+def episode_words(outcomes: Sequence[Outcome], minutes: int) -> str:
+    """Return ` in 3 episodes` if outcomes have fewer episodes than outcomes, else ""."""
     count = len(set(episodes_of(outcomes, minutes)))
     return f" in {count} episode{'s' * (count > 1)}" if count < len(outcomes) else ""
 
@@ -70,7 +68,7 @@ def _occasion(outcome: Outcome) -> Occasion:
     task = decision.task.strip()
     return Occasion(
         id=outcome.id,
-        at=micros_of((decision.made_at or outcome.occurred_at) - _EPOCH),
+        at=((decision.made_at or outcome.occurred_at) - _EPOCH) // timedelta(microseconds=1),
         about=(outcome.domain, decision.action),
         is_timed=decision.made_at is not None and not (source.batch and task),
         session=(source.agent, source.session) if source.session else None,
@@ -78,53 +76,48 @@ def _occasion(outcome: Outcome) -> Occasion:
     )
 
 
-def micros_of(span: timedelta) -> int:
-    """A span of time in microseconds."""
-    return span // timedelta(microseconds=1)
-
-
-def _in_time(occasions: Sequence[Occasion], places: Iterable[int]) -> list[int]:
+def _sort_by_time(occasions: Sequence[Occasion], places: Iterable[int]) -> list[int]:
     return sorted(places, key=lambda i: (occasions[i].at, occasions[i].id))
 
 
-def _close(occasions: Sequence[Occasion], gap: int) -> Iterator[tuple[int, int]]:
-    """Neighbours in time; when no decision time is recorded, time says nothing."""
+def _close_pairs(occasions: Sequence[Occasion], gap: int) -> Iterator[tuple[int, int]]:
+    """Yield neighbours in time, among decisions with a recorded time."""
     places: dict[Hashable, list[int]] = defaultdict(list)
     for i, occasion in enumerate(occasions):
         if occasion.is_timed:
             places[occasion.about].append(i)
     for members in places.values():
-        for a, b in pairwise(_in_time(occasions, members)):
+        for a, b in pairwise(_sort_by_time(occasions, members)):
             if occasions[b].at - occasions[a].at <= gap:
                 yield a, b
 
 
-def _in_sequence(occasions: Sequence[Occasion]) -> Iterator[tuple[int, int]]:
-    """Neighbours in a session that are about one task."""
+def _session_pairs(occasions: Sequence[Occasion]) -> Iterator[tuple[int, int]]:
+    """Yield neighbours in a session that have one task."""
     places: dict[Hashable, list[int]] = defaultdict(list)
     for i, occasion in enumerate(occasions):
         if occasion.session is not None:
             places[occasion.about, occasion.session].append(i)
     for members in places.values():
-        for a, b in pairwise(_in_time(occasions, members)):
+        for a, b in pairwise(_sort_by_time(occasions, members)):
             is_one_task = occasions[a].task == occasions[b].task
-            if is_one_task and occasions[b].at - occasions[a].at <= micros_of(LONGEST):
+            if is_one_task and occasions[b].at - occasions[a].at <= _LONGEST:
                 yield a, b
 
 
-def _cut(occasions: Sequence[Occasion], groups: Iterable[list[int]]) -> Iterator[list[int]]:
-    """Groups in the order of time, none longer than an hour."""
+def _split_long(occasions: Sequence[Occasion], groups: Iterable[list[int]]) -> Iterator[list[int]]:
+    """Split groups so that none is longer than an hour."""
     for members in groups:
         episode: list[int] = []
         for i in members:
-            if episode and occasions[i].at - occasions[episode[0]].at > micros_of(LONGEST):
+            if episode and occasions[i].at - occasions[episode[0]].at > _LONGEST:
                 yield episode
                 episode = []
             episode.append(i)
         yield episode
 
 
-def _representative(parents: list[int], i: int) -> int:
+def _find_root(parents: list[int], i: int) -> int:
     while parents[i] != i:
         parents[i] = i = parents[parents[i]]
     return i

@@ -1,6 +1,6 @@
-"""Leads: what separates the few outcomes of one action, one vote an episode.
+"""Leads: conditions that separate few outcomes of one action, with one vote an episode.
 
-A value of the set of outcomes alone. The smallest p over the recorded keys, each by permutation
+They depend on the set of outcomes alone. The smallest p over the recorded keys, each by permutation
 of the votes (min-p: Westfall and Young 1993): a key with many cuts costs the others nothing.
 """
 
@@ -14,43 +14,41 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from skillvault.learning.contrast.antecedents import Column, lead_columns
+from skillvault.learning.contrast.condition_table import Column, Figures, Truth, lead_columns
 from skillvault.learning.contrast.episodes import episodes_of
-from skillvault.learning.contrast.recorded import STRATA
+from skillvault.learning.contrast.recorded_values import STRATA
 from skillvault.learning.contrast.separations import (
     RULES,
     Decisions,
-    Figures,
     Places,
-    Truth,
-    Unexplained,
+    RuleCandidate,
     centred_within,
     effect_of,
-    enumerated,
     membership,
+    number_names,
+    renumber,
     separation_of,
     separations,
     still_holds,
     strata_of,
-    strata_places,
 )
 from skillvault.model.conditions import Separation
 from skillvault.model.policy import EvaluatePolicy
 from skillvault.model.records import Outcome
 
-# Divided by the tries: .04 of ten, .02 of twenty. As reading points are a quarter apart, all looks
-# together are bounded, and the few at the beginning are told more than at .02 throughout.
-LEVEL = 0.4
-FEWEST_EPISODES, FEWEST_ON_A_SIDE = 8, 3
-RESULT = "failures"
+# Divided by the number of tries: .04 for ten, .02 for twenty. Reading points are a quarter apart,
+# so this bounds all tests together and gives the first few more power than a constant .02.
+_LEVEL = 0.4
+_FEWEST_EPISODES, _FEWEST_ON_A_SIDE = 8, 3
+_RESULT = "failures"
 _ARRANGEMENTS, _SHUFFLES = 5_000, 2_000
 _MOST_LEADS = 2
 _ROUNDING = 1e-4  # of the logarithm of a p, which is computed in single precision
-_SERIAL = 16  # episodes from which on it is told whether a number and the results both drift
+_SERIAL = 16  # fewest episodes that show whether a number and the results both drift
 
 
 class _Tries(NamedTuple):
-    """The episodes of an action, in the order of time: the share of failures is the vote."""
+    """The episodes of an action in order of time; the vote of each is its share of failures."""
 
     decisions: Decisions
     votes: Figures
@@ -60,7 +58,7 @@ class _Tries(NamedTuple):
 
 
 class _Cuts(NamedTuple):
-    """The conditions that are compared: `holds`, `recorded` (cuts x episodes); `keys` from 0."""
+    """Compared conditions: `holds`, `recorded` (cuts x episodes), and the number of each key."""
 
     columns: list[Column]
     keys: Places
@@ -76,42 +74,44 @@ def rules_and_leads(
 ) -> tuple[Separation, ...]:
     """Return the rules of one domain and action, then the leads about other keys.
 
-    A rule must have passed at the previous reading point, too, that of the oldest so many outcomes,
-    or be a lead. If that point is None, every rule is told that passes now.
+    A rule must be a lead too, or have passed for the oldest `previous_point` outcomes. If that is
+    None, every rule that passes now is returned.
     """
-    few = leads(outcomes, rules)
-    passing = separations(outcomes, results, rules)
-    surest = {_keys_of(lead) for lead in few}
-    if previous_point is not None and any(_keys_of(rule) not in surest for rule in passing):
-        earlier = sorted(outcomes, key=lambda outcome: outcome.order)[:previous_point]
-        surest |= {_keys_of(rule) for rule in separations(earlier, results, rules)}
-        passing = tuple(rule for rule in passing if _keys_of(rule) in surest)
-    keys = {key for rule in passing for key in _keys_of(rule)}
-    return (*passing, *(lead for lead in few if keys.isdisjoint(_keys_of(lead))))
+    lead_rules = leads(outcomes, rules)
+    passing_rules = separations(outcomes, results, rules)
+    confirmed_keys = {_keys_of(lead) for lead in lead_rules}
+    if previous_point is not None and any(
+        _keys_of(rule) not in confirmed_keys for rule in passing_rules
+    ):
+        earlier_outcomes = sorted(outcomes, key=lambda outcome: outcome.order)[:previous_point]
+        confirmed_keys |= {_keys_of(rule) for rule in separations(earlier_outcomes, results, rules)}
+        passing_rules = tuple(rule for rule in passing_rules if _keys_of(rule) in confirmed_keys)
+    keys = {key for rule in passing_rules for key in _keys_of(rule)}
+    return (*passing_rules, *(lead for lead in lead_rules if keys.isdisjoint(_keys_of(lead))))
 
 
 def leads(outcomes: Sequence[Outcome], rules: EvaluatePolicy = RULES) -> tuple[Separation, ...]:
-    """Return the conditions with which more tries failed than without, by more than chance.
+    """Return the conditions with more failures than without, by more than chance.
 
-    The outcomes are of one domain and action, in any order. A second lead separates what the first
-    leaves alike.
+    The outcomes are of one domain and action, in any order. A second lead separates tries that the
+    first does not.
     """
     tries = _tries_of(outcomes, rules)
     if tries is None:
         return ()
     cuts = _cuts_of(tries)
-    told: list[Separation] = []
-    held: list[Unexplained] = []
+    rules_found: list[Separation] = []
+    separated: list[RuleCandidate] = []
     for _ in range(_MOST_LEADS if cuts.columns else 0):
         best, p = _best_cut(cuts, tries)
-        if p > LEVEL / len(tries.decisions.outcomes):
+        if p > _LEVEL / len(tries.decisions.outcomes):
             break
-        lead = _unexplained(cuts.columns[best], p, tries.decisions)
-        if still_holds(lead.holds, lead.recorded, RESULT, tries.decisions):
-            told.append(replace(separation_of(lead, held, tries.decisions), lead=True))
-        held.append(lead)
-        tries = tries._replace(strata=strata_places(tries.strata * 2 + cuts.holds[best]))
-    return tuple(told)
+        lead = _candidate_of(cuts.columns[best], p, tries.decisions)
+        if still_holds(lead.holds, lead.recorded, _RESULT, tries.decisions):
+            rules_found.append(replace(separation_of(lead, separated, tries.decisions), lead=True))
+        separated.append(lead)
+        tries = tries._replace(strata=renumber(tries.strata * 2 + cuts.holds[best]))
+    return tuple(rules_found)
 
 
 def _keys_of(separation: Separation) -> frozenset[tuple[str, str]]:
@@ -119,27 +119,27 @@ def _keys_of(separation: Separation) -> frozenset[tuple[str, str]]:
 
 
 def _tries_of(outcomes: Sequence[Outcome], rules: EvaluatePolicy) -> _Tries | None:
-    """Return the latest tries that failed or succeeded; None if they are too few or end alike."""
+    """Return the latest failures and successes as tries; None if they are too few or all agree."""
     by_id = {outcome.id: outcome for outcome in outcomes}
     latest = sorted(by_id.values(), key=lambda outcome: outcome.order)[-rules.peers :]
     latest = [outcome for outcome in latest if outcome.result.status != "neutral"]
-    failed = np.array([outcome.result.status == "failure" for outcome in latest])
-    if len(latest) < FEWEST_EPISODES or failed.all() or not failed.any():
+    is_failure = np.array([outcome.result.status == "failure" for outcome in latest])
+    if len(latest) < _FEWEST_EPISODES or is_failure.all() or not is_failure.any():
         return None
-    episodes = enumerated(episodes_of(latest, rules.episode_minutes))
+    episodes = number_names(episodes_of(latest, rules.episode_minutes))
     firsts = np.unique(episodes, return_index=True)[1]
-    if len(firsts) < FEWEST_EPISODES:
+    if len(firsts) < _FEWEST_EPISODES:
         return None
-    votes = np.bincount(episodes, failed) / np.bincount(episodes)
+    votes = np.bincount(episodes, is_failure) / np.bincount(episodes)
     strata = strata_of([tuple(map(latest[i].context.get, STRATA)) for i in firsts])
-    sessions = enumerated([outcome.session for outcome in latest])
+    sessions = number_names([outcome.session for outcome in latest])
     seed = sha256("\n".join(sorted(by_id)).encode()).digest()
-    decisions = Decisions(latest, {RESULT: failed}, strata[episodes], episodes, sessions)
+    decisions = Decisions(latest, {_RESULT: is_failure}, strata[episodes], episodes, sessions)
     return _Tries(decisions, votes, strata, sessions[firsts], seed)
 
 
 def _cuts_of(tries: _Tries) -> _Cuts:
-    """Return the cuts with enough episodes on both sides; what cuts alike counts once."""
+    """Return the cuts with enough episodes on both sides, each division once."""
     groups = lead_columns(tries.decisions.outcomes)
     columns = [column for group in groups for column in group]
     if not columns:
@@ -147,18 +147,18 @@ def _cuts_of(tries: _Tries) -> _Cuts:
         return _Cuts([], np.zeros(0, dtype=np.intp), empty, empty)
     keys = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     member = membership(tries.decisions.episodes)
-    known = np.array([column.recorded for column in columns]).astype(np.float32) @ member
-    share = np.array([column.holds for column in columns]).astype(np.float32) @ member
-    recorded = (known > 0) & (2 * share != known)
-    holds = recorded & (2 * share > known)
+    recorded_counts = np.array([column.recorded for column in columns]).astype(np.float32) @ member
+    met_counts = np.array([column.holds for column in columns]).astype(np.float32) @ member
+    recorded = (recorded_counts > 0) & (2 * met_counts != recorded_counts)
+    holds = recorded & (2 * met_counts > recorded_counts)
     met, of = holds.sum(axis=1), recorded.sum(axis=1)
-    enough = (np.minimum(met, of - met) >= FEWEST_ON_A_SIDE) & (of >= FEWEST_EPISODES)
+    enough = (np.minimum(met, of - met) >= _FEWEST_ON_A_SIDE) & (of >= _FEWEST_EPISODES)
     places = _distinct(holds, recorded, np.flatnonzero(enough))
     return _Cuts([columns[i] for i in places], keys[places], holds[places], recorded[places])
 
 
 def _distinct(holds: Truth, recorded: Truth, places: Places) -> list[int]:
-    """Return the first of those that divide the episodes alike, whichever side they name."""
+    """Return the first cut of each division of the episodes, whichever side it names."""
     first = recorded.argmax(axis=1)
     turned = np.where(holds[np.arange(len(holds)), first, None], recorded & ~holds, holds)
     packed = np.packbits(np.concatenate([turned, recorded], axis=1), axis=1)
@@ -168,14 +168,14 @@ def _distinct(holds: Truth, recorded: Truth, places: Places) -> list[int]:
     return list(unique.values())
 
 
-def _unexplained(column: Column, p: float, decisions: Decisions) -> Unexplained:
-    """Return a cut as a condition: its side with more failures."""
-    failed, rule = decisions.results[RESULT], column.rule
-    holds, other = column.holds, column.recorded & ~column.holds
-    if failed[other].mean() > failed[holds].mean():
-        rule, holds = column.opposite or (), other
-    z = effect_of(holds, column.recorded, RESULT, decisions).z
-    return Unexplained(rule, holds, column.recorded, RESULT, z, p, z)
+def _candidate_of(column: Column, p: float, decisions: Decisions) -> RuleCandidate:
+    """Return the side of a cut that has more failures."""
+    is_failure, rule = decisions.results[_RESULT], column.rule
+    holds, complement = column.holds, column.recorded & ~column.holds
+    if is_failure[complement].mean() > is_failure[holds].mean():
+        rule, holds = column.opposite or (), complement
+    z = effect_of(holds, column.recorded, _RESULT, decisions).z
+    return RuleCandidate(rule, holds, column.recorded, _RESULT, z, p, z)
 
 
 # ── the smallest p by key ────────────────────────────────────────────────────────────
@@ -184,8 +184,8 @@ def _unexplained(column: Column, p: float, decisions: Decisions) -> Unexplained:
 def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
     """Return the place of the cut that separates best, and its p among all keys."""
     centred = centred_within(cuts.holds, cuts.recorded, tries.strata)
-    arranged = _arranged(tries).astype(np.float32)
-    surprises = _surprises(centred @ arranged.T, cuts, tries.votes)
+    arrangements = _arrangements(tries).astype(np.float32)
+    surprises = _surprises(centred @ arrangements.T, cuts, tries.votes)
     surprises[:, 0] /= _dependence(centred, cuts, tries)
     starts = np.flatnonzero(np.diff(cuts.keys, prepend=-1))
     by_key = np.maximum.reduceat(surprises, starts, axis=0)
@@ -199,10 +199,10 @@ def _best_cut(cuts: _Cuts, tries: _Tries) -> tuple[int, float]:
 
 
 def _tail(values: Figures) -> Figures:
-    """Return for each value the share of those that are no less.
+    """Return for each value the share of values that are no less.
 
-    Of shuffles, beyond the highest hundredth, where there are too few to count, the share falls as
-    the mid-p does.
+    Shuffles have too few values beyond the highest hundredth, so there the share falls as the
+    mid-p does.
     """
     ascending = np.sort(values)
     shares: Figures = 1 - np.searchsorted(ascending, values - _ROUNDING) / len(values)
@@ -213,9 +213,9 @@ def _tail(values: Figures) -> Figures:
 
 
 def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
-    """Return (cuts x arrangements) -log of the mid-p of so many failures with a condition.
+    """Return (cuts x arrangements) -log of the mid-p of the failures with a condition.
 
-    `surplus` is what there is of them beyond what is expected within strata.
+    `surplus` is their number beyond the expectation within strata.
     """
     met, of = cuts.holds.sum(axis=1), cuts.recorded.sum(axis=1)
     sizes, place = np.unique(np.stack([met, of]), axis=1, return_inverse=True)
@@ -224,15 +224,15 @@ def _surprises(surplus: Figures, cuts: _Cuts, votes: Figures) -> Figures:
     row = place.ravel()[:, None]
     expected = (sizes[0] * failures / sizes[1])[row].astype(np.float32)
     counts = np.clip(surplus + expected, 0, failures[row]).astype(np.float32)
-    whole = np.rint(counts)
-    step = counts - whole
-    whole = whole.astype(np.intp)
-    found: Figures = table[row, whole]
+    nearest_counts = np.rint(counts)
+    step = counts - nearest_counts
+    nearest_counts = nearest_counts.astype(np.intp)
+    surprises: Figures = table[row, nearest_counts]
     if np.abs(step).max() > _ROUNDING:
         step = np.where(np.abs(step) > _ROUNDING, step, 0)
-        nearest = np.clip(whole + np.sign(step).astype(np.intp), 0, failures[row])
-        found = found + np.abs(step) * (table[row, nearest] - found)
-    return found
+        nearest = np.clip(nearest_counts + np.sign(step).astype(np.intp), 0, failures[row])
+        surprises = surprises + np.abs(step) * (table[row, nearest] - surprises)
+    return surprises
 
 
 def _mid_p(met: int, of: int, failures: int, most: int) -> Figures:
@@ -243,16 +243,16 @@ def _mid_p(met: int, of: int, failures: int, most: int) -> Figures:
     weights = logs[k] + logs[met - k] + logs[failures - k] + logs[of - met - failures + k]
     shares = np.exp(weights.min() - weights)
     shares /= shares.sum()
-    above, below = shares[::-1].cumsum()[::-1], shares.cumsum()
-    surprise = -np.log(np.minimum(above, below) - shares / 2)
+    upper_tail, lower_tail = shares[::-1].cumsum()[::-1], shares.cumsum()
+    surprise = -np.log(np.minimum(upper_tail, lower_tail) - shares / 2)
     return np.pad(surprise, (low, most - high), mode="edge").astype(np.float32)
 
 
 def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
-    """Return by how much less a cut says because its episodes are alike, at least 1.
+    """Return the factor by which dependent episodes weaken a cut, at least 1.
 
-    Of one session (Kish 1965), if the condition and the votes both are the session's; of a number
-    also of one time (Bartlett 1935), if both drift.
+    Episodes depend within a session (Kish 1965) if condition and votes both vary by session;
+    numbers also depend over time (Bartlett 1935) if both drift.
     """
     votes = tries.votes - membership(tries.strata) @ (
         np.bincount(tries.strata, tries.votes) / np.bincount(tries.strata)
@@ -261,60 +261,63 @@ def _dependence(centred: Figures, cuts: _Cuts, tries: _Tries) -> Figures:
     total = np.maximum((both**2).sum(axis=1), 1e-9)
     member = membership(tries.sessions)
     size = float((member.sum(axis=0) ** 2).sum()) / len(votes) - 1
-    alike = np.maximum(((both @ member) ** 2).sum(axis=1) / total - 1, 0)
-    factor: Figures = 1 + alike[:-1] * alike[-1] / max(size, 1e-9)
+    session_share = np.maximum(((both @ member) ** 2).sum(axis=1) / total - 1, 0)
+    factor: Figures = 1 + session_share[:-1] * session_share[-1] / max(size, 1e-9)
     if len(votes) >= _SERIAL:
         numeric = np.array([not column.rule[0].op.startswith("is") for column in cuts.columns])
         for lag in range(1, len(votes) // 4):
-            along = (both[:, lag:] * both[:, :-lag]).sum(axis=1) / total
-            along = np.maximum(along - len(votes) ** -0.5, 0)
-            factor += 2 * along[:-1] * along[-1] * numeric
+            serial_share = (both[:, lag:] * both[:, :-lag]).sum(axis=1) / total
+            serial_share = np.maximum(serial_share - len(votes) ** -0.5, 0)
+            factor += 2 * serial_share[:-1] * serial_share[-1] * numeric
     return factor
 
 
 # ── arrangements of the votes ────────────────────────────────────────────────────────
 
 
-def _arranged(tries: _Tries) -> Figures:
-    """Return (arrangements x episodes) the votes, exchanged within strata; first as they are."""
+def _arrangements(tries: _Tries) -> Figures:
+    """Return (arrangements x episodes) the votes exchanged within strata, the real ones first."""
     votes = tries.votes
     members = [np.flatnonzero(tries.strata == s) for s in range(int(tries.strata.max()) + 1)]
     counts = [Counter(votes[places].tolist()) for places in members]
-    if math.prod(map(_orders, counts)) > _ARRANGEMENTS:
-        return votes[_shuffled(members, len(votes), tries.seed)]
+    orders = [
+        math.factorial(count.total()) // math.prod(map(math.factorial, count.values()))
+        for count in counts
+    ]
+    if math.prod(orders) > _ARRANGEMENTS:
+        return votes[_shuffles(members, len(votes), tries.seed)]
     rows = votes[None]
     for places, count in zip(members, counts, strict=True):
-        free = np.repeat(places[None], len(rows), axis=0)
+        open_places = np.repeat(places[None], len(rows), axis=0)
         for value, number in sorted(count.items()):
-            chosen, others = _choices(free.shape[1], number)
-            rows = np.repeat(rows, len(chosen), axis=0)
-            np.put_along_axis(rows, free[:, chosen].reshape(len(rows), number), value, axis=1)
-            free = free[:, others].reshape(len(rows), others.shape[1])
+            choices, rest_places = _choices(open_places.shape[1], number)
+            rows = np.repeat(rows, len(choices), axis=0)
+            np.put_along_axis(
+                rows, open_places[:, choices].reshape(len(rows), number), value, axis=1
+            )
+            open_places = open_places[:, rest_places].reshape(len(rows), rest_places.shape[1])
     first = int((rows == votes).all(axis=1).argmax())
     rows[[0, first]] = rows[[first, 0]]
     return rows
 
 
-def _orders(counts: Counter[float]) -> int:
-    """Return in how many orders votes can stand that differ."""
-    return math.factorial(counts.total()) // math.prod(map(math.factorial, counts.values()))
-
-
 def _choices(of: int, number: int) -> tuple[Places, Places]:
-    """Return each way to choose so many places, and the places that are left."""
-    chosen = np.array(list(combinations(range(of), number)), dtype=np.intp)
-    left = np.ones((len(chosen), of), dtype=bool)
-    np.put_along_axis(left, chosen, False, axis=1)
-    return chosen, left.nonzero()[1].reshape(len(chosen), of - number)
+    """Return each choice of so many places, and the places that it leaves."""
+    choices = np.array(list(combinations(range(of), number)), dtype=np.intp)
+    is_free = np.ones((len(choices), of), dtype=bool)
+    np.put_along_axis(is_free, choices, False, axis=1)
+    return choices, is_free.nonzero()[1].reshape(len(choices), of - number)
 
 
-def _shuffled(members: Sequence[Places], count: int, seed: bytes) -> Places:
-    """Return (shuffles x episodes) whose vote each gets; the first leaves them as they are."""
-    drawn = np.frombuffer(shake_256(seed).digest(4 * _SHUFFLES * count), dtype="<u4")
-    low = (1 << count.bit_length()) - 1  # bits that number an episode, beneath those drawn
-    keyed = (drawn.reshape(_SHUFFLES, count) & ~np.uint32(low)) | np.arange(count, dtype=np.uint32)
+def _shuffles(members: Sequence[Places], count: int, seed: bytes) -> Places:
+    """Return (shuffles x episodes) the place of the vote that each gets, the real ones first."""
+    draws = np.frombuffer(shake_256(seed).digest(4 * _SHUFFLES * count), dtype="<u4")
+    mask = (1 << count.bit_length()) - 1  # bits of the number of an episode
+    sort_keys = (draws.reshape(_SHUFFLES, count) & ~np.uint32(mask)) | np.arange(
+        count, dtype=np.uint32
+    )
     shuffles = np.empty((_SHUFFLES + 1, count), dtype=np.intp)
     shuffles[0] = np.arange(count)
     for places in members:
-        shuffles[1:, places] = np.sort(keyed[:, places], axis=1) & low
+        shuffles[1:, places] = np.sort(sort_keys[:, places], axis=1) & mask
     return shuffles

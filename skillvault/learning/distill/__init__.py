@@ -1,16 +1,16 @@
 """distill: what failed in a finished session, and what then worked, becomes a skill."""
 
-from skillvault.model.due import InDomain, LinkedFrom, Queue, Source, When
+from skillvault.model.due import DomainRecords, LinkSource, Queue, Referrers, Trigger
 
 DEPENDS_ON = (
     Queue(
         name="distill",
         every="session",
         when=(
-            When("session"),
-            When("link", types=("distilled", "reinforced"), along=(Source("session"),)),
-            When("skill", "moved", along=(LinkedFrom("session", "distilled"),)),
-            When("skill", "readmitted", along=(InDomain("session"),)),
+            Trigger("session"),
+            Trigger("link", types=("distilled", "reinforced"), along=(LinkSource("session"),)),
+            Trigger("skill", "moved", along=(Referrers("session", "distilled"),)),
+            Trigger("skill", "readmitted", along=(DomainRecords("session"),)),
         ),
     ),
 )

@@ -1,6 +1,6 @@
-"""Which sessions say the same: by their statements, each with what it is about.
+"""Sessions that say the same, compared by the statements that they recorded.
 
-Compared is what was recorded, not how a judge put it: two judges would make two things of it.
+The words of a judge are not compared, for two judges would word one session differently.
 """
 
 from collections import defaultdict
@@ -9,78 +9,72 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from skillvault.model.records import Session
+from skillvault.model.sameness.comparison import Forms
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.sameness.forms import Forms
 from skillvault.model.text import markdown
 
 
 class Overlap(NamedTuple):
-    """How many statements of two sessions the other one has too, and of how many."""
+    """The number of shared statements of two sessions, and the number of all of each."""
 
-    mine: int
-    of_mine: int
-    others: int
-    of_others: int
+    shared: int
+    total: int
+    other_shared: int
+    other_total: int
 
     @property
     def is_whole(self) -> bool:
-        """Whether both say exactly the same."""
-        return self.mine == self.of_mine and self.others == self.of_others
+        """Return True if both have the same statements."""
+        return self.shared == self.total and self.other_shared == self.other_total
 
     def is_above(self, share: float) -> bool:
-        """Whether they share more than this part of what the one says that says less."""
-        return min(self.mine, self.others) > share * min(self.of_mine, self.of_others)
+        """Return True if more than this share of the shorter session's statements is shared."""
+        return min(self.shared, self.other_shared) > share * min(self.total, self.other_total)
 
 
 def statements_of(session: Session) -> tuple[str, ...]:
-    """What an excerpt of a session says, each with what it is about."""
-    failures = (f"{failure.lemma}: {failure.reason}" for failure in session.failures)
-    successes = (f"{success.lemma}: {success.text}" for success in session.successes)
-    return tuple(dict.fromkeys((*failures, *successes)))
+    """Return the statements of an excerpt, each with its subject."""
+    return tuple(dict.fromkeys(wordings[0] for wordings in _wordings(session)))
 
 
 class Overlaps:
-    """Excerpts of sessions, and which of those added say the same as another."""
+    """An index of excerpts of sessions by their statements."""
 
     def __init__(self, sessions: Iterable[Session] = ()) -> None:
         self._forms = Forms()
-        self._holders: list[str] = []  # by the number of a form, the session that says it
+        self._holders: list[str] = []  # the session of each form, by number
         self._counts: dict[str, int] = {}
         for session in sessions:
-            self._include(session)
-
-    def _include(self, session: Session) -> None:
-        """Compare with this one, too."""
-        forms = _forms_of(session)
-        self._counts[session.id] = len(forms)
-        for form in forms:
-            self._forms.add(form)
-            self._holders.append(session.id)
+            forms = _forms_of(session)
+            self._counts[session.id] = len(forms)
+            for form in forms:
+                self._forms.add(form)
+                self._holders.append(session.id)
 
     def of(self, session: Session) -> dict[str, Overlap]:
-        """Session -> what it shares with this one, of those that share anything."""
-        mine: dict[str, set[int]] = defaultdict(set)
-        others: dict[str, set[int]] = defaultdict(set)
+        """Return the overlap of each session that shares a statement with this one."""
+        places: dict[str, set[int]] = defaultdict(set)
+        numbers: dict[str, set[int]] = defaultdict(set)
         forms = _forms_of(session)
         for place, form in enumerate(forms):
             for number in self._forms.same(form):
-                mine[self._holders[number]].add(place)
-                others[self._holders[number]].add(number)
+                places[self._holders[number]].add(place)
+                numbers[self._holders[number]].add(number)
         return {
-            name: Overlap(len(mine[name]), len(forms), len(others[name]), self._counts[name])
-            for name in sorted(mine)
+            name: Overlap(len(places[name]), len(forms), len(numbers[name]), self._counts[name])
+            for name in sorted(places)
             if name != session.id
         }
 
 
 def says_all(body: str, session: Session) -> bool:
-    """Whether a skill's text has all that an excerpt of a session says."""
-    forms = _forms_in(body)
+    """Return True if the text of a skill has every statement of an excerpt."""
+    forms = _body_forms(body)
     return all(any(forms.same(normal_form(text)) for text in texts) for texts in _wordings(session))
 
 
 @lru_cache(maxsize=1024)  # each session is compared with all skills of its domain
-def _forms_in(body: str) -> Forms:
+def _body_forms(body: str) -> Forms:
     forms = Forms()
     for statement in markdown.statements(body):
         forms.add(normal_form(statement))
@@ -88,25 +82,22 @@ def _forms_in(body: str) -> Forms:
 
 
 def groups_of(sessions: Collection[Session], share: float) -> Iterator[list[Session]]:
-    """Those that say the same, directly or by way of others, in the order of time.
-
-    Whatever their order of arrival; one that is like no other is a group of its own.
-    """
-    ordered = sorted(sessions, key=lambda session: session.order)
-    overlaps = Overlaps(ordered)
-    roots = {session.id: session.id for session in ordered}
-    for session in ordered:
-        for other, overlap in overlaps.of(session).items():
+    """Group sessions that say the same, directly or through others, in order of time."""
+    by_time = sorted(sessions, key=lambda session: session.order)
+    overlaps = Overlaps(by_time)
+    roots = {session.id: session.id for session in by_time}
+    for session in by_time:
+        for other_id, overlap in overlaps.of(session).items():
             if overlap.is_above(share):
-                a, b = _first(roots, session.id), _first(roots, other)
+                a, b = _find_root(roots, session.id), _find_root(roots, other_id)
                 roots[max(a, b)] = min(a, b)
-    grouped: dict[str, list[Session]] = defaultdict(list)
-    for session in ordered:
-        grouped[_first(roots, session.id)].append(session)
-    yield from grouped.values()
+    groups: dict[str, list[Session]] = defaultdict(list)
+    for session in by_time:
+        groups[_find_root(roots, session.id)].append(session)
+    yield from groups.values()
 
 
-def _first(roots: dict[str, str], name: str) -> str:
+def _find_root(roots: dict[str, str], name: str) -> str:
     while roots[name] != name:
         name = roots[name]
     return name
@@ -117,10 +108,8 @@ def _forms_of(session: Session) -> list[Form]:
 
 
 def _wordings(session: Session) -> Iterator[tuple[str, ...]]:
-    """Each statement as it may stand in a text: with what it is about, or alone."""
-    for failure in session.failures:
-        alone = (failure.reason,) if failure.reason else ()
-        yield (f"{failure.lemma}: {failure.reason}", *alone)
-    for success in session.successes:
-        alone = (success.text,) if success.text else ()
-        yield (f"{success.lemma}: {success.text}", *alone)
+    """Yield each statement as a text may have it: with its subject, or without."""
+    pairs = [(failure.lemma, failure.reason) for failure in session.failures]
+    pairs += [(success.lemma, success.text) for success in session.successes]
+    for lemma, text in pairs:
+        yield (f"{lemma}: {text}", text) if text else (f"{lemma}: {text}",)

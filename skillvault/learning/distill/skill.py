@@ -1,43 +1,117 @@
-"""The skill of finished sessions: its text, its labels, the commits that make it and repeat it."""
+"""The skill of a finished session: its state, excerpt, text and labels, and its commits."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import sections
-from skillvault.learning.distill.excerpt import kind_of_session
 from skillvault.learning.expire import key_edits
 from skillvault.learning.generate.warning_pattern import (
     ComposedText,
-    expiry_after,
-    placed,
+    SkillState,
+    expiry_time,
+    reference_files,
 )
 from skillvault.learning.length import STATEMENTS, References, fit_body, head_line_limit
 from skillvault.learning.naming import distilled_name
+from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, SessionExcerpt
 from skillvault.model.change import Change, Edit, Rewrite, skill_series
-from skillvault.model.policy import Policy
-from skillvault.model.records import Ref, Session, Skill, link_of, stamp
-from skillvault.model.text.text import inert, listed, shorten, slug, trimmed
+from skillvault.model.policy import DistillPolicy, Policy
+from skillvault.model.records import Ref, Session, SessionFailure, Skill, link_of, stamp
+from skillvault.model.text.text import (
+    count_of,
+    join_items,
+    make_inert,
+    shorten,
+    slug,
+    trim_to_tokens,
+)
 
 STEP = "distill"
+_REASON = 80  # characters of a reason by which failures differ
+_LONG, _HEAD, _TAIL = 300, 200, 80  # characters of a success: limit, start and end kept
 _NAME = 40  # characters of a session's name in a text
 _NAMED = 4  # sessions that a header names
 _TAGS = 16
 
 
+class ExistingSessionSkill(Struct, frozen=True, kw_only=True):
+    """The skill that a session has already.
+
+    `skill` was distilled from it, `merged` is the skill that replaced that one, `repeats` another
+    skill that says the same. `rejection` is set if a person removed it, `is_over` if its time to
+    live has ended by the clock of its domain.
+    """
+
+    skill: str | None = None
+    merged: str | None = None
+    repeats: str | None = None
+    rejection: Rejection | None = None
+    is_over: bool = False
+
+
+def session_state(
+    session: Session, existing: ExistingSessionSkill, rules: DistillPolicy
+) -> SkillState:
+    """Return whether a skill of a session is due, or why not."""
+    if existing.rejection:
+        return SkillState("rejected", existing.rejection.sentence)
+    if existing.skill:
+        successor = f", which {existing.merged} stands for" if existing.merged else ""
+        return SkillState("done", f"distilled {existing.skill}{successor}")
+    failures, successes = len(unique_failures(session.failures)), len(session.successes)
+    if failures < rules.min_failures and successes < rules.min_successes:
+        return SkillState(
+            "too little",
+            f"a session needs {rules.min_failures} different failures or {rules.min_successes} "
+            f"successes; it has {count_of(failures, len(session.failures))} failures that differ "
+            f"and {successes} success{'es' * (successes != 1)}",
+        )
+    if existing.repeats:
+        return SkillState("repeats", f"{existing.repeats} says the same already")
+    if existing.is_over:
+        return SkillState("over", "too old by the clock of its domain")
+    return SkillState("due", f"{failures} failures that differ; `skillvault run`")
+
+
+def unique_failures(failures: Iterable[SessionFailure]) -> list[SessionFailure]:
+    """Drop failures with the lemma and the first 80 characters of the reason of an earlier one."""
+    unique: dict[tuple[str, str], SessionFailure] = {}
+    for failure in failures:
+        unique.setdefault((failure.lemma, failure.reason[:_REASON]), failure)
+    return list(unique.values())
+
+
+def shorten_success(text: str) -> str:
+    """Cut a success of more than 300 characters to its first 200 and its last 80."""
+    return text if len(text) <= _LONG else f"{text[:_HEAD].rstrip()} … {text[-_TAIL:].lstrip()}"
+
+
+def excerpt(session: Session, rules: DistillPolicy) -> Session:
+    """Cut a session to its different failures and its first successes."""
+    return replace(
+        session,
+        failures=tuple(unique_failures(session.failures)[: rules.failures]),
+        successes=tuple(
+            replace(success, text=shorten_success(success.text))
+            for success in session.successes[: rules.successes]
+        ),
+    )
+
+
 def excerpt_of(sessions: Sequence[Session]) -> SessionExcerpt:
-    """What a judge is given of excerpts of sessions, oldest first."""
-    kinds = {kind_of_session(session) for session in sessions}
+    """Return the brief for a judge of excerpts of sessions, oldest first."""
     return SessionExcerpt(
-        kind="pattern" if "pattern" in kinds else "warning",
+        kind="pattern" if any(session.successes for session in sessions) else "warning",
         domain=sessions[0].domain,
         sessions=tuple(sessions),
     )
 
 
-def composed(
+def compose_text(
     brief: SessionExcerpt,
     draft: Draft,
     *,
@@ -45,33 +119,36 @@ def composed(
     limit: int,
     references: References | None = None,
 ) -> ComposedText:
-    """The text within a length; the rest goes to a file, beside those that are there."""
+    """Compose a text within a length; the rest goes to a new file beside the existing ones."""
     most, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
-    header = [f"*{trimmed(_of(brief.sessions), most)}*", f"*Domain: {brief.domain}*"]
-    head = [f"# {title}: {trimmed(draft.title, most)}", "\n".join(header)]
-    body, rest = fit_body(head, draft.sections, limit, file)
-    return ComposedText(body, {file: rest} if rest else {})
+    header = [
+        f"*{trim_to_tokens(_source_words(brief.sessions), most)}*",
+        f"*Domain: {brief.domain}*",
+    ]
+    head = [f"# {title}: {trim_to_tokens(draft.title, most)}", "\n".join(header)]
+    body, overflow = fit_body(head, draft.sections, limit, file)
+    return ComposedText(body, {file: overflow} if overflow else {})
 
 
-def _of(sessions: Sequence[Session]) -> str:
-    """From which sessions, and when they ended."""
+def _source_words(sessions: Sequence[Session]) -> str:
+    """Name the sessions and the days on which they ended."""
     days = dict.fromkeys(f"{s.ended_at:%Y-%m-%d}" for s in (sessions[0], sessions[-1]))
-    names = [inert(session.name, _NAME) for session in sessions]
+    names = [make_inert(session.name, _NAME) for session in sessions]
     if len(names) > _NAMED:
         names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"]
     noun = f"{len(sessions)} sessions" if len(sessions) > 1 else "Session"
-    return f"{noun} {listed(names)}, {' to '.join(days)}"
+    return f"{noun} {join_items(names)}, {' to '.join(days)}"
 
 
 def tags_of(brief: SessionExcerpt, draft: Draft) -> tuple[str, ...]:
-    """The tags of a skill, its domain the first."""
+    """Return the tags of a skill, its domain first."""
     return tuple(dict.fromkeys((slug(brief.domain), *draft.tags)))[:_TAGS]
 
 
 def is_served(session: Session) -> bool:
-    """Whether the skill of a session may be served before a person has read it.
+    """Return True if the skill of a session may be served before a person has read it.
 
-    What tools put out is other people's text, so what is an extract of a transcript may not.
+    An extract of a transcript may not, because the output of tools is other people's text.
     """
     return session.trust == "local" and session.transcript is None
 
@@ -84,10 +161,12 @@ def distilled_change(
     at: datetime,
     policy: Policy,
 ) -> Change:
-    """The commit that adds the skill of one session, with its link; it lives from `at` on."""
+    """Add the skill of one session, with its link; its time to live starts at `at`."""
     (session,) = brief.sessions
-    served = is_served(session)
-    text = composed(brief, draft, title=brief.kind.capitalize(), limit=policy.generate.max_tokens)
+    is_local = is_served(session)
+    text = compose_text(
+        brief, draft, title=brief.kind.capitalize(), limit=policy.generate.max_tokens
+    )
     skill = Skill(
         name=distilled_name(session.id, taken),
         description=shorten(draft.description, 1024),
@@ -97,10 +176,10 @@ def distilled_change(
         stages=draft.stages,
         kind=brief.kind,
         domain=brief.domain,
-        status="testing" if served else "proposed",
+        status="testing" if is_local else "proposed",
         origin="distilled",
         created=stamp(at),
-        expires=expiry_after(at, policy.days(brief.kind) or 0),
+        expires=expiry_time(at, policy.days(brief.kind) or 0),
         trust=session.trust,
     )
     source, target = Ref("session", session.id), Ref("skill", skill.name)
@@ -108,71 +187,71 @@ def distilled_change(
         step=STEP,
         subject=skill.name,
         commit_with=skill_series(STEP, brief.domain),
-        reason=_extract_words(session),
+        reason=_reason_words(session),
         writes=(skill, link_of("distilled", source, target, at)),
-        files=placed(skill.name, "skills" if served else "proposed", text.files),
+        files=reference_files(skill.name, "skills" if is_local else "proposed", text.files),
         sources=(source,),
         targets=(target,),
     )
 
 
-def reworded_change(
+def rewording_change(
     brief: SessionExcerpt,
     draft: Draft,
     skill: Skill,
-    written: sections.WrittenTexts,
+    texts: sections.WrittenTexts,
     *,
     shelf: str,
     references: References,
     policy: Policy,
 ) -> Change:
-    """The commit by which a skill of sessions has other words; what a person changed in it stays.
+    """Reword a skill of sessions; a person's changes stay.
 
-    `shelf` is where it stands, `references` are its files.
+    `shelf` is its folder, `references` are its files.
     """
     path, is_evolved = f"{shelf}/{skill.name}/SKILL.md", skill.kind == "evolved"
     title = "Evolved" if is_evolved else brief.kind.capitalize()
     limit = policy.merge.max_tokens if is_evolved else policy.generate.max_tokens
-    text = composed(brief, draft, title=title, limit=limit, references=references)
-    body = sections.rewrite_body(skill.body, written.bodies, text.body)
-    grown = replace(skill, description=shorten(draft.description, 1024))
+    text = compose_text(brief, draft, title=title, limit=limit, references=references)
+    body = sections.rewrite_body(skill.body, texts.bodies, text.body)
+    revised_skill = replace(skill, description=shorten(draft.description, 1024))
     labels = {"tags": tags_of(brief, draft), "roles": draft.roles, "stages": draft.stages}
     edits = [
         Edit(path, ("metadata", key), " ".join(names) or None)
         for key, names in labels.items()
         if names != getattr(skill, key)
-        and sections.is_untouched(written.labels, sections.labels_of(skill))
+        and sections.is_untouched(texts.labels, sections.labels_of(skill))
     ]
     return Change(
         step=STEP,
         subject=skill.name,
         commit_with=skill_series(STEP, brief.domain),
         reason=f"{skill.name} is told in other words.",
-        files=placed(skill.name, shelf, references.files_to_write(text.files)),
-        edits=(*key_edits(path, skill, grown, written, policy=policy), *edits),
+        files=reference_files(skill.name, shelf, references.files_to_write(text.files)),
+        edits=(*key_edits(path, skill, revised_skill, texts, policy=policy), *edits),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         targets=(Ref("skill", skill.name),),
     )
 
 
-def _extract_words(session: Session) -> str:
-    """How much of the session is told, and from where it is."""
-    failed, worked = len(session.failures), len(session.successes)
-    client = inert(session.transcript or "", 40)
-    extract = f", an extract of a {client} transcript" if client else ""
-    name = inert(session.name, _NAME)
-    return f"Session {name}{extract}: {failed} failed, {worked} worked."
+def _reason_words(session: Session) -> str:
+    """Name a session, its source, and the number of failures and successes."""
+    failures, successes = len(session.failures), len(session.successes)
+    client = make_inert(session.transcript or "", 40)
+    source = f", an extract of a {client} transcript" if client else ""
+    name = make_inert(session.name, _NAME)
+    return f"Session {name}{source}: {failures} failed, {successes} worked."
 
 
 def repeat_change(session: Session, skill: str, at: datetime) -> Change:
-    """The commit that links a session to the skill that says the same."""
+    """Link a session to the skill that says the same."""
     source, target = Ref("session", session.id), Ref("skill", skill)
     link = link_of("reinforced", source, target, at)
     return Change(
         step=STEP,
         subject=f"reinforce {skill}",
         commit_with=skill_series(STEP, session.domain),
-        reason=f"Session {inert(session.name, _NAME)} says the same.",
+        reason=f"Session {make_inert(session.name, _NAME)} says the same.",
         writes=(link,),
         sources=(source,),
         targets=(Ref("link", link.id),),

@@ -1,6 +1,14 @@
 """Estimate what applied skills change; nothing here reads a vault."""
 
-from skillvault.model.due import Queue, Same, Source, Target, Users, Uses, When
+from skillvault.model.due import (
+    LinkSource,
+    LinkTarget,
+    Queue,
+    RelatedOutcomes,
+    Trigger,
+    UsedSkills,
+    UsingOutcomes,
+)
 
 USE = "use"  # outcomes whose use of skills is to be detected
 NAME = "name"  # skills that outcomes may name now, or name in vain
@@ -13,27 +21,32 @@ DEPENDS_ON = (
         every="outcome",
         rules=3,  # a plain statement is a use, a figure may be against it
         when=(
-            When("outcome"),
-            When("outcome", along=(Same("decision"),)),  # of a decision the last outcome counts
-            When("recommendation", along=(Same("decision"),)),
+            Trigger("outcome"),
+            Trigger(
+                "outcome", along=(RelatedOutcomes("decision"),)
+            ),  # of a decision the last outcome counts
+            Trigger("recommendation", along=(RelatedOutcomes("decision"),)),
         ),
     ),
-    Queue(name=NAME, every=None, when=(When("skill", "moved"), When("skill", "beside"))),
+    Queue(name=NAME, every=None, when=(Trigger("skill", "moved"), Trigger("skill", "beside"))),
     Queue(
         name=VERSION,
         every=None,
-        when=(When("skill", "committed"), When("skill", "moved")),  # a trial begins with a move
+        when=(
+            Trigger("skill", "committed"),
+            Trigger("skill", "moved"),
+        ),  # a trial begins with a move
     ),
     Queue(
         name=COUNT,
         every="use",
         rules=2,  # the commits that brought the uses are counted
         when=(
-            When("skill", "moved", along=(Uses(),)),
-            When("skill", "rewritten", along=(Uses(),)),
-            When("outcome", "used", along=(Uses(),)),
-            When("link", types=("merged",), along=(Source("skill"),)),
-            When("link", types=("merged",), along=(Target("skill"),)),
+            Trigger("skill", "moved", along=(UsedSkills(),)),
+            Trigger("skill", "rewritten", along=(UsedSkills(),)),
+            Trigger("outcome", "used", along=(UsedSkills(),)),
+            Trigger("link", types=("merged",), along=(LinkSource("skill"),)),
+            Trigger("link", types=("merged",), along=(LinkTarget("skill"),)),
         ),
     ),
     Queue(
@@ -41,11 +54,11 @@ DEPENDS_ON = (
         every="outcome",
         key=("domain", "at"),
         when=(
-            When("outcome"),
-            When("outcome", "used"),
-            When("skill", "moved", along=(Users(),)),
-            When("skill", "rewritten", along=(Users(),)),
-            When("link", types=("merged",), along=(Source("skill"), Users())),
+            Trigger("outcome"),
+            Trigger("outcome", "used"),
+            Trigger("skill", "moved", along=(UsingOutcomes(),)),
+            Trigger("skill", "rewritten", along=(UsingOutcomes(),)),
+            Trigger("link", types=("merged",), along=(LinkSource("skill"), UsingOutcomes())),
         ),
     ),
 )

@@ -15,9 +15,8 @@ from msgspec import Struct
 from skillvault.learning.effect.cues import Reading, read_mentions
 from skillvault.learning.effect.lift import UNSEEN, Offer
 from skillvault.learning.effect.mentions import by_first_word, find_mentions
-from skillvault.model import aliases, claims
-from skillvault.model.claims import Claim
-from skillvault.model.observed import counting
+from skillvault.model import aliases, decision_outcomes
+from skillvault.model.decision_outcomes import Claim, choose_outcome
 from skillvault.model.records import Outcome, Recommendation
 from skillvault.model.text import markdown
 
@@ -167,7 +166,7 @@ def key_phrases(body: str) -> tuple[str, ...]:
     openings = (" ".join(bullet.split()[:5]) for bullet in markdown.bullets(body))
     headers = (header.strip(" *_`#") for header in markdown.headings(body))
     candidates = [
-        *(text for text in markdown.bold(body) if 5 <= len(text) <= 50),
+        *(text for text in markdown.bold_texts(body) if 5 <= len(text) <= 50),
         *(opening.strip(_QUOTES + " ") for opening in openings if len(opening) >= 10),
         *(header for header in headers if len(header) >= 5 and header.lower() not in TEMPLATE),
     ]
@@ -240,11 +239,11 @@ def detected_uses(
     trusted outcomes; see `claims`. `names` are those of all skills, by `by_first_word`. A skill
     that was held out counts as shown if the decision mentions it: the agent has read it.
     """
-    answers = claims.own(claims.claim_of(outcome), answers, ends)
+    answers = decision_outcomes.select_receipts(decision_outcomes.claim_of(outcome), answers, ends)
     texts = {skill.skill: read_text(skill.skill, skill.blob) for r in answers for skill in r.shown}
     held_out = {skill.skill for r in answers for skill in r.held_out} - texts.keys()
     titles = aliases.aliases_of(answers, lambda name, _: aliases.title_of(texts[name]))
-    applied = outcome.applied and aliases.resolved(outcome.applied, titles)
+    applied = outcome.applied and aliases.resolve_names(outcome.applied, titles)
     handles = {
         handle.strip("[]"): name
         for handle, name in aliases.aliases_of(answers).items()
@@ -285,7 +284,7 @@ def decision_stats(
     else saw it, `claim` that word, and a `surprise` is a claimed success that was seen to fail.
     `read`: it was held out, and the decision mentions it nevertheless.
     """
-    outcome = counting(outcomes)
+    outcome = choose_outcome(outcomes)
     receipts = sorted(answers, key=lambda answer: (answer.at, answer.id))
     status = outcome.result.status if outcome else "pending"
     parts = {use.skill: use for use in sorted(uses) if outcome and use.outcome == outcome.id}
@@ -316,7 +315,7 @@ def decision_stats(
 def end_of(agent: str | None, outcomes: Iterable[Outcome]) -> dict[str, Any]:
     """Return `{agent, outcome, outcomes}` of a decision to which another agent gave the same id."""
     outcomes = sorted((o for o in outcomes if o.source.agent == agent), key=lambda o: o.order)
-    outcome = counting(outcomes)
+    outcome = choose_outcome(outcomes)
     status = outcome.result.status if outcome else "pending"
     return {"agent": agent, "outcome": status, "outcomes": [o.id for o in outcomes]}
 
@@ -327,11 +326,13 @@ def _fact_part(
     """Return the shown facts, and the handles that mean nothing, by an outcome's own list."""
     named_skills = (outcome.applied if outcome else None) or ()
     names = aliases.aliases_of(answers if outcome else [])
-    applied = set(aliases.resolved(named_skills, names))
+    applied = set(aliases.resolve_names(named_skills, names))
     blobs = {fact.fact: fact.blob for answer in answers for fact in answer.facts}
     return {
         "facts": [{"fact": f, "blob": blob, "applied": f in applied} for f, blob in blobs.items()],
-        "unresolved": [n for n in aliases.unresolved(named_skills, names) if n not in set(skills)],
+        "unresolved": [
+            n for n in aliases.find_unknown_handles(named_skills, names) if n not in set(skills)
+        ],
     }
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from skillvault.learning.effect.lift import Lift
 from skillvault.learning.rules import Rules
 from skillvault.model.policy import Policy
-from skillvault.model.records import Elsewhere, Status
+from skillvault.model.records import ExternalUse, Status
 from skillvault.model.text.text import count_of
 
 MOST = 5  # applications of other tools that count at most
@@ -23,12 +23,12 @@ _VARIANCE = 0.25  # of one result, at most: that of a fair coin
 _USUAL = 0.5  # the rate of success where nothing is known
 
 
-def cap_counters(counters: Elsewhere) -> Elsewhere:
+def cap_counters(counters: ExternalUse) -> ExternalUse:
     """Limit the applications that count, at the same rate."""
-    return Elsewhere(min(MOST, counters.times_applied), counters.success_rate)
+    return ExternalUse(min(MOST, counters.times_applied), counters.success_rate)
 
 
-def expected_lift(counters: Elsewhere, scale: float) -> float:
+def expected_lift(counters: ExternalUse, scale: float) -> float:
     """Return the lift to expect by the counters of other tools; `scale` is the spread of lifts.
 
     Source: the mean of a normal effect with a normal prior, after so many results.

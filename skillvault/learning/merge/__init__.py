@@ -1,24 +1,26 @@
 """merge: subjects that say the same get one skill, and so do sessions."""
 
 from skillvault.learning.account import CHANGES, READMITTED
-from skillvault.model.due import InDomain, LinkedFrom, Queue, Source, Through, When
+from skillvault.model.due import DomainRecords, LinkClosure, LinkSource, Queue, Referrers, Trigger
 
-SESSIONS = "sessions"  # the queue of domains whose sessions' skills may say the same by now
-_ORIGINS = (Through("merged"), LinkedFrom("evaluation"))
+SESSIONS = "sessions"  # the queue of domains whose session skills may say the same
+_ORIGINS = (LinkClosure("merged"), Referrers("evaluation"))
 DEPENDS_ON = (
     Queue(
         name="merge",
         every="outcome",
-        when=(*CHANGES, READMITTED, When("skill", "moved", along=_ORIGINS)),
+        when=(*CHANGES, READMITTED, Trigger("skill", "moved", along=_ORIGINS)),
     ),
     Queue(
         name=SESSIONS,
         every="session",
         key=("domain",),
         when=(
-            When("link", types=("distilled", "reinforced"), along=(Source("session"),)),
-            When("skill", "moved", along=(Through("merged"), LinkedFrom("session", "distilled"))),
-            When("skill", "readmitted", along=(InDomain("session"),)),
+            Trigger("link", types=("distilled", "reinforced"), along=(LinkSource("session"),)),
+            Trigger(
+                "skill", "moved", along=(LinkClosure("merged"), Referrers("session", "distilled"))
+            ),
+            Trigger("skill", "readmitted", along=(DomainRecords("session"),)),
         ),
     ),
 )

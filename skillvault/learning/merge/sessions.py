@@ -1,6 +1,6 @@
-"""The evolved skill of several sessions that say the same: its text, its commits.
+"""The evolved skill of several sessions that say the same: its text and its changes.
 
-What stood for one session alone goes to archive/. Nothing that a person changed is written over.
+The skills of single sessions go to archive/. A person's changes are never overwritten.
 """
 
 from collections import Counter
@@ -12,14 +12,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import sections
-from skillvault.learning.distill.skill import composed, excerpt_of, tags_of
+from skillvault.learning.distill.skill import compose_text, excerpt_of, tags_of
 from skillvault.learning.expire import key_edits
-from skillvault.learning.generate.warning_pattern import expiry_after, placed
+from skillvault.learning.generate.warning_pattern import expiry_time, reference_files
 from skillvault.learning.length import References
 from skillvault.learning.naming import free_name
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft
-from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
+from skillvault.model.change import Change, Move, Rewrite, skill_series
 from skillvault.model.policy import Policy
 from skillvault.model.records import Link, Ref, Session, Skill, link_of, stamp
 from skillvault.model.text.text import shorten, slug
@@ -27,19 +27,22 @@ from skillvault.model.text.text import shorten, slug
 STEP = "merge"
 
 
-def rejected(
+def find_rejection(
     sources: Collection[str], sets: Iterable[tuple[frozenset[str], Rejection]]
 ) -> Rejection | None:
-    """Return the rejection of a merge that two of these sources were part of."""
-    return next((why for members, why in sets if len(members.intersection(sources)) > 1), None)
+    """Return the rejection of an earlier merge that had two of these sources."""
+    for members, rejection in sets:
+        if len(members.intersection(sources)) > 1:
+            return rejection
+    return None
 
 
-class SessionMerging(Struct, frozen=True, kw_only=True):
+class SessionMerge(Struct, frozen=True, kw_only=True):
     """Skills of sessions that say the same, and become one.
 
-    `sessions` are excerpts of all that stand behind them, oldest first. `own` are the names of
-    those that go, `into` is the evolved one that takes them in, if there is one. `at` is when it
-    is made.
+    `sessions` are excerpts of all their sessions, oldest first. `own` are the names of the skills
+    that leave, `into` is the evolved skill that takes them in, if there is one. `at` is the time
+    of the merge.
     """
 
     sessions: tuple[Session, ...]
@@ -52,20 +55,41 @@ class SessionMerging(Struct, frozen=True, kw_only=True):
         """The domain of all of them."""
         return self.sessions[0].domain
 
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """The moves of the skills that leave."""
+        return tuple(Move(f"skills/{name}", f"archive/{name}") for name in self.own)
+
+    @property
+    def sources(self) -> tuple[Ref, ...]:
+        """The skills that leave, or the sessions if none does."""
+        skills = tuple(Ref("skill", name) for name in self.own)
+        return skills or tuple(Ref("session", session.id) for session in self.sessions)
+
+    def links(self, name: str) -> Iterator[Link]:
+        """Yield one link from each skill that leaves to the merged one."""
+        for source in self.own:
+            yield link_of("merged", Ref("skill", source), Ref("skill", name), self.at)
+
+    def reason(self, name: str) -> str:
+        """Return the reason of the change that makes or extends the merged skill."""
+        lines = [f"{name} stands for {len(self.sessions)} sessions that say the same."]
+        return "\n".join([*lines, *(f"{source} goes to archive/." for source in self.own)])
+
 
 def sessions_digest(sessions: Sequence[Session]) -> str:
-    """Twelve hex digits of the sessions that an evolved skill tells of."""
+    """Return twelve hex digits of the sessions of an evolved skill."""
     return sha256("\n".join(session.id for session in sessions).encode()).hexdigest()[:12]
 
 
-def joining_change(
-    due: SessionMerging, draft: Draft, *, taken: Callable[[str], bool], policy: Policy
+def merge_change(
+    merge: SessionMerge, draft: Draft, *, taken: Callable[[str], bool], policy: Policy
 ) -> Change:
-    """The commit that makes one skill of several; they go to archive/."""
-    brief = excerpt_of(due.sessions)
-    about = f"{slug(due.domain, limit=24)}-{_most_said(due.sessions)}".rstrip("-")
-    name = free_name("evolved", about, (session.id for session in due.sessions), taken)
-    text = composed(brief, draft, title="Evolved", limit=policy.merge.max_tokens)
+    """Make one skill of several, which go to archive/."""
+    brief = excerpt_of(merge.sessions)
+    subject = f"{slug(merge.domain, limit=24)}-{_main_subject(merge.sessions)}".rstrip("-")
+    name = free_name("evolved", subject, (session.id for session in merge.sessions), taken)
+    text = compose_text(brief, draft, title="Evolved", limit=policy.merge.max_tokens)
     skill = Skill(
         name=name,
         description=shorten(draft.description, 1024),
@@ -74,103 +98,70 @@ def joining_change(
         roles=draft.roles,
         stages=draft.stages,
         kind="evolved",
-        domain=due.domain,
-        account=sessions_digest(due.sessions),
+        domain=merge.domain,
+        account=sessions_digest(merge.sessions),
         status="testing",
         origin="distilled",
-        created=stamp(due.at),
-        expires=expiry_after(due.at, policy.generate.evolved_days),
+        created=stamp(merge.at),
+        expires=expiry_time(merge.at, policy.generate.evolved_days),
     )
     return Change(
         step=STEP,
         subject=name,
-        commit_with=skill_series(STEP, due.domain),
-        reason=_reason_of(due, name),
-        writes=(skill, *_merged(due, name)),
-        files=placed(name, "skills", text.files),
-        moves=_put_away(due),
-        sources=_behind(due),
+        commit_with=skill_series(STEP, merge.domain),
+        reason=merge.reason(name),
+        writes=(skill, *merge.links(name)),
+        files=reference_files(name, "skills", text.files),
+        moves=merge.moves,
+        sources=merge.sources,
         targets=(Ref("skill", name),),
     )
 
 
-def widening_change(
-    due: SessionMerging,
+def growth_change(
+    merge: SessionMerge,
     skill: Skill,
     draft: Draft,
-    written: sections.WrittenTexts,
+    texts: sections.WrittenTexts,
     *,
     references: References,
     policy: Policy,
 ) -> Change:
-    """The commit by which an evolved skill takes in more skills, or more of their sessions."""
+    """Extend an evolved skill by more skills, or by more of their sessions."""
     path = f"skills/{skill.name}/SKILL.md"
-    text = composed(
-        excerpt_of(due.sessions),
+    text = compose_text(
+        excerpt_of(merge.sessions),
         draft,
         title="Evolved",
         limit=policy.merge.max_tokens,
         references=references,
     )
-    body = sections.rewrite_body(skill.body, written.bodies, text.body)
-    links = tuple(_merged(due, skill.name))
+    body = sections.rewrite_body(skill.body, texts.bodies, text.body)
+    links = tuple(merge.links(skill.name))
+    extended_skill = replace(
+        skill,
+        description=shorten(draft.description, 1024),
+        account=sessions_digest(merge.sessions),
+        created=stamp(merge.at),
+        expires=expiry_time(merge.at, policy.generate.evolved_days),
+    )
     return Change(
         step=STEP,
         subject=f"grow {skill.name}",
-        commit_with=skill_series(STEP, due.domain),
-        reason=_reason_of(due, skill.name),
+        commit_with=skill_series(STEP, merge.domain),
+        reason=merge.reason(skill.name),
         writes=links,
-        files=placed(skill.name, "skills", references.files_to_write(text.files)),
-        edits=tuple(_keys(due, skill, draft, written, path=path, policy=policy)),
+        files=reference_files(skill.name, "skills", references.files_to_write(text.files)),
+        edits=tuple(key_edits(path, skill, extended_skill, texts, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
-        moves=_put_away(due),
-        sources=_behind(due),
+        moves=merge.moves,
+        sources=merge.sources,
         targets=(Ref("skill", skill.name), *(Ref("link", link.id) for link in links)),
     )
 
 
-def _keys(
-    due: SessionMerging,
-    skill: Skill,
-    draft: Draft,
-    written: sections.WrittenTexts,
-    *,
-    path: str,
-    policy: Policy,
-) -> Iterator[Edit]:
-    grown = replace(
-        skill,
-        description=shorten(draft.description, 1024),
-        account=sessions_digest(due.sessions),
-        created=stamp(due.at),
-        expires=expiry_after(due.at, policy.generate.evolved_days),
-    )
-    return key_edits(path, skill, grown, written, policy=policy)
-
-
-def _most_said(sessions: Sequence[Session]) -> str:
-    """What most of the sessions are about, as a slug; of equals the first by name."""
+def _main_subject(sessions: Sequence[Session]) -> str:
+    """Return the slug of the lemma that most sessions have; ties go to the first by name."""
     slugs = ({slug(lemma, limit=26) for lemma in session.lemmas} for session in sessions)
-    counts = Counter(lemma for some in slugs for lemma in some)
+    counts = Counter(lemma for session_slugs in slugs for lemma in session_slugs)
     return min(counts, key=lambda lemma: (-counts[lemma], lemma))
-
-
-def _merged(due: SessionMerging, name: str) -> Iterator[Link]:
-    """One link from each skill that goes."""
-    for own in due.own:
-        yield link_of("merged", Ref("skill", own), Ref("skill", name), due.at)
-
-
-def _behind(due: SessionMerging) -> tuple[Ref, ...]:
-    """What it is made of: the skills that go, or the sessions that came to it."""
-    own = tuple(Ref("skill", name) for name in due.own)
-    return own or tuple(Ref("session", session.id) for session in due.sessions)
-
-
-def _put_away(due: SessionMerging) -> tuple[Move, ...]:
-    return tuple(Move(f"skills/{name}", f"archive/{name}") for name in due.own)
-
-
-def _reason_of(due: SessionMerging, name: str) -> str:
-    lines = [f"{name} stands for {len(due.sessions)} sessions that say the same."]
-    return "\n".join([*lines, *(f"{own} goes to archive/." for own in due.own)])

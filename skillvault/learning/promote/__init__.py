@@ -2,16 +2,16 @@
 
 from skillvault.learning.naming import GENERAL as GENERAL_NAME
 from skillvault.model.due import (
-    InDomain,
-    LinkedFrom,
+    DomainRecords,
+    IdPrefix,
+    LinkedRecords,
+    LinkSource,
+    LinkTarget,
     Predecessor,
-    Prefix,
     Queue,
-    Reached,
-    Says,
-    Source,
-    Target,
-    When,
+    Referrers,
+    SimilarEvaluations,
+    Trigger,
 )
 from skillvault.model.records import LINK_TYPES
 
@@ -21,19 +21,21 @@ RECOUNT = "recount"  # the queue of facts whose runs for or against them changed
 _WEIGHED = ("promoted", "reinforced", "contradicted")
 _COUNTED = ("reinforced", "contradicted")
 _OTHERS = tuple(name for name in LINK_TYPES if name not in _COUNTED)
-_COUNTS = (When("link", types=_COUNTED, along=(Target("fact"),)),)
+_COUNTS = (Trigger("link", types=_COUNTED, along=(LinkTarget("fact"),)),)
 _RECURRENCE = (
-    When("fact"),
-    When("fact", along=(Predecessor(),)),
-    When("link", types=_OTHERS, along=(Source("fact"),)),
-    When("link", types=_OTHERS, along=(Target("fact"),)),
-    When("link", "gone", types=_COUNTED, along=(Target("fact"),)),
-    When("skill", "readmitted", along=(InDomain("fact"),)),
-    When("outcome", "gone", along=(Reached("fact"),)),  # a run less, or one that counts no more
+    Trigger("fact"),
+    Trigger("fact", along=(Predecessor(),)),
+    Trigger("link", types=_OTHERS, along=(LinkSource("fact"),)),
+    Trigger("link", types=_OTHERS, along=(LinkTarget("fact"),)),
+    Trigger("link", "gone", types=_COUNTED, along=(LinkTarget("fact"),)),
+    Trigger("skill", "readmitted", along=(DomainRecords("fact"),)),
+    Trigger(
+        "outcome", "gone", along=(LinkedRecords("fact"),)
+    ),  # a run less, or one that counts no more
 )
 # Without a run, other runs may be alone with their claim, or without an opponent.
 _SAID_OTHERWISE = tuple(
-    When(kind, "gone", along=(Says(of),))
+    Trigger(kind, "gone", along=(SimilarEvaluations(of),))
     for kind in ("evaluation", "outcome")
     for of in ("words", "grounds")
 )
@@ -42,17 +44,17 @@ DEPENDS_ON = (
         name="promote",
         every="outcome",
         when=(
-            When("outcome"),
-            When("evaluation"),
-            When("link", types=_WEIGHED, along=(Source("evaluation", to="fact"),)),
-            When("fact", along=(LinkedFrom("evaluation"),)),
+            Trigger("outcome"),
+            Trigger("evaluation"),
+            Trigger("link", types=_WEIGHED, along=(LinkSource("evaluation", to="fact"),)),
+            Trigger("fact", along=(Referrers("evaluation"),)),
             *_SAID_OTHERWISE,
         ),
     ),
     Queue(
         name=CONSOLIDATE,
         every="fact",
-        when=(*_RECURRENCE, When("skill", along=(LinkedFrom("fact", "derived", first=True),))),
+        when=(*_RECURRENCE, Trigger("skill", along=(Referrers("fact", "derived", first=True),))),
     ),
     Queue(name=RECOUNT, every=None, when=_COUNTS),
     Queue(
@@ -61,7 +63,7 @@ DEPENDS_ON = (
         when=(
             *_RECURRENCE,
             *_COUNTS,
-            When("skill", along=(Prefix(GENERAL_NAME), LinkedFrom("fact", "derived"))),
+            Trigger("skill", along=(IdPrefix(GENERAL_NAME), Referrers("fact", "derived"))),
         ),
     ),
 )

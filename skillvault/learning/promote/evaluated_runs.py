@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.learning.tries.causes import REASONED, own_values
-from skillvault.learning.tries.insight import insights_of
+from skillvault.learning.tries.insight import REASONED, insights_of, specific_values
 from skillvault.model.brief import Insight
-from skillvault.model.reading import stated
+from skillvault.model.reasoning import read_statements
 from skillvault.model.records import Evaluation, Outcome, Status
+from skillvault.model.sameness.comparison import lookup_keys
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.sameness.forms import lookup_keys
-from skillvault.model.text.text import inert
+from skillvault.model.text.text import make_inert
 
 CROWDED = 5  # facts on one ground; runs on it are linked with the first so many
 _QUOTED = 8  # words by which a quotation is found again
@@ -106,7 +105,9 @@ def evaluated_run(evaluation: Evaluation, outcome: Outcome | None) -> EvaluatedR
     quoted = _quoted_insight(evaluation.key_insight, outcome)
     claim = _claim(evaluation.key_insight, quoted, outcome)
     deed = _digests(outcome.decision.reasoning, outcome)
-    statements = {text: _digests(text, outcome) for text in stated(outcome.decision.reasoning)}
+    statements = {
+        text: _digests(text, outcome) for text in read_statements(outcome.decision.reasoning)
+    }
     grounds = deed
     if quoted and quoted.kind != "lesson":
         grounds = statements.get(quoted.quote) or _digests(quoted.quote, outcome)
@@ -140,7 +141,11 @@ def _claim(text: str, quoted: Insight | None, outcome: Outcome) -> Form:
     """Return a claim without the run's own values; figures of a deed or a lesson stay."""
     if quoted is not None:
         return normal_form(quoted.quote, _quotation_values(quoted, outcome))
-    values = (*own_values(outcome), *_reported_figures(outcome), *_words_with_target(text, outcome))
+    values = (
+        *specific_values(outcome),
+        *_reported_figures(outcome),
+        *_words_with_target(text, outcome),
+    )
     return normal_form(_strip_ending(text, outcome), values)
 
 
@@ -175,7 +180,7 @@ def _observed_figures(outcome: Outcome) -> list[str]:
 
 def _strip_ending(insight: str, outcome: Outcome) -> str:
     """Drop the words that a run succeeded or failed: endings are compared as such."""
-    subject = re.escape(inert(outcome.decision.target or outcome.decision.action, 60))
+    subject = re.escape(make_inert(outcome.decision.target or outcome.decision.action, 60))
     return re.sub(rf"(?i)({subject}) (?:succeeded|failed)\b", r"\1", insight, count=1)
 
 
@@ -183,7 +188,7 @@ def _has_content(insight: str, outcome: Outcome) -> bool:
     """Return True if an insight adds anything to the decision and its ending."""
     decision, result = outcome.decision, outcome.result
     recorded = (*outcome.context, decision.action, result.summary, result.evidence)
-    values = (*own_values(outcome), *recorded, "ended at")
+    values = (*specific_values(outcome), *recorded, "ended at")
     form = normal_form(_strip_ending(insight, outcome), values)
     return bool(form.stems or form.numbers or form.names)
 

@@ -19,15 +19,14 @@ from skillvault.learning.naming import general_name
 from skillvault.learning.promote.facts import PromotionMaterial, PromotionState, statement_of
 from skillvault.learning.promote.skills import FINAL, link_rejection, linked_change, skill_body
 from skillvault.learning.rejection import GENERAL, Rejection
-from skillvault.learning.tries.causes import own_values
-from skillvault.learning.tries.insight import insights_of
+from skillvault.learning.tries.insight import insights_of, specific_values
 from skillvault.model.brief import Draft, Recurrence
 from skillvault.model.change import Change, Move, Rewrite
 from skillvault.model.policy import Policy, PromotePolicy
 from skillvault.model.records import Fact, Outcome, Ref, Skill, Status, stamp
+from skillvault.model.sameness.comparison import components
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.sameness.forms import components
-from skillvault.model.text.text import count_of, inert, listed, shorten, slug, theme
+from skillvault.model.text.text import count_of, join_items, make_inert, shorten, slug, theme
 
 _TITLE = 70  # characters
 NOT_SHOWN = (
@@ -114,7 +113,7 @@ def form_of(fact: Fact, outcome: Outcome | None) -> Form:
     """Return the form of a fact without its run's own values, its domain and its action."""
     if outcome is None:
         return normal_form(statement_of(fact))
-    values = (*own_values(outcome), outcome.domain, outcome.decision.action)
+    values = (*specific_values(outcome), outcome.domain, outcome.decision.action)
     return normal_form(statement_of(fact), values)
 
 
@@ -186,9 +185,10 @@ def state_across_domains(
     if recurring.is_enough(rules):
         return PromotionState("due", "in every domain: recurs; `skillvault run`")
     good = count_of(recurring.succeeded, recurring.decided)
+    domains = join_items(recurring.domain_names)
     return PromotionState(
         "alone",
-        f"in every domain: said in {listed(recurring.domain_names)} by {len(recurring.read)} runs, "
+        f"in every domain: said in {domains} by {len(recurring.read)} runs, "
         f"{good} ended well; it takes {rules.general_domains} domains, {rules.general_runs} runs "
         f"and a rate of {rules.general_rate:g}",
     )
@@ -205,8 +205,8 @@ def general_brief(pattern: GeneralPattern, material: PromotionMaterial) -> Recur
     run_ids = set(recurring.read)
     support = [e for e in material.support([f.id for f in recurring.facts]) if e.id in run_ids]
     return Recurrence(
-        domain=listed(recurring.domain_names),
-        theme=inert(theme([statement_of(fact) for fact in facts]), _TITLE),
+        domain=join_items(recurring.domain_names),
+        theme=make_inert(theme([statement_of(fact) for fact in facts]), _TITLE),
         facts=facts,
         evaluations=tuple(support),
         outcomes=material.outcomes_of([e.id for e in support]),
@@ -217,14 +217,12 @@ def _skill_of(pattern: GeneralPattern, draft: Draft, name: str, policy: Policy) 
     recurring = pattern.recurring
     days = timedelta(days=policy.days("pattern") or 0)
     count, good = len(recurring.facts), count_of(recurring.succeeded, recurring.decided)
-    header = (
-        f"*From {count} memory facts in {listed(recurring.domain_names)}; {good} runs behind them "
-        "ended well*"
-    )
+    domains = join_items(recurring.domain_names)
+    header = f"*From {count} memory facts in {domains}; {good} runs behind them ended well*"
     return Skill(
         name=name,
         description=shorten(draft.description, 1024),
-        body=skill_body(f"Pattern: {inert(recurring.gist, _TITLE)}", header, draft),
+        body=skill_body(f"Pattern: {make_inert(recurring.gist, _TITLE)}", header, draft),
         tags=tuple(map(slug, recurring.domain_names)),
         kind="pattern",
         status="testing",
@@ -281,6 +279,6 @@ def _reason(pattern: GeneralPattern) -> str:
     recurring = pattern.recurring
     good = count_of(recurring.succeeded, recurring.decided)
     counts = f"{len(recurring.facts)} facts, {len(recurring.read)} runs, {good} ended well"
-    lines = [f"The same holds in {listed(recurring.domain_names)}: {counts}."]
+    lines = [f"The same holds in {join_items(recurring.domain_names)}: {counts}."]
     lines += [f"- {fact.domain}: {shorten(fact.text, 200)}" for fact in pattern.fresh]
     return "\n".join(lines)

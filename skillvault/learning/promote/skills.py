@@ -32,7 +32,7 @@ from skillvault.model.brief import Draft, Recurrence
 from skillvault.model.change import Change, Edit, Move, Rewrite, skill_series
 from skillvault.model.policy import Policy, PromotePolicy
 from skillvault.model.records import Fact, Ref, Skill, SkillKind, Status, link_id, link_of, stamp
-from skillvault.model.text.text import inert, shorten, similarity, slug, theme
+from skillvault.model.text.text import make_inert, shorten, similarity, slug, theme
 
 NO_GROUNDS = (
     "Too few of its facts are left that say the same and for which more runs speak than "
@@ -318,7 +318,7 @@ def pattern_brief(pattern: Pattern, material: PromotionMaterial) -> Recurrence:
         kind=pattern.kind,
         domain=pattern.facts[0].domain,
         # without the punctuation of the facts
-        theme=inert("-".join(re.findall(r"\w+(?:[.']\w+)*", theme(texts))), 70),
+        theme=make_inert("-".join(re.findall(r"\w+(?:[.']\w+)*", theme(texts))), 70),
         facts=_facts_with_rates(pattern, material),
         evaluations=tuple(support),
         outcomes=material.outcomes_of([e.id for e in support]),

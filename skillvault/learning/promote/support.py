@@ -32,7 +32,7 @@ from skillvault.learning.promote.facts import (
     strength,
 )
 from skillvault.learning.rejection import Rejection
-from skillvault.learning.tries.causes import own_values
+from skillvault.learning.tries.insight import specific_values
 from skillvault.model.change import Change, Edit, Rewrite
 from skillvault.model.policy import Policy
 from skillvault.model.records import (
@@ -47,9 +47,9 @@ from skillvault.model.records import (
     link_of,
     stamp,
 )
-from skillvault.model.sameness.comparison import SAME, likeness, opposite, same
+from skillvault.model.sameness.comparison import SAME_LIKENESS, is_opposite, is_same, likeness
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.text.text import listed, slug
+from skillvault.model.text.text import join_items, slug
 
 _LISTED = 20  # facts that a message names
 _FACTS_PER_COMMIT = 50  # facts of one commit
@@ -95,11 +95,11 @@ def stance_of(run: EvaluatedRun, maker: EvaluatedRun, *, on_ground: bool) -> Sta
     in a side, a figure or a name supports nothing, although its run did the same.
     """
     ends_alike = run.ending == maker.ending
-    if same(run.claim, maker.claim):
+    if is_same(run.claim, maker.claim):
         return "for" if ends_alike else "against"
-    if ends_alike and opposite(run.claim, maker.claim):
+    if ends_alike and is_opposite(run.claim, maker.claim):
         return "against"
-    if not on_ground or (ends_alike and likeness(run.claim, maker.claim) >= SAME):
+    if not on_ground or (ends_alike and likeness(run.claim, maker.claim) >= SAME_LIKENESS):
         return None
     return "for" if ends_alike else "against"
 
@@ -186,7 +186,7 @@ class Support:
 
     def _matching_facts(self, run: EvaluatedRun, claims: Mapping[str, Form]) -> list[str]:
         """Return the facts of other runs that make the same claim and ended alike."""
-        words = [words for words, claim in claims.items() if same(claim, run.claim)]
+        words = [words for words, claim in claims.items() if is_same(claim, run.claim)]
         makers = self._book.first_facts(run.domain, words)
         return [
             fact
@@ -216,10 +216,10 @@ class Support:
         stances: dict[str, Stance] = {}
         for fact in self._material.current_facts:
             if fact.kind == "human" and (fact.domain, fact.trust) == (run.domain, "local"):
-                form = normal_form(fact.text, own_values(run.outcome))
-                if same(form, run.claim):
+                form = normal_form(fact.text, specific_values(run.outcome))
+                if is_same(form, run.claim):
                     stances[fact.id] = "for"
-                elif opposite(form, run.claim):
+                elif is_opposite(form, run.claim):
                     stances[fact.id] = "against"
         return stances
 
@@ -308,7 +308,7 @@ class Support:
 
         None if one of the others made a fact already, of runs that ended alike.
         """
-        agreeing = {words for words, claim in claims.items() if same(claim, run.claim)}
+        agreeing = {words for words, claim in claims.items() if is_same(claim, run.claim)}
         makers = self._book.first_facts(run.domain, agreeing)
         for fact, source in self._load_sources(makers).items():
             if source.ending != run.ending or not self._is_current(fact):
@@ -322,7 +322,7 @@ class Support:
         self, run: EvaluatedRun, words: Collection[str], claims: Mapping[str, Form]
     ) -> bool:
         """Return True if enough sessions make a claim and fewer runs are against it."""
-        opposite_words = [words for words, claim in claims.items() if opposite(claim, run.claim)]
+        opposite_words = [words for words, claim in claims.items() if is_opposite(claim, run.claim)]
         runs, sessions = self._book.count(run.domain, words, run.ending)
         enough = self._policy.promote.min_sessions
         if len(sessions) < min(enough, 2):
@@ -375,7 +375,7 @@ class Support:
         removed_ids = [e.id for e in self._material.taken_away if e.domain == run.domain]
         for run_without_fact in self._book.load(removed_ids).values():
             rejection = rejection_of(run_without_fact.evaluation, self._material)
-            if rejection and same(run_without_fact.claim, run.claim):
+            if rejection and is_same(run_without_fact.claim, run.claim):
                 return rejection
         return None
 
@@ -429,7 +429,7 @@ def support_state(
     if run is None or state.state not in ("weak", "not confirmed"):
         return state
     book.add_runs([run])
-    words = [words for words, claim in book.find_similar(run).items() if same(claim, run.claim)]
+    words = [words for words, claim in book.find_similar(run).items() if is_same(claim, run.claim)]
     sayings = book.sayings(run.domain, words).values()
     support = _sessions_of([saying for saying in sayings if saying.status == run.ending])
     return PromotionState(
@@ -472,7 +472,7 @@ def _facts_change(domain: str, facts: Sequence[NewFact]) -> Change:
         writes=tuple(record for fact in facts for record in _records(fact)),
         sources=tuple(Ref("evaluation", fact.evaluation.id) for fact in facts),
         targets=tuple(Ref("fact", fact.fact) for fact in facts),
-        judge=listed(sorted(judges)),
+        judge=join_items(sorted(judges)),
     )
 
 

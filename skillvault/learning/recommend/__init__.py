@@ -1,6 +1,13 @@
 """Choose the skills that an agent gets before a task, and render them; no I/O."""
 
-from skillvault.model.due import Queue, Reached, Same, Target, Uses, When
+from skillvault.model.due import (
+    LinkedRecords,
+    LinkTarget,
+    Queue,
+    RelatedOutcomes,
+    Trigger,
+    UsedSkills,
+)
 
 TASK = "task"  # skills that may be found by other tasks now
 DEPENDS_ON = (
@@ -8,14 +15,14 @@ DEPENDS_ON = (
         name=TASK,
         every="skill",
         when=(
-            When("outcome", along=(Reached("skill"),)),
-            When("outcome", "used", along=(Uses(),)),
-            When("recommendation", along=(Same("decision"), Reached("skill"))),
-            When("recommendation", along=(Same("decision"), Uses())),
-            When("link", along=(Target("skill"), Reached("skill"))),
-            When("link", along=(Target("fact"), Reached("skill"))),
-            When("skill", "moved"),
-            When("skill", "beside"),
+            Trigger("outcome", along=(LinkedRecords("skill"),)),
+            Trigger("outcome", "used", along=(UsedSkills(),)),
+            Trigger("recommendation", along=(RelatedOutcomes("decision"), LinkedRecords("skill"))),
+            Trigger("recommendation", along=(RelatedOutcomes("decision"), UsedSkills())),
+            Trigger("link", along=(LinkTarget("skill"), LinkedRecords("skill"))),
+            Trigger("link", along=(LinkTarget("fact"), LinkedRecords("skill"))),
+            Trigger("skill", "moved"),
+            Trigger("skill", "beside"),
         ),
     ),
 )

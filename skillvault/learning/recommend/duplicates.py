@@ -42,5 +42,6 @@ def _forms(text: str) -> "tuple[forms.Form, ...]":
 
 def _coverage(statements: "Sequence[forms.Form]", other_forms: "Sequence[forms.Form]") -> float:
     return sum(
-        any(comparison.same(form, other_form) for other_form in other_forms) for form in statements
+        any(comparison.is_same(form, other_form) for other_form in other_forms)
+        for form in statements
     ) / len(statements)

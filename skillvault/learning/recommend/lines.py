@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from skillvault.model.brief import RULES
-from skillvault.model.english import FUNCTION_WORDS
-from skillvault.model.english.rarity import weight
+from skillvault.model.english import FUNCTION_WORDS, weight
 from skillvault.model.sameness.comparison import MARK
 from skillvault.model.sameness.form import normal_form
 from skillvault.model.text.text import ARROW

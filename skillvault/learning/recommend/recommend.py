@@ -39,7 +39,7 @@ from skillvault.learning.rules import Rules
 from skillvault.model.policy import Policy
 from skillvault.model.records import Scalar
 from skillvault.model.text.html_table import html_table
-from skillvault.model.text.text import count_of, tokens
+from skillvault.model.text.text import count_of, count_tokens
 
 Reason = Literal[
     "low-effectiveness", "low-relevance", "held-out", "same", "rank", "budget", "unknown-pin"
@@ -637,7 +637,7 @@ def _serve(contender: _Contender, text: AnswerText, request: _Request, handle: s
         badge=badge,
         status=candidate.status,
         blob=candidate.blob,
-        tokens=tokens(text.body),
+        tokens=count_tokens(text.body),
         reasons={**request.weighing.parts(name, candidate.kind), **parts},
         body=text.body,
         handle=handle,

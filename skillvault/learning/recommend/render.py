@@ -18,8 +18,8 @@ from skillvault.learning.recommend.disclosure import paths_of
 from skillvault.learning.recommend.recommend import NEXT, Query, Selection, ServedSkill
 from skillvault.model.errors import UsageError
 from skillvault.model.records import MAX_TEXT, Skill, stamp
-from skillvault.model.text.hidden_characters import escaped
-from skillvault.model.text.text import listed
+from skillvault.model.text.hidden_characters import escape_hidden
+from skillvault.model.text.text import join_items
 
 _SHOWN_KEYS = ("blob", "relevance", "badge", "handle", "how")  # of a skill in a receipt
 _TAGS = "skills|skill|named|facts|learned|instruction"
@@ -152,7 +152,7 @@ def _with_badge(skill: ServedSkill) -> str:
 def _named_lines(skills: Sequence[ServedSkill]) -> str:
     """Return a line for each skill that is only named, and the ways to read one."""
     paths = paths_of((skill.name, skill.path) for skill in skills)
-    ways = listed(["`skillvault skill show NAME`", *paths], last="or")
+    ways = join_items(["`skillvault skill show NAME`", *paths], last="or")
     lines: list[str] = []
     for skill in skills:
         about = f": {skill.description}" if skill.description else ""
@@ -165,7 +165,7 @@ def _named_lines(skills: Sequence[ServedSkill]) -> str:
 
 def inert_body(body: str) -> str:
     """Escape the tags of the frame and hidden characters in a body, and strip it."""
-    return _TAG.sub("&lt;", escaped(body)).strip()
+    return _TAG.sub("&lt;", escape_hidden(body)).strip()
 
 
 def frame_tags(text: str) -> list[str]:
@@ -175,6 +175,6 @@ def frame_tags(text: str) -> list[str]:
 
 def element(tag: str, text: str, **attributes: Any) -> str:
     """Return `<tag key="value">`, the text and the end tag, each on lines of their own."""
-    values = {key: escape(" ".join(escaped(str(v)).split())) for key, v in attributes.items()}
+    values = {key: escape(" ".join(escape_hidden(str(v)).split())) for key, v in attributes.items()}
     attribute_text = "".join(f' {key}="{value}"' for key, value in values.items())
     return f"<{tag}{attribute_text}>\n{text}\n</{tag}>"

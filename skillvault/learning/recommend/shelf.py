@@ -7,22 +7,22 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Literal, get_args
 
-from skillvault.model.records import Shelved, Skill
+from skillvault.model.records import ShelfSkill, Skill
 
 Strategy = Literal["tag", "semantic", "hybrid"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 
-def winners(layers: Iterable[Iterable[Shelved]]) -> list[Shelved]:
+def winners(layers: Iterable[Iterable[ShelfSkill]]) -> list[ShelfSkill]:
     """Return the skill of the last layer for each name, sorted; in a layer the last path wins."""
-    by_name: dict[str, Shelved] = {}
+    by_name: dict[str, ShelfSkill] = {}
     for layer in layers:
         for shelved in sorted(layer, key=lambda shelved: shelved.path):
             by_name[shelved.skill.name] = shelved
     return [by_name[name] for name in sorted(by_name)]
 
 
-def stack_layers(layers: Iterable[Iterable[Shelved]]) -> list[tuple[Shelved, bool]]:
+def stack_layers(layers: Iterable[Iterable[ShelfSkill]]) -> list[tuple[ShelfSkill, bool]]:
     """Return (skill, whether it wins) of all layers, by name and then by layer."""
     stack = [[*layer] for layer in layers]
     best = {id(shelved) for shelved in winners(stack)}
@@ -31,7 +31,7 @@ def stack_layers(layers: Iterable[Iterable[Shelved]]) -> list[tuple[Shelved, boo
     return [(shelved, id(shelved) in best) for shelved in order]
 
 
-def is_hidden(shelved: Shelved, hidden: Collection[str]) -> bool:
+def is_hidden(shelved: ShelfSkill, hidden: Collection[str]) -> bool:
     """Return True if a file is not served for its name; the vault's own skills always are."""
     return shelved.layer != "vault" and shelved.skill.name in hidden
 

@@ -1,4 +1,4 @@
-"""refresh: a subject's skill says what its account says by now."""
+"""refresh: the skill of a subject follows its account."""
 
 from skillvault.learning.account import SKILL_CHANGES
 from skillvault.model.due import Queue

@@ -10,12 +10,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import sections
-from skillvault.learning.account.significance import beyond
-from skillvault.learning.account.statements import account_of, calls_for_skill, findings_about
-from skillvault.learning.contrast.episodes import in_words
+from skillvault.learning.account.reading import loss_or_gain
+from skillvault.learning.account.statements import account_of, calls_for_skill, graded_findings
+from skillvault.learning.contrast.episodes import episode_words
 from skillvault.learning.expire import key_edits
 from skillvault.learning.generate import warning_pattern
-from skillvault.learning.generate.warning_pattern import Standing, expiry_after, judges_of, placed
+from skillvault.learning.generate.warning_pattern import (
+    SkillState,
+    expiry_time,
+    judges_of,
+    reference_files,
+)
 from skillvault.learning.length import STATEMENTS, References, fit_body, head_line_limit
 from skillvault.learning.merge.sessions import STEP
 from skillvault.learning.naming import numbered_name
@@ -36,14 +41,14 @@ from skillvault.model.records import (
 from skillvault.model.text import markdown
 from skillvault.model.text.text import (
     count_of,
-    how_many,
+    count_tokens,
+    format_percent,
     jaccard,
-    listed,
-    percent,
+    join_items,
+    pluralize,
     shorten,
     slug,
-    tokens,
-    trimmed,
+    trim_to_tokens,
     words,
 )
 
@@ -77,9 +82,11 @@ def significance(
     score, rules = outcome.result.score, policy.generate
     if score is not None:
         kinds: dict[str, SkillKind] = {"loss": "warning", "gain": "pattern"}
-        low, high = percent(rules.warning_below), percent(rules.pattern_above)
-        reason = f"score {percent(score)}; a warning needs less than {low}, a pattern more than"
-        return kinds.get(beyond(outcome, policy) or ""), f"{reason} {high}"
+        low, high = format_percent(rules.warning_below), format_percent(rules.pattern_above)
+        reason = (
+            f"score {format_percent(score)}; a warning needs less than {low}, a pattern more than"
+        )
+        return kinds.get(loss_or_gain(outcome, policy) or ""), f"{reason} {high}"
     if outcome.result.status == "failure":
         return "warning", "the first failure of its subject"
     if outcome.result.status == "success" and previous and previous.result.status == "failure":
@@ -87,25 +94,25 @@ def significance(
     return None, "without a score a success counts right after a failure, a neutral outcome never"
 
 
-def outcome_state(material: OutcomeMaterial, policy: Policy) -> tuple[Standing, Findings | None]:
+def outcome_state(material: OutcomeMaterial, policy: Policy) -> tuple[SkillState, Findings | None]:
     """Return the state of an outcome's own skill, and the findings for it if it is merge."""
     outcome = material.outcome
     kind, reason = significance(outcome, material.previous, policy)
     if material.skill is not None:
-        return Standing("done", f"told by {material.skill.name}"), None
+        return SkillState("done", f"told by {material.skill.name}"), None
     if kind is None:
         graded = outcome.result.score is not None
-        return Standing("between" if graded else "not new", reason), None
+        return SkillState("between" if graded else "not new", reason), None
     if material.rejection:
-        return Standing("rejected", material.rejection.sentence), None
+        return SkillState("rejected", material.rejection.sentence), None
     if outcome.ungraded_failure and material.warning:
-        return Standing("counted", f"a repeat of the failure that {material.warning} tells"), None
+        return SkillState("counted", f"a repeat of the failure that {material.warning} tells"), None
     tasks = {outcome.id: material.task} if material.task else {}
     account = account_of([outcome], {outcome.id: material.evaluation}, tasks)
-    findings = findings_about(account, kind, [outcome])
+    findings = graded_findings(account, kind, [outcome])
     if not calls_for_skill(findings):
-        return Standing("silent", "nothing that it says would change a decision"), None
-    return Standing("due", f"{reason}; `skillvault run`"), findings
+        return SkillState("silent", "nothing that it says would change a decision"), None
+    return SkillState("due", f"{reason}; `skillvault run`"), findings
 
 
 def outcome_skill_change(
@@ -123,7 +130,7 @@ def outcome_skill_change(
     name = numbered_name(findings.kind, f"{slug(outcome.domain, limit=32)}-{about}", is_taken)
     text = warning_pattern.skill_text(findings, draft, policy)
     skill = warning_pattern.new_skill(findings, draft, text, name=name, at=now, policy=policy)
-    return warning_pattern.addition(findings, skill, text, sources=[outcome.id], at=now)
+    return warning_pattern.addition_change(findings, skill, text, sources=[outcome.id], at=now)
 
 
 def repeats_change(skill: Skill, outcomes: Sequence[str], now: datetime) -> Change:
@@ -242,13 +249,13 @@ def evolved_text(
     ]
     limit = policy.merge.max_tokens
     room, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
-    of = f"{len(outcomes)} outcomes{in_words(outcomes, policy.evaluate.episode_minutes)}"
+    of = f"{len(outcomes)} outcomes{episode_words(outcomes, policy.evaluate.episode_minutes)}"
     header = [
-        f"*Stands for {how_many(len(names), 'subject')}: {_some_names(names, room)}*",
+        f"*Stands for {pluralize(len(names), 'subject')}: {_some_names(names, room)}*",
         f"*As of {of}, {outcomes[-1].occurred_at:%Y-%m-%d}*",
         f"*Domain: {merge.domain}*",
     ]
-    title = f"# Evolved: {trimmed(draft.title, room)}"
+    title = f"# Evolved: {trim_to_tokens(draft.title, room)}"
     body, overflow = fit_body([title, "\n".join(header)], draft.sections, limit, file)
     return body, {file: overflow} if overflow else {}
 
@@ -257,10 +264,10 @@ def _some_names(names: Sequence[str], room: int) -> str:
     """Return as many names as fit into `room` tokens, and how many more there are."""
     for count in range(min(len(names), _NAMED), 0, -1):
         more = [f"{len(names) - count} more"] if len(names) > count else []
-        text = listed([*names[:count], *more])
-        if tokens(text) <= room:
+        text = join_items([*names[:count], *more])
+        if count_tokens(text) <= room:
             return text
-    return trimmed(text, room)
+    return trim_to_tokens(text, room)
 
 
 # ── the changes of a merge ──────────────────────────────────────────────────────────────────────
@@ -286,7 +293,7 @@ def merge_change(
         status="testing",
         origin="generated",
         created=stamp(merge.at),
-        expires=expiry_after(merge.at, policy.generate.evolved_days),
+        expires=expiry_time(merge.at, policy.generate.evolved_days),
         trust="local",
     )
     return Change(
@@ -295,7 +302,7 @@ def merge_change(
         commit_with=skill_series(STEP, merge.domain),
         reason=_reason(merge, name),
         writes=(skill, *_links(merge, name)),
-        files=placed(name, "skills", files),
+        files=reference_files(name, "skills", files),
         moves=_moves(merge),
         sources=tuple(map(_skill_ref, merge.sources)),
         targets=(Ref("skill", name),),
@@ -322,7 +329,7 @@ def growth_change(
         skill,
         description=shorten(draft.description, 1024),
         created=stamp(merge.at),
-        expires=expiry_after(merge.at, policy.generate.evolved_days),
+        expires=expiry_time(merge.at, policy.generate.evolved_days),
     )
     return Change(
         step=STEP,
@@ -330,7 +337,7 @@ def growth_change(
         commit_with=skill_series(STEP, merge.domain),
         reason=_reason(merge, skill.name),
         writes=links,
-        files=placed(skill.name, "skills", references.files_to_write(files)),
+        files=reference_files(skill.name, "skills", references.files_to_write(files)),
         edits=tuple(key_edits(path, skill, new_skill, written, policy=policy)),
         rewrites=(Rewrite(path, body),) if body != skill.body else (),
         moves=_moves(merge),
@@ -362,7 +369,7 @@ def _reason(merge: SkillMerge, name: str) -> str:
         "pattern": ("success", "successes or gains"),
     }[merge.kind]
     count = sum(outcome.result.status == status for outcome in outcomes)
-    subjects = how_many(len(merge.brief.apart), "subject")
+    subjects = pluralize(len(merge.brief.apart), "subject")
     verb = "says" if len(merge.brief.apart) == 1 else "say"
     lead = f"{name} stands for {subjects} that {verb} the same"
     lines = [f"{lead}: {count_of(count, len(outcomes))} outcomes are {noun}."]

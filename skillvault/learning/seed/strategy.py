@@ -13,13 +13,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning import sections
-from skillvault.learning.account.rules import action_rules, by_action, outliers
+from skillvault.learning.account.reading import is_graded
+from skillvault.learning.account.rules import action_rules, group_by_action, outliers
 from skillvault.learning.account.sentences import balance_parts
-from skillvault.learning.account.significance import is_graded
-from skillvault.learning.contrast.episodes import in_words
+from skillvault.learning.contrast.episodes import episode_words
 from skillvault.learning.expire import key_edits, lifetime
 from skillvault.learning.gate import home_of
-from skillvault.learning.generate.warning_pattern import STEP, Standing, expiry_after
+from skillvault.learning.generate.warning_pattern import STEP, SkillState, expiry_time
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Outlier, Period
@@ -27,7 +27,7 @@ from skillvault.model.change import Change, Move, Rewrite
 from skillvault.model.conditions import clause, risk
 from skillvault.model.policy import Policy
 from skillvault.model.records import Evaluation, Outcome, Ref, Skill, link_of, stamp
-from skillvault.model.text.text import count_of, how_many, listed, shorten, slug
+from skillvault.model.text.text import count_of, join_items, pluralize, shorten, slug
 
 _SILENT = "No condition is known to separate losses or wins from the others."
 _OUTLIERS = 2  # of one outcome
@@ -70,26 +70,26 @@ class StrategyMaterial(Struct, frozen=True, kw_only=True):
 # ── is one due, and of what ──────────────────────────────────────────────────────────
 
 
-def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) -> Standing:
+def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) -> SkillState:
     """Return whether a strategy is due by the domain's `clock`, and why or why not."""
     if material.rejection:
-        return Standing("rejected", material.rejection.sentence)
+        return SkillState("rejected", material.rejection.sentence)
     if why := _why_kept(material, clock, policy):
-        return Standing("put away", why)
-    unread, interval = how_many(material.unread, "outcome"), policy.generate.strategy_every
+        return SkillState("put away", why)
+    unread, interval = pluralize(material.unread, "outcome"), policy.generate.strategy_every
     waits = material.unread < interval
     if material.skill is None:
         if waits:
-            return Standing("waiting", f"{unread} so far; needs {interval}")
+            return SkillState("waiting", f"{unread} so far; needs {interval}")
     else:
         has_changed = material.skill.account != material.account
         if material.is_recounted and has_changed:
-            return Standing("due", "what it was made of counts no more")
+            return SkillState("due", "what it was made of counts no more")
         # What a person took back is no news.
         is_news = has_changed and not material.linked.issuperset(material.read)
         if waits or not is_news:
-            return Standing("waiting", f"{unread} since its last strategy; needs {interval}")
-    return Standing("due", f"{len(material.read)} outcomes to look at; `skillvault run`")
+            return SkillState("waiting", f"{unread} since its last strategy; needs {interval}")
+    return SkillState("due", f"{len(material.read)} outcomes to look at; `skillvault run`")
 
 
 def _why_kept(material: StrategyMaterial, clock: datetime, policy: Policy) -> str | None:
@@ -132,8 +132,10 @@ def period_of(
         outcomes=tuple(outcomes),
         evaluations={o.id: evaluations[o.id] for o in outcomes if o.id in evaluations},
         graded=graded,
-        rules=tuple(r for of in by_action(outcomes).values() for r in action_rules(of, policy)),
-        episodes=in_words(outcomes, policy.evaluate.episode_minutes),
+        rules=tuple(
+            r for of in group_by_action(outcomes).values() for r in action_rules(of, policy)
+        ),
+        episodes=episode_words(outcomes, policy.evaluate.episode_minutes),
         outliers=tuple(_outliers(outcomes)),
     )
 
@@ -154,7 +156,7 @@ def first_change(
     material: StrategyMaterial, period: Period, draft: Draft, *, policy: Policy
 ) -> Change:
     """Return the commit that adds a domain's strategy."""
-    actions = list(by_action(period.outcomes))[:_TAGGED]
+    actions = list(group_by_action(period.outcomes))[:_TAGGED]
     skill = Skill(
         name=material.name,
         description=shorten(draft.description, 1024),
@@ -164,7 +166,7 @@ def first_change(
         domain=material.domain,
         origin="generated",
         created=stamp(material.made_at),
-        expires=expiry_after(material.made_at, policy.generate.strategy_days),
+        expires=expiry_time(material.made_at, policy.generate.strategy_days),
         account=material.account,
     )
     return _strategy_change(material, period, material.name, writes=(skill,))
@@ -191,7 +193,7 @@ def next_change(
         description=shorten(draft.description, 1024),
         account=material.account,
         created=stamp(material.made_at),
-        expires=expiry_after(material.made_at, policy.generate.strategy_days),
+        expires=expiry_time(material.made_at, policy.generate.strategy_days),
     )
     archived = path.startswith("archive/")
     restored = Move(f"archive/{material.name}", f"{home_of(skill)}/{material.name}")
@@ -233,7 +235,7 @@ def _strategy_change(
         reason="\n".join([*lines, *changed]),
         sources=sources,
         targets=(target,),
-        judge=listed(sorted(judges)) or None,
+        judge=join_items(sorted(judges)) or None,
         **{**changes, "writes": (*changes.get("writes", ()), *links)},
     )
 
@@ -255,7 +257,7 @@ def strategy_body(period: Period, draft: Draft) -> str:
 
 def _outcomes_line(period: Period) -> str:
     days = [f"{o.occurred_at:%Y-%m-%d}" for o in (period.outcomes[0], period.outcomes[-1])]
-    of = how_many(len(period.outcomes), "outcome")
+    of = pluralize(len(period.outcomes), "outcome")
     return f"{of}{period.episodes} of {' to '.join(dict.fromkeys(days))}"
 
 

@@ -1,6 +1,6 @@
 """Merge a skill that two clones changed: its keys, sections, files and shelf.
 
-A section is the program's if its file has a digest of it (`skillvault.model.written`). Git sees
+A section is the program's if its file has a digest of it (`model.section_marks`). Git sees
 paths: a skill that one clone archived and the other changed would be on two shelves.
 """
 
@@ -31,19 +31,19 @@ from skillvault.learning.sync.three_way import (
     sort_keys,
 )
 from skillvault.model.errors import BadInputError
-from skillvault.model.records import PROGRAMS_OWN
-from skillvault.model.text import front_matter, strict_yaml
-from skillvault.model.text.text import rule_key, split_prose
-from skillvault.model.written import (
+from skillvault.model.records import PROGRAM_ORIGINS
+from skillvault.model.section_marks import (
     DESCRIPTION,
     Key,
-    as_words,
+    format_marks,
     heading_mark,
     plain_section,
     read_marks,
     sections_of,
     text_mark,
 )
+from skillvault.model.text import front_matter, strict_yaml
+from skillvault.model.text.text import rule_key, split_prose
 
 # The account of a merged text: it equals no digest, so the program writes the text again.
 MERGED = "merged"
@@ -167,7 +167,7 @@ def _stated_marks(sections: Mapping[Key, MarkedSection]) -> str:
     }
     removed = sorted(name for name, section in marks.items() if section.text is None)
     present = [name for name in marks if name not in removed]
-    return as_words({name: str(marks[name].mark) for name in [*present, *removed]})
+    return format_marks({name: str(marks[name].mark) for name in [*present, *removed]})
 
 
 # ── changes of a person ────────────────────────────────────────────────────────────────
@@ -369,7 +369,7 @@ def _merge_files(
 ) -> dict[str, bytes]:
     """Return path -> bytes; a file that one side removed and the other changed stays."""
     metadata = _metadata_of(parse_file(first.get(FILE)))
-    is_programs = str(metadata.get("origin")) in PROGRAMS_OWN
+    is_programs = str(metadata.get("origin")) in PROGRAM_ORIGINS
     files: dict[str, bytes] = {}
     for path in sorted({*first, *second}):
         versions = base.get(path), first.get(path), second.get(path)

@@ -126,7 +126,7 @@ class ParsedFile(NamedTuple):
 def parse_file(content: bytes | None) -> ParsedFile:
     """Return the parts of a file, all empty without one; BadInputError if it cannot be read."""
     text = front_matter.text_of(content or b"").replace("\r\n", "\n")
-    if not front_matter.begins(text):
+    if not front_matter.has_front_matter(text):
         return ParsedFile(content or b"", "", {}, text.strip())
     front, body = front_matter.split(text)
     values = front_matter.as_mapping(strict_yaml.load(front))

@@ -1,4 +1,13 @@
-"""Tries: what each outcome says in one line, and which tries did the same. Values in, values out.
+"""Tries: one line for each outcome, and groups of tries with the same deed. Values in and out."""
 
-`try_of` reads one outcome, `group_by_deed` and `group_by_kind` compare many.
-"""
+import re
+
+from skillvault.model.english import read_words
+
+_WORDS = read_words("skillvault.learning.tries", "words.txt")
+
+
+def words_pattern(section: str) -> str:
+    """Return a pattern for the words of a section of words.txt."""
+    words = re.split(r",\s+", _WORDS[section].strip())
+    return f"(?:{'|'.join(words)})"

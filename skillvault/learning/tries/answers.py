@@ -1,10 +1,11 @@
-"""Answers: the value that a run gave as its answer, and which were refused for a task."""
+"""Answers: the values that runs gave as their answers, and those that a task refused."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 
+from skillvault.learning.tries import words_pattern
 from skillvault.model.brief import RefusedAnswers
 from skillvault.model.lazy import regex
 from skillvault.model.records import Outcome
@@ -25,7 +26,7 @@ _VALUE = (
 _NOUN = r"(?:answer|result|solution|output value|final value)"
 _ANSWER = regex(r"\banswer\b", re.IGNORECASE)
 _IS = r"(?:\s*(?:is|was|are|=|:|would be|should be|comes? (?:out )?(?:to|as)|equals)(?:\s*:)?)"
-# Each says: this value is the answer. `words` only count behind the plainest of them.
+# Patterns that present a value as the answer. `words` need the word "answer" in the match.
 _GIVEN = (
     regex(
         rf"\b{_NOUN}\b(?:\s+(?:of|to|for)\s+[^.:\n]{{1,60}}?)?"
@@ -60,16 +61,9 @@ _FILE = regex(
     re.IGNORECASE,
 )
 _LONE = regex(rf"[>#*_`\s]*(?P<number>{_NUMBER})[*_`.\s]*")
-# What stands behind `the answer is` and is no answer.
-_NO_VALUE = regex(
-    r"^(?:now|not|no|in|at|to|on|as|by|be|been|being|written|saved|stored|correct|wrong|right|ready|"
-    r"below|above|here|there|that|this|these|those|it|its|what|how|the|a|an|just|also|then|only|"
-    r"computed|calculated|based|located|available|unknown|unclear|expected|required|needed|read|"
-    r"file|files|and|or|with|for|from|of|so|very|likely|probably|consistent|we|i|my|our|all|"
-    r"formatted|valid|invalid|different|same|supposed|determined|found)\b",
-    re.IGNORECASE,
-)
-# A verifier's own word for how it ended is no answer either.
+# Words after `the answer is` that are no answer.
+_NO_VALUE = regex(rf"^{words_pattern('no answer')}\b", re.IGNORECASE)
+# The verdict of a verifier is no answer either.
 _VERDICT = regex(
     r"pass(?:ed)?|fail(?:ed|ure)?|success(?:ful)?|error|completed?|ok|done", re.IGNORECASE
 )
@@ -78,72 +72,68 @@ _MARKS = "*`\"'“” "
 # `1,240` is one number, `1,2,40` three.
 _GROUPED = regex(r"[-+]?\d{1,3}(?:[,_]\d{2,3})*[,_]\d{3}(?:\.\d*)?(?:[eE][-+]?\d+)?")
 _UNIT = regex(r"^([-−–+]?)\s*[$€£¥]\s?")
-_DIGITS = 60  # before or behind the point; a figure with more stays as it is written
-_TAIL = 2000  # characters in which an answer is looked for
-_LINE = 120  # of a line that is nothing but a value
-_WORDS = 5  # of a phrase that is an answer; more are a sentence
+_DIGITS = 60  # before or after the point; a figure with more stays unchanged
+_TAIL = 2000  # characters that are searched for an answer
+_LINE = 120  # characters of a line that is a lone value
+_WORDS = 5  # words of an answer; a longer phrase is a sentence
 
 
 def answer_of(outcome: Outcome) -> str | None:
-    """The last value that a run gives as its answer, as it is compared; None if it gives none."""
+    """Return the last answer of a run in its normal form; None if it gives none."""
     text = answer_text(outcome)
     return None if text is None else normal_value(text)
 
 
 def answer_text(outcome: Outcome) -> str | None:
-    """The last value that a run gives as its answer, as it gave it: with its sign and unit."""
+    """Return the last answer of a run in its own words, with sign and unit."""
     if outcome.result.answer:
-        return _unmarked(outcome.result.answer)
-    own = (outcome.decision.report, outcome.decision.reasoning)
-    given = next((value for text in own if (value := _last_given(text))), None)
-    return given or _last(_given(outcome.result.evidence, (_FIELD, _FILE)))
+        return _strip_marks(outcome.result.answer)
+    texts = (outcome.decision.report, outcome.decision.reasoning)
+    answer = next((answer for text in texts if (answer := _last_answer(text))), None)
+    return answer or _last_value(outcome.result.evidence, (_FIELD, _FILE))
 
 
-def _last_given(text: str) -> str | None:
-    """What an agent's own text gives last, else the value that is its last line."""
-    last = text.strip().rpartition("\n")[2]
-    line = _LONE.fullmatch(last) if len(last) <= _LINE else None
-    return _last(_given(text, (*_GIVEN, _FIELD, _FILE))) or (
-        _unmarked(line["number"]) if line else None
-    )
+def _last_answer(text: str) -> str | None:
+    """Return the last answer in an agent's text, or the value that is its last line."""
+    last_line = text.strip().rpartition("\n")[2]
+    match = _LONE.fullmatch(last_line) if len(last_line) <= _LINE else None
+    answer = _last_value(text, (*_GIVEN, _FIELD, _FILE))
+    return answer or (_strip_marks(match["number"]) if match else None)
 
 
-def _last(given: Iterable[tuple[int, str]]) -> str | None:
-    return max(given, default=(0, None), key=lambda found: found[0])[1]
+def _last_value(text: str, patterns: Iterable[re.Pattern[str]]) -> str | None:
+    """Return the value that ends last among the matches of the patterns."""
+    matches = [
+        (match.end(), value)
+        for pattern in patterns
+        for match in pattern.finditer(text[-_TAIL:])
+        if (value := _read_value(match)) is not None
+    ]
+    return max(matches, default=(0, None), key=lambda pair: pair[0])[1]
 
 
-def _given(text: str, patterns: Iterable[re.Pattern[str]]) -> Iterator[tuple[int, str]]:
-    """(where, value) of everything that a text gives as an answer."""
-    end = text[-_TAIL:]  # it is the last that counts
-    for pattern in patterns:
-        for match in pattern.finditer(end):
-            value = _value(match)
-            if value is not None:
-                yield match.end(), value
-
-
-def _value(match: re.Match[str]) -> str | None:
-    found = match.groupdict()
-    if number := found.get("number"):
-        return _unmarked(number)
+def _read_value(match: re.Match[str]) -> str | None:
+    groups = match.groupdict()
+    if number := groups.get("number"):
+        return _strip_marks(number)
     names = ("bold", "code", "said", *(["words"] if _ANSWER.search(match[0]) else []))
-    said = next((found[name] for name in names if found.get(name)), "")
-    plain = said.strip().strip("*`\"'“”").strip()
+    words = next((groups[name] for name in names if groups.get(name)), "")
+    plain = words.strip().strip("*`\"'“”").strip()
     if not plain or _NO_VALUE.match(plain) or _PATH.search(plain) or _VERDICT.fullmatch(plain):
         return None
     if not re.search(r"\w", plain) or len(plain.split()) > _WORDS:
         return None
-    return _unmarked(plain)
+    return _strip_marks(plain)
 
 
-def _unmarked(value: str) -> str:
-    """A value as it was written, without marks around it."""
+def _strip_marks(value: str) -> str:
+    """Return a value without the marks around it."""
     return " ".join(value.split()).lstrip(_MARKS).rstrip(f"{_MARKS}.,")
 
 
 def normal_value(value: str) -> str:
-    """A value as it is compared: `1,240.50` and `1240.5` are one."""
-    text = _unmarked(value)
+    """Normalize a value for comparison: `1,240.50` and `1240.5` are equal."""
+    text = _strip_marks(value)
     plain = _UNIT.sub(r"\1", text).replace("−", "-").replace("–", "-")
     number, percent = plain.removesuffix("%").rstrip(), "%" if plain.endswith("%") else ""
     if _GROUPED.fullmatch(number):
@@ -162,9 +152,9 @@ def normal_value(value: str) -> str:
 def refused_answers(
     outcomes: Iterable[Outcome], tasks: Mapping[str, str]
 ) -> Iterator[RefusedAnswers]:
-    """What was refused, task by task: never what a success of the same task gave.
+    """Yield the refused answers of each task, without those that a success of it gave.
 
-    `tasks` says what was asked, by outcome id. A value stands as the first that gave it wrote it.
+    `tasks` are by outcome id. An answer is in the words of the first run that gave it.
     """
     by_task: dict[str, list[tuple[Outcome, str]]] = {}
     words: dict[tuple[str, str], str] = {}
@@ -173,23 +163,21 @@ def refused_answers(
             task, answer = " ".join(tasks.get(outcome.id, "").split()), normal_value(text)
             by_task.setdefault(task, []).append((outcome, answer))
             words.setdefault((task, answer), text)
-    for task, given in sorted(by_task.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-        accepted = {answer for outcome, answer in given if outcome.result.status == "success"}
-        refused = [
+    for task, answers in sorted(by_task.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+        accepted_answers = {
+            answer for outcome, answer in answers if outcome.result.status == "success"
+        }
+        refusals = [
             (outcome.id, answer)
-            for outcome, answer in given
-            if outcome.result.status == "failure" and answer not in accepted
+            for outcome, answer in answers
+            if outcome.result.status == "failure" and answer not in accepted_answers
         ]
-        counts = Counter(answer for _, answer in refused)
+        counts = Counter(answer for _, answer in refusals)
+        by_frequency = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         if counts:
             yield RefusedAnswers(
                 task=task,
-                answers=tuple(
-                    (words[task, answer], count)
-                    for answer, count in sorted(
-                        counts.items(), key=lambda pair: (-pair[1], pair[0])
-                    )
-                ),
-                shown_by=tuple(outcome_id for outcome_id, _ in refused),
-                accepted=tuple(sorted(words[task, answer] for answer in accepted)),
+                answers=tuple((words[task, answer], count) for answer, count in by_frequency),
+                shown_by=tuple(outcome_id for outcome_id, _ in refusals),
+                accepted=tuple(sorted(words[task, answer] for answer in accepted_answers)),
             )

@@ -1,26 +1,27 @@
-"""The deed of an outcome: what was done, in its own words; never what should have been done."""
+"""The deed of an outcome in its own words; never the deed that it advises."""
 
 import re
 from collections.abc import Iterable, Sequence
 
+from skillvault.learning.tries import words_pattern
 from skillvault.learning.tries.insight import is_new
 from skillvault.learning.tries.sentences import (
     Rank,
     announces,
     conclusion_of,
-    leans,
     rank_of,
+    refers_back,
     split_sentences,
 )
 from skillvault.model.lazy import regex
-from skillvault.model.reading import NOTE, telling
+from skillvault.model.reasoning import NOTE, score_statement
 from skillvault.model.records import Outcome
 from skillvault.model.text.text import cut_at_clause, shorten
 
-LIMIT = 160  # characters of a deed and of a result
-_SENTENCE = 200  # characters of a sentence that says more whole than cut
+_LIMIT = 160  # characters of a deed and of a result
+_SENTENCE = 200  # characters of a sentence that is not cut
 _ENDS = regex(r"\s*(?:[.,;:!?。！？—–]|\s-\s)")
-_STEPS = 3  # announced ones, in what is no note but the transcript of a run
+_STEPS = 3  # announced ones that make a text the transcript of a run
 _ITEMS = 3  # of a closing report
 _REPORT = 2500  # characters at the end of a transcript in which its closing report stands
 _LEADING = regex(
@@ -28,18 +29,7 @@ _LEADING = regex(
     r"|successfully\s+|(?:here's|here is) (?:what|a)\b.*?:\s*|✅\s*|✓\s*)+",
     re.IGNORECASE,
 )
-_REPORTED = regex(
-    r"^(?:added|adjusted|analy[sz]ed|applied|assumed|backfilled|built|bumped|calculated|cached"
-    r"|changed|cleaned|combined|compared|computed|configured|converted|copied|counted|deleted"
-    r"|derived|detected|disabled|dropped|enabled|estimated|excluded|exported|fetched|filled"
-    r"|filtered|fixed|formatted|grouped|guarded|handled|identified|implemented|included|increased"
-    r"|inserted|installed|joined|kept|limited|made|mapped|marked|matched|merged|migrated|mocked"
-    r"|moved|normali[sz]ed|parsed|patched|pinned|populated|preserved|raised|recalculated|recovered"
-    r"|reduced|removed|renamed|reordered|replaced|resized|restored|reverted|reworked|rewrote"
-    r"|rounded|set|skipped|sorted|summed|switched|treated|tuned|updated|upgraded|used|wrapped"
-    r"|wrote)\b",
-    re.IGNORECASE,
-)
+_REPORTED = regex(rf"^{words_pattern('reported')}\b", re.IGNORECASE)
 _METHOD = regex(r"\b(?:by \w+ing|using|instead of|with formulas?)\b", re.IGNORECASE)
 _HOUSEKEEPING = regex(
     r"^(?:saved|read|loaded|extracted|created|re-?packed|re-?packaged|opened|generated|validated"
@@ -54,7 +44,7 @@ _STEP = regex(
     re.IGNORECASE,
 )
 _RUN_ON = regex(r"(?<=[a-z]{4})\.(?=(?:The|I|All|We|I've) )")
-# A word of what was asked, or of courtesy.
+# A word of the request, or of courtesy.
 _EMPTY_CLAIM = regex(
     r"^(?:\w+|you are welcome|you're welcome|all (?:is |tests )?\w+|(?:that |it )?looks? \w+)\W*$",
     re.IGNORECASE,
@@ -68,69 +58,76 @@ _PRAISE = regex(
 
 
 def deed_of(outcome: Outcome, answer: str = "") -> str:
-    """Return what was done; "" where nobody says."""
+    """Return the deed of an outcome; "" if no text names it."""
     reasoning = outcome.decision.reasoning.strip()
     parts = split_sentences(reasoning)
     if not is_note(reasoning):
-        return _of_transcript(outcome, reasoning, answer)
-    told = [part for part in _with_lists(parts) if not announces(part)]
-    if outcome.result.claim and not any(rank_of(part) >= Rank.NAMED for part in told):
-        said = [_PRAISE.sub("", part) for part in split_sentences(outcome.result.claim)]
-        claim = [part for part in said if not _is_empty(part)]
-        return _reported(claim, outcome) or _of_note(claim or told) or _logged(outcome)
-    return _of_note(told) or _logged(outcome)
+        return _transcript_deed(outcome, reasoning, answer)
+    deeds = [part for part in _join_lists(parts) if not announces(part)]
+    if outcome.result.claim and not any(rank_of(part) >= Rank.NAMED for part in deeds):
+        sentences = [_PRAISE.sub("", part) for part in split_sentences(outcome.result.claim)]
+        # A claim that names nothing but its own success is no deed.
+        claims = [
+            part
+            for part in sentences
+            if not (_EMPTY_CLAIM.match(part) or _SURE.search(part) or announces(part))
+        ]
+        return _report_items(claims, outcome) or _note_deed(claims or deeds) or _log_text(outcome)
+    return _note_deed(deeds) or _log_text(outcome)
 
 
-def _of_transcript(outcome: Outcome, reasoning: str, answer: str) -> str:
-    """The words of its closing report, its answer or its tool log; else a deed of a short one."""
+def _transcript_deed(outcome: Outcome, reasoning: str, answer: str) -> str:
+    """Return the closing report, the answer, the tool log, or a deed of a short transcript."""
     report = outcome.decision.report or outcome.result.claim or _closing(reasoning)
-    told = _reported(split_sentences(report), outcome) or (f"Answered {answer}" if answer else "")
-    if told or len(reasoning) >= NOTE:
-        return told or _logged(outcome)
+    account = _report_items(split_sentences(report), outcome) or (
+        f"Answered {answer}" if answer else ""
+    )
+    if account or len(reasoning) >= NOTE:
+        return account or _log_text(outcome)
     deeds = [part for part in split_sentences(reasoning) if rank_of(part) >= Rank.DEED]
-    return _logged(outcome) or _of_note(deeds)
+    return _log_text(outcome) or _note_deed(deeds)
 
 
 def is_note(reasoning: str) -> bool:
-    """Return True unless it is the thinking aloud of a whole run."""
+    """Return False for the transcript of a whole run."""
     if len(reasoning) >= NOTE:
         return False
     steps = sum(bool(_STEP.match(part)) for part in split_sentences(reasoning))
-    return len(reasoning) <= LIMIT or steps < _STEPS
+    return len(reasoning) <= _LIMIT or steps < _STEPS
 
 
-def _of_note(parts: Sequence[str]) -> str:
-    """A short note whole; of a longer one the sentence that does most, with the one after it."""
-    whole = _join_sentences(parts)
-    if len(whole) <= LIMIT:
-        return whole
+def _note_deed(parts: Sequence[str]) -> str:
+    """Return a short note whole, or the main sentence of a longer one with its neighbour."""
+    note = _join_sentences(parts)
+    if len(note) <= _LIMIT:
+        return note
     ranks = [rank_of(part) for part in parts]
     place = ranks.index(max(ranks))
     first = parts[place]
-    if len(first) > LIMIT:
+    if len(first) > _LIMIT:
         return first if len(first) <= _SENTENCE else cut(conclusion_of(first) or first)
-    # What it points back to comes before what follows it.
-    windows = [(place - 1, place)] if place and leans(first) else []
-    for before, after in [*windows, (place, place + 1)]:
-        both = _join_sentences(parts[before : after + 1])
-        if all(rank > Rank.ASIDE for rank in ranks[before : after + 1]) and len(both) <= LIMIT:
+    # A sentence that refers back takes the previous one rather than the next.
+    windows = [(place - 1, place)] if place and refers_back(first) else []
+    for start, end in [*windows, (place, place + 1)]:
+        both = _join_sentences(parts[start : end + 1])
+        if all(rank > Rank.ASIDE for rank in ranks[start : end + 1]) and len(both) <= _LIMIT:
             return both
     return first
 
 
-def _with_lists(parts: Iterable[str]) -> list[str]:
-    """Sentences with what their colon leads to."""
-    joined: list[str] = []
+def _join_lists(parts: Iterable[str]) -> list[str]:
+    """Join sentences that end with a colon to the next one."""
+    sentences: list[str] = []
     for part in parts:
-        if joined and joined[-1].endswith(":"):
-            joined[-1] += f" {part}"
+        if sentences and sentences[-1].endswith(":"):
+            sentences[-1] += f" {part}"
         else:
-            joined.append(part)
-    return joined
+            sentences.append(part)
+    return sentences
 
 
 def _join_sentences(parts: Iterable[str]) -> str:
-    """Sentences in a row; one without an end gets one, so that no two run together."""
+    """Join sentences; one without an end gets a semicolon."""
     text = ""
     for part in parts:
         text += f"{'' if not text else ' ' if text[-1] in '.!?:;。！？,' else '; '}{part}"
@@ -138,49 +135,40 @@ def _join_sentences(parts: Iterable[str]) -> str:
 
 
 def cut(text: str) -> str:
-    """A text up to a sentence's or a clause's end that says enough, else up to a word, with `…`."""
-    line = cut_at_clause(text, LIMIT, LIMIT // 3)
+    """Cut a text at the end of a sentence or a clause, else after a word with `…`."""
+    line = cut_at_clause(text, _LIMIT, _LIMIT // 3)
     is_whole = line == text or line.endswith((".", "!", "?", "。")) or _ENDS.match(text, len(line))
-    return line if is_whole else shorten(text, LIMIT)
+    return line if is_whole else shorten(text, _LIMIT)
 
 
-def _is_empty(part: str) -> bool:
-    """Return True for a claim that names nothing but its own success."""
-    return bool(_EMPTY_CLAIM.match(part) or _SURE.search(part)) or announces(part)
-
-
-def _logged(outcome: Outcome) -> str:
-    """The changes that the tool log of a transcript names."""
-    done = outcome.result.extra.get("done")
-    return cut(done) if isinstance(done, str) else ""
+def _log_text(outcome: Outcome) -> str:
+    """Return the changes in the tool log of a transcript."""
+    changes = outcome.result.extra.get("done")
+    return cut(changes) if isinstance(changes, str) else ""
 
 
 def _closing(reasoning: str) -> str:
-    """The end of a transcript, after the last step that it announces."""
+    """Return the end of a transcript, after the last announced step."""
     end = reasoning[-_REPORT:].replace("\\n", "\n")  # as of an agent that reports in JSON
     lines = _RUN_ON.sub(". ", end).splitlines()
     steps = (number for number, line in enumerate(lines) if _STEP.match(line.strip()))
     return "\n".join(lines[max(steps, default=-1) + 1 :])
 
 
-def _reported(parts: Sequence[str], outcome: Outcome) -> str:
-    """The sentences of a report that say most of what was done beyond the task, in its order."""
-    said = (_SAVED.sub("", _LEADING.sub("", part)).strip().rstrip(".;,") for part in parts)
-    numbered = enumerate(dict.fromkeys(said))
-    items = [(n, part) for n, part in numbered if _is_reported(part) and is_new(part, outcome)]
-    chosen: list[tuple[int, str]] = []
-    for n, part in sorted(items, key=lambda item: (-_weight(item[1]), item[0])):
-        if sum(len(text) + 2 for _, text in chosen) + len(part) <= LIMIT:
-            chosen.append((n, part))
-        if len(chosen) == _ITEMS:
+def _report_items(parts: Sequence[str], outcome: Outcome) -> str:
+    """Return the most informative deeds of a report beyond its task, in order."""
+    sentences = (_SAVED.sub("", _LEADING.sub("", part)).strip().rstrip(".;,") for part in parts)
+    items = [
+        (score_statement(part) + 2.0 * bool(_METHOD.search(part)), n, part)
+        for n, part in enumerate(dict.fromkeys(sentences))
+        if (_REPORTED.search(part) or _METHOD.search(part))
+        and not (_HOUSEKEEPING.search(part) or part.endswith(":"))
+        and is_new(part, outcome)
+    ]
+    choices: list[tuple[int, str]] = []
+    for _, n, part in sorted(items, key=lambda item: (-item[0], item[1])):
+        if sum(len(text) + 2 for _, text in choices) + len(part) <= _LIMIT:
+            choices.append((n, part))
+        if len(choices) == _ITEMS:
             break
-    return "; ".join(text[0].upper() + text[1:] for _, text in sorted(chosen))
-
-
-def _is_reported(part: str) -> bool:
-    is_told = _REPORTED.search(part) or _METHOD.search(part)
-    return bool(is_told) and not _HOUSEKEEPING.search(part) and not part.endswith(":")
-
-
-def _weight(part: str) -> float:
-    return telling(part) + (2.0 if _METHOD.search(part) else 0.0)
+    return "; ".join(text[0].upper() + text[1:] for _, text in sorted(choices))

@@ -1,6 +1,6 @@
-"""What one outcome shows by itself: its insights, as values, the most telling first.
+"""Insights of one outcome, the most telling first, and the words by which outcomes compare.
 
-Nothing here compares outcomes: the same outcome gives the same insights in whatever vault.
+Nothing here compares outcomes: the same outcome gives the same insights in any vault.
 """
 
 import re
@@ -8,75 +8,82 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from skillvault.learning.tries.answers import answer_text
 from skillvault.model.brief import Insight, InsightKind
-from skillvault.model.reading import (
+from skillvault.model.reasoning import (
     PRAISE,
     Reading,
-    how,
+    describe_cause,
     is_concrete,
     is_narration,
     is_praise,
     read,
-    telling,
+    score_statement,
 )
 from skillvault.model.records import Outcome
-from skillvault.model.text.text import terms
+from skillvault.model.text.text import format_percent, terms
 
 _DISCOVERIES = 3  # of one outcome
-_RESTATED = 0.5  # of a statement's words in the task; more is the task said again
-VALUE = re.compile(r"\d(?:[\d.,]*\d)?|`[^`]+`|\"[^\"]+\"")
+_RESTATED = 0.5  # of the words of a statement that only repeats the task
+# Insights that quote the reasoning: another outcome may have the same words and another result.
+REASONED = frozenset(
+    {"unchecked", "exposed", "guess", "certainty", "risk", "ground", "found", "check"}
+)
+_PATH = re.compile(r"(?:[A-Za-z]:)?(?:[\w.~-]*[/\\])+[\w.~-]*(?::\d+)*|\b[\w-]+\.[a-z]{1,4}:\d+\b")
+_ID = re.compile(r"\b(?=[\w-]*\d)(?:0x)?[0-9a-fA-F-]{8,}\b|\b[A-Z]{2,}[-_]\d+\b")
+_QUOTED = re.compile(r"\"[^\"]{1,60}\"|'[^']{1,60}'|`[^`]{1,60}`")
+_NUMBER = re.compile(r"[-+]?\d[\d.,:_]*")
+_UNQUOTED = 3  # words that a message needs besides the names that it quotes
+_LINE = 300  # characters of a message that are compared
+_VALUE = re.compile(r"\d(?:[\d.,]*\d)?|`[^`]+`|\"[^\"]+\"")
 
 
 def insights_of(outcome: Outcome) -> tuple[Insight, ...]:
-    """What an outcome shows; nothing of one that is neutral or says nothing."""
+    """Return the insights of an outcome; none for a neutral one."""
     if outcome.result.status == "neutral":
         return ()
-    failed = outcome.result.status == "failure"
-    return tuple(
-        filter(None, (_lesson(outcome), *(_fault(outcome) if failed else _merit(outcome))))
-    )
+    find = _fault_insights if outcome.result.status == "failure" else _merit_insights
+    return (*_lesson_insights(outcome), *find(outcome))
 
 
-def _lesson(outcome: Outcome) -> Insight | None:
-    """What the agent itself says that it learned."""
-    lesson = outcome.lesson
-    if lesson is None:
-        return None
-    parts = (("when ", lesson.when), ("", lesson.do), ("because ", lesson.because))
-    said = [lead + text.strip().rstrip(".") for lead, text in parts if text.strip()]
-    return Insight(kind="lesson", quote=", ".join(said), supposed=outcome.is_lesson_supposed)
+def _lesson_insights(outcome: Outcome) -> Iterator[Insight]:
+    if lesson := outcome.lesson:
+        parts = (("when ", lesson.when), ("", lesson.do), ("because ", lesson.because))
+        quote = ", ".join(lead + text.strip().rstrip(".") for lead, text in parts if text.strip())
+        yield Insight(kind="lesson", quote=quote, supposed=outcome.is_lesson_supposed)
 
 
-def _fault(outcome: Outcome) -> Iterator[Insight | None]:
-    """Why a failure failed: what the result says, what was answered, what the reasoning shows."""
-    reason, answer = how(outcome), answer_text(outcome)
+def _fault_insights(outcome: Outcome) -> Iterator[Insight]:
+    """Yield the error and the answer of a failure, and a fault in its reasoning."""
+    reason, answer = describe_cause(outcome), answer_text(outcome)
     reading = read(outcome.decision.reasoning)
-    yield Insight(kind="error", quote=reason) if reason else None
-    yield Insight(kind="answer", quote=answer) if answer else None
-    # A transcript thinks aloud: what it guesses or fears on the way is no ground of a decision.
+    if reason:
+        yield Insight(kind="error", quote=reason)
+    if answer:
+        yield Insight(kind="answer", quote=answer)
+    # A transcript thinks aloud: its guesses and fears are no claims of a decision.
     note = Reading() if reading.is_transcript else reading
-    # What was checked much may well say `probably`.
-    strong = note.guesses if len(note.guesses) > len(note.checks) else ()
-    shown: tuple[tuple[InsightKind, Sequence[str | None]], ...] = (
+    # A note with many checks may well say `probably`.
+    strong_guesses = note.guesses if len(note.guesses) > len(note.checks) else ()
+    candidates: tuple[tuple[InsightKind, Sequence[str | None]], ...] = (
         ("stopped", [reading.unfinished]),
         ("unchecked", reading.unchecked),
         ("exposed", reading.exposed),
-        ("guess", strong),
+        ("guess", strong_guesses),
         ("certainty", reading.hype),
         ("claim", [reading.claim]),
         ("guess", note.guesses),
-        ("risk", _stated(note.risks)),
-        ("ground", _stated([*note.reasons, note.thesis])),
+        ("risk", _plain_statements(note.risks)),
+        ("ground", _plain_statements([*note.reasons, note.thesis])),
     )
-    fault = next((Insight(kind=kind, quote=q[0]) for kind, q in shown if q and q[0]), None)
-    # What the result says, or an answer that was refused, is told in place of a claim or a risk.
-    instead = ("claim", "risk", "ground") if answer else ("claim", "risk") if reason else ()
-    if fault is not None and fault.kind not in instead:
+    fault = next((Insight(kind=kind, quote=q[0]) for kind, q in candidates if q and q[0]), None)
+    # An error or a refused answer replaces a claim or a risk.
+    replaced_kinds = ("claim", "risk", "ground") if answer else ("claim", "risk") if reason else ()
+    if fault is not None and fault.kind not in replaced_kinds:
         yield fault
     yield from _discoveries(reading, outcome)
 
 
-def _merit(outcome: Outcome) -> Iterator[Insight]:
-    """Why a success may have succeeded: what was found, how it was checked, its ground."""
+def _merit_insights(outcome: Outcome) -> Iterator[Insight]:
+    """Yield the discoveries, a check and a reason of a success."""
     reading = read(outcome.decision.reasoning)
     if reading.is_transcript:
         yield from _discoveries(reading, outcome)
@@ -85,37 +92,63 @@ def _merit(outcome: Outcome) -> Iterator[Insight]:
         if check:
             yield Insight(kind="check", quote=check)
         return
-    # What was guessed or left open held by luck: that is no ground to do it again.
-    lucky = {*reading.guesses, *reading.unchecked, *reading.exposed}
-    grounds = _stated((*reading.found, *reading.reasons, *reading.plans))
-    key = next((text for text in grounds if telling(text) > 0 and text not in lucky), None)
-    check = next((text for text in _stated(reading.checks) if text != key), None)
+    # A guess that held was luck, and no reason to repeat the decision.
+    guesses = {*reading.guesses, *reading.unchecked, *reading.exposed}
+    reasons = _plain_statements((*reading.found, *reading.reasons, *reading.plans))
+    key = next(
+        (text for text in reasons if score_statement(text) > 0 and text not in guesses), None
+    )
+    check = next((text for text in _plain_statements(reading.checks) if text != key), None)
     if key:
         yield Insight(kind="found" if key in reading.found else "ground", quote=key)
     if check:
         yield Insight(kind="check", quote=check)
-    if not (key or check or reading.thesis in lucky):
-        yield from (Insight(kind="ground", quote=text) for text in _stated([reading.thesis]))
+    if not (key or check or reading.thesis in guesses):
+        yield from (
+            Insight(kind="ground", quote=text) for text in _plain_statements([reading.thesis])
+        )
 
 
-def _stated(statements: Iterable[str | None]) -> list[str]:
-    """Those that state something: no step that was announced, no praise of its own work."""
+def _plain_statements(statements: Iterable[str | None]) -> list[str]:
+    """Drop announced steps and praise of the own work."""
     return [t for t in statements if t and not is_narration(t) and not is_praise(t)]
 
 
 def _discoveries(reading: Reading, outcome: Outcome) -> Iterator[Insight]:
-    """What a transcript saw on the way, but for what its task says already."""
+    """Yield the discoveries of a transcript, without those that its task names."""
     if not reading.is_transcript:
         return
-    new = [text for text in reading.discoveries if is_new(text, outcome)]
-    yield from (Insight(kind="found", quote=text) for text in new[:_DISCOVERIES])
+    discoveries = [text for text in reading.discoveries if is_new(text, outcome)]
+    for text in discoveries[:_DISCOVERIES]:
+        yield Insight(kind="found", quote=text)
 
 
 def is_new(statement: str, outcome: Outcome) -> bool:
-    """Whether a statement says more than the task: in other words, or with a value of its own."""
+    """Return True if a statement has other words than the task, or a value that the task lacks."""
     task = outcome.decision.task
     statement_terms = terms(statement)
-    shared = len(statement_terms & terms(task))
-    if shared < _RESTATED * len(statement_terms):
+    shared_count = len(statement_terms & terms(task))
+    if shared_count < _RESTATED * len(statement_terms):
         return True
-    return any(value.strip('`"') not in task for value in VALUE.findall(statement))
+    return any(value.strip('`"') not in task for value in _VALUE.findall(statement))
+
+
+def signature(message: str) -> str:
+    """Return an error's type and message without paths, numbers, ids and quoted names."""
+    line = message[:_LINE]
+    unquoted = _QUOTED.sub(" ", line)
+    # The quoted name is all that `KeyError: 'amount'` has.
+    plain = _PATH.sub(" ", unquoted if len(unquoted.split()) > _UNQUOTED else line)
+    plain = _ID.sub(" ", plain)
+    return " ".join(_NUMBER.sub(" ", plain).casefold().split())
+
+
+def specific_values(outcome: Outcome) -> tuple[str, ...]:
+    """Return the values in an outcome's words that no other has: target, figures, context."""
+    values = (outcome.result.score, outcome.result.amount, outcome.result.entry_value)
+    figures = [f"{value:g}" for value in values if value is not None]
+    if outcome.result.score is not None:
+        figures.append(format_percent(outcome.result.score))  # as an insight has it
+    context = (str(value) for value in outcome.context.values() if value is not None)
+    target = (outcome.decision.target,) if outcome.decision.target else ()
+    return (*target, *figures, *context)

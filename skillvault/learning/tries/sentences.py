@@ -1,4 +1,4 @@
-"""Sentences of a reasoning: what each does, and the states that it claims.
+"""Sentences of a reasoning: their rank as a deed, and the states that they claim.
 
 A sentence tells a deed ("I raise the wait to 5 s"), names one without a verb ("Stop 66.9k"), or
 describes a state ("The test fails in 3 of 10 runs").
@@ -9,57 +9,33 @@ from collections.abc import Iterator
 from enum import IntEnum
 from functools import lru_cache
 
+from skillvault.learning.tries import words_pattern
 from skillvault.model.lazy import regex
-from skillvault.model.reading import is_narration, is_praise
+from skillvault.model.reasoning import is_narration, is_praise
 from skillvault.model.text.text import sentences
 
 _FLAGS = re.IGNORECASE
 
 
 class Rank(IntEnum):
-    """How much a sentence says of what was done, the least first."""
+    """Rank of a sentence by its information about the deed, the least first."""
 
-    ASIDE = 0  # a risk, an alternative, an announced look: nothing of it was done
+    ASIDE = 0  # a risk, an alternative, an announcement: nothing was done
     STATE = 1
-    NAMED = 2  # or what was looked into before, or what only follows another deed
+    NAMED = 2  # or an investigation, or what only follows another deed
     DEED = 3
     CONCLUSION = 4  # "so I raise the wait"
 
 
-# Verbs of which the first person tells no deed: it thinks, sees, owns, or is able.
-_MENTAL = (
-    r"(?:am|'m|was|were|are|be|think|thought|believe|know|knew|see|saw|notice|guess|hope|expect"
-    r"|feel|felt|find|found|understand|understood|mean|want|need|have|had|has|can|could|cannot"
-    r"|can't|might|may|must|should|shall|wonder|doubt|suspect|assume|presume|suppose|like|love"
-    r"|missed|lost|learned|realized?|remember|consider(?:ed)?|prefer|look|looked|read|reads|check"
-    r"|checked|appear|seem|get|got|happen|wrong|sure|here|there|both|all|each|is|who|that)\b"
-)
+# Verbs that tell no deed in the first person: to think, see, own or be able.
+_MENTAL = rf"{words_pattern('mental')}\b"
 _ADVERBS = (
     r"(?:(?:now|then|only|just|also|therefore|first|again|always|never|still|instead|simply|do"
     r"|did|don't|didn't|won't|not|will|would|rather|'ll|'d|quickly|today|at once"
     r"|ha(?:ve|d|s)(?= (?:\w+ )?\w+(?:ed|en)\b)"
     r"|successfully|both)\s+)*"
 )
-_BASE = (
-    r"accept|add|adjust|allow|apply|arm|ask|assign|average|avoid|backfill|batch|begin|bind"
-    r"|block|bring|build|bump|buy|cache|call|cancel|cap|catch|change|chase|clean|clear|close"
-    r"|collect|combine|compare|compress|configure|convert|copy|correct|count|cover|create|cut"
-    r"|decrease|defer|delay|delete|deploy|disable|double|drain|drop|embed|enable|ensure|enter"
-    r"|escalate|exclude|exit|expand|export|expose|extend|extract|fall back|fetch|filter|fit"
-    r"|fix|flush|force|freeze|generate|give|go|group|guard|halve|handle|hedge|hold|ignore"
-    r"|implement|import|improve|include|increase|index|initialize|inline|insert|install"
-    r"|introduce|isolate|join|keep|leave|let|lift|limit|load|lock|log|loosen|lower|make|mark"
-    r"|mask|merge|migrate|mock|move|mute|normalize|offer|open|order|override|parallelize|parse"
-    r"|pass|patch|pause|pay|pin|poll|post|prefer|prevent|prune|publish|pull|push|put"
-    r"|quarantine|raise|rebase|rebuild|recompute|reduce|refactor|refund|refuse|regenerate"
-    r"|register|reject|release|remove|rename|reorder|replace|reproduce|rerun|reset|resize"
-    r"|resolve|restart|restore|restrict|retry|return|reuse|revert|rewrite|roll|rotate|round"
-    r"|route|run|sample|save|scale|schedule|seed|sell|send|separate|serialize|set|shard|shift"
-    r"|short|shorten|show|shrink|shuffle|shut|simplify|skip|sleep|slow|smooth|sort|split"
-    r"|squash|start|stay|stop|store|stream|strip|stub|subtract|swap|switch|take|tell|test"
-    r"|throttle|tie-break|tighten|train|treat|trim|truncate|try|tune|turn|unpin|update|upgrade"
-    r"|upload|use|validate|vectorize|wait|warm|weigh|widen|withdraw|wrap|write"
-)
+_BASE = words_pattern("verb")
 _PAST = (
     r"ran|took|cut|put|set|sent|told|gave|made|wrote|bought|sold|built|kept|left|went|split|reset"
     r"|threw|froze|chose|drew|shut|\w{2,}ed"
@@ -69,23 +45,10 @@ _WITH_OBJECT = (
     r"(?-i:[A-Z])[a-z]+(?<!ly)(?<!s)"
     r" (?:the|an?|all|our|its|their|these|both|each|every|this|that)\b"
 )
-_NO_VERB = (
-    r"(?:in|on|at|for|with|from|when|if|after|before|since|while|as|by|to|of|also|but|and|or|once"
-    r"|until|because|that|all|both|only|not|now|like|given|are|did|under|over|into|than|though"
-    r"|although|despite|within|without|between|through|via|where|so|about|against|among|around"
-    r"|even|just|what|which|how|why|note|remember|yet|still|then|inside|behind|beyond|near|out|up"
-    r"|down|off|onto|unlike|upon|toward|towards|than|whether|unless|almost|instead)\b"
-)
-_NO_DEED_WORD = (
-    r"(?:according|anything|applying|assuming|based|being|broke|broken|checked|checking"
-    r"|confirmed|considering|during|evening|everything|expected|failed|following|funding"
-    r"|given|having|indeed|interesting|let me|let's|limited|looked|looking|lost|missed"
-    r"|morning|need|needed|nothing|overbought|pricing|reading|reclaimed|red|rejected"
-    r"|related|setting|something|spring|string|thinking|trading|understood|unrelated"
-    r"|verified|warning)\b"
-)
+_NO_VERB = rf"{words_pattern('no verb')}\b"
+_NO_DEED_WORD = rf"{words_pattern('no deed')}\b"
 _DESCRIBING = r"(?:is|are|was|were|has|have|had|fell|rose|stays?|looks?|seems?|of|went|interest)\b"
-# Of "adding a node buys time" the gerund is what is spoken of.
+# In "adding a node buys time" the gerund is the subject.
 _GERUND_SUBJECT = (
     r"(?![^,;:.]* (?:is|was|would|will|can|could|should|buys|makes|improves|reduces|lets|helps"
     r"|means|protects|takes|gives|costs|leads|keeps|needs|hides|breaks)\b)"
@@ -100,7 +63,7 @@ _FIRST_PERSON = (
     r"\b(?:I|[Ww]e)(?:\s+|(?:['’](?:ll|d|ve)|(?:['’]m| am|['’]re| are)(?= \w+ing))\s+)"
     rf"{_ADVERBS}(?!{_MENTAL})[a-z]"
 )
-# What the change itself is said to do.
+# An effect that the text attributes to the change.
 _THIS_DOES = (
     r"(?:also,? )?this (?:patch |commit |change |pr )?(?:also )?(?:adds|changes|converts|drops"
     r"|fixes|implements|introduces|limits|moves|raises|reduces|refactors|removes|renames|replaces"
@@ -121,27 +84,19 @@ _CONCLUSION = regex(
     r"|^(?:fix|improve|solve|address|correct|avoid|resolve|remedy)\b.*\b(?:by|with) \w+",
     _FLAGS,
 )
-_STATE = regex(
-    r"\b(?:is|are|was|were|isn't|aren't|wasn't|has|have|had|hasn't|looks|looked|seems?|stays|stayed"
-    r"|remains?|remained|holds?|held|fails?|failed|shows?|showed|stalls?|stalled|pays?|rose|rises"
-    r"|fell|falls|sits|stands|stood|lacks|means|comes?|came|doubled|halved|needs|takes|took|passes"
-    r"|passed|costs?|counts|depends|grows|grew|drops|dropped|says?|contains?|uses|returns|happens"
-    r"|leads|bounced|broke|breaks|does(?:n't)?|do(?:n't)?|did(?:n't)?|gives|gets|got|goes|went|wins"
-    r"|won|loses|lost|works|worked)\b",
-    _FLAGS,
-)
+_STATE = regex(rf"\b{words_pattern('state')}\b", _FLAGS)
 _INVESTIGATED = regex(
     r"^(?:reproduced|ran|traced|measured|compared|tested|checked|profiled|debugged|read|asked|saw"
     r"|verified|confirmed|counted|searched|bisected)\b",
     _FLAGS,
 )
-# What is only done if something happens.
+# An action that depends on a condition.
 _CONTINGENT = regex(
     r"^(?:if|should|unless|in case|when|once)\b.*\b(?:will|would|can)\b"
     r"|^(?:stop|exit|target|plan b):",
     _FLAGS,
 )
-# How it is, or what follows another deed.
+# A state, or something that follows another deed.
 _LESSER = regex(
     r"^(?:(?:only )?(?:then|after that|afterwards|otherwise)|when|while|whenever|currently"
     r"|although|usually|normally|at the moment|before|till now|until now|so far|previously)\b",
@@ -180,12 +135,12 @@ _CLAUSE_END = regex(
     r"|,\s+(?:and\s+|which\s+|then\s+)?(?=\w)|(?<=[a-z%\d])\s+(?=I\s)|[.!?]+\s*$",
     _FLAGS,
 )
-# A consequence is no ground.
+# A consequence is no claim.
 _CONSEQUENCE = regex(r"(?:[,;]?\s+|^)so(?: that)?\s(?:(?![;:—]|\.\s).)*", _FLAGS)
 _JOINED = regex(r"\s+and\s+")
 _TAIL = regex(r"\s+(?:and|or|but)$", _FLAGS)
 _LEAD = regex(r"^(?:because|since|as|while|although|so|and|but|given that|now|also)\s+", _FLAGS)
-_LEAST, _MOST = 8, 160  # characters of a ground
+_LEAST, _MOST = 8, 160  # characters of a claim
 FIGURE = regex(r"(?<![\w.])[-−–+]?[$€£¥]?\d[\d.,:_]*(?:\s?%)?")
 
 
@@ -194,16 +149,16 @@ _BOLD = regex(r"(?<![\w)])\*\*|\*\*(?![\w(])")  # but 2**30 is a power
 
 @lru_cache(maxsize=4096)
 def split_sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a text in order, without marks of lists and headings."""
+    """Return the sentences of a text in order, without marks of lists and headings."""
     prose = re.sub(r"```.*?(?:```|\Z)", "\n\n", text, flags=re.DOTALL)
-    prose = re.sub(r"\n\s*\n", "\n\n", prose)  # or each empty line would look over all others
+    prose = re.sub(r"\n\s*\n", "\n\n", prose)  # else each empty line would scan all others
     lines = re.sub(r"(?m)^[ \t]*>[> ]*", "", prose)
     lines = re.sub(r"(?m)^[ \t]*(?:#+|[-*+•✓✅](?![-\d])|\d+[.)])\s+", "\n\n", lines)
     return tuple(part for part in sentences(_BOLD.sub("", lines)) if re.search(r"\w", part))
 
 
 def rank_of(sentence: str) -> Rank:
-    """Return how much a sentence says of what was done."""
+    """Rank a sentence by its information about the deed."""
     if _ASIDE.match(sentence) or announces(sentence) or sentence.endswith("?"):
         return Rank.ASIDE
     if _CONTINGENT.match(sentence):
@@ -225,34 +180,34 @@ def _tells_deed(text: str) -> bool:
 
 
 def announces(sentence: str) -> bool:
-    """Return True if a sentence only says what is looked at or done next."""
+    """Return True if a sentence only announces the next step."""
     is_next = is_narration(sentence) and not _tells_deed(sentence)
     return is_next or bool(_LOOK.match(sentence))
 
 
 def plain_figure(figure: str) -> str:
-    """A figure as it is compared with a recorded one: without sign, currency and unit."""
+    """Return a figure without sign, currency and unit, for comparison with a recorded one."""
     return figure.strip("-−–+$€£¥% .,:")
 
 
 def conclusion_of(sentence: str) -> str:
-    """The end of a sentence from where it says what follows for the deed; "" if it does not."""
+    """Return the end of a sentence from its conclusion on; "" if it has none."""
     match = _CONCLUSION.search(sentence.rstrip(".!"))
     return sentence[match.start() :].lstrip(" ,") if match else ""
 
 
-def leans(sentence: str) -> bool:
-    """Return True if a sentence is understood only with the one before it."""
+def refers_back(sentence: str) -> bool:
+    """Return True if a sentence needs the previous one to be understood."""
     return _LEANS.match(sentence) is not None
 
 
-def grounds_of(text: str) -> Iterator[str]:
-    """The states that a text claims, clause by clause, as they are written."""
+def claims_of(text: str) -> Iterator[str]:
+    """Yield the states that a text claims, clause by clause, in its own words."""
     for sentence in split_sentences(text):
         if not _STATE.search(sentence) or _ASIDE.match(sentence) or sentence.endswith("?"):
             continue
         for clause in _clauses(sentence):
-            if _is_ground(clause):
+            if _is_claim(clause):
                 yield clause
 
 
@@ -260,12 +215,13 @@ def _clauses(sentence: str) -> Iterator[str]:
     claims = _CONSEQUENCE.sub("; ", sentence) if "so " in sentence.casefold() else sentence
     for part in _CLAUSE_END.split(claims):
         halves = _JOINED.split(part)
-        each = halves if all(map(_STATE.search, halves)) else [part]
-        yield from (_TAIL.sub("", _LEAD.sub("", clause.strip()).rstrip(" ,.;:")) for clause in each)
+        clauses = halves if all(map(_STATE.search, halves)) else [part]
+        for clause in clauses:
+            yield _TAIL.sub("", _LEAD.sub("", clause.strip()).rstrip(" ,.;:"))
 
 
-def _is_ground(clause: str) -> bool:
-    """Return True if a clause says of a named thing how it stands."""
+def _is_claim(clause: str) -> bool:
+    """Return True if a clause claims the state of a named thing."""
     state = _STATE.search(clause)
     return bool(
         state

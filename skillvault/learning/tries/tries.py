@@ -1,29 +1,36 @@
-"""An outcome as a try: its deed, its result in one line, and what is advised since."""
+"""Tries: the deed, result and advice of an outcome; groups of tries with the same deed.
+
+Groups depend on the set of tries alone, never on their order of arrival.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from functools import lru_cache
 
 from skillvault.learning.tries.answers import answer_text
-from skillvault.learning.tries.causes import signature
 from skillvault.learning.tries.deed import cut, deed_of, is_note
+from skillvault.learning.tries.insight import signature
 from skillvault.learning.tries.sentences import (
     FIGURE,
     Rank,
-    grounds_of,
+    claims_of,
     plain_figure,
     rank_of,
     split_sentences,
 )
-from skillvault.model.observed import NEXT_WORDS
-from skillvault.model.reading import evidence_lines, fault_of, how, is_bare
+from skillvault.model.decision_outcomes import NEXT_WORDS
+from skillvault.model.reasoning import describe_cause, evidence_lines, fault_of, is_bare
 from skillvault.model.records import OFFLINE, Evaluation, Lesson, Outcome
-from skillvault.model.text.text import percent
+from skillvault.model.sameness.comparison import components
+from skillvault.model.sameness.form import Form, normal_form
+from skillvault.model.text.text import format_percent
 from skillvault.model.tries import Advice, Try
 
-_GROUNDS = 8
-_EVIDENCE = 4000  # characters at the end of the evidence in which figures are looked up
+_CLAIMS = 8
+_EVIDENCE = 4000  # characters at the end of the evidence that are searched for figures
 _REFUSAL = re.compile(r"^(?:(?:no|nope|wrong|stop|wait)\b[,!. ]*)+", re.IGNORECASE)
-# What ran and how it exited: said again by the status, where the output says more.
+# A command and its exit: the status says the same, and the output says more.
 _EXIT = re.compile(r"^`.*` (?:passed|failed)(?: with exit code -?\d+)?$", re.DOTALL)
 _BOTH = 180  # characters of a summary and a line of evidence together
 _WHEN = re.compile(r"^(?:when|if|whenever)\s+", re.IGNORECASE)
@@ -31,13 +38,15 @@ _BECAUSE = re.compile(r"^(?:because|since|as)\s+", re.IGNORECASE)
 
 
 def try_of(outcome: Outcome, evaluation: Evaluation | None = None) -> Try:
-    """Return what an outcome says in one line, with what its evaluation concludes."""
+    """Return an outcome as a try, with the conclusions of its evaluation."""
     decision, result = outcome.decision, outcome.result
     answer = answer_text(outcome) or ""
     deed = deed_of(outcome, answer)
-    told = evaluation if evaluation and evaluation.is_told_by_model else None
-    judged = told if told and told.judge.name != OFFLINE else None
-    grounds = tuple(dict.fromkeys(_grounds(decision.reasoning)))[:_GROUNDS]
+    verdict = evaluation if evaluation and evaluation.is_by_model else None
+    judgement = verdict if verdict and verdict.judge.name != OFFLINE else None
+    # The claims of a transcript on its way are none of its decision.
+    all_claims = claims_of(decision.reasoning) if is_note(decision.reasoning) else ()
+    claims = tuple(dict.fromkeys(all_claims))[:_CLAIMS]
     return Try(
         id=outcome.id,
         at=outcome.occurred_at,
@@ -48,39 +57,34 @@ def try_of(outcome: Outcome, evaluation: Evaluation | None = None) -> Try:
         status=result.status,
         score=result.score,
         deed=deed,
-        result=result_of(outcome, "" if deed == f"Answered {answer}" else answer),
-        error=error_of(outcome),
+        result=_result_of(outcome, "" if deed == f"Answered {answer}" else answer),
+        error=_error_of(outcome),
         answer=answer,
-        advice=tuple(_advice(outcome, told)),
-        insight=(told and told.key_insight) or "",
-        strengths=judged.strengths if judged else (),
-        weaknesses=judged.weaknesses if judged else (),
-        grounds=grounds,
-        observed=_observed(outcome, _figures_of(" ".join(grounds))),
+        advice=tuple(_advice(outcome, verdict)),
+        insight=(verdict and verdict.key_insight) or "",
+        strengths=judgement.strengths if judgement else (),
+        weaknesses=judgement.weaknesses if judgement else (),
+        grounds=claims,
+        observed=_recorded_figures(outcome, _figures_of(" ".join(claims))),
     )
-
-
-def _grounds(reasoning: str) -> Iterator[str]:
-    """The claims of a note; what a transcript claims on its way is no ground of a decision."""
-    return grounds_of(reasoning) if is_note(reasoning) else iter(())
 
 
 def _figures_of(text: str) -> set[str]:
     return {plain_figure(match) for match in FIGURE.findall(text)}
 
 
-def _observed(outcome: Outcome, figures: set[str]) -> tuple[str, ...]:
-    """The figures that the context or the result holds."""
+def _recorded_figures(outcome: Outcome, figures: set[str]) -> tuple[str, ...]:
+    """Return those of the figures that the context or the result has."""
     if not figures:
         return ()
     result = outcome.result
     context = (str(value) for value in outcome.context.values() if value is not None)
-    said = " ".join([*context, result.summary, result.evidence[-_EVIDENCE:]])
-    return tuple(sorted(figures & _figures_of(said)))
+    text = " ".join([*context, result.summary, result.evidence[-_EVIDENCE:]])
+    return tuple(sorted(figures & _figures_of(text)))
 
 
-def _advice(outcome: Outcome, told: Evaluation | None) -> Iterator[Advice]:
-    """A person's correction, then a lesson, then the judge's better approach."""
+def _advice(outcome: Outcome, verdict: Evaluation | None) -> Iterator[Advice]:
+    """Yield a person's correction, then a lesson, then the judge's better approach."""
     if correction := _correction(outcome):
         yield Advice(text=correction, by="person")
     if outcome.lesson:
@@ -89,86 +93,89 @@ def _advice(outcome: Outcome, told: Evaluation | None) -> Iterator[Advice]:
             by="person" if outcome.observer == "person" else "agent",
             supposed=outcome.observer != "person" and outcome.is_lesson_supposed,
         )
-    if told and told.better_approach:
-        yield Advice(text=_as_sentence(told.better_approach), by="judge")
+    if verdict and verdict.better_approach:
+        yield Advice(text=_as_sentence(verdict.better_approach), by="judge")
 
 
 def _correction(outcome: Outcome) -> str:
-    """A person's next words as far as they say what to do instead; "" where they only refuse."""
+    """Return the sentence of a person's next words that says what to do; "" if they only refuse."""
     result = outcome.result
     if result.status != "failure" or not result.summary.startswith(NEXT_WORDS):
         return ""
     words = result.summary.removeprefix(NEXT_WORDS)
-    said = (_REFUSAL.sub("", part) for part in re.split(r"(?<=[.!;])\s+", words))
-    told = (part for part in said if len(part.split()) > 2)
-    return next((_as_sentence(part) for part in told if rank_of(part) >= Rank.DEED), "")
+    for part in re.split(r"(?<=[.!;])\s+", words):
+        request = _REFUSAL.sub("", part)
+        if len(request.split()) > 2 and rank_of(request) >= Rank.DEED:
+            return _as_sentence(request)
+    return ""
 
 
 def lesson_sentence(lesson: Lesson) -> str:
-    """A lesson as one imperative sentence: when W, do D, because B."""
-    when = _WHEN.sub("", _as_clause(lesson.when))
-    because = _BECAUSE.sub("", _as_clause(lesson.because))
-    do = _as_clause(lesson.do)
-    if not do:
-        do = f"mind that {_lowered(because)}" if because else "take care"
-        because = ""
-    opening = f"When {_lowered(when)}, {_lowered(do)}" if when else do
-    return _as_sentence(f"{opening}, because {_lowered(because)}" if because else opening)
+    """Return a lesson as one imperative sentence: when W, do D, because B."""
+    condition = _WHEN.sub("", _as_clause(lesson.when))
+    reason = _BECAUSE.sub("", _as_clause(lesson.because))
+    request = _as_clause(lesson.do)
+    if not request:
+        request = f"mind that {_lower_first(reason)}" if reason else "take care"
+        reason = ""
+    opening = f"When {_lower_first(condition)}, {_lower_first(request)}" if condition else request
+    return _as_sentence(f"{opening}, because {_lower_first(reason)}" if reason else opening)
 
 
 def _as_clause(text: str) -> str:
     return " ".join(text.split()).rstrip(".;,")
 
 
-def _lowered(text: str) -> str:
-    """A clause as it stands within a sentence: names and acronyms keep their capital."""
+def _lower_first(text: str) -> str:
+    """Lower the first letter of a clause, but not of a name or an acronym."""
     first = text.partition(" ")[0]
-    plain = first[1:].islower() or first in ("A", "I")
-    known = len(split_sentences(text)) > 1 or not plain or first == "I"
-    return text if known else text[:1].lower() + text[1:]
+    is_plain = first[1:].islower() or first == "A"
+    is_fixed = len(split_sentences(text)) > 1 or not is_plain
+    return text if is_fixed else text[:1].lower() + text[1:]
 
 
 def _as_sentence(text: str) -> str:
-    """A text as a sentence: capital and full stop."""
+    """Return a text with a capital and a full stop."""
     line = _as_clause(text)
     head = line[:1].upper() if line.partition(" ")[0].isalpha() else line[:1]
     return f"{head}{line[1:]}{'' if line.endswith(('!', '?', '。')) else '.'}"
 
 
-def result_of(outcome: Outcome, answer: str = "") -> str:
-    """Return what came of it; "" where nothing is recorded but the status."""
+def _result_of(outcome: Outcome, answer: str = "") -> str:
+    """Return the result in one line; "" if only its status is recorded."""
     words = _result_words(outcome)
     score = outcome.result.score
     if score is None:
         return words or (answer and f"answered {answer}") or _line(outcome.result.summary)
-    figure = percent(score)
+    score_text = format_percent(score)
     if not words:
-        return f"{figure}, answered {answer}" if answer else figure
-    return words if figure in words else f"{figure}: {words}"
+        return f"{score_text}, answered {answer}" if answer else score_text
+    return words if score_text in words else f"{score_text}: {words}"
 
 
-def error_of(outcome: Outcome) -> str:
-    """The signature of what went wrong; "" unless it failed and its result says why."""
+def _error_of(outcome: Outcome) -> str:
+    """Return the signature of the error; "" unless the outcome failed and names one."""
     if outcome.result.status != "failure":
         return ""
-    fault = fault_of(outcome) if outcome.result.score is not None else how(outcome)
-    is_sign = fault and not _EXIT.match(fault) and not fault.startswith(NEXT_WORDS)
-    return signature(fault) if fault and is_sign else ""
+    fault = fault_of(outcome) if outcome.result.score is not None else describe_cause(outcome)
+    if not fault or _EXIT.match(fault) or fault.startswith(NEXT_WORDS):
+        return ""
+    return signature(fault)
 
 
 def _result_words(outcome: Outcome) -> str:
-    """The result in words, its summary before the line of evidence that says most."""
+    """Return the summary, followed by the line of evidence that says most."""
     failed = outcome.result.status == "failure"
     fault, summary = fault_of(outcome) if failed else None, _summary(outcome)
     if fault is None:
         return _line(summary or next(_telling_lines(outcome), ""))
     both = f"{summary.rstrip('.')}: {_line(fault)}"
-    apart = summary and fault not in summary and summary not in fault
-    return both if apart and len(both) <= _BOTH else _line(fault)
+    is_different = summary and fault not in summary and summary not in fault
+    return both if is_different and len(both) <= _BOTH else _line(fault)
 
 
 def _summary(outcome: Outcome) -> str:
-    """The summary, unless it is a bare verdict."""
+    """Return the summary, unless it is a bare verdict."""
     summary = " ".join(outcome.result.summary.split()).removeprefix(NEXT_WORDS)
     is_verdict = is_bare(summary) or (_EXIT.match(summary) and any(_telling_lines(outcome)))
     return "" if is_verdict else summary
@@ -179,5 +186,53 @@ def _telling_lines(outcome: Outcome) -> Iterator[str]:
 
 
 def _line(text: str) -> str:
-    """A text in one line, cut where a sentence or a clause ends."""
+    """Return a text in one line, cut at the end of a sentence or a clause."""
     return cut(" ".join(text.split()))
+
+
+# ── groups of tries ──────────────────────────────────────────────────────────────────
+
+
+def group_by_deed(tries: Iterable[Try]) -> list[list[Try]]:
+    """Group tries with the same deed, in order of time; a try without a deed is alone."""
+    return _group_tries(tries, figures=True)
+
+
+def group_by_kind(tries: Iterable[Try]) -> list[list[Try]]:
+    """Group tries with the same deed apart from its figures."""
+    return _group_tries(tries, figures=False)
+
+
+def _group_tries(tries: Iterable[Try], *, figures: bool) -> list[list[Try]]:
+    ordered_tries = sorted(tries, key=_time_order)
+    deed_tries = [attempt for attempt in ordered_tries if attempt.deed]
+    forms = [_deed_form(_comparable_deed(t), t.target or "", figures=figures) for t in deed_tries]
+    groups = [[deed_tries[place] for place in places] for places in components(forms)]
+    groups += [[attempt] for attempt in ordered_tries if not attempt.deed]
+    return sorted(groups, key=lambda group: _time_order(group[0]))
+
+
+def _time_order(attempt: Try) -> tuple[datetime, str]:
+    return attempt.at, attempt.id
+
+
+def _comparable_deed(attempt: Try) -> str:
+    """Return the deed without the recorded figures of its claims."""
+    text = attempt.deed
+    for claim in attempt.grounds if attempt.observed else ():
+        unrecorded = FIGURE.sub(
+            lambda match: " " if plain_figure(match[0]) in attempt.observed else match[0], claim
+        )
+        text = text.replace(claim, unrecorded)
+    return text
+
+
+@lru_cache(maxsize=8192)  # once for each text: a guide compares all its tries again
+def _deed_form(deed: str, target: str, *, figures: bool) -> Form:
+    """Return the form of a deed without its target, or the short name of a market as SOL-PERP."""
+    text = deed
+    ticker = re.split(r"[-/_:]", target)[0]
+    names = (target, ticker if ticker.isupper() and len(ticker) > 1 else "")
+    for name in filter(None, names):
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", text, flags=re.IGNORECASE)
+    return normal_form(text, figures=figures)

@@ -5,9 +5,9 @@ from skillvault.learning.evaluate import evaluate
 from skillvault.learning.tries import tries
 from skillvault.loop.run import Run
 from skillvault.model.brief import Case
-from skillvault.model.claude_models import cacheable
+from skillvault.model.claude_models import cacheable_length
 from skillvault.model.records import Outcome, Ref
-from skillvault.model.text.text import flat, shorten
+from skillvault.model.text.text import flatten, shorten
 
 _FACTS, _LINE = 20, 160  # facts of a domain that are told, and characters of one
 _CACHED_FACTS = 150  # told where Claude keeps them from one question to the next
@@ -45,8 +45,8 @@ def domain_facts(run: Run, domain: str) -> list[tuple[str, str]]:
     superseded = {fact.supersedes for fact in facts.values()}
     current = [f for f in facts.values() if f.id not in superseded and f.trust == "local"]
     latest = sorted(current, key=lambda fact: fact.order)[-_CACHED_FACTS:]
-    told = [(fact.id, shorten(flat(fact.text), _LINE)) for fact in latest]
+    told = [(fact.id, shorten(flatten(fact.text), _LINE)) for fact in latest]
     size = sum(len(name) + len(line) for name, line in told)
     judge = run.policy.judge
-    is_cached = judge.provider == "claude" and size >= cacheable(judge.model)
+    is_cached = judge.provider == "claude" and size >= cacheable_length(judge.model)
     return told if is_cached else told[-_FACTS:]

@@ -16,17 +16,17 @@ from msgspec.structs import replace
 from skillvault.judge import Judge
 from skillvault.judge.offline import judge as offline
 from skillvault.model.brief import (
+    AcceptedAnswer,
     Agreement,
     Brief,
     Draft,
     Findings,
-    GivenAnswer,
     Period,
     Recurrence,
     SessionExcerpt,
 )
 from skillvault.model.change import Change
-from skillvault.model.errors import BadInputError, UnansweredError
+from skillvault.model.errors import BadInputError, NoAnswerError
 from skillvault.model.records import Answer, Outcome, Ref, Trust
 from skillvault.vault.files import redact
 from skillvault.vault.index.snapshot import Topics
@@ -39,11 +39,11 @@ def check_reply(reply: object, kind: type[_Reply], what: str) -> _Reply:
     try:
         record = msgspec.convert(redact.redact_value(_builtins(reply)), kind)
     except (msgspec.ValidationError, BadInputError, TypeError) as error:
-        raise UnansweredError(f"the judge's {what} cannot be used ({error})") from None
+        raise NoAnswerError(f"the judge's {what} cannot be used ({error})") from None
     answer = getattr(reply, "answer", None)
     return (
         msgspec.structs.replace(record, answer=answer)
-        if isinstance(answer, GivenAnswer)
+        if isinstance(answer, AcceptedAnswer)
         else record
     )
 
@@ -63,7 +63,7 @@ def place_of(outcomes: Sequence[Outcome]) -> AnswerPlace:
     return AnswerPlace(outcomes[0].domain, max(o.occurred_at for o in outcomes), trust)
 
 
-def answer_record(answer: GivenAnswer, place: AnswerPlace, session: str | None = None) -> Answer:
+def answer_record(answer: AcceptedAnswer, place: AnswerPlace, session: str | None = None) -> Answer:
     """An answer as the vault keeps it."""
     return Answer(
         id=answer.matter.question,
@@ -81,7 +81,7 @@ def answer_record(answer: GivenAnswer, place: AnswerPlace, session: str | None =
 
 def told_by(change: Change, draft: Draft, view: Topics) -> Change:
     """A change that a text makes, with its note and the answer that the text was made of."""
-    noted = change.noting(draft.note)
+    noted = change.with_note(draft.note)
     if draft.record is None or draft.record.id in view.answers:
         return noted
     return replace(
@@ -116,7 +116,7 @@ def draft_by(judge: Judge, brief: Brief) -> Draft | None:
     draft = judge.write(brief)
     try:
         usable = None if draft is None else check_reply(draft, Draft, "text")
-    except UnansweredError as error:
+    except NoAnswerError as error:
         plain = offline.OfflineJudge().write(brief)
         note = f"Written by the offline judge: {error}."
         return msgspec.structs.replace(plain, note=note) if plain else None

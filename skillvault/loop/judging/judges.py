@@ -18,7 +18,7 @@ from skillvault.judge.offline import judge as offline
 from skillvault.learning.accuracy import Accuracy, accuracy
 from skillvault.loop.judging import paid_calls
 from skillvault.model.brief import Case
-from skillvault.model.errors import UnansweredError, UnavailableError
+from skillvault.model.errors import NoAnswerError, UnavailableError
 from skillvault.model.records import Answer
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.snapshot import Topics
@@ -109,7 +109,7 @@ def batching(run: Run, unasked: dict[str, JudgeRequest]) -> Iterator[None]:
         return
     try:
         batch, count = batches.send(list(unasked.values()))
-    except (UnavailableError, UnansweredError) as error:
+    except (UnavailableError, NoAnswerError) as error:
         run.unavailable("batches", str(error))
     else:
         run.wait(f"batch {batch}", f"{count} questions sent")

@@ -13,9 +13,9 @@ from skillvault.judge.claude import wire
 from skillvault.judge.claude.questions import JudgeRequest
 from skillvault.judge.claude.replies import KeptReply
 from skillvault.judge.claude.wire import Fault, Reply
-from skillvault.model.brief import Spent
-from skillvault.model.claude_models import BATCH, cost, most
-from skillvault.model.errors import UnansweredError, UnavailableError
+from skillvault.model.brief import AnswerCost
+from skillvault.model.claude_models import BATCH, cost, max_cost
+from skillvault.model.errors import NoAnswerError, UnavailableError
 from skillvault.model.policy import JudgePolicy
 from skillvault.vault.spending import Ledger
 
@@ -98,7 +98,7 @@ class Caller:
         reason = str(fault)
         if fault.kind == "bad":
             self._ledger.record_refusal(call)
-            raise UnansweredError(reason) from fault
+            raise NoAnswerError(reason) from fault
         if fault.kind == "closed":
             self._ledger.record_failure(call, reason, billed=False, pause=_CLOSED)
             raise UnavailableError(reason, tried=True) from fault
@@ -164,7 +164,7 @@ class Batches:
             self._ledger.record_failure(call, str(fault), billed=fault.billed)
             if not fault.billed:  # else it may be under way, and is not sent again unasked
                 self._ledger.record_batch(call, None)
-            error = UnansweredError if fault.kind == "bad" else UnavailableError
+            error = NoAnswerError if fault.kind == "bad" else UnavailableError
             raise error(str(fault)) from None
 
     def _affordable(self, requests: Sequence[JudgeRequest]) -> tuple[list[JudgeRequest], float]:
@@ -191,20 +191,20 @@ class Batches:
             for key, reply in replies.items()
             if key in models
         }
-        spent = sum((reply.spent for reply in kept.values()), Spent())
+        spent = sum((reply.spent for reply in kept.values()), AnswerCost())
         texts = {key: _text(reply) for key, reply in kept.items()}
         self._ledger.record_batch_replies(batch, texts, spent)
 
 
 def _most_usd(request: JudgeRequest, rules: JudgePolicy) -> float:
     """The most that a request may cost, in dollars."""
-    return most(rules.price(request.model), request.size, request.limit(rules))
+    return max_cost(rules.price(request.model), request.size, request.limit(rules))
 
 
 def _priced(reply: Reply, model: str, rules: JudgePolicy, share: float = 1.0) -> KeptReply:
     """A reply with its cost, at this share of the price of its model."""
     usd = share * cost(rules.price(model), reply.usage)
-    return KeptReply(text=reply.text, stop=reply.stop, spent=Spent(reply.usage.tokens, usd))
+    return KeptReply(text=reply.text, stop=reply.stop, spent=AnswerCost(reply.usage.tokens, usd))
 
 
 def _text(reply: KeptReply) -> str:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from skillvault.judge import agent
 from skillvault.judge.claude import replies
 from skillvault.loop.judging import judge_replies, questions
-from skillvault.model.brief import Spent
+from skillvault.model.brief import AnswerCost
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Answer
 from skillvault.model.text import strict_json
@@ -189,7 +189,7 @@ def _accept(question: "OpenQuestion", text: str) -> dict[str, Any]:
     """Return what of a reply is kept; BadInputError with every reason."""
     if len(text.encode(errors="replace")) > _LONGEST:
         raise _refusal(f"longer than {_LONGEST // 1024} KiB; answer in the shape of its schema")
-    candidate = replies.KeptReply(text=_without_fence(text), stop="end_turn", spent=Spent())
+    candidate = replies.KeptReply(text=_without_fence(text), stop="end_turn", spent=AnswerCost())
     try:
         accepted: dict[str, Any] = question.asked.accept(candidate)
     except replies.UnusableError as error:

@@ -9,15 +9,15 @@ from itertools import chain
 from typing import NamedTuple
 
 from skillvault.learning.account.statements import calls_for_skill, digest
-from skillvault.learning.distill.skill import excerpt_of, reworded_change
-from skillvault.learning.generate.warning_pattern import Present
+from skillvault.learning.distill.skill import excerpt_of, rewording_change
+from skillvault.learning.generate.warning_pattern import ExistingSkill
 from skillvault.learning.merge.sessions import sessions_digest
 from skillvault.learning.promote import general
 from skillvault.learning.promote import skills as recurrence
 from skillvault.learning.promote.general import GeneralPattern
 from skillvault.learning.promote.skills import Pattern
 from skillvault.learning.refresh import refreshing
-from skillvault.learning.refresh.refreshing import Refreshing
+from skillvault.learning.refresh.refreshing import SkillRefresh
 from skillvault.loop.derived_skills import shelf_of
 from skillvault.loop.distill import DomainSessions
 from skillvault.loop.general import told_everywhere
@@ -93,7 +93,7 @@ def session_texts(run: Run, domain: str) -> Iterator[RewritableText]:
 
 def _session_text(run: Run, brief: SessionExcerpt, skill: Skill, draft: Draft) -> Change | None:
     shelf = shelf_of(run, skill)
-    return reworded_change(
+    return rewording_change(
         brief,
         draft,
         skill,
@@ -111,7 +111,7 @@ def _recurring_text(run: Run, pattern: Pattern, skill: Skill, draft: Draft) -> C
     )
 
 
-def _is_as_counted(findings: Findings, present: Present) -> bool:
+def _is_as_counted(findings: Findings, present: ExistingSkill) -> bool:
     """Return True if a skill lives, is the program's to write, and says what is counted now."""
     skill = present.skill
     if skill is None or present.shelf == "archive" or present.put_away:
@@ -120,9 +120,11 @@ def _is_as_counted(findings: Findings, present: Present) -> bool:
     return is_ours and calls_for_skill(findings) and skill.account == digest(findings)
 
 
-def _account_text(run: Run, findings: Findings, present: Present, draft: Draft) -> Change | None:
+def _account_text(
+    run: Run, findings: Findings, present: ExistingSkill, draft: Draft
+) -> Change | None:
     assert present.skill is not None
-    due = Refreshing(what="refresh", findings=findings, present=present)
+    due = SkillRefresh(what="refresh", findings=findings, present=present)
     return refreshing.rewrite_change(
         due,
         draft,

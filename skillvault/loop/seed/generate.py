@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from skillvault.learning.generate.warning_pattern import STEP, Standing
+from skillvault.learning.generate.warning_pattern import STEP, SkillState
 from skillvault.learning.merge.sessions import STEP as MERGE
 from skillvault.learning.naming import is_strategy
 from skillvault.learning.refresh import STEP as REFRESH
@@ -18,7 +18,7 @@ from skillvault.loop.run import Run
 from skillvault.loop.seed import strategy
 from skillvault.model.brief import Findings
 from skillvault.model.change import Change
-from skillvault.model.records import Outcome, Placed, Ref, Skill, link_id
+from skillvault.model.records import IndexedOutcome, Outcome, Ref, Skill, link_id
 
 _MAKERS = (STEP, REFRESH, MERGE)
 
@@ -30,8 +30,8 @@ def step(run: Run) -> Iterator[Change]:
 
 
 def standings(
-    run: Run, history: Sequence[Placed], _outcomes: Mapping[str, Outcome]
-) -> dict[str, Standing]:
+    run: Run, history: Sequence[IndexedOutcome], _outcomes: Mapping[str, Outcome]
+) -> dict[str, SkillState]:
     """Return where each evaluated outcome stands with a skill of its own."""
     ids = [placed.id for placed in history if placed.evaluated]
     histories = run.accounts.histories(ids, "subject")
@@ -72,8 +72,8 @@ def _outcomes_due(run: Run) -> Iterator[Findings]:
 
 
 def _standings(
-    run: Run, history: Sequence[Placed], asked: Collection[str]
-) -> Iterator[tuple[str, Standing, Findings | None]]:
+    run: Run, history: Sequence[IndexedOutcome], asked: Collection[str]
+) -> Iterator[tuple[str, SkillState, Findings | None]]:
     """Where those of a subject's outcomes stand that are asked for, by id, oldest first."""
     policy = run.policy
     for material in _materials(run, history, asked):
@@ -83,7 +83,9 @@ def _standings(
         yield material.outcome.id, standing, findings
 
 
-def _repeated(run: Run, history: Sequence[Placed], asked: Collection[str]) -> Iterator[Change]:
+def _repeated(
+    run: Run, history: Sequence[IndexedOutcome], asked: Collection[str]
+) -> Iterator[Change]:
     """The failures that repeat the first of their subject support what tells of it."""
     repeats: dict[str, list[str]] = {}
     for material in _materials(run, history, asked):
@@ -112,7 +114,7 @@ def _living(run: Run, name: str | None) -> str | None:
     return None
 
 
-def _reached(history: Sequence[Placed], changed: Collection[str]) -> set[str]:
+def _reached(history: Sequence[IndexedOutcome], changed: Collection[str]) -> set[str]:
     """The evaluated outcomes that changed ones concern: themselves, and the one behind each."""
     evaluated = [placed.id for placed in history if placed.evaluated or placed.id in changed]
     behind = {later for earlier, later in pairwise(evaluated) if earlier in changed}
@@ -120,7 +122,7 @@ def _reached(history: Sequence[Placed], changed: Collection[str]) -> set[str]:
 
 
 def _materials(
-    run: Run, history: Sequence[Placed], asked: Collection[str]
+    run: Run, history: Sequence[IndexedOutcome], asked: Collection[str]
 ) -> Iterator[OutcomeMaterial]:
     """What the rule reads of these outcomes; of failures without a score the first warns."""
     evaluated = [placed.id for placed in history if placed.evaluated]

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
-from skillvault.learning.account.statements import account_of, findings_about
-from skillvault.learning.merge.sessions import STEP, rejected
+from skillvault.learning.account.statements import account_of, graded_findings
+from skillvault.learning.merge.sessions import STEP, find_rejection
 from skillvault.learning.naming import is_strategy
 from skillvault.learning.seed import skills as seed_skills
 from skillvault.learning.seed.skills import (
@@ -121,7 +121,7 @@ def _is_free(run: Run, group: MergeGroup) -> bool:
     names = set(group.names)
     if group.into:
         names.update(_sources(run, group.into))
-    refused = rejected(names, run.rejections.sets(STEP))
+    refused = find_rejection(names, run.rejections.sets(STEP))
     if refused:
         run.report.rejected.append(refused)
     return refused is None
@@ -153,7 +153,7 @@ def _findings_on(run: Run, outcomes: Sequence[Outcome], kind: SkillKind) -> Find
     """Return what these outcomes say together, all of them significant."""
     evaluations = run.view.evaluations.get_many(outcome.id for outcome in outcomes)
     tasks = run.view.recommendations.tasks(outcomes)
-    return findings_about(account_of(outcomes, evaluations, tasks), kind, outcomes)
+    return graded_findings(account_of(outcomes, evaluations, tasks), kind, outcomes)
 
 
 def _composed(run: Run, due: SkillMerge) -> Change | None:

@@ -6,7 +6,7 @@ from functools import partial
 import msgspec
 
 from skillvault.learning.expire import STEP as EXPIRE
-from skillvault.learning.generate.warning_pattern import STEP, Standing
+from skillvault.learning.generate.warning_pattern import STEP, SkillState
 from skillvault.learning.naming import strategy_name
 from skillvault.learning.seed import strategy
 from skillvault.loop.clock import clock
@@ -30,7 +30,7 @@ def due(run: Run) -> Iterator[Change]:
             yield from run.written(partial(_written, run, material), material.name)
 
 
-def standing_of(run: Run, domain: str) -> Standing:
+def standing_of(run: Run, domain: str) -> SkillState:
     """Return where a domain stands with its strategy."""
     return _state(run, material_of(run, domain))
 
@@ -49,7 +49,7 @@ def texts(run: Run, domain: str, _outcomes: Sequence[str]) -> Iterator[Rewritabl
         yield RewritableText(material.name, brief, partial(_rewritten, run, material, brief))
 
 
-def _state(run: Run, material: strategy.StrategyMaterial) -> Standing:
+def _state(run: Run, material: strategy.StrategyMaterial) -> SkillState:
     at = clock(run.view, material.domain, run.now, run.rules) or run.now
     return strategy.strategy_state(material, at, run.policy)
 

@@ -1,10 +1,17 @@
-"""English: function words, and the irregular forms that no stemmer knows."""
+"""English: function words, irregular forms, and how rare a word is.
 
+Rarity is that of English at large, whatever a vault holds, so that two texts compare the same in
+bulk and one at a time. Weights are whole numbers, because sums of fractions depend on their order.
+"""
+
+from functools import lru_cache
 from pkgutil import get_data
+
+FULL = 40  # the weight of a word that is rare in English
 
 
 def read_words(package: str, name: str) -> dict[str, str]:
-    """Read a file of words: the head of each section, `[head]`, and what stands below it."""
+    """Read a file of words: the head of each section, `[head]`, and the text below it."""
     text = (get_data(package, name) or b"").decode()
     return dict(section.split("]") for section in text.split("[")[1:])
 
@@ -17,10 +24,27 @@ _FORMS = {form: forms for forms in _GROUPS for form in forms}
 
 
 def other_forms(word: str) -> list[str]:
-    """The other forms of an irregular word: `went` -> go, gone, goes."""
+    """Return the other forms of an irregular word: `went` -> go, gone, goes."""
     return [form for form in _FORMS.get(word, ()) if form != word]
 
 
 def base_form(word: str) -> str:
-    """The first form of an irregular word: `went` -> go; any other word as it is."""
+    """Return the first form of an irregular word, `went` -> go, or any other word as it is."""
     return _FORMS[word][0] if word in _FORMS else word
+
+
+def weight(stem: str) -> int:
+    """Return the information of a stem, at most `FULL`: -log of its frequency, in bands."""
+    return _weights().get(stem, FULL)
+
+
+@lru_cache(maxsize=1)
+def _weights() -> dict[str, int]:
+    entries = ((band, entry) for band, line in bands() for entry in line.split())
+    return {entry.partition("=")[0]: 2 * band + 1 for band, entry in entries}
+
+
+def bands() -> list[tuple[int, str]]:
+    """Return the bands of `common_words.txt`, each with its entries, `stem` or `stem=word`."""
+    words = read_words("skillvault.model.english", "common_words.txt")
+    return [(int(head), entries) for head, entries in words.items()]

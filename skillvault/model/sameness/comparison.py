@@ -1,126 +1,130 @@
-"""When two texts say the same, and when the one says the opposite of the other.
+"""Texts that say the same or the opposite: two texts, or many without comparing all pairs.
 
 Texts whose numbers, negations, sides or names differ never say the same, however alike they are.
 Whether the rest is alike enough is a question of how much the words tell.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
-from skillvault.model.english.rarity import weight
+from skillvault.model.english import weight
 from skillvault.model.sameness.form import Form, Item
 from skillvault.model.sameness.vocabulary import VERBS
 
-SAME = 0.61  # likeness from which two texts say the same
+SAME_LIKENESS = 0.61  # likeness from which two texts say the same
 MARK = 40  # what a number or a name weighs that both texts have
 
-_TELLING = 28  # weight from which another word in its place makes another statement
+_Key = tuple[frozenset[str], frozenset[str], str]  # numbers, names, a stem or "" for the two
+
+_RARE = 28  # weight from which another word in its place makes another statement
 _SPELLED = 4  # letters, at least, with which two spellings of a word begin
 _PREFIXES = ("un", "dis", "non", "de", "in", "im", "ir", "mis", "anti", "under", "over")
 _TWO_ENDED = frozenset({"relation", "negation"})
 
 
-def same(a: Form, b: Form) -> bool:
+def is_same(a: Form, b: Form) -> bool:
     """Return True if two texts say the same."""
     return a == b or (_same_but_for_flips(a, b) and _flips(a, b) == 0)
 
 
-def opposite(a: Form, b: Form) -> bool:
-    """Whether one text says the opposite of the other: the same but for what turns it round.
+def is_opposite(a: Form, b: Form) -> bool:
+    """Return True if one text says the opposite of the other: the same but for one flip.
 
-    That is a negation, a side or an order; two of them undo each other. With another number or
-    name a text is a different one, and no opposite; nor is one that does not say what is denied.
+    A flip is a negation, a side or an order; two of them undo each other. A text with another
+    number or name is a different text, not an opposite. So is one that lacks what is denied.
     """
     return (
         _same_but_for_flips(a, b)
         and _flips(a, b) % 2 == 1
-        and (a.negated == b.negated or _is_said(*((a, b) if a.negated else (b, a))))
+        and (a.negated == b.negated or _affirms(*((b, a) if a.negated else (a, b))))
     )
 
 
-def _is_said(denying: Form, other: Form) -> bool:
-    """Whether one text says what the other denies."""
+def _affirms(affirming: Form, denying: Form) -> bool:
+    """Return True if one text says what the other denies."""
     for mark, scope in denying.scopes:
         if mark.kind == "negation":
             denied = scope & denying.stems
-            said = sum(map(weight, denied & other.stems))
-            return said >= SAME * sum(map(weight, denied))
+            affirmed = sum(map(weight, denied & affirming.stems))
+            return affirmed >= SAME_LIKENESS * sum(map(weight, denied))
     return True
 
 
 def _same_but_for_flips(a: Form, b: Form) -> bool:
-    return likeness(a, b) >= SAME and not _differ(a, b) and not _replaced(a, b)
+    return likeness(a, b) >= SAME_LIKENESS and not _differ(a, b) and not _is_word_replaced(a, b)
 
 
 def likeness(a: Form, b: Form) -> float:
-    """How much of what two texts say both say, 0..1, by how much the words tell.
+    """Return the weighted share of two texts' content that both have, 0..1.
 
-    What one says beyond the other counts in full, the lesser of the two by half. It does not look
-    at what decides.
+    The larger of the two remainders counts in full, the smaller by half. Negations, sides and
+    order are not compared.
     """
     stems = sum(map(weight, a.stems & b.stems))
     shared = stems + MARK * (len(a.numbers & b.numbers) + len(a.names & b.names))
     first, second = a.weight - stems, b.weight - stems
-    whole = shared + max(first, second) + min(first, second) / 2
-    return shared / whole if whole else 1.0
+    total = shared + max(first, second) + min(first, second) / 2
+    return shared / total if total else 1.0
 
 
-def _replaced(a: Form, b: Form) -> bool:
-    """Return True if a verb or a telling word of one stands where the other has another."""
+def _is_word_replaced(a: Form, b: Form) -> bool:
+    """Return True if a verb or rare word of one text is in the place of another word."""
     return any(
-        place == other and not (x in b.stems and y in a.stems) and not _is_spelling(x, y)
-        for place, x in _tellings(a, b)
-        for other, y in _tellings(b, a)
+        first_place == second_place
+        and not (x in b.stems and y in a.stems)
+        and not _are_spellings(x, y)
+        for first_place, x in _missing_words(a, b)
+        for second_place, y in _missing_words(b, a)
     )
 
 
-def _is_spelling(x: str, y: str) -> bool:
+def _are_spellings(x: str, y: str) -> bool:
     """Return True for two spellings of a word: the shorter differs in its last letter at most."""
     letters = max(_SPELLED, min(len(x), len(y)) - 1)
     return x[:letters] == y[:letters]
 
 
-def _tellings(a: Form, b: Form) -> list[tuple[tuple[str, str], str]]:
-    """The verbs and telling words of one text that the other lacks, and what stands beside them.
+def _missing_words(a: Form, b: Form) -> list[tuple[tuple[str, str], str]]:
+    """Return the verbs and rare words of `a` that `b` lacks, with their neighbours.
 
-    A side, too, that the other takes elsewhere.
+    Words of opposites are included even if `b` has them in another place.
     """
     return [
-        ((before, after), stem)
-        for before, stem, after in a.places
+        ((left, right), stem)
+        for left, stem, right in a.places
         if (stem not in b.stems or stem.startswith("~"))
-        and (before or after)
-        and (weight(stem) >= _TELLING or stem in VERBS)
+        and (left or right)
+        and (weight(stem) >= _RARE or stem in VERBS)
     ]
 
 
 def _differ(a: Form, b: Form) -> bool:
-    """Whether two texts speak of other numbers or things."""
+    """Return True if two texts name different numbers or things."""
     return (
         a.numbers != b.numbers
         or a.names != b.names
         or bool(a.proper - b.stems and b.proper - a.stems)
         or any(not is_turned for is_turned in _axes(a, b).values())
-        or _prefixed(a.stems - b.stems, b.stems - a.stems)
-        or bool(_exchanged(a, b) & {"number", "name"})
+        or _has_negating_prefix(a.stems - b.stems, b.stems - a.stems)
+        or bool(_exchanged_kinds(a, b) & {"number", "name"})
     )
 
 
 def _flips(a: Form, b: Form) -> int:
-    """Count how often one text turns round what the other says."""
+    """Count the negations, sides and orders by which one text reverses the other."""
     axes = _axes(a, b)
-    order = not axes and bool(_exchanged(a, b))
+    order = not axes and bool(_exchanged_kinds(a, b))
     return (a.negated != b.negated) + len(axes) + order
 
 
 def _axes(a: Form, b: Form) -> dict[str, bool]:
-    """The axes that two texts share and on which they take different sides.
+    """Return the shared axes on which two texts take different sides.
 
-    True for those on which one text turns the other round: a side stands for its contrary. A side
-    that one text takes beyond those of the other makes it another text.
+    True for an axis on which one text reverses the other. A side that only one of them takes makes
+    it another text.
     """
-    first, second = _by_axis(a), _by_axis(b)
-    contrary = _contrary(a, b)
+    first, second = _sides_by_axis(a), _sides_by_axis(b)
+    contrary = _contrary_axes(a, b)
     return {
         axis: binary and (axis in contrary or first[axis, binary].isdisjoint(second[axis, binary]))
         for axis, binary in first.keys() & second.keys()
@@ -128,25 +132,24 @@ def _axes(a: Form, b: Form) -> dict[str, bool]:
     }
 
 
-def _contrary(a: Form, b: Form) -> set[str]:
-    """The axes of which a side stands in one text where its contrary does in the other."""
-    return {
-        side.axis
-        for before, side, after in a.side_places - b.side_places
-        for place, other, behind in b.side_places - a.side_places
-        if (before, side.axis, after) == (place, other.axis, behind) and (before or after)
-    }
+def _contrary_axes(a: Form, b: Form) -> set[str]:
+    """Return the axes with a side in one text at the place of its contrary in the other."""
+    first, second = (
+        {(left, side.axis, right) for left, side, right in places if left or right}
+        for places in (a.side_places - b.side_places, b.side_places - a.side_places)
+    )
+    return {axis for _, axis, _ in first & second}
 
 
-def _by_axis(form: Form) -> dict[tuple[str, bool], set[int]]:
+def _sides_by_axis(form: Form) -> dict[tuple[str, bool], set[int]]:
     sides: dict[tuple[str, bool], set[int]] = defaultdict(set)
     for axis, side, binary in form.sides:
         sides[axis, binary].add(side)
     return sides
 
 
-def _prefixed(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Whether a word of one is a word of the other behind `un` or its like."""
+def _has_negating_prefix(first: frozenset[str], second: frozenset[str]) -> bool:
+    """Return True if a word of one set is a word of the other with a prefix such as `un`."""
     return any(
         f"{prefix}{x}" in second or (x.startswith(prefix) and x[len(prefix) :] in second)
         for x in first
@@ -154,8 +157,8 @@ def _prefixed(first: frozenset[str], second: frozenset[str]) -> bool:
     )
 
 
-def _exchanged(a: Form, b: Form) -> set[str]:
-    """The kinds of marks of which two texts, for all that they share, say exchanged things."""
+def _exchanged_kinds(a: Form, b: Form) -> set[str]:
+    """Return the kinds of the marks that two texts share and attach to exchanged things."""
     first, second = dict(a.scopes), dict(b.scopes)
     all_first, all_second = _keys(a), _keys(b)
     return {
@@ -166,12 +169,123 @@ def _exchanged(a: Form, b: Form) -> set[str]:
 
 
 def _exchangeable(marks: Iterable[Item]) -> set[Item]:
-    """The marks beside another of their group, for it takes two; a relation has two ends."""
+    """Return the marks that are not alone in their group; a relation has two ends."""
     by_group = Counter(mark.group for mark in marks)
     return {mark for mark in marks if by_group[mark.group] > 1 or mark.kind in _TWO_ENDED}
 
 
 def _keys(form: Form) -> frozenset[str]:
-    """The keys of all that a text says."""
+    """Return all keys of a text."""
     keys: frozenset[str] = form.stems | form.numbers | form.names
     return keys.union(*(scope for _, scope in form.scopes))
+
+
+# ── many texts ───────────────────────────────────────────────────────────────────────
+
+
+class Forms:
+    """Forms in the order in which they were added, numbered from 0."""
+
+    def __init__(self) -> None:
+        self._forms: list[Form] = []
+        self._holders: dict[_Key, list[int]] = defaultdict(list)
+
+    def add(self, form: Form) -> int:
+        """Add a form and return its number."""
+        number = len(self._forms)
+        self._forms.append(form)
+        for key, _ in _key_weights(form):
+            self._holders[key].append(number)
+        return number
+
+    def same(self, form: Form) -> list[int]:
+        """Return the numbers of the forms that say the same, in order."""
+        return [n for n in self.candidates(form) if self.is_same(n, form)]
+
+    def opposite(self, form: Form) -> list[int]:
+        """Return the numbers of the forms that say the opposite, in order."""
+        candidates = self.candidates(form)
+        return [n for n in candidates if is_opposite(form, self._forms[n])]
+
+    def is_same(self, number: int, form: Form) -> bool:
+        """Return True if the form of this number says the same as `form`."""
+        return is_same(form, self._forms[number])
+
+    def candidates(self, form: Form) -> list[int]:
+        """Return the numbers of the forms that share enough words, numbers and names."""
+        needed = SAME_LIKENESS * _total_weight(form)
+        shared: dict[int, int] = defaultdict(int)
+        for key, amount in _key_weights(form):
+            for number in self._holders.get(key, ()):
+                shared[number] += amount
+        enough = ((number, amount) for number, amount in shared.items() if amount >= needed)
+        return sorted(
+            number
+            for number, amount in enough
+            if amount >= SAME_LIKENESS * _total_weight(self._forms[number])
+        )
+
+
+def _key_weights(form: Form) -> Iterator[tuple[_Key, int]]:
+    """Return the keys of a form with their weights; one key stands for its numbers and names."""
+    for stem in form.stems:
+        yield (form.numbers, form.names, stem), weight(stem)
+    marks = len(form.numbers) + len(form.names)
+    if marks or not form.stems:
+        yield (form.numbers, form.names, ""), MARK * marks
+
+
+def _total_weight(form: Form) -> int:
+    """Return the weight of stems, numbers and names."""
+    return form.weight + MARK * (len(form.numbers) + len(form.names))
+
+
+def lookup_keys(form: Form) -> list[str]:
+    """Return keys of which any two forms that say the same, or the opposite, share one.
+
+    These are the heaviest stems, as long as the remainder of the form could still be what both
+    share. Each key includes the numbers and names.
+    """
+    marks = ",".join([*sorted(form.numbers), "|", *sorted(form.names)])
+    remainder, keys = _total_weight(form), list[str]()
+    needed = SAME_LIKENESS * remainder
+    amount = MARK * (len(form.numbers) + len(form.names))
+    stems = sorted(
+        ((weight(stem), stem) for stem in form.stems), key=lambda pair: (-pair[0], pair[1])
+    )
+    for size, stem in [(amount, "")] * bool(amount or not stems) + stems:
+        if remainder < needed:
+            break
+        keys.append(f"{stem} {marks}")
+        remainder -= size
+    return keys
+
+
+def components(forms: Sequence[Form]) -> list[list[int]]:
+    """Group the positions of forms that say the same, directly or through others.
+
+    Each component is sorted, and the components by their first position.
+    """
+    places: dict[Form, list[int]] = defaultdict(list)
+    for place, form in enumerate(forms):
+        places[form].append(place)
+    index, roots = Forms(), list[int]()
+    for form in places:
+        candidates = index.candidates(form)
+        roots.append(index.add(form))
+        for number in candidates:
+            root, candidate_root = _root(roots, len(roots) - 1), _root(roots, number)
+            if root != candidate_root and index.is_same(number, form):
+                roots[candidate_root] = root
+    groups: dict[int, list[int]] = defaultdict(list)
+    for number, group in enumerate(places.values()):
+        groups[_root(roots, number)] += group
+    return sorted(sorted(group) for group in groups.values())
+
+
+def _root(roots: list[int], number: int) -> int:
+    """Return the number that stands for a component, and shorten the paths to it."""
+    while roots[number] != number:
+        roots[number] = roots[roots[number]]
+        number = roots[number]
+    return number

@@ -11,10 +11,11 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
+from Stemmer import Stemmer
 
-from skillvault.model.english.rarity import weight
+from skillvault.model.english import base_form, weight
 from skillvault.model.lazy import regex
-from skillvault.model.sameness import stemming, vocabulary
+from skillvault.model.sameness import vocabulary
 from skillvault.model.sameness.vocabulary import Side
 from skillvault.model.text.text import UNSPACED
 
@@ -29,7 +30,7 @@ class Item(NamedTuple):
 
     @property
     def group(self) -> str:
-        """Numbers, names, or the sides of one axis."""
+        """The group in which items can be exchanged: numbers, names, or the sides of one axis."""
         return self.key.partition(":")[0] if self.kind == "side" else self.kind
 
 
@@ -37,7 +38,7 @@ _NEGATION = Item("negation", "not")
 
 
 class Form(Struct, frozen=True, cache_hash=True):
-    """What a text says, free of order."""
+    """The content of a text, free of order."""
 
     stems: frozenset[str]
     numbers: frozenset[str]
@@ -45,19 +46,19 @@ class Form(Struct, frozen=True, cache_hash=True):
     sides: frozenset[Side]
     negated: bool
     proper: frozenset[str]  # the stems that are written with a capital
-    weight: int  # what the stems tell
-    scopes: frozenset[tuple[Item, frozenset[str]]]  # what stands in the clauses of each mark
-    places: frozenset[tuple[str, str, str]]  # before, stem, after: each word between its neighbours
-    side_places: frozenset[tuple[str, Side, str]]  # likewise, of the words that take a side
+    weight: int  # of all stems
+    scopes: frozenset[tuple[Item, frozenset[str]]]  # the other keys in the clauses of each mark
+    places: frozenset[tuple[str, str, str]]  # (left, stem, right): each word between its neighbours
+    side_places: frozenset[tuple[str, Side, str]]  # likewise, for the words that take a side
 
 
-def normal_form(text: str, own: Collection[str] = (), *, figures: bool = True) -> Form:
-    """The normal form of a text without its outcome's `own` values, as they are written.
+def normal_form(text: str, omit: Collection[str] = (), *, figures: bool = True) -> Form:
+    """Return the normal form of a text without the values to `omit`, as they are written.
 
     Without `figures` all of its numbers are left out.
     """
-    mine = {item for value in own for item in _items(value)}
-    items = [item for item in _items(text) if item not in mine]
+    omitted = {item for value in omit for item in _items(value)}
+    items = [item for item in _items(text) if item not in omitted]
     if not figures:
         items = [item for item in items if item.kind != "number"]
     by_kind: dict[Kind, set[str]] = defaultdict(set)
@@ -79,7 +80,7 @@ def normal_form(text: str, own: Collection[str] = (), *, figures: bool = True) -
 
 
 def _proper(text: str) -> frozenset[str]:
-    """The stems of words with a capital within a sentence; none of a title, where most have one."""
+    """Return the stems of words with a capital inside a sentence, but none of a title."""
     initials = _INITIAL.findall(text)
     if sum(initial.isupper() for initial in initials) > _TITLE * len(initials):
         return frozenset()
@@ -93,7 +94,7 @@ _CAPITAL = regex(r"(?<![.!?:\n] )(?<=\s)[\"'(]?([A-Z][\w'-]*)")
 
 
 def _scopes(items: Iterable[Item]) -> frozenset[tuple[Item, frozenset[str]]]:
-    """Each mark with the keys of what else its clauses say."""
+    """Return each mark with the other keys of its clauses."""
     scopes: dict[Item, set[str]] = defaultdict(set)
     for clause in _clauses(items):
         keys = {item.key for item in clause if item.kind not in ("negation", "relation")}
@@ -104,9 +105,9 @@ def _scopes(items: Iterable[Item]) -> frozenset[tuple[Item, frozenset[str]]]:
 
 
 def _places(items: Iterable[Item]) -> frozenset[tuple[str, str, str]]:
-    """Each stem between what stands beside it; "" where a clause ends.
+    """Return each stem between its neighbours, "" where a clause ends.
 
-    The head of a clause stands before its object, too, whatever relation is between the two.
+    The head of a clause is also a neighbour of its object, whatever relation is between the two.
     """
     words = [item for item in items if item.kind != "side"]
     direct = _triples([item for item in words if item.kind != "relation"])
@@ -115,24 +116,24 @@ def _places(items: Iterable[Item]) -> frozenset[tuple[str, str, str]]:
 
 def _triples(words: Sequence[Item]) -> list[tuple[str, str, str]]:
     keys = ["", *(word.key for word in words), ""]
-    beside = zip(keys, words, keys[2:], strict=False)
-    return [(before, word.key, after) for before, word, after in beside if word.kind == "stem"]
+    triples = zip(keys, words, keys[2:], strict=False)
+    return [(left, word.key, right) for left, word, right in triples if word.kind == "stem"]
 
 
 def _side_places(items: Iterable[Item]) -> frozenset[tuple[str, Side, str]]:
-    """Each side between what stands beside the word that takes it; "" where a clause ends."""
-    words, taken = [""], list[tuple[int, Side]]()
+    """Return each side between the neighbours of its word, "" where a clause ends."""
+    words, places = [""], list[tuple[int, Side]]()
     for item in items:
         if item.kind == "side":
-            taken.append((len(words), _side_of(item.key)))
+            places.append((len(words), _side_of(item.key)))
         else:
             words.append(item.key)
     words += ["", ""]
-    return frozenset((words[at - 1], side, words[at + 1]) for at, side in taken)
+    return frozenset((words[at - 1], side, words[at + 1]) for at, side in places)
 
 
 def _clauses(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """The items between breaks; a relation begins a clause."""
+    """Return the items between breaks; a relation begins a clause."""
     clause: list[Item] = []
     for item in items:
         if item.kind in ("break", "relation"):
@@ -200,7 +201,7 @@ _CODE = regex(r"\d|_|/|[a-z]\.[a-z]|[a-z][A-Z]")
 
 
 def _items(text: str) -> Iterator[Item]:
-    """The items of a text in order."""
+    """Return the items of a text in order."""
     text = _COUNTRY.sub("America", text)
     for pattern, plain in _REWRITTEN:
         text = pattern.sub(plain, text)
@@ -217,7 +218,7 @@ def _items(text: str) -> Iterator[Item]:
 
 
 def _exact_item(token: re.Match[str]) -> Item:
-    """A number with its unit, a time, or a name that is written as code."""
+    """Return a number with its unit, a time, or a name that is written as code."""
     if token["name"]:
         return Item("name", token[0].strip("`").lower())
     if token["time"]:
@@ -231,7 +232,7 @@ def _exact_item(token: re.Match[str]) -> Item:
 
 @lru_cache(maxsize=1 << 16)
 def _word_items(word: str) -> tuple[Item, ...]:
-    """What a word, or each part of one with hyphens, brings."""
+    """Return the items of a word, or of each part of a word with hyphens."""
     word = _POSSESSIVE.sub("", word)
     if _is_name(word):
         return (Item("name", word.lower()),)
@@ -251,7 +252,7 @@ def _is_name(word: str) -> bool:
 
 
 def _part_items(word: str) -> Iterator[Item]:
-    """A negation, a relation, the side of an opposite, a stem, or nothing."""
+    """Return the negation, relation, sides and stem of a word part, if it has any."""
     if word in vocabulary.NEGATIONS:
         yield _NEGATION
         return
@@ -262,35 +263,37 @@ def _part_items(word: str) -> Iterator[Item]:
     sides = _sides(word)
     yield from (Item("side", _key_of(side)) for side in sides)
     if word and word not in _SILENT:
-        yield Item("stem", _stem(word, sides))
+        axes = [side.axis for side in sides if side.binary]
+        root = stem(word)
+        yield Item("stem", f"~{axes[0]}" if axes else vocabulary.SYNONYMS.get(root, root))
 
 
 _SILENT = vocabulary.SILENT | vocabulary.RELATIONS | vocabulary.PARTICLES
 
 
 def _sides(word: str) -> tuple[Side, ...]:
-    """The sides that a word takes, in any of its inflections."""
+    """Return the sides that a word takes, in any of its inflections."""
     if word in vocabulary.SILENT - vocabulary.PARTICLES:
         return ()
-    opposites = _opposites().get(stemming.stem(word), ())
+    opposites = _opposites().get(stem(word), ())
     return vocabulary.ALTERNATIVES.get(word, ()) + opposites
 
 
 @lru_cache(maxsize=1)
 def _opposites() -> dict[str, tuple[Side, ...]]:
-    """The sides by stem."""
-    return {stemming.stem(word): sides for word, sides in vocabulary.OPPOSITES.items()}
+    return {stem(word): sides for word, sides in vocabulary.OPPOSITES.items()}
 
 
-def _stem(word: str, sides: tuple[Side, ...]) -> str:
-    """The stem of a word, for all words of an axis of opposites and of a meaning the same."""
-    axes = [side.axis for side in sides if side.binary]
-    stem: str = stemming.stem(word)
-    return f"~{axes[0]}" if axes else vocabulary.SYNONYMS.get(stem, stem)
+@lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """Return the part that a lower-case word shares with its other forms: `retries` -> retri."""
+    # One stemmer for each call: it keeps the word that it works on, and threads would share it.
+    stemmed: str = Stemmer("english", 0).stemWord(base_form(word))
+    return stemmed
 
 
 def _unspaced_items(run: str) -> Iterator[Item]:
-    """The negations, sides and character bigrams of a run of a script without spaces."""
+    """Return the negations, sides and character bigrams of a run without spaces."""
     for _ in vocabulary.UNSPACED_NEGATION.findall(run):
         yield _NEGATION
     run = vocabulary.UNSPACED_NEGATION.sub(" ", run)

@@ -1,6 +1,6 @@
 """Words whose difference decides: opposites, alternatives, negations, units; and synonyms.
 
-Tables of plain words, in `vocabulary.txt`. Where they are read, they are compared.
+The tables are in `vocabulary.txt`.
 """
 
 import re
@@ -32,7 +32,7 @@ SYNONYMS = {
 
 
 class Side(NamedTuple):
-    """Which side of what a word takes; opposites are the two sides of a binary axis."""
+    """The side of an axis that a word takes; opposites are the two sides of a binary axis."""
 
     axis: str
     side: int

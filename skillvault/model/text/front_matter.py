@@ -1,11 +1,12 @@
-"""A markdown text with YAML front matter: read, split, and changed a named key at a time.
+"""Markdown text with YAML front matter: read, split and edit it by keys.
 
-No file is opened here. The one home of frontmatter.
+Only this module uses python-frontmatter. It opens no file.
 """
 
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from frontmatter.default_handlers import YAMLHandler
@@ -16,13 +17,13 @@ from skillvault.model.text import strict_yaml
 MAX_FRONT_MATTER = 64 * 1024
 # The top-level keys of a skill, by the Agent Skills specification.
 SKILL_KEYS = ("name", "description", "license", "compatibility", "allowed-tools", "metadata")
-# The keys of a skill's `metadata` that are ours, in the order in which they stand.
+# The keys of skillvault in a skill's `metadata`, in order.
 METADATA_KEYS = (
     "internal", "kind", "domain", "subject", "account", "status", "origin", "version", "created",
     "expires", "tags", "roles", "stages", "trust", "retired", "trial", "replaces", "written",
 )  # fmt: skip
 
-# A key of a skill with a value that is neither quoted nor a block.
+# A key of a skill with a plain value.
 _PLAIN = re.compile(
     r"^(?P<key>name|description|license|compatibility|allowed-tools): +"
     r"(?P<value>[^\s'\"|>][^\r\n]*?)[ \t]*(?=\r?$)",
@@ -32,7 +33,7 @@ _HANDLER = YAMLHandler()
 
 
 def text_of(content: bytes) -> str:
-    """UTF-8 text without its byte order mark; BadInputError names the bad byte."""
+    """Return UTF-8 text without its byte order mark; BadInputError names the bad byte."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -50,14 +51,14 @@ def text_of(content: bytes) -> str:
     return text
 
 
-def begins(text: str) -> bool:
-    """Whether a text opens with front matter."""
+def has_front_matter(text: str) -> bool:
+    """Return True if a text begins with front matter."""
     return bool(_HANDLER.detect(text))
 
 
 def split(text: str) -> tuple[str, str]:
-    """(front matter, body) of a markdown text, both exactly as they stand."""
-    if not begins(text):
+    """Return (front matter, body) of a markdown text, both unchanged."""
+    if not has_front_matter(text):
         message = "line 1: no front matter; the file must begin with a line `---`"
         raise BadInputError(message, code="no-front-matter", line=1)
     try:
@@ -73,13 +74,13 @@ def split(text: str) -> tuple[str, str]:
 
 
 def read(text: str) -> tuple[dict[str, Any], str]:
-    """(metadata, body stripped) of a markdown text."""
+    """Return (metadata, stripped body) of a markdown text."""
     front, body = split(text)
     return as_mapping(strict_yaml.load(front)), body.strip()
 
 
 def read_foreign(text: str) -> tuple[dict[str, Any], str]:
-    """The same, also if YAML takes a plain value of a skill's key for something else."""
+    """Read a markdown text, even if a plain value of a skill's key is not valid YAML."""
     try:
         return read(text)
     except BadInputError as error:
@@ -96,7 +97,7 @@ def read_foreign(text: str) -> tuple[dict[str, Any], str]:
 
 
 def as_mapping(value: Any) -> dict[str, Any]:
-    """A value that must be keys and values."""
+    """Return a value that must be a mapping."""
     if isinstance(value, dict):
         return value
     raise BadInputError(
@@ -106,82 +107,76 @@ def as_mapping(value: Any) -> dict[str, Any]:
 
 
 def with_key(
-    content: bytes, key: tuple[str, ...], value: strict_yaml.Value, *, bare: bool = False
+    content: bytes, key: tuple[str, ...], value: strict_yaml.Value, *, is_yaml: bool = False
 ) -> bytes:
-    """A markdown file with one front matter key set; every other byte stays.
+    """Set one front matter key of a markdown file; every other byte stays.
 
-    A key of ours that is new in `metadata` gets its place there: a text that was changed reads like
-    one that was written at once. `bare`: the file is front matter alone, as `vault.yaml` is.
+    A new key in `metadata` is inserted in the order of METADATA_KEYS. `is_yaml`: the file is YAML
+    without a body, like `vault.yaml`.
     """
     text = content.decode("utf-8")
-    if bare:
+    if is_yaml:
         return strict_yaml.with_value(text, key, value).encode()
-    before, front, after = _around_yaml(text)
+    head, front, tail = _split_at_yaml(text)
     order = METADATA_KEYS if key[0] == "metadata" else ()
-    return (before + strict_yaml.with_value(front, key, value, order=order) + after).encode()
+    return (head + strict_yaml.with_value(front, key, value, order=order) + tail).encode()
 
 
 def without_key(content: bytes, key: tuple[str, ...]) -> bytes:
-    """A markdown file without one key of its front matter; every other byte stays."""
-    before, front, after = _around_yaml(content.decode("utf-8"))
-    return (before + strict_yaml.without(front, key) + after).encode()
+    """Remove one front matter key of a markdown file; every other byte stays."""
+    head, front, tail = _split_at_yaml(content.decode("utf-8"))
+    return (head + strict_yaml.without_key(front, key) + tail).encode()
 
 
 def with_mapping(content: bytes, mapping: Mapping[str, Any]) -> bytes:
-    """A markdown file whose front matter says this; its body stays.
+    """Replace the front matter of a markdown file; its body stays.
 
-    Of a front matter in block style only the keys that differ change, where that can be;
-    otherwise it is written whole. What a strict reader cannot read is written whole, too.
+    In block style only the different keys are edited, if that is possible. Otherwise, and if a
+    strict reader cannot read it, the front matter is rewritten.
     """
-    before, front, after = _around_yaml(content.decode("utf-8"))
-    try:
-        old = as_mapping(strict_yaml.load(front))
+    head, front, tail = _split_at_yaml(content.decode("utf-8"))
+    with suppress(BadInputError):
+        old_mapping = as_mapping(strict_yaml.load(front))
         if strict_yaml.is_block(front):
-            edited = _with_changes(front, (), old, mapping)
+            edited = _edit_keys(front, (), old_mapping, mapping)
             if strict_yaml.load(edited) == mapping:
-                return (before + edited + after).encode()
-    except BadInputError:
-        return _rewritten(mapping, after)
-    return _rewritten(mapping, after)
+                return (head + edited + tail).encode()
+    return f"---\n{strict_yaml.dump(dict(mapping))}{tail}".encode()
 
 
-def _rewritten(mapping: Mapping[str, Any], after: str) -> bytes:
-    return f"---\n{strict_yaml.dump(dict(mapping))}{after}".encode()
-
-
-def _with_changes(
-    front: str, place: tuple[str, ...], old: Mapping[str, Any], new: Mapping[str, Any]
+def _edit_keys(
+    front: str, place: tuple[str, ...], old_mapping: Mapping[str, Any], mapping: Mapping[str, Any]
 ) -> str:
-    """YAML with the keys changed that differ between two mappings at a place."""
-    for key in reversed([*old, *(key for key in new if key not in old)]):
-        value: Any = new.get(key)
-        if key in old and key in new and old[key] == value:
+    """Edit the keys of YAML text that differ between two mappings at a place."""
+    for key in reversed([*old_mapping, *(key for key in mapping if key not in old_mapping)]):
+        value: Any = mapping.get(key)
+        if key in old_mapping and key in mapping and old_mapping[key] == value:
             continue
-        if isinstance(value, Mapping) and isinstance(old.get(key, {}), Mapping):
-            front = _with_changes(front, (*place, key), old.get(key, {}), value)
+        if isinstance(value, Mapping) and isinstance(old_mapping.get(key, {}), Mapping):
+            front = _edit_keys(front, (*place, key), old_mapping.get(key, {}), value)
             continue
-        if key in old and (key not in new or isinstance(old[key], dict | list)):
-            front = strict_yaml.without(front, (*place, key))
+        if key in old_mapping and (key not in mapping or isinstance(old_mapping[key], dict | list)):
+            front = strict_yaml.without_key(front, (*place, key))
         if isinstance(value, Mapping | list):
             raise BadInputError(f"{key}: nested; write the front matter whole", code="edit")
-        if key in new:
+        if key in mapping:
             front = strict_yaml.with_value(front, (*place, key), value)
     return front
 
 
 def with_body(content: bytes, body: str) -> bytes:
-    """A markdown file with another body; its front matter and the space around stay."""
+    """Replace the body of a markdown file; its front matter and outer white space stay."""
     text = content.decode("utf-8")
-    _, old = split(text.removeprefix("\ufeff"))
-    start = text.rindex(old) if old else len(text)
-    core = old.strip()
-    lead = old[: old.index(core)] if core else old
-    tail = old[len(lead) + len(core) :]
+    _, old_body = split(text.removeprefix("\ufeff"))
+    start = text.rindex(old_body) if old_body else len(text)
+    core = old_body.strip()
+    lead = old_body[: old_body.index(core)] if core else old_body
+    tail = old_body[len(lead) + len(core) :]
     return (text[:start] + lead + body + tail).encode()
 
 
-def _around_yaml(text: str) -> tuple[str, str, str]:
-    """What stands before the YAML of a text, the YAML, and what stands after it."""
+def _split_at_yaml(text: str) -> tuple[str, str, str]:
+    """Return the text before the YAML, the YAML, and the text after it."""
     front, _ = split(text.removeprefix("\ufeff"))
     start = text.index(front, text.index("---"))
     core = front.lstrip("\r\n")

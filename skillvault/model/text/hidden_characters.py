@@ -1,7 +1,8 @@
-"""Characters that a reader does not see and a terminal or a model obeys: which, and their names.
+"""Characters that a reader does not see and a terminal or a model obeys.
 
-`cleaned` is for what comes in, `escaped` for what a person or a model reads, `hidden_characters`
-for whoever checks a file. What a script or an emoji needs of them stays: joiners, selectors, marks.
+`remove_hidden` is for what comes in, `escape_hidden` for what a person or a model reads,
+`hidden_characters` for whoever checks a file. What a script or an emoji needs of them stays:
+joiners, selectors, marks.
 """
 
 import re
@@ -12,7 +13,7 @@ from msgspec import Struct
 
 from skillvault.model.lazy import regex
 
-# What Unicode calls aliases: controls have no other names.
+# Unicode aliases: controls have no other names.
 _C0 = """
 NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI
 DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US
@@ -22,7 +23,7 @@ DEL PAD HOP BPH NBH IND NEL SSA ESA HTS HTJ VTS PLD PLU RI SS2 SS3
 DCS PU1 PU2 STS CCH MW SPA EPA SOS SGC SCI CSI ST OSC PM APC
 """.split()
 
-# ── what hides ───────────────────────────────────────────────────────────────────────
+# ── hidden ─── ───────────────────────────────────────────────────────────────────────
 
 _BREAKS = "\x0b\x0c\x85\u2028\u2029"  # lines end there for some readers only
 _HIDDEN = (
@@ -31,15 +32,15 @@ _HIDDEN = (
     "\u200e\u200f\u061c"  # marks of direction
     "\u200b-\u200d\u2060-\u2065\u206a-\u206f\ufeff"  # of no width
     "\u00ad\u034f\u180e\u17b4\u17b5\ufff0-\ufffb"
-    "\u115f\u1160\u3164\uffa0"  # letters that look like nothing
+    "\u115f\u1160\u3164\uffa0"  # invisible letters
     "\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"  # selectors of a variant
-    "\U000e0000-\U000e0fff"  # tags: ASCII that nobody sees
+    "\U000e0000-\U000e0fff"  # tags: invisible ASCII
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"  # no characters at all
 )
 _SEARCH = regex(f"[{_BREAKS}{_HIDDEN}]|\r(?!\n)")
 
-# ── what is needed ───────────────────────────────────────────────────────────────────
+# ── needed ────── ───────────────────────────────────────────────────────────────────
 
 _EMOJI = (
     "[\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f"
@@ -93,47 +94,47 @@ class HiddenCharacter(Struct, frozen=True):
 
 
 def has_hidden(text: str) -> bool:
-    """Whether a text may hold any: quick, and right where it says no."""
+    """Return False if a text surely has no hidden character; a quick check."""
     return _SEARCH.search(text) is not None
 
 
-def cleaned(text: str) -> str:
-    """The text without its hidden characters and a terminal's sequences; its lines end in LF."""
+def remove_hidden(text: str) -> str:
+    """Remove hidden characters and terminal sequences from a text; its lines end in LF."""
     if not has_hidden(text) and "\r" not in text:
         return text
     text = _SEQUENCE.sub("", text)
     directed = _is_directed(text)
 
-    def part(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         if match["end"]:
             return "\n"
         return match[0] if match["needed"] or (match["mark"] and directed) else ""
 
-    return _PARTS.sub(part, text)
+    return _PARTS.sub(replacement, text)
 
 
-def escaped(text: str) -> str:
-    """The text with each hidden character as a visible escape, as Python writes it."""
-    return _replaced(text, _escape)
+def escape_hidden(text: str) -> str:
+    """Replace each hidden character by a visible escape, as Python writes it."""
+    return _replace_hidden(text, _escape)
 
 
-def json_escaped(text: str) -> str:
-    """JSON text that says the same, each hidden character in it as an escape of JSON."""
-    return _replaced(text, _json_escape)
+def escape_json(text: str) -> str:
+    """Replace each hidden character in JSON text by an escape of JSON."""
+    return _replace_hidden(text, _json_escape)
 
 
 def hidden_characters(text: str) -> Iterator[HiddenCharacter]:
-    """The hidden characters of a text, in their order."""
-    line, start, seen = 1, 0, 0
+    """Yield the hidden characters of a text, in order."""
+    line, start, end = 1, 0, 0
     for at in _positions(text):
-        line += text.count("\n", seen, at)
-        start = max(start, text.rfind("\n", seen, at) + 1)
-        seen = at
+        line += text.count("\n", end, at)
+        start = max(start, text.rfind("\n", end, at) + 1)
+        end = at
         yield HiddenCharacter(line, at - start + 1, text[at], name_of(text[at]))
 
 
 def name_of(character: str) -> str:
-    """How Unicode calls a character: `U+202E RIGHT-TO-LEFT OVERRIDE`, `U+001B ESC`."""
+    """Return the Unicode name of a character: `U+202E RIGHT-TO-LEFT OVERRIDE`, `U+001B ESC`."""
     code = ord(character)
     if code < len(_C0):
         name = _C0[code]
@@ -145,7 +146,7 @@ def name_of(character: str) -> str:
 
 
 def _positions(text: str) -> Iterator[int]:
-    """Where the hidden characters of a text stand; none that is needed, and no end of a line."""
+    """Yield the positions of hidden characters, except needed ones and line ends."""
     if not has_hidden(text):
         return
     directed = _is_directed(text)
@@ -154,8 +155,8 @@ def _positions(text: str) -> Iterator[int]:
             yield match.start()
 
 
-def _replaced(text: str, escape: Callable[[str], str]) -> str:
-    if not has_hidden(text):  # as nearly every text, of which a page has half a million
+def _replace_hidden(text: str, escape: Callable[[str], str]) -> str:
+    if not has_hidden(text):  # the usual case; a page has half a million texts
         return text
     places = list(_positions(text))
     if not places:
@@ -166,7 +167,7 @@ def _replaced(text: str, escape: Callable[[str], str]) -> str:
 
 
 def _is_directed(text: str) -> bool:
-    """Whether a text has letters that are written from the right, which marks may stand beside."""
+    """Return True if a text has letters that are written from the right."""
     return _RIGHT_TO_LEFT.search(text) is not None
 
 

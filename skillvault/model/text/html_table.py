@@ -1,13 +1,13 @@
-"""A table as HTML, as notebooks show a value. Pure: texts in, text out."""
+"""A table as HTML, for values in notebooks. Pure: texts in, text out."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from skillvault.model.text.hidden_characters import escaped
+from skillvault.model.text.hidden_characters import escape_hidden
 
 
 def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A `<table>` with a caption; every text is escaped, what hides stands as an escape."""
+    """Return a `<table>` with a caption; every text and hidden character is escaped."""
     body = [_html_row("td", row) for row in rows]
     head = [_html_row("th", columns)] if columns else []
     return "\n".join(
@@ -20,4 +20,4 @@ def _html_row(tag: str, cells: Sequence[object]) -> str:
 
 
 def _html_cell(value: object) -> str:
-    return escape(escaped("" if value is None else str(value)))
+    return escape(escape_hidden("" if value is None else str(value)))

@@ -1,6 +1,6 @@
-"""A block of ours in a page that a person writes (`CLAUDE.md`, `AGENTS.md`), between two marks.
+"""The block of skillvault in a person's page (`CLAUDE.md`, `AGENTS.md`), between two marks.
 
-Pure. Nothing outside of the marks is touched but the blank line that sets the block apart.
+Pure. Nothing outside the marks is changed, except the blank line before the block.
 """
 
 import re
@@ -12,19 +12,17 @@ _BLOCK = re.compile(
 
 
 def with_block(page: str, text: str) -> str:
-    """A page with the block in its place, or at its end."""
+    """Return a page with the block in its place, or at its end."""
     newline = "\r\n" if "\r\n" in page else "\n"
     lines = [BEGIN, *text.strip().splitlines(), END, ""]
     block = newline.join(lines)
-    before = _BLOCK.search(page)
-    if before is not None:
-        return page[: before.start()] + before["apart"] + block + page[before.end() :]
+    if old_block := _BLOCK.search(page):
+        return page[: old_block.start()] + old_block["apart"] + block + page[old_block.end() :]
     if not page:
         return block
-    whole = page if page.endswith("\n") else page + newline
-    return whole + newline + block
+    return page + ("" if page.endswith("\n") else newline) + newline + block
 
 
 def without_block(page: str) -> str:
-    """A page without the block and the blank line before it."""
+    """Return a page without the block and the blank line before it."""
     return _BLOCK.sub("", page)

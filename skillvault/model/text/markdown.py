@@ -1,7 +1,6 @@
-"""The structure of a Markdown text by CommonMark: the one place that looks for it.
+"""The structure of a Markdown text by CommonMark. Only this module parses Markdown.
 
-Sections, statements, list items, headings and bold text are read here. Slices are of the text
-as it stands: joined they are the text, byte for byte.
+Sections and blocks are slices of the text: joined they are the text, byte for byte.
 """
 
 import re
@@ -16,16 +15,16 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-# What CommonMark takes for the end of a line, and nothing else that Python does.
+# Line ends by CommonMark; Python knows others.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _EMPTY_LINE = re.compile(r"\n[ \t]*\n")
 _EMPHASISED = re.compile(r"(?P<mark>[*_]).+(?P=mark)")
-_ROW = re.compile(r"\||\W*\Z")  # of a table, or nothing in words
+_ROW = re.compile(r"\||\W*\Z")  # a table row, or a line without words
 _HEADING_BELOW = "\n\n## x\n"
 
 
 class Section(NamedTuple):
-    """A heading of level 2 (None: what stands before the first) and its text, with that line."""
+    """A heading of level 2 (None before the first) and its text, with the heading line."""
 
     heading: str | None
     text: str
@@ -41,11 +40,11 @@ class _Paragraph(NamedTuple):
 
 @cache
 def _parser() -> "MarkdownIt":
-    # A command that only reads an index starts without the parser.
+    # Commands that parse no Markdown do not import the parser.
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"inline_definitions": True})
-    # Blocks are read of every text, what stands inside a line only if it is asked for.
+    # Every text is parsed to blocks, and inside lines only on demand.
     parser.disable(["inline", "text_join"])
     # Links and tags are words like others.
     return parser.disable(["link", "image", "autolink", "html_inline", "entity"])
@@ -57,10 +56,10 @@ def _tokens(text: str) -> "Sequence[Token]":
 
 
 def sections(text: str) -> list[Section]:
-    """The sections of a text in order; one begins with a heading of level 2 in no other block."""
+    """Return the sections of a text; one begins with a heading of level 2 in no other block."""
     tokens = _tokens(text)
     starts = {
-        _lines_of(opening).start: _folded(title.content)
+        _lines_of(opening).start: _fold(title.content)
         for opening, title in pairwise(tokens)
         if opening.type == "heading_open" and opening.tag == "h2" and opening.level == 0
     }
@@ -70,7 +69,7 @@ def sections(text: str) -> list[Section]:
 
 
 def blocks(text: str) -> list[str]:
-    """The outermost blocks of a text in order, each item of a list by itself.
+    """Return the outermost blocks of a text in order, each list item by itself.
 
     Empty lines belong to the block before them.
     """
@@ -82,53 +81,53 @@ def blocks(text: str) -> list[str]:
     return [block for block in _slices(text, list(dict.fromkeys(starts))[1:]) if block]
 
 
-def swallows(text: str) -> bool:
-    """True if a heading written below the text would be part of its last block."""
+def swallows_heading(text: str) -> bool:
+    """Return True if a heading below the text would become part of its last block."""
     tokens = _tokens(text + _HEADING_BELOW)
     return tokens[-1].type != "heading_close" or tokens[-1].level != 0
 
 
 @lru_cache(maxsize=256)
 def outline(body: str) -> tuple[tuple[str, str], ...]:
-    """The statements of a skill's text, each behind the heading it stands under.
+    """Return the statements of a skill's text as (heading, statement).
 
-    A statement is a list item, a sentence or a block of code, white space folded. Headings,
-    rules and the emphasised lines of the head are none. A sentence that leans on the one
-    before it (an answer, `then …`, `they …`) stays with it, and a deed with its result.
+    A statement is a list item, a sentence or a block of code with folded white space. Headings,
+    rules and emphasised lines of the head are omitted. A sentence that refers to the previous one
+    (an answer, `then …`, `they …`) stays with it, and a deed with its result.
     """
     statements: list[tuple[str, str]] = []
     for heading, text, is_code in _paragraphs(body):
         is_whole = is_code or ARROW in text
-        parts = [_folded(text)] if is_whole else split_prose(text)
+        parts = [_fold(text)] if is_whole else split_prose(text)
         statements += [(heading, part) for part in parts if re.search(r"\w", part)]
     return tuple(statements)
 
 
 def statements(body: str) -> list[str]:
-    """The statements of `outline`."""
+    """Return the statements of a skill's text without headings."""
     return [statement for _, statement in outline(body)]
 
 
 def headings(text: str) -> list[str]:
-    """The headings of every level, those in lists and quotations left out."""
+    """Return the headings of every level, except those in lists and quotations."""
     return [
-        _folded(title.content)
+        _fold(title.content)
         for opening, title in pairwise(_tokens(text))
         if opening.type == "heading_open" and opening.level == 0
     ]
 
 
 def titles(text: str) -> list[str]:
-    """The headings of level 1, those in lists and quotations left out."""
+    """Return the headings of level 1, except those in lists and quotations."""
     return [
-        _folded(title.content)
+        _fold(title.content)
         for opening, title in pairwise(_tokens(text))
         if opening.type == "heading_open" and opening.tag == "h1" and opening.level == 0
     ]
 
 
 def bullets(text: str) -> list[str]:
-    """The first line of each item of a list that is not numbered, at any depth."""
+    """Return the first line of each item of an unnumbered list, at any depth."""
     tokens = _tokens(text)
     items = zip(tokens, tokens[2:], strict=False)
     return [
@@ -138,15 +137,15 @@ def bullets(text: str) -> list[str]:
     ]
 
 
-def bold(text: str) -> list[str]:
-    """The texts in bold, white space folded; code in them keeps its marks."""
+def bold_texts(text: str) -> list[str]:
+    """Return the texts in bold with folded white space; code in them keeps its marks."""
     contents = [token.content for token in _tokens(text) if token.type == "inline"]
-    marked = (content for content in contents if "**" in content or "__" in content)
-    return [phrase for content in marked for phrase in _bold_of(content)]
+    candidates = (content for content in contents if "**" in content or "__" in content)
+    return [phrase for content in candidates for phrase in _bold_of(content)]
 
 
 def _bold_of(content: str) -> Iterator[str]:
-    """The outermost bold texts of one block."""
+    """Yield the outermost bold texts of one block."""
     parser, tokens = _parser(), list["Token"]()
     parser.inline.parse(content, parser, {}, tokens)
     depth, parts = 0, list[str]()
@@ -155,25 +154,25 @@ def _bold_of(content: str) -> Iterator[str]:
         if depth:
             parts.append(_source(token))
         elif parts:
-            yield _folded("".join(parts))
+            yield _fold("".join(parts))
             parts = []
 
 
 def _source(token: "Token") -> str:
-    """What a token inside a line was written as, without the marks of emphasis."""
+    """Return the source of a token inside a line, without the marks of emphasis."""
     if token.type == "code_inline":
         return f"{token.markup}{token.content}{token.markup}"
     return "\n" if token.type in {"softbreak", "hardbreak"} else token.content
 
 
 def _paragraphs(body: str) -> Iterator[_Paragraph]:
-    """Prose, list items and code in order, each below its heading."""
+    """Yield prose, list items and code in order, each with its heading."""
     heading, is_head, opening = "", True, None
     for token in _tokens(body):
         if token.type == "heading_open" and token.level == 0:
             opening = token
         elif opening and token.type == "inline":
-            heading = _folded(token.content)
+            heading = _fold(token.content)
             is_head, opening = is_head and opening.tag == "h1", None
         elif token.type in {"fence", "code_block"}:
             yield _Paragraph(heading, token.content, is_code=True)
@@ -183,7 +182,7 @@ def _paragraphs(body: str) -> Iterator[_Paragraph]:
 
 
 def _prose(token: "Token", body: str, *, is_head: bool) -> Iterable[str]:
-    """The paragraphs that a token is: text, tags or the definition of a link."""
+    """Return the paragraphs of a token: text, tags or the definition of a link."""
     if token.type == "inline":
         lines = (line.strip() for line in token.content.splitlines())
         outermost = is_head and token.level == 1
@@ -196,7 +195,7 @@ def _prose(token: "Token", body: str, *, is_head: bool) -> Iterable[str]:
 
 
 def _unwrap(lines: Iterable[str]) -> list[str]:
-    """The lines of a paragraph in one, but for the rows of a table."""
+    """Join the lines of a paragraph, except for the rows of a table."""
     rows: list[str] = []
     for line in lines:
         if rows and not _ROW.match(line):
@@ -207,17 +206,17 @@ def _unwrap(lines: Iterable[str]) -> list[str]:
 
 
 def _lines_of(token: "Token") -> slice:
-    """The lines that a block stands on; a token that opens none has no such."""
+    """Return the lines of a block; ValueError for a token that opens none."""
     if token.map is None:
         raise ValueError(f"{token.type} opens no block")
     return slice(*token.map)
 
 
 def _slices(text: str, starts: Iterable[int]) -> list[str]:
-    """The text cut before these lines, what stands before the first in front."""
+    """Cut a text before these lines."""
     lines = _LINE.findall(text)
     return ["".join(lines[a:b]) for a, b in pairwise([0, *starts, len(lines)])]
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""JSON as the vault takes it: one value, no key twice, every number one that can be kept."""
+"""JSON as the vault accepts it: one value, no repeated key, finite numbers."""
 
 import json
 import math
@@ -13,17 +13,17 @@ MAX_DIGITS = 300
 
 
 def load(text: str, *, nan_is_absent: bool = False, max_depth: int = MAX_DEPTH) -> Any:
-    """The value of a JSON text; BadInputError says what is wrong, with the line.
+    """Return the value of a JSON text; BadInputError names the mistake and the line.
 
-    With `nan_is_absent` NaN and Infinity are null, for writers that mean that.
+    With `nan_is_absent` NaN and Infinity are read as null.
     """
     try:
         value = json.loads(
             text,
-            object_pairs_hook=_unique,
+            object_pairs_hook=_unique_keys,
             parse_constant=(lambda _: None) if nan_is_absent else _no_constant,
-            parse_float=_finite,
-            parse_int=_integer,
+            parse_float=_parse_float,
+            parse_int=_parse_int,
         )
         # An escaped half of a surrogate pair decodes, and cannot be written again.
         json.dumps(value, ensure_ascii=False).encode()
@@ -55,8 +55,8 @@ def _too_deep(most: int) -> BadInputError:
     return BadInputError(f"nested deeper than {most} levels; flatten it", code="too-deep")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The pairs as a mapping; which of two equal keys was meant nobody can know."""
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs as a mapping; refuse two equal keys."""
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         counts = Counter(key for key, _ in pairs)
@@ -73,10 +73,10 @@ def _no_constant(name: str) -> Any:
     )
 
 
-def _finite(text: str) -> float:
+def _parse_float(text: str) -> float:
     value = float(text)
     return value if math.isfinite(value) else _no_constant(text[:30])
 
 
-def _integer(text: str) -> int:
+def _parse_int(text: str) -> int:
     return int(text) if len(text) <= MAX_DIGITS else _no_constant(f"{text[:30]}…")

@@ -1,7 +1,6 @@
-"""YAML as the vault reads and writes it: data only, and strings stay what they look like.
+"""YAML as the vault reads and writes it: data only. Only this module uses PyYAML.
 
-No tags, anchors, merge keys or duplicate keys; `on`, `no`, `017`, `12:30` and dates are
-strings. The one home of PyYAML.
+No tags, anchors, merge keys or duplicate keys; `on`, `no`, `017`, `12:30` and dates are strings.
 """
 
 import math
@@ -30,7 +29,7 @@ _FLOAT = re.compile(
 
 
 def load(text: str) -> Any:
-    """The one document in `text` as dicts, lists and scalars; None if it is empty.
+    """Return the one document in `text` as dicts, lists and scalars; None if it is empty.
 
     Raises BadInputError (`yaml`, `tag`, `anchor`, `duplicate-key`, `too-deep`, …) with
     the line.
@@ -43,7 +42,7 @@ def load(text: str) -> Any:
         value = _value(next(events), events, 1)
         next(events)  # document end
         if not isinstance(event := next(events), yaml.StreamEndEvent):
-            raise _at(event, "more than one document; keep the first", "yaml")
+            raise _event_error(event, "more than one document; keep the first", "yaml")
     except yaml.MarkedYAMLError as error:
         raise _syntax(error) from None
     except yaml.reader.ReaderError as error:
@@ -55,28 +54,24 @@ def load(text: str) -> Any:
 
 
 def dump(value: Any) -> str:
-    """`value` in block style, keys in the order given, long text as literal blocks."""
-    text = _dumped(value, _Dumper)
+    """Return `value` in block style, keys in the order given, long text as literal blocks."""
+    text = _dump_with(_Dumper, value)
     if "\\U" not in text or not has_hidden(text):
         return text
-    # The quick one writes an emoji as its number, and what joins two of them as it is.
-    with_emoji = _dumped(value, _EmojiDumper)
-    return with_emoji if _is_read_alike(with_emoji, text) else text
-
-
-def _is_read_alike(text: str, other: str) -> bool:
+    # The fast dumper writes an emoji as its number, but a joiner between two of them as it is.
+    emoji_text = _dump_with(_EmojiDumper, value)
     try:
-        return bool(load(text) == load(other))
+        return emoji_text if load(emoji_text) == load(text) else text
     except BadInputError:
-        return False
+        return text
 
 
 def flow(value: Any) -> str:
-    """`value` on one line, in flow style."""
-    return _dumped(value, _EmojiDumper, is_flow=True).rstrip("\n")
+    """Return `value` on one line, in flow style."""
+    return _dump_with(_EmojiDumper, value, is_flow=True).rstrip("\n")
 
 
-def _dumped(value: Any, dumper: type["_Dumper | _EmojiDumper"], *, is_flow: bool = False) -> str:
+def _dump_with(dumper: type["_Dumper | _EmojiDumper"], value: Any, *, is_flow: bool = False) -> str:
     text: str = yaml.dump(
         value,
         Dumper=dumper,
@@ -89,68 +84,67 @@ def _dumped(value: Any, dumper: type["_Dumper | _EmojiDumper"], *, is_flow: bool
 
 
 def scalar(value: Scalar) -> str:
-    """A value of one line as it stands in a file, quoted where it must be."""
+    """Return a value on one line, quoted if necessary."""
     return dump([value])[2:].rstrip("\n")
 
 
 def with_value(text: str, key: tuple[str, ...], value: Value, *, order: Sequence[str] = ()) -> str:
-    """`text` with the mapping entry at `key` set; every other byte stays.
+    """Set the mapping entry at `key` in `text`; every other byte stays.
 
-    A missing last key is added where the `order` of its siblings has it, before the first of them
-    if it is not named there; a missing mapping at the end. Raises BadInputError if the place is not
-    a mapping or its value of another kind than the new one, or if a comment would go.
+    A missing last key is added in the `order` of its siblings, or before the first of them if it is
+    not in the order; a missing mapping is added at the end. Raises BadInputError if the parent is
+    not a mapping, if the value is of another kind than the new one, or if a comment would be lost.
     """
-    before = load(text)
+    data = load(text)
     try:
-        edited = _edited(text, key, value, order)
-        matches = load(edited) == _with(before, key, value)
+        edited = _set_entry(text, key, value, order)
+        matches = load(edited) == _set_data(data, key, value)
     except (yaml.YAMLError, BadInputError):
         matches = False
     if not matches:
-        raise _by_hand(key)
+        raise _refusal(key)
     return edited
 
 
-def without(text: str, key: tuple[str, ...]) -> str:
-    """`text` without the mapping entry at `key`; every other byte stays.
+def without_key(text: str, key: tuple[str, ...]) -> str:
+    """Remove the mapping entry at `key` from `text`; every other byte stays.
 
-    A mapping that held nothing else goes along, and what is not there needs nothing. Raises
-    BadInputError if other text would go.
+    A mapping that has no other entry is removed too; a missing entry is ignored. Raises
+    BadInputError if other text would be lost.
     """
-    before = load(text)
-    if not _has(before, key):
+    data = load(text)
+    if not _has(data, key):
         return text
     try:
-        edited = _removed(text, key)
-        matches = (load(edited) or {}) == _data_without(before, key)
+        edited = _remove_entry(text, key)
+        matches = (load(edited) or {}) == _data_without(data, key)
     except (yaml.YAMLError, BadInputError):
         matches = False
     if not matches:
-        raise _by_hand(key)
+        raise _refusal(key)
     return edited
 
 
 def with_entries(text: str, key: str, entries: Sequence[Any], name: Callable[[Any], Any]) -> str:
-    """`text` with other entries in the list at `key`, each known by its `name`, new ones last.
+    """Replace the entries of the list at `key`, identified by their `name`, new ones last.
 
-    An entry that is as it was, every comment and all outside of the list stay byte for byte;
-    comments within an entry that changes or goes stand above it then. Raises BadInputError where
-    that cannot be.
+    Unchanged entries, every comment and all text outside the list stay byte for byte. Comments
+    inside a changed or removed entry move above it. Raises BadInputError if that is impossible.
     """
     data = load(text)
     if not isinstance(data, dict | None):
-        raise _by_hand((key,))
-    before = (data or {}).get(key)
-    if (before or []) == list(entries):
+        raise _refusal((key,))
+    old_entries = (data or {}).get(key) or []
+    if old_entries == list(entries):
         return text
-    edited = _with_list(text, key, before or [], entries, name=name)
+    edited = _replace_list(text, key, old_entries, entries, name=name)
     if load(edited) != {**(data or {}), key: list(entries) or None}:
-        raise _by_hand((key,))
+        raise _refusal((key,))
     return edited
 
 
 def comments(text: str) -> list[str]:
-    """The comments of a text that can be read, in their order."""
+    """Return the comments of a valid text, in order."""
     ends = [0]
     tokens = list(yaml.scan(text, Loader=yaml.SafeLoader))
     ends += [token.end_mark.index for token in tokens]
@@ -160,7 +154,7 @@ def comments(text: str) -> list[str]:
 
 
 def is_block(text: str) -> bool:
-    """Whether every list and mapping of a text that can be read stands in block style."""
+    """Return True if every list and mapping of a valid text is in block style."""
     events = yaml.parse(text, Loader=yaml.CSafeLoader)
     return not any(getattr(event, "flow_style", False) for event in events)
 
@@ -183,27 +177,33 @@ def _items(events: Iterator[yaml.Event], depth: int) -> Iterator[Any]:
 
 
 def _pairs(events: Iterator[yaml.Event], depth: int) -> Iterator[tuple[str, Any]]:
-    seen: set[str] = set()
+    keys: set[str] = set()
     while not isinstance(event := next(events), yaml.MappingEndEvent):
         _check_event(event, depth)
         if not isinstance(event, yaml.ScalarEvent):
-            raise _at(event, "a key must be plain text", "bad-key")
+            raise _event_error(event, "a key must be plain text", "bad-key")
         key = str(event.value)
-        if key in seen:
-            raise _at(event, f"key {key[:60]!r} occurs twice; keep one", "duplicate-key", key)
+        if key in keys:
+            raise _event_error(
+                event, f"key {key[:60]!r} occurs twice; keep one", "duplicate-key", key
+            )
         if key == "<<" and event.implicit[0]:
-            raise _at(event, "merge keys (<<) are not supported; write the keys out", "anchor")
-        seen.add(key)
+            raise _event_error(
+                event, "merge keys (<<) are not supported; write the keys out", "anchor"
+            )
+        keys.add(key)
         yield key, _value(next(events), events, depth + 1)
 
 
 def _check_event(event: yaml.Event, depth: int) -> None:
     if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-        raise _at(event, "anchors and aliases are not supported; write the value out", "anchor")
+        raise _event_error(
+            event, "anchors and aliases are not supported; write the value out", "anchor"
+        )
     if tag := getattr(event, "tag", None):
-        raise _at(event, f"tag {tag!r} is not supported; write plain values", "tag")
+        raise _event_error(event, f"tag {tag!r} is not supported; write plain values", "tag")
     if depth > MAX_DEPTH:
-        raise _at(event, _TOO_DEEP, "too-deep")
+        raise _event_error(event, _TOO_DEEP, "too-deep")
 
 
 def _scalar(event: yaml.ScalarEvent) -> Any:
@@ -211,11 +211,13 @@ def _scalar(event: yaml.ScalarEvent) -> Any:
     try:
         return resolve(text) if event.implicit[0] else text
     except ValueError as error:
-        raise _at(event, f"{error}; write it in quotes to keep it as text", "yaml") from None
+        raise _event_error(
+            event, f"{error}; write it in quotes to keep it as text", "yaml"
+        ) from None
 
 
 def resolve(text: str) -> Any:
-    """A plain (unquoted) scalar's value: null, bool, int, finite float, else the text."""
+    """Return the value of an unquoted scalar: null, bool, int, finite float, else the text."""
     if _NULL.match(text):
         return None
     if _BOOL.match(text):
@@ -232,7 +234,9 @@ def resolve(text: str) -> Any:
     return text
 
 
-def _at(event: yaml.Event, message: str, code: str, key: str | None = None) -> BadInputError:
+def _event_error(
+    event: yaml.Event, message: str, code: str, key: str | None = None
+) -> BadInputError:
     line = event.start_mark.line + 1 if event.start_mark else 0
     return BadInputError(f"line {line}: {message}", code=code, key=key, line=line)
 
@@ -257,30 +261,31 @@ def _syntax(error: yaml.MarkedYAMLError) -> BadInputError:
 
 
 class _WithoutAliases:
-    """Writes a value out wherever it stands."""
+    """Writes a repeated value in full each time."""
 
     def ignore_aliases(self, _data: Any) -> bool:
         return True
 
 
 class _Dumper(_WithoutAliases, yaml.CSafeDumper):
-    """Quotes whatever this reader or a YAML 1.1 reader would not read as a string."""
+    """Quotes text that this reader or a YAML 1.1 reader would not read as a string."""
 
 
 class _EmojiDumper(_WithoutAliases, yaml.SafeDumper):
-    """The same, slower, with characters beyond the first plane as they are."""
+    """A slower `_Dumper` that writes characters beyond the first plane as they are."""
 
 
 def _text_node(dumper: _Dumper | _EmojiDumper, text: str) -> yaml.ScalarNode:
     style = "|" if "\n" in text else None
     if isinstance(dumper, _EmojiDumper) and _ENDS_LINE.search(text):
-        style = '"'  # in any other it writes them as they are, and a reader folds them
+        style = '"'  # in other styles a reader would fold these line ends
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 for _kind in (_Dumper, _EmojiDumper):
     _kind.yaml_implicit_resolvers = {
-        first: list(found) for first, found in yaml.SafeDumper.yaml_implicit_resolvers.items()
+        first: list(resolvers)
+        for first, resolvers in yaml.SafeDumper.yaml_implicit_resolvers.items()
     }
     _kind.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.0123456789"))
     _kind.add_implicit_resolver("tag:yaml.org,2002:int", _INT, list("-+0123456789"))
@@ -290,25 +295,27 @@ for _kind in (_Dumper, _EmojiDumper):
 # ── editing ──────────────────────────────────────────────────────────────────────────
 
 
-def _with(before: Any, key: tuple[str, ...], value: Value) -> dict[str, Any]:
-    """The data that an edit shall give; refuses a place that is not what the key says."""
-    head, *rest = key
-    mapping = {} if before is None else before
+def _set_data(data: Any, key: tuple[str, ...], value: Value) -> dict[str, Any]:
+    """Return the data that an edit must give; refuse a parent that is not a mapping."""
+    head, *inner_key = key
+    mapping = {} if data is None else data
     if not isinstance(mapping, dict):
-        raise _by_hand(key)
-    old, new = mapping.get(head), list(value) if isinstance(value, tuple) else value
-    if not rest and isinstance(old, dict if isinstance(new, list) else dict | list):
-        raise _by_hand(key)
-    return {**mapping, head: _with(old, tuple(rest), value) if rest else new}
+        raise _refusal(key)
+    old_value = mapping.get(head)
+    if inner_key:
+        return {**mapping, head: _set_data(old_value, tuple(inner_key), value)}
+    if isinstance(old_value, dict if isinstance(value, tuple) else dict | list):
+        raise _refusal(key)
+    return {**mapping, head: list(value) if isinstance(value, tuple) else value}
 
 
-def _by_hand(key: tuple[str, ...]) -> BadInputError:
+def _refusal(key: tuple[str, ...]) -> BadInputError:
     name = ".".join(key)
     message = f"{name}: cannot be changed without changing other text; edit it by hand"
     return BadInputError(message, code="edit", key=name)
 
 
-def _edited(text: str, key: tuple[str, ...], value: Value, order: Sequence[str]) -> str:
+def _set_entry(text: str, key: tuple[str, ...], value: Value, order: Sequence[str]) -> str:
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     eol = "\r\n" if "\r\n" in text else "\n"
     if root is None:
@@ -316,42 +323,42 @@ def _edited(text: str, key: tuple[str, ...], value: Value, order: Sequence[str])
     node = root
     for depth, name in enumerate(key):
         if not isinstance(node, yaml.MappingNode):
-            return _into_empty(text, node, key[depth:], value, eol=eol)
+            return _fill_empty(text, node, key[depth:], value, eol=eol)
         child = next((v for k, v in node.value if k.value == name), None)
         if child is None:
             at = len(text) if depth == 0 else _place_among(text, node, name, order)
-            return _inserted(text, node, key[depth:], value, eol=eol, at=at)
+            return _insert_entry(text, node, key[depth:], value, eol=eol, at=at)
         node = child
-    return _replaced(text, node, value, eol)
+    return _replace_value(text, node, value, eol)
 
 
-def _replaced(text: str, node: yaml.Node, value: Value, eol: str) -> str:
+def _replace_value(text: str, node: yaml.Node, value: Value, eol: str) -> str:
     start, end = node.start_mark.index, node.end_mark.index
     if isinstance(node, yaml.SequenceNode):
-        if not node.flow_style:  # its end is where the next thing begins
+        if not node.flow_style:  # its end mark is at the next token
             start, end = len(text[:start].rstrip()), node.value[-1].end_mark.index
         if "#" in text[start:end]:
-            raise _by_hand(())
+            raise _refusal(())
     lead = "" if text[start - 1 : start] in (" ", "\t") else " "
     tail = eol if getattr(node, "style", None) in ("|", ">") else ""
     return text[:start] + lead + _inline(value) + tail + text[end:]
 
 
 def _place_among(text: str, node: yaml.MappingNode, name: str, order: Sequence[str]) -> int:
-    """Where a key goes in among its siblings: behind those that the order has before it."""
+    """Return the position of a new key among its siblings, by their order."""
     siblings = [key for key, _ in node.value]
     later = order[order.index(name) + 1 :] if name in order else [key.value for key in siblings]
     follower = next((key for key in siblings if key.value in later), None)
     if follower is not None:
         return int(follower.start_mark.index)
     last = node.value[-1][1] if node.value else node
-    if getattr(last, "style", "|") in ("|", ">"):  # its end is where the next thing begins
+    if getattr(last, "style", "|") in ("|", ">"):  # its end mark is at the next token
         return int(node.start_mark.index)
     line_end = text.find("\n", last.end_mark.index)
     return len(text) if line_end < 0 else line_end + 1
 
 
-def _inserted(
+def _insert_entry(
     text: str, node: yaml.MappingNode, key: tuple[str, ...], value: Value, *, eol: str, at: int
 ) -> str:
     start, column = node.start_mark.index, node.start_mark.column
@@ -365,7 +372,7 @@ def _inserted(
     return text[:at] + gap + entry + text[at:]
 
 
-def _into_empty(text: str, node: yaml.Node, key: tuple[str, ...], value: Value, *, eol: str) -> str:
+def _fill_empty(text: str, node: yaml.Node, key: tuple[str, ...], value: Value, *, eol: str) -> str:
     start, end = node.start_mark.index, node.end_mark.index
     if start != end:
         return text[:start] + "{" + _flow(key, value) + "}" + text[end:]
@@ -393,50 +400,50 @@ def _flow(key: tuple[str, ...], value: Value) -> str:
 # ── lists ────────────────────────────────────────────────────────────────────────────
 
 
-def _with_list(
+def _replace_list(
     text: str,
     key: str,
-    before: Sequence[Any],
+    old_entries: Sequence[Any],
     entries: Sequence[Any],
     *,
     name: Callable[[Any], Any],
 ) -> str:
-    """The text with these entries in the place of those before, whose order they have."""
+    """Replace the old entries of a list by new ones in the same order."""
     eol = "\r\n" if "\r\n" in text else "\n"
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     nodes = root.value if isinstance(root, yaml.MappingNode) and not root.flow_style else []
     node = next((value for at, value in nodes if at.value == key), None)
     if not isinstance(node, yaml.SequenceNode) or node.flow_style:
-        return _list_anew(text, node, key, entries, eol=eol)
+        return _write_list(text, node, key, entries, eol=eol)
     spans = _item_spans(text, node)
-    left, pieces, at = list(entries), list[str](), 0
-    for (start, end), entry in zip(spans, before, strict=True):
-        stays = bool(left) and name(left[0]) == name(entry)
-        item = _item_text(text[start:end], entry, left.pop(0) if stays else None, eol)
+    pending, pieces, at = list(entries), list[str](), 0
+    for (start, end), entry in zip(spans, old_entries, strict=True):
+        stays = bool(pending) and name(pending[0]) == name(entry)
+        item = _item_text(text[start:end], entry, pending.pop(0) if stays else None, eol)
         pieces += [text[at:start], item]
         at = end
     indent = " " * node.start_mark.column
     gap = "" if text[:at].endswith("\n") else eol
-    lines = [gap, *(_lines_of(entry, indent, eol) for entry in left)] if left else []
+    lines = [gap, *(_lines_of(entry, indent, eol) for entry in pending)] if pending else []
     return "".join([*pieces, *lines, text[at:]])
 
 
-def _list_anew(
+def _write_list(
     text: str, node: yaml.Node | None, key: str, entries: Sequence[Any], *, eol: str
 ) -> str:
-    """The text with a list where none was, or an empty one, or one in flow style."""
+    """Write a list in place of none, of an empty one, or of one in flow style."""
     items = "".join(_lines_of(entry, "", eol) for entry in entries)
     if node is None:
         gap = "" if text.endswith("\n") or not text else eol
         return f"{text}{gap}{key}:{eol}{items}"
     start, end = node.start_mark.index, node.end_mark.index
-    line, _, rest = text[end:].partition("\n")
+    line, _, following = text[end:].partition("\n")
     inner = "".join(f"{comment}{eol}" for comment in comments(text[start:end]))
-    return f"{text[:start].rstrip()}{line.rstrip()}{eol}{inner}{items}{rest}"
+    return f"{text[:start].rstrip()}{line.rstrip()}{eol}{inner}{items}{following}"
 
 
 def _item_spans(text: str, node: yaml.SequenceNode) -> list[tuple[int, int]]:
-    """Where the lines of each item of a list stand; comments below are not its own."""
+    """Return the spans of the lines of each item, without the comments below it."""
     first, last = node.start_mark, node.end_mark.index
     starts = [
         _line_start(text, token.start_mark.index)
@@ -451,20 +458,20 @@ def _item_spans(text: str, node: yaml.SequenceNode) -> list[tuple[int, int]]:
 
 
 def _last_value(node: yaml.Node) -> yaml.Node:
-    """The value with which an entry ends."""
+    """Return the innermost value at the end of an entry."""
     while isinstance(node, yaml.MappingNode | yaml.SequenceNode) and node.value:
         last = node.value[-1]
         node = last[1] if isinstance(last, tuple) else last
     return node
 
 
-def _item_text(old: str, before: Any, entry: Any, eol: str) -> str:
-    """The lines of an item; of one that changes or goes its comments stay."""
-    if entry == before:
-        return old
-    indent = old[: len(old) - len(old.lstrip())]
-    above = "".join(f"{indent}{comment}{eol}" for comment in comments(old))
-    return above if entry is None else above + _lines_of(entry, indent, eol)
+def _item_text(old_text: str, old_entry: Any, entry: Any, eol: str) -> str:
+    """Return the lines of an item; of a changed or removed item the comments stay."""
+    if entry == old_entry:
+        return old_text
+    indent = old_text[: len(old_text) - len(old_text.lstrip())]
+    text = "".join(f"{indent}{comment}{eol}" for comment in comments(old_text))
+    return text if entry is None else text + _lines_of(entry, indent, eol)
 
 
 def _lines_of(entry: Any, indent: str, eol: str) -> str:
@@ -476,30 +483,31 @@ def _lines_of(entry: Any, indent: str, eol: str) -> str:
 
 
 def _has(data: Any, key: tuple[str, ...]) -> bool:
-    """Whether there is an entry at a place; refuses a place that is not what the key says."""
-    head, *rest = key
+    """Return True if there is an entry at a key; refuse a parent that is not a mapping."""
+    head, *inner_key = key
     if data is None:
         return False
     if not isinstance(data, dict):
-        raise _by_hand(key)
-    return head in data and (not rest or _has(data[head], tuple(rest)))
+        raise _refusal(key)
+    return head in data and (not inner_key or _has(data[head], tuple(inner_key)))
 
 
-def _data_without(before: dict[str, Any], key: tuple[str, ...]) -> dict[str, Any]:
-    """The data that a removal shall give."""
-    head, *rest = key
-    inner = _data_without(before[head], tuple(rest)) if rest else {}
-    others = {name: value for name, value in before.items() if name != head}
-    return {name: inner if name == head else before[name] for name in before} if inner else others
+def _data_without(data: dict[str, Any], key: tuple[str, ...]) -> dict[str, Any]:
+    """Return the data that a removal must give."""
+    head, *inner_key = key
+    inner = _data_without(data[head], tuple(inner_key)) if inner_key else {}
+    if inner:
+        return {**data, head: inner}
+    return {name: value for name, value in data.items() if name != head}
 
 
-def _removed(text: str, key: tuple[str, ...]) -> str:
-    """The text without an entry, or without the outermost one that holds nothing else."""
+def _remove_entry(text: str, key: tuple[str, ...]) -> str:
+    """Remove an entry, or the outermost entry that contains nothing else."""
     node: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
     entries: list[tuple[yaml.MappingNode, int]] = []
     for name in key:
         if not isinstance(node, yaml.MappingNode):
-            raise _by_hand(key)
+            raise _refusal(key)
         place = next(n for n, (k, _) in enumerate(node.value) if k.value == name)
         if not entries or len(node.value) > 1:
             entries.append((node, place))
@@ -511,7 +519,7 @@ def _removed(text: str, key: tuple[str, ...]) -> str:
 
 
 def _flow_entry(text: str, mapping: yaml.MappingNode, place: int) -> tuple[int, int]:
-    """Where an entry of a flow mapping stands, with the comma and the blank that are its own."""
+    """Return the span of an entry of a flow mapping with its comma and blank."""
     entries = mapping.value
     start, end = entries[place][0].start_mark.index, entries[place][1].end_mark.index
     if place + 1 == len(entries):
@@ -521,7 +529,7 @@ def _flow_entry(text: str, mapping: yaml.MappingNode, place: int) -> tuple[int, 
 
 
 def _block_entry(text: str, mapping: yaml.MappingNode, place: int) -> tuple[int, int]:
-    """Where the lines of an entry of a block mapping stand, up to those of the next thing."""
+    """Return the span of the lines of an entry of a block mapping."""
     key, value = mapping.value[place]
     start = _line_start(text, key.start_mark.index)
     is_last = place + 1 == len(mapping.value)
@@ -535,7 +543,7 @@ def _line_start(text: str, index: int) -> int:
 
 
 def _end_of(text: str, node: yaml.Node | None, start: int, end: int) -> int:
-    """Where what belongs to an entry ends: empty lines and comments below it are another's."""
+    """Return the end of an entry, without the empty lines and comments below it."""
     lines = text[start:end].splitlines(keepends=True)
     is_text = getattr(node, "style", None) in ("|", ">")  # in which a `#` is no comment
     while len(lines) > 1 and (

@@ -1,7 +1,4 @@
-"""Words about words: what two texts share, what a text is called, where a sentence ends.
-
-Pure functions of their arguments. Every comparison of texts is `similarity`.
-"""
+"""Texts: words, similarity, slugs, sentences, cuts, and numbers as text. Pure functions."""
 
 import re
 import string
@@ -12,7 +9,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from skillvault.model.lazy import regex
-from skillvault.model.text.hidden_characters import cleaned
+from skillvault.model.text.hidden_characters import remove_hidden
 
 MAX_SLUG = 64
 ARROW = " → "  # from a deed to its result
@@ -40,7 +37,7 @@ _ENDS_WORD = regex(r"(?=\s)")
 _TAG = regex(r"<(?=[/!?a-zA-Z])([^<>]*)>")
 _TERM = regex(r"[^\W\d_][\w'-]{3,}")
 
-# Words that carry no condition: function words and the vocabulary of thinking aloud.
+# Words that state no condition: function words and the vocabulary of thinking aloud.
 STOP_WORDS = frozenset(
     """
     about above across actually after again against also although always among another around
@@ -56,18 +53,18 @@ STOP_WORDS = frozenset(
     will with within without won't would wouldn't yet your yours
     """.split()
 )
-# Words that leave open what comes after them.
+# Words that cannot end a phrase.
 OPEN_WORDS = frozenset(
     """
     a an the of to in on at is it be as or and if by do does did for from with
     no not nor never none neither without cannot dont cant wont isnt
     """.split()
 ) | {re.sub(r"\W", "", word) for word in STOP_WORDS}
-_HUGE = 1e15  # from which on a number is told with its exponent
+_HUGE = 1e15  # larger numbers are written with an exponent
 
 
 def words(text: str) -> frozenset[str]:
-    """Lower-cased whitespace-separated tokens longer than 3 characters, as a set.
+    """Return the lower-case tokens longer than 3 characters.
 
     A run of two or more characters of a script without spaces gives its character
     bigrams instead, so that such texts can be compared at all. Punctuation stays.
@@ -83,18 +80,18 @@ def words(text: str) -> frozenset[str]:
 
 
 def similarity(a: str, b: str) -> float:
-    """Jaccard index of the two texts' `words`; 0.0 when both are empty."""
+    """Return the Jaccard index of the two texts' `words`; 0.0 if both are empty."""
     return jaccard(words(a), words(b))
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
-    """The share of the words of either that both have; 0.0 of none."""
+    """Return the share of the words of either that both have; 0.0 for none."""
     union = len(a | b)
     return len(a & b) / union if union else 0.0
 
 
 def theme(facts: Sequence[str]) -> str:
-    """The first three tokens longer than 4 that at least 60 % of the facts share.
+    """Return the first three tokens longer than 4 that at least 60 % of the facts share.
 
     Joined by `-`, in order of first appearance; `recurring-pattern` when there is none.
     Not a slug: punctuation stays.
@@ -109,7 +106,7 @@ def theme(facts: Sequence[str]) -> str:
 
 
 def slug(text: str, *, limit: int = MAX_SLUG) -> str:
-    """A name fit for a path: `[a-z0-9]+(-[a-z0-9]+)*`, at most `limit` characters.
+    """Return a name for a path: `[a-z0-9]+(-[a-z0-9]+)*`, at most `limit` characters.
 
     Letters of other scripts that do not decompose to ASCII are dropped; a text with
     nothing left gives "". A cut falls between words if that keeps half of the limit.
@@ -124,31 +121,31 @@ def slug(text: str, *, limit: int = MAX_SLUG) -> str:
 
 
 def rule_key(text: str) -> str:
-    """What two rules that say the same have in common: all but case, white space and their end."""
+    """Return a rule without case, white space and final stop, as a key of equal rules."""
     folded = " ".join(unicodedata.normalize("NFC", text).casefold().split())
     return folded.rstrip(".!;").rstrip()
 
 
 def is_slug(text: str) -> bool:
-    """True for a domain, id or skill name that may become part of a path."""
+    """Return True for a domain, id or skill name that may become part of a path."""
     return SLUG.match(text) is not None
 
 
 def sentences(text: str) -> list[str]:
-    """The text's sentences and list items in order, white space folded, none empty."""
+    """Return the sentences and list items of a text, white space folded."""
     parts = (" ".join(part.split()) for part in _SENTENCE_END.split(text))
     return [part for part in parts if part]
 
 
 @lru_cache(maxsize=2048)
 def terms(text: str) -> frozenset[str]:
-    """The words of a text that could be a condition: no stop words, 4 letters or more."""
+    """Return the words that may state a condition: no stop words, 4 letters or more."""
     candidates = {t.strip("'-").lower() for t in _TERM.findall(text)}
     return frozenset(t for t in candidates if len(t) >= 4 and t not in STOP_WORDS)
 
 
 def shorten(text: str, limit: int) -> str:
-    """White space folded, cut at a word to at most `limit` characters, with `…` if cut."""
+    """Fold white space and cut at a word to at most `limit` characters, with `…` if cut."""
     folded = " ".join(text.split())
     if len(folded) <= limit:
         return folded
@@ -161,9 +158,9 @@ _OF_TOKENS = frozenset(string.ascii_letters + string.digits + "_-./+=~%:")
 
 
 def cut_between_words(text: str, limit: int) -> str:
-    """At most `limit` characters of a text, without a token that would be cut in two.
+    """Cut a text to at most `limit` characters, but not inside a token.
 
-    Half a token is a secret that nobody recognises any more.
+    Half a token may be a secret that no rule recognises.
     """
     end = limit
     if len(text) > limit:
@@ -172,37 +169,34 @@ def cut_between_words(text: str, limit: int) -> str:
     return text[:end]
 
 
-# Marks of structure at the beginning of a line; a sign in front of its number is none.
+# Marks of structure at the beginning of a line, except the sign of a number.
 _MARKERS = regex(r"^(?:[#>|*=]+\s*|[-+]+(?![-+.$€£¥]*\d)\s*|\d+[.)]\s+)+")
 
 
 _MARKUP = r"`{3,}|~{3,}|-{3,}|(?<![\w)])\*\*|\*\*(?![\w(])"  # but 2**30 is a power
 
 
-def flat(text: str) -> str:
-    """Text as one line that cannot pass for structure of markdown or tags; signs stay."""
-    line = re.sub(_MARKUP, " ", " ".join(cleaned(text).split()))
+def flatten(text: str) -> str:
+    """Return text as one line without structure of markdown or tags; signs stay."""
+    line = re.sub(_MARKUP, " ", " ".join(remove_hidden(text).split()))
     line = _TAG.sub(r"‹\1›", line).replace("<", "‹").strip()
     return " ".join(_MARKERS.sub("", line).split())
 
 
-def inert(text: str, limit: int) -> str:
-    """Foreign text as one inert line to be quoted: quotation marks of our own are made plain."""
-    return shorten(flat(text).translate(str.maketrans("“”", '""')), limit)
+def make_inert(text: str, limit: int) -> str:
+    """Return foreign text as one line to be quoted, with plain quotation marks."""
+    return shorten(flatten(text).translate(str.maketrans("“”", '""')), limit)
 
 
-def whole(text: str, limit: int) -> str:
-    """Foreign text without a part of a sentence: as many of its sentences as the limit holds.
-
-    Of one that is longer as many clauses; of one without any its first words.
-    """
-    return cut_at_clause(inert(text, len(text) + 1), limit)
+def whole_sentences(text: str, limit: int) -> str:
+    """Return as many whole sentences of foreign text as the limit holds, else clauses or words."""
+    return cut_at_clause(make_inert(text, len(text) + 1), limit)
 
 
 def cut_at_clause(line: str, limit: int, least: int = 0) -> str:
-    """As many sentences of a line as the limit holds, else clauses, else words.
+    """Return as many sentences of a line as the limit holds, else clauses, else words.
 
-    Sentences or clauses that end before `least` say too little to stand for the line.
+    Sentences or clauses that end before `least` are too short to represent the line.
     """
     for end in (_ENDS_SENTENCE, _ENDS_CLAUSE, _ENDS_WORD):
         ends = [match.start() for match in end.finditer(line, least, limit + 1)]
@@ -211,35 +205,35 @@ def cut_at_clause(line: str, limit: int, least: int = 0) -> str:
     return line[:limit]
 
 
-def lead(text: str, limit: int) -> str:
-    """As many of the first sentences as the limit holds; of a longer one its first words."""
-    kept = ""
+def first_sentences(text: str, limit: int) -> str:
+    """Return as many first sentences as the limit holds, or the first words."""
+    beginning = ""
     for sentence in split_prose(text):
-        longer = f"{kept} {sentence}".strip()
+        longer = f"{beginning} {sentence}".strip()
         if len(longer) > limit:
             break
-        kept = longer
-    return kept or shorten(text, limit)
+        beginning = longer
+    return beginning or shorten(text, limit)
 
 
-def tokens(text: str) -> int:
-    """About how many tokens a model reads: one per 4 ASCII characters, one per other."""
-    plain = sum(character.isascii() for character in text)
-    return len(text) - plain + -(-plain // 4)
+def count_tokens(text: str) -> int:
+    """Estimate the tokens of a text: one for 4 ASCII characters, one for each other."""
+    ascii_count = sum(character.isascii() for character in text)
+    return len(text) - ascii_count + -(-ascii_count // 4)
 
 
-def trimmed(text: str, most: int) -> str:
-    """White space folded, cut at a word to at most so many tokens, with `…` if cut."""
+def trim_to_tokens(text: str, most: int) -> str:
+    """Fold white space and cut at a word to at most `most` tokens, with `…` if cut."""
     size = len(text)
-    while size > 1 and tokens(shorten(text, size)) > most:
+    while size > 1 and count_tokens(shorten(text, size)) > most:
         size = size * 7 // 8
     return shorten(text, size)
 
 
 def split_prose(paragraph: str) -> Iterator[str]:
-    """The sentences of a paragraph, each with those that lean on it.
+    """Yield the sentences of a paragraph, each with those that refer to it.
 
-    One inside a quotation is no sentence of its own; an answer stays with its question.
+    A quotation is not split; an answer stays with its question.
     """
     text, start, parts = " ".join(paragraph.split()), 0, list[str]()
     for end in _STATEMENT_END.finditer(text):
@@ -258,27 +252,27 @@ def split_prose(paragraph: str) -> Iterator[str]:
 
 
 def count_of(k: int, n: int) -> str:
-    """A share as a reader counts it: `3 of 7`."""
+    """Return a share as `3 of 7`."""
     return f"{k} of {n}"
 
 
-def how_many(count: int, noun: str) -> str:
-    """`1 outcome`, `1,200 outcomes`."""
+def pluralize(count: int, noun: str) -> str:
+    """Return a count with its noun: `1 outcome`, `1,200 outcomes`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def figure(value: float) -> str:
-    """A number in six digits, without an exponent."""
+def format_number(value: float) -> str:
+    """Return a number in six digits, without an exponent."""
     return f"{Decimal(f'{value:.6g}'):f}" if abs(value) < _HUGE else f"{value:g}"
 
 
-def percent(fraction: float) -> str:
-    """A fraction as a signed percentage with one decimal: `-10.4 %`."""
+def format_percent(fraction: float) -> str:
+    """Return a fraction as a signed percentage with one decimal: `-10.4 %`."""
     return f"{fraction * 100:+.1f} %"
 
 
-def listed(items: Iterable[str], *, last: str = "and") -> str:
-    """Items as prose: `a, b and c`."""
+def join_items(items: Iterable[str], *, last: str = "and") -> str:
+    """Join items to prose: `a, b and c`."""
     parts = list(items)
     if len(parts) < 2:
         return "".join(parts)

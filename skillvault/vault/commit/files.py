@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from skillvault.model.errors import EditedError
+from skillvault.model.errors import UncommittedEditError
 from skillvault.vault.commit.git_activity import writers_of
 from skillvault.vault.disk import draft_name, is_abandoned
 from skillvault.vault.failpoint import reach
@@ -81,7 +81,7 @@ def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace
     try:
         _move(source, place, replace=replace)
     except FileExistsError:
-        raise EditedError(f"{path}: a file of yours appeared there; run again") from None
+        raise UncommittedEditError(f"{path}: a file of yours appeared there; run again") from None
     reach("file-placed")
 
 
@@ -220,7 +220,9 @@ class AppendedFile:
 
         def edit(text: bytes) -> bytes:
             if not text.startswith(prefix.start):
-                raise EditedError(f"{self._path}: a file of yours appeared there; run again")
+                raise UncommittedEditError(
+                    f"{self._path}: a file of yours appeared there; run again"
+                )
             return content + prefix.left + text[len(prefix.start) :]
 
         return self._edit(edit)

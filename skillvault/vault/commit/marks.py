@@ -10,18 +10,18 @@ from collections.abc import Collection, Iterable, Mapping
 from msgspec.structs import replace
 
 from skillvault.model import codec
-from skillvault.model.errors import BadInputError, EditedError
+from skillvault.model.errors import BadInputError, UncommittedEditError
 from skillvault.model.records import Record, Skill
-from skillvault.model.text import front_matter
-from skillvault.model.written import (
+from skillvault.model.section_marks import (
     DESCRIPTION,
-    as_words,
+    format_marks,
     heading_mark,
-    marks_after,
     marks_of,
     read_marks,
     text_mark,
+    update_marks,
 )
+from skillvault.model.text import front_matter
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.git.repository import Git
@@ -41,14 +41,14 @@ def is_internal(content: bytes) -> bool:
 
 
 def mark_internal(path: str, content: bytes) -> bytes:
-    """Add the mark to a skill's file; EditedError if other text would change."""
+    """Add the mark to a skill's file; UncommittedEditError if other text would change."""
     if is_internal(content):
         return content
     try:
         front_matter.text_of(content)
         return front_matter.with_key(content, INTERNAL_KEY, value=True)
     except BadInputError as error:
-        raise EditedError(f"{path}: {error}") from None
+        raise UncommittedEditError(f"{path}: {error}") from None
 
 
 KEY = ("metadata", "written")
@@ -57,11 +57,11 @@ KEY = ("metadata", "written")
 def encode_marked(skill: Record) -> bytes:
     """Encode a new skill of the program, with a mark for each section."""
     assert isinstance(skill, Skill)
-    words = as_words(marks_of(skill.description, skill.body.strip()))
+    words = format_marks(marks_of(skill.description, skill.body.strip()))
     return codec.encode(replace(skill, written=words))
 
 
-def update_marks(
+def mark_changed_sections(
     files: Mapping[str, bytes | None],
     old_files: Mapping[str, bytes],
     paths: Iterable[str],
@@ -80,10 +80,10 @@ def update_marks(
         if not (isinstance(skill, Skill) and isinstance(old_skill, Skill) and old_skill.written):
             continue
         foreign = foreign_sections.get(path, ())
-        marks = marks_after(read_marks(old_skill.written), old_skill.body, skill.body, foreign)
+        marks = update_marks(read_marks(old_skill.written), old_skill.body, skill.body, foreign)
         if skill.description != old_skill.description:
             marks[heading_mark(DESCRIPTION)] = text_mark(skill.description)
-        words = as_words(marks)
+        words = format_marks(marks)
         if words != skill.written:
             marked_files[path] = front_matter.with_key(content, KEY, words)
     return marked_files
@@ -107,7 +107,7 @@ def mark_shelves(files: Files, origins: Mapping[str, str], history: History, git
             try:
                 marks[path] = front_matter.without_key(content, INTERNAL_KEY)
             except BadInputError as error:
-                raise EditedError(f"{path}: {error}") from None
+                raise UncommittedEditError(f"{path}: {error}") from None
     return files | marks
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from skillvault.model.change import Change, by_commit, message_of
-from skillvault.model.errors import EditedError, GitError, VaultBusyError
+from skillvault.model.change import Change, group_by_commit, message_of
+from skillvault.model.errors import GitError, UncommittedEditError, VaultBusyError
 from skillvault.model.records import Link
 from skillvault.vault.commit import files as work_files
 from skillvault.vault.commit.files import (
@@ -81,7 +81,7 @@ class _Group(Struct, frozen=True):
 
 def _combine(changes: Sequence[StagedChange]) -> _Group:
     iterator = iter(changes)
-    groups = by_commit([staged.change for staged in changes])
+    groups = group_by_commit([staged.change for staged in changes])
     files: dict[str, bytes | None] = {}
     origins: dict[str, str] = {}
     prefixes: dict[str, AppendedPrefix] = {}
@@ -105,7 +105,7 @@ def check_edits(
     state = read_git_state(git, commit, staged.files, staged.origins, has_modes=has_modes)
     if edits := local_edits(root, state, staged.files, staged.origins, prefixes=staged.prefixes):
         path, reason = min(edits.items())
-        raise EditedError(f"{path}: {reason}; commit or undo it, and run again")
+        raise UncommittedEditError(f"{path}: {reason}; commit or undo it, and run again")
     return state
 
 
@@ -228,7 +228,9 @@ class Writer:
             is_unchanged = group.files[path] == prefix.start and not prefix.left
             process = None if is_unchanged else find_open_writer(self._root, path)
             if process:
-                raise EditedError(f"{path}: process {process} holds it open; let it close it")
+                raise UncommittedEditError(
+                    f"{path}: process {process} holds it open; let it close it"
+                )
 
     def _settle_replaced(self) -> None:
         while self._replaced_files:
@@ -462,7 +464,7 @@ class Writer:
             if place.after == place.before and mode in (None, read_mode(self._root, path)):
                 continue
             if read_blob_id(self._root, path) != place.before:
-                raise EditedError(f"{path}: a file of yours appeared there; run again")
+                raise UncommittedEditError(f"{path}: a file of yours appeared there; run again")
             if path not in publication.drafts:
                 work_files.remove_file(self._root, path)
             else:

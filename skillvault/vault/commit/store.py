@@ -21,7 +21,12 @@ from msgspec.structs import replace
 from skillvault.model import codec, link_lists
 from skillvault.model.change import LINK, Change, Edit, Rewrite, headline_of, parts_of
 from skillvault.model.due import Agenda
-from skillvault.model.errors import EditedError, OutrunError, PausedError, VaultBusyError
+from skillvault.model.errors import (
+    BranchMovedError,
+    PausedError,
+    UncommittedEditError,
+    VaultBusyError,
+)
 from skillvault.model.policy import Policy
 from skillvault.model.records import Commit, Evaluation, Link, Record, Ref, Skill, ref_of, stamp
 from skillvault.model.text import front_matter, hidden_characters
@@ -207,7 +212,7 @@ class Store(threading.local):
         for edit in revisions:
             content = files.get(edit.path) or base.files.read([edit.path]).get(edit.path)
             if content is None:
-                raise EditedError(f"{edit.path}: removed by a commit meanwhile; run again")
+                raise UncommittedEditError(f"{edit.path}: removed by a commit meanwhile; run again")
             files[edit.path] = _apply_edit(content, edit)
         texts = [rewrite.path for rewrite in change.rewrites]
         texts += [edit.path for edit in change.edits if edit.key == ("description",)]
@@ -215,13 +220,13 @@ class Store(threading.local):
         if by_program and skills:
             foreign_sections = {rewrite.path: rewrite.theirs for rewrite in change.rewrites}
             old_files = base.files.read(skills) | dict(change.files)  # a copy may be rewritten
-            files |= marks.update_marks(files, old_files, skills, foreign_sections)
+            files |= marks.mark_changed_sections(files, old_files, skills, foreign_sections)
         files |= _replaced_files(change, base)
         origins = _origins(change, base)
         moved = base.files.read(origins.values())
         for target, path in origins.items():
             if target in base.files and target not in change.removes:
-                raise EditedError(f"{target}: exists already; rename one of the two")
+                raise UncommittedEditError(f"{target}: exists already; rename one of the two")
             if files.get(target) is None:  # else the change itself writes it
                 files[target] = files.get(path) or moved[path]
             files[path] = None
@@ -317,7 +322,7 @@ class Store(threading.local):
                         self.follow()
                         changes = [self.stage(staged.change) for staged in changes]
                 if base != parent and any(staged.change.joins for staged in changes):
-                    raise OutrunError("the branch moved while a merge was computed; run again")
+                    raise BranchMovedError("the branch moved while a merge was computed; run again")
                 paths = {path for staged in changes for path in staged.files}
                 _check_unchanged(self.git, paths, base, parent)
                 _check_index(self, changes, parent)
@@ -386,7 +391,7 @@ def _clean_record(record: Record) -> Record:
 
 def _clean_words(text: str) -> str:
     """Return words without secrets; hidden characters stay, as `message_of` shows them."""
-    visible = hidden_characters.cleaned(text)
+    visible = hidden_characters.remove_hidden(text)
     redacted = redact.redact_text(visible)
     return text if redacted == visible else redacted
 
@@ -396,7 +401,7 @@ def _apply_edit(content: bytes, edit: Edit | Rewrite) -> bytes:
         return front_matter.with_body(content, edit.body)
     if edit.value is None:
         return front_matter.without_key(content, edit.key)
-    return front_matter.with_key(content, edit.key, edit.value, bare=edit.path == layout.MARK)
+    return front_matter.with_key(content, edit.key, edit.value, is_yaml=edit.path == layout.MARK)
 
 
 def _new_path(record: Record, change: Change) -> str:
@@ -404,7 +409,7 @@ def _new_path(record: Record, change: Change) -> str:
     try:
         return layout.path_of(record)
     except ValueError as error:  # a person gave a folder a name that none can refer to
-        raise EditedError(f"{change.subject}: {error}; rename its folder") from None
+        raise UncommittedEditError(f"{change.subject}: {error}; rename its folder") from None
 
 
 def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
@@ -435,7 +440,7 @@ def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
     files: dict[str, bytes | None] = {}
     for path in paths:
         owner = layout.links_owner(path) or Ref("skill", "")
-        files[path] = link_lists.edited_links(
+        files[path] = link_lists.edit_links(
             contents.get(path, b""), owner, added.get(path, ()), removed.get(path, ())
         )
         if files[path] is None and owner.kind == "evaluation":
@@ -451,7 +456,7 @@ def _list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Topics) -> str:
         return layout.links_path(path)
     if path := base.links.path_of_list(owner):
         return path
-    raise EditedError(f"{owner}: removed by a commit meanwhile; run again")
+    raise UncommittedEditError(f"{owner}: removed by a commit meanwhile; run again")
 
 
 def _changed_links(files: Mapping[str, bytes | None], base: Topics) -> Iterator[Link]:
@@ -459,7 +464,7 @@ def _changed_links(files: Mapping[str, bytes | None], base: Topics) -> Iterator[
     owners = {path: owner for path in files if (owner := layout.links_owner(path))}
     contents = base.files.read(owners)
     for path, owner in owners.items():
-        yield from link_lists.changed_links(owner, contents.get(path, b""), files[path] or b"")
+        yield from link_lists.diff_links(owner, contents.get(path, b""), files[path] or b"")
 
 
 def _origins(change: Change, base: Topics) -> dict[str, str]:
@@ -477,7 +482,7 @@ def _replaced_files(change: Change, base: Topics) -> dict[str, bytes]:
     versions += [(item.path, item.blob) for item in change.replaces]
     for path, blob in versions:
         if base.files.get(path) != blob:
-            raise EditedError(f"{path}: changed by a commit meanwhile; run again")
+            raise UncommittedEditError(f"{path}: changed by a commit meanwhile; run again")
     adopted = {item.path: _read_file(base, item.path) + item.content for item in change.adopts}
     return adopted | {item.path: item.content for item in change.replaces}
 
@@ -545,7 +550,7 @@ def _check_unchanged(git: Git, paths: Iterable[str], base: str | None, tip: str 
     changes = git.history.diff_trees(base, tip)
     for path in sorted(paths):
         if path in changes:
-            raise EditedError(f"{path}: changed by a commit meanwhile; run again")
+            raise UncommittedEditError(f"{path}: changed by a commit meanwhile; run again")
 
 
 def _check_index(store: Store, changes: Sequence[StagedChange], tip: str | None) -> None:
@@ -561,5 +566,7 @@ def _check_index(store: Store, changes: Sequence[StagedChange], tip: str | None)
             if (path in staged.created) == (path in entries):
                 store.roll_back()
                 store.index.verify()
-                raise EditedError(f"{path}: stands otherwise in git than was known; run again")
+                raise UncommittedEditError(
+                    f"{path}: stands otherwise in git than was known; run again"
+                )
         checked |= staged.files.keys()

@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from skillvault.model.records import Trust
-from skillvault.model.text.hidden_characters import escaped, has_hidden
+from skillvault.model.text.hidden_characters import escape_hidden, has_hidden
 from skillvault.vault.disk import draft_name
 
 MAX_OUTCOME = 256 * 1024
@@ -86,7 +86,7 @@ def is_untrusted(origin: str) -> bool:
 
 def make_printable(value: object) -> str:
     """Escape a foreign text to one line that is safe for a terminal and fits into JSON."""
-    return escaped(str(value)).replace("\r", "\\r").replace("\n", "\\n")
+    return escape_hidden(str(value)).replace("\r", "\\r").replace("\n", "\\n")
 
 
 _KEY = "skillvault/inbox.key"

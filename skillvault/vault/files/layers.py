@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError
-from skillvault.model.records import Problem, Shelved, Skill
+from skillvault.model.records import Problem, ShelfSkill, Skill
 from skillvault.model.text.text import is_slug
 from skillvault.vault.files import layout, listing
 from skillvault.vault.files.work_tree import blob_id
@@ -106,7 +106,7 @@ def domains(
 
 def read(
     path: str, layer: str, known_version: str | None = None, folder: str | None = None
-) -> Shelved | Problem | ProseFile | None:
+) -> ShelfSkill | Problem | ProseFile | None:
     """Read the skill in a file of a layer; return a problem if it cannot be read.
 
     None if the file is still at `known_version`. A link may lead out of the layer's `folder` only
@@ -121,7 +121,7 @@ def read(
         version = blob_id(content)
         if version == known_version:
             return None
-        return Shelved(_decode(name, content), layer, path, version)
+        return ShelfSkill(_decode(name, content), layer, path, version)
     except BadInputError as error:
         if error.code == "no-front-matter" and not is_whole:
             return ProseFile()

@@ -165,7 +165,7 @@ def _redact_mapping(mapping: Mapping[str, Any], *, secret: bool) -> dict[str, An
 
 @lru_cache(maxsize=1024)
 def _redact_key(key: str) -> str:
-    return redact_text(hidden_characters.cleaned(key))
+    return redact_text(hidden_characters.remove_hidden(key))
 
 
 def redact_value(value: Any, *, secret: bool = False) -> Any:
@@ -176,7 +176,7 @@ def redact_value(value: Any, *, secret: bool = False) -> Any:
     """
     if isinstance(value, str):
         is_whole = secret and value and not is_no_value(value)
-        return _MARKER if is_whole else redact_text(hidden_characters.cleaned(value))
+        return _MARKER if is_whole else redact_text(hidden_characters.remove_hidden(value))
     if isinstance(value, Mapping):
         return _redact_mapping(value, secret=secret)
     if isinstance(value, list | tuple):

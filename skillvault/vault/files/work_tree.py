@@ -11,7 +11,7 @@ from skillvault.model import codec
 from skillvault.model.errors import BadInputError
 from skillvault.model.link_lists import LinkList, read_links
 from skillvault.model.policy import Policy
-from skillvault.model.policy_file import policy_from
+from skillvault.model.policy_file import parse_policy
 from skillvault.model.records import (
     Answer,
     Evaluation,
@@ -24,11 +24,11 @@ from skillvault.model.records import (
     moment_of,
     stamp,
 )
-from skillvault.model.skill_evidence import TriedLines, tried_lines
+from skillvault.model.skill_evidence import TryLines, parse_tries
 from skillvault.model.text import front_matter, strict_yaml
 from skillvault.vault.files import layout
 
-Parsed = Record | LinkList | Problem | TriedLines
+Parsed = Record | LinkList | Problem | TryLines
 Key = tuple[str, str]  # a path, and the id of the blob that stands there
 
 
@@ -98,7 +98,7 @@ def _decode_text(content: bytes) -> str | None:
 def policy_of(content: bytes) -> Policy:
     """Parse vault.yaml; BadInputError names its bad key."""
     try:
-        return policy_from(strict_yaml.load(front_matter.text_of(content)))
+        return parse_policy(strict_yaml.load(front_matter.text_of(content)))
     except BadInputError as error:
         raise BadInputError(
             f"{layout.MARK}: {error.message}", code=error.code, key=error.key, line=error.line
@@ -113,7 +113,7 @@ def blob_id(content: bytes) -> str:
 def parse_record(path: str, content: bytes) -> Parsed:
     """Parse the record, links or tries in a file; return a Problem if that fails."""
     if layout.is_tries_file(path):
-        return tried_lines(content)
+        return parse_tries(content)
     if owner := layout.links_owner(path):
         return read_links(path, owner, content)
     ref = layout.ref_of(path)

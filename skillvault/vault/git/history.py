@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
 
-from skillvault.model.change import SOURCE, STEP, TARGET, Part, parts_in
+from skillvault.model.change import SOURCE, STEP, TARGET, Part, parse_parts
 from skillvault.model.records import Commit
 from skillvault.vault.files import layout
 from skillvault.vault.git.objects import SUBMODULE, Entry
@@ -167,7 +167,7 @@ def _parse_diff(field: bytes) -> tuple[Diff, str]:
 
 def _parse_commit(fields: Sequence[str]) -> PastCommit:
     sha, date, subject, parents, trailers = fields
-    parts = parts_in(trailers.split("\x1f")) or [Part("")]
+    parts = parse_parts(trailers.split("\x1f")) or [Part("")]
     commits = [
         Commit(sha, part.step, subject, utc(date), part.sources, part.targets) for part in parts
     ]

@@ -51,7 +51,7 @@ _GOING = ("gone", "went")  # what led from a file is known while it is shown as 
 
 
 class _Path(NamedTuple):
-    """The records that a `When` reaches: tables in reading order, and the last record's id."""
+    """The records that a `Trigger` reaches: tables in reading order, and the last record's id."""
 
     kind: str
     id: str
@@ -151,7 +151,7 @@ def _compile_everything(queue: due.Queue) -> str:
     return f"{query} where not exists ({records})"
 
 
-def _compile_trigger(queue: due.Queue, when: due.When) -> str:
+def _compile_trigger(queue: due.Queue, when: due.Trigger) -> str:
     path = _start_path(when)
     for relation in when.along:
         path = _follow(path, relation)
@@ -165,7 +165,7 @@ def _key_columns(queue: due.Queue, path: _Path) -> str:
     return " || ' ' || ".join(fields)
 
 
-def _start_path(when: due.When) -> _Path:
+def _start_path(when: due.Trigger) -> _Path:
     kind, table = when.kind, _FILES.get(when.event)
     if table is None:
         return _Path(kind, "t0.id", None, ("(select ? as id) t0",))
@@ -196,9 +196,9 @@ def _join(path: _Path, kind: str, table: str, *conditions: str) -> _Path:
 def _follow(path: _Path, relation: due.Relation) -> _Path:  # noqa: C901,PLR0911 (one a relation)
     row = path.new
     match relation:
-        case due.Source() | due.Target():
+        case due.LinkSource() | due.LinkTarget():
             return _follow_end(path, relation)
-        case due.LinkedFrom(kind, link_type, first):
+        case due.Referrers(kind, link_type, first):
             conditions = tuple(_link_conditions(row, path, relation))
             if first:
                 earlier_link = (
@@ -210,35 +210,35 @@ def _follow(path: _Path, relation: due.Relation) -> _Path:  # noqa: C901,PLR0911
                 )
             links = _join(path, kind, f"link {row}", *conditions)
             return links._replace(id=f"{row}.source_id", row=None)
-        case due.Through(link_type):
+        case due.LinkClosure(link_type):
             return _follow_sources(path, link_type)
-        case due.Same(link_type):
+        case due.RelatedOutcomes(link_type):
             condition = _SAME[link_type].format(new=row, old=path.row)
             return _join(path, "outcome", f"outcome {row}", condition)
-        case due.InDomain(kind):
+        case due.DomainRecords(kind):
             skill_domain = f"(select domain from skill where skill.id = {path.id} and skill.n > 0)"
             condition = f"coalesce({skill_domain}, {row}.domain) = {row}.domain"
             return _join(path, kind, f"{kind} {row}", condition)
-        case due.Reached(kind):
+        case due.LinkedRecords(kind):
             return _follow_targets(path, kind)
-        case due.Says(link_type):
+        case due.SimilarEvaluations(link_type):
             return _follow_sayings(path, link_type)
-        case due.Prefix(text):
+        case due.IdPrefix(text):
             return path._replace(conditions=(*path.conditions, f"{path.id} glob '{text}*'"))
         case due.Predecessor():
             return _join(path, "fact", f"fact {row}", f"{row}.id = {path.row}.supersedes")
-        case due.Uses():
+        case due.UsedSkills():
             return _join(path, "use", f"used {row}", f"{row}.{path.kind} = {path.id}")
-        case due.Users():
+        case due.UsingOutcomes():
             uses = _join(path, "use", f"used {row}", f"{row}.skill = {path.id}")
             return _join(uses, "outcome", f"outcome {uses.new}", f"{uses.new}.id = {row}.outcome")
 
 
-def _follow_end(path: _Path, relation: due.Source | due.Target) -> _Path:
+def _follow_end(path: _Path, relation: due.LinkSource | due.LinkTarget) -> _Path:
     """Follow a link to the record at one of its ends."""
-    end = f"{path.row}.{'source' if isinstance(relation, due.Source) else 'target'}"
+    end = f"{path.row}.{'source' if isinstance(relation, due.LinkSource) else 'target'}"
     conditions = (*path.conditions, f"{end}_kind = '{relation.kind}'")
-    if isinstance(relation, due.Source) and relation.to:
+    if isinstance(relation, due.LinkSource) and relation.to:
         conditions += (f"{path.row}.target_kind = '{relation.to}'",)
     return path._replace(kind=relation.kind, id=f"{end}_id", row=None, conditions=conditions)
 
@@ -281,7 +281,7 @@ def _follow_sayings(path: _Path, relation: str) -> _Path:
     return path._replace(id=f"{previous_row}.evaluation", row=None)
 
 
-def _link_conditions(row: str, path: _Path, relation: due.LinkedFrom) -> Iterator[str]:
+def _link_conditions(row: str, path: _Path, relation: due.Referrers) -> Iterator[str]:
     """Yield the conditions for a link from a record of a kind to the path's records."""
     yield from _target_conditions(row, path.kind, path.id)
     yield f"{row}.source_kind = '{relation.kind}'"

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from skillvault.model.change import Part
 from skillvault.model.errors import BadInputError
-from skillvault.model.link_lists import changed_links
+from skillvault.model.link_lists import diff_links
 from skillvault.model.policy import Policy
 from skillvault.model.records import LEARNED, Link, Ref, ref_of
 from skillvault.vault.files import layout
@@ -175,9 +175,7 @@ def _changed_links(git: Git, files: Mapping[str, Diff]) -> Iterator[Link]:
     for path, versions in files.items():
         if owner := layout.links_owner(path):
             data = git.blobs(entry.id for entry in versions if entry)
-            yield from changed_links(
-                owner, *(data[entry.id] if entry else b"" for entry in versions)
-            )
+            yield from diff_links(owner, *(data[entry.id] if entry else b"" for entry in versions))
 
 
 def refs_of(paths: Iterable[str], links: Iterable[Link]) -> list[Ref]:

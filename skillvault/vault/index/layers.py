@@ -6,7 +6,7 @@ from operator import itemgetter
 
 import msgspec
 
-from skillvault.model.records import Problem, Shelved, Skill
+from skillvault.model.records import Problem, ShelfSkill, Skill
 from skillvault.vault.files import layers as files
 from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderListing
@@ -51,7 +51,7 @@ class Layers(Topic):
         query = "select path, value from layer_file where name is null order by place, path"
         return [_problem(*row) for row in self._reader.rows(query)]
 
-    def by_place(self) -> dict[int, list[Shelved]]:
+    def by_place(self) -> dict[int, list[ShelfSkill]]:
         """Place of a layer -> its skills by path, overridden and hidden ones included."""
         rows = self._reader.rows(f"{_FILE} where f.name is not null order by f.place, f.path")
         by_place = groupby(rows, key=itemgetter(0))
@@ -63,25 +63,25 @@ class Layers(Topic):
         """The name of every skill, by name."""
         return [n for (n,) in self._reader.rows("select id from skill where n < 0 order by id")]
 
-    def of_name(self, name: str) -> Shelved | None:
+    def of_name(self, name: str) -> ShelfSkill | None:
         """Return the skill of this name, whether or not it serves."""
         return next(iter(self.get_many([name])), None)
 
-    def get_many(self, names: Iterable[str], *, serving: bool = False) -> list[Shelved]:
+    def get_many(self, names: Iterable[str], *, serving: bool = False) -> list[ShelfSkill]:
         """Return the skills of these names, all or only the serving ones."""
         condition = "s.serves and " if serving else ""
         query = f"{_FILE} join skill s on f.n = -s.n where {condition}s.id in {{}}"
         return list(self._read_rows(self._reader.rows_matching(query, names)))
 
-    def _read_rows(self, rows: Iterable[Row]) -> Iterator[Shelved]:
+    def _read_rows(self, rows: Iterable[Row]) -> Iterator[ShelfSkill]:
         """Yield the skills of rows of `_FILE`; for a damaged row the file is read again."""
         for _, layer, path, blob, value in rows:
             try:
-                yield Shelved(read_value(value, _SKILL.decode), layer, path, blob)
+                yield ShelfSkill(read_value(value, _SKILL.decode), layer, path, blob)
             except DamagedRowError as error:
                 self._reader.source.mend(error)
                 content = files.read(path, layer)
-                if isinstance(content, Shelved):
+                if isinstance(content, ShelfSkill):
                     yield content
 
     def is_served(self, name: str) -> bool:
@@ -158,7 +158,7 @@ class Layers(Topic):
             changed = True
         return changed
 
-    def enforce(self, winners: Sequence[Shelved], hidden: Collection[str], state: str) -> None:
+    def enforce(self, winners: Sequence[ShelfSkill], hidden: Collection[str], state: str) -> None:
         """Replace the skills that stand for the other layers.
 
         Serving ones can be searched; `state` identifies these layers.
@@ -205,7 +205,7 @@ class Layers(Topic):
         self._reader.change_rows("insert or replace into state values (?, ?)", [name, value])
 
 
-def _row(content: Shelved | Problem) -> tuple[str | None, str | None, bytes | None]:
+def _row(content: ShelfSkill | Problem) -> tuple[str | None, str | None, bytes | None]:
     """(blob, name, value) of a file."""
     if isinstance(content, Problem):
         return None, None, encode(content)
@@ -216,7 +216,7 @@ def _row(content: Shelved | Problem) -> tuple[str | None, str | None, bytes | No
     return content.blob, content.skill.name, value
 
 
-def _columns(shelved: Shelved, file: int, hidden: bool) -> Row:
+def _columns(shelved: ShelfSkill, file: int, hidden: bool) -> Row:
     """Return a row of `skill` without its `serves`."""
     return (
         -file,

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
-from skillvault.model.claims import Claim, claim_of, own
+from skillvault.model.decision_outcomes import Claim, claim_of, select_receipts
 from skillvault.model.records import Outcome, Recommendation, Status, Trust
 from skillvault.vault.index.reader import FILES, Reader, Topic
 from skillvault.vault.index.records import Folder
@@ -208,7 +208,9 @@ class Recommendations(Topic):
         ends = _ends(self._reader, receipts)
         tasks: dict[str, str] = {}
         for name, (decision, claim) in outcomes.items():
-            for receipt in own(claim, receipts.get(decision, ()), ends.get(decision, ())):
+            for receipt in select_receipts(
+                claim, receipts.get(decision, ()), ends.get(decision, ())
+            ):
                 tasks[name] = receipt.task
         return tasks
 

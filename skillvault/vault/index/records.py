@@ -20,7 +20,7 @@ from skillvault.model.records import (
     Skill,
     Trust,
 )
-from skillvault.model.skill_evidence import TRIED, TriedLines
+from skillvault.model.skill_evidence import TRIED, TryLines
 from skillvault.vault.files.work_tree import Key
 from skillvault.vault.index.reader import FILE, Reader, Topic
 from skillvault.vault.index.rows import (
@@ -123,7 +123,7 @@ class Records(Topic):
         query = "select type, value from file where path = ? and value is not null"
         rows = self._reader.rows(query, [f"skills/{name}/references/{TRIED}"])
         parsed_files = (decode(kind, value) for kind, value in rows)
-        return next((parsed.lines for parsed in parsed_files if isinstance(parsed, TriedLines)), ())
+        return next((parsed.lines for parsed in parsed_files if isinstance(parsed, TryLines)), ())
 
     def existing(self, refs: Iterable[Ref]) -> set[Ref]:
         """Return the records that exist."""

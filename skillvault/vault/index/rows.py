@@ -11,8 +11,8 @@ import msgspec
 
 from skillvault.model import records
 from skillvault.model.link_lists import LinkList
-from skillvault.model.skill_evidence import TriedLines
-from skillvault.model.text.text import tokens
+from skillvault.model.skill_evidence import TryLines
+from skillvault.model.text.text import count_tokens
 from skillvault.vault.files import layout, work_tree
 from skillvault.vault.search.ranking import Document, document_of
 
@@ -22,7 +22,7 @@ _Value = TypeVar("_Value")
 File = tuple[str, Parsed | None]  # the blob that stands at a path, and what it says
 
 KINDS: dict[str, type[Parsed]] = {
-    kind.__name__: kind for kind in (*get_args(records.Record), records.Problem, TriedLines)
+    kind.__name__: kind for kind in (*get_args(records.Record), records.Problem, TryLines)
 }
 # The tables of records, each with the type of what it holds; of an outcome there are two.
 TYPED: Mapping[str, str] = {
@@ -34,7 +34,7 @@ TYPED: Mapping[str, str] = {
 LISTS = "instr(char(10) || {} || char(10), char(10) || ? || char(10))"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-_DECODERS = {kind.__name__: msgspec.msgpack.Decoder(kind) for kind in (*KINDS.values(), TriedLines)}
+_DECODERS = {kind.__name__: msgspec.msgpack.Decoder(kind) for kind in (*KINDS.values(), TryLines)}
 _ENCODER = msgspec.msgpack.Encoder()
 _WORD = re.compile(r"[^\W_]+")
 _UNTEXT, _ESCAPED = re.compile("[\udc80-\udcff]"), re.compile("\0([89a-f][0-9a-f])")
@@ -187,7 +187,7 @@ def skill_columns(
     counts = skill.elsewhere  # of another tool
     return (
         *(name, shelf, skill.domain, skill.kind, skill.status, skill.created, skill.expires),
-        *(tokens(skill.body), roles, stages, blob, skill.subject, tags),
+        *(count_tokens(skill.body), roles, stages, blob, skill.subject, tags),
         *((counts.times_applied, counts.success_rate) if counts else (None, None)),
         layer,
     )

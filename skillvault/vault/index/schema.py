@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from skillvault.model import policy, profiles, records
+from skillvault.model import policy, records
 from skillvault.model.change import FORGET
+from skillvault.model.decision_outcomes import complete_outcomes
 from skillvault.model.due import Agenda
 from skillvault.model.link_lists import LinkList
-from skillvault.model.observed import observed
 from skillvault.model.records import Commit, Outcome, Recommendation, Ref
 from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderNames
@@ -100,7 +100,7 @@ def index_parts(
 def shape(agenda: Agenda) -> int:
     """Return a number that changes with the tables, the records' fields and the agenda."""
     kinds = (kind for module in (records, policy) for kind in vars(module).values())
-    profile_settings = repr(profiles.SETTINGS)  # a kept policy has the numbers of its profile
+    profile_settings = repr(policy.PROFILE_SETTINGS)  # a kept policy has the numbers of its profile
     parts = [SCHEMA, ranking.VERSION, repr(agenda), profile_settings, _describe_struct(FolderNames)]
     parts += [_describe_struct(k) for k in kinds if isinstance(k, type) and issubclass(k, Struct)]
     return int.from_bytes(hashlib.sha256("".join(parts).encode()).digest()[:4]) & 0x7FFFFFFF
@@ -485,7 +485,8 @@ def _find_outdated_of(database: sqlite3.Connection, decision: str) -> Iterator[_
         if database.execute(_RETRACTED, [bind(name)]).fetchone()
     }
     completed_by_id = {
-        completed.outcome.id: completed for completed in observed(unique.values(), receipts)
+        completed.outcome.id: completed
+        for completed in complete_outcomes(unique.values(), receipts)
     }
     for path, blob, value, shown_value, counts in rows:
         record = _decode_outcome(value)

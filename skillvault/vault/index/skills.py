@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from skillvault.model.errors import GitError
-from skillvault.model.records import LEARNED, Elsewhere, Outcome, Ref, Skill, Subject
+from skillvault.model.records import LEARNED, ExternalUse, Outcome, Ref, Skill, Subject
 from skillvault.vault.files.work_tree import parse_record
 from skillvault.vault.index.outcomes import HAS_EVALUATION, Outcomes
 from skillvault.vault.index.reader import Reader
@@ -156,10 +156,10 @@ class Skills(Folder[Skill]):
         query = f"select id from skill where serves and {LISTS.format(column)} order by id"
         return [name for (name,) in self._reader.rows(query, [value])]
 
-    def counted_elsewhere(self) -> dict[str, Elsewhere]:
+    def counted_elsewhere(self) -> dict[str, ExternalUse]:
         """Return the counts that other tools made of the skills in force."""
         query = "select id, counted, rate from skill where counted is not null and serves"
-        return {name: Elsewhere(*counts) for name, *counts in self._reader.rows(query)}
+        return {name: ExternalUse(*counts) for name, *counts in self._reader.rows(query)}
 
     def candidates(self, domain: str | None = None) -> list[SkillRow]:
         """The skills in force by name: of a domain and of none if one is given, else all."""

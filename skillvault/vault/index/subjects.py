@@ -6,7 +6,7 @@ It stores and returns texts, which `learning.account` interprets.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from skillvault.model.records import Placed, Position, Subject
+from skillvault.model.records import IndexedOutcome, Position, Subject
 from skillvault.vault.index.outcomes import HAS_EVALUATION
 from skillvault.vault.index.reader import Topic
 
@@ -58,7 +58,7 @@ class ActionKeys(NamedTuple):
 class Subjects(Topic):
     """The counted outcomes of each subject."""
 
-    def history(self, outcome_id: str, scope: Scope = "subject") -> list[Placed]:
+    def history(self, outcome_id: str, scope: Scope = "subject") -> list[IndexedOutcome]:
         """Return the outcomes of one subject or action and trust, oldest first.
 
         An outcome that is gone has none.
@@ -71,14 +71,16 @@ class Subjects(Topic):
         rows = self._reader.rows(query, [outcome_id])
         return list({row[1]: _parse_placed(row) for row in rows}.values())
 
-    def accounts(self, outcomes: Iterable[str], scope: Scope) -> dict[AccountKey, list[Placed]]:
+    def accounts(
+        self, outcomes: Iterable[str], scope: Scope
+    ) -> dict[AccountKey, list[IndexedOutcome]]:
         """Account -> the ones of these outcomes that it has."""
         query = (
             f"select o.domain, o.action, o.trust, {'o.target' if scope == 'subject' else 'null'}, "
             f"o.at, o.id, {HAS_EVALUATION}, m.marks from outcome o "
             "left join mark m on m.outcome = o.id where o.id in {}"
         )
-        accounts: dict[AccountKey, list[Placed]] = {}
+        accounts: dict[AccountKey, list[IndexedOutcome]] = {}
         for domain, action, trust, target, *outcome_row in self._reader.rows_matching(
             query, outcomes
         ):
@@ -104,13 +106,15 @@ class Subjects(Topic):
         )
         return dict(self._reader.rows_matching(query, marks, prefix=account))
 
-    def evaluated_after(self, account: AccountKey, start: tuple[int, str]) -> list[Placed]:
+    def evaluated_after(self, account: AccountKey, start: tuple[int, str]) -> list[IndexedOutcome]:
         """The evaluated outcomes of an account after one of them, oldest first."""
         query = f"{_EVALUATED[account.scope]} and (o.at, o.id) > (?, ?) order by o.at, o.id"
         rows = self._reader.rows(query, [*account[1:], *start])
         return list({row[1]: _parse_placed(row) for row in rows}.values())
 
-    def evaluated_until(self, account: AccountKey, end: tuple[int, str], most: int) -> list[Placed]:
+    def evaluated_until(
+        self, account: AccountKey, end: tuple[int, str], most: int
+    ) -> list[IndexedOutcome]:
         """The latest evaluated outcomes of an account up to one of them, oldest first."""
         query = (
             f"{_EVALUATED[account.scope]} and (o.at, o.id) <= (?, ?) "
@@ -192,9 +196,9 @@ class Subjects(Topic):
         self._reader.change_rows(query, [domain, action, *rules])
 
 
-def _parse_placed(row: Sequence[Any]) -> Placed:
+def _parse_placed(row: Sequence[Any]) -> IndexedOutcome:
     at, name, evaluated, marks = row
-    return Placed(at, name, bool(evaluated), None if marks is None else _split(marks))
+    return IndexedOutcome(at, name, bool(evaluated), None if marks is None else _split(marks))
 
 
 def _split(marks: str) -> tuple[str, ...]:

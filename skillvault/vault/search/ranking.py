@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.model.english import FUNCTION_WORDS, other_forms
-from skillvault.model.english.rarity import weight
+from skillvault.model.english import FUNCTION_WORDS, other_forms, weight
 from skillvault.model.records import Evaluation, Fact, Skill
 from skillvault.model.text.text import UNSPACED
 

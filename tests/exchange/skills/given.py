@@ -10,7 +10,7 @@ from skillvault.exchange.skills.folders import TreeSkill
 from skillvault.exchange.skills.formats import SKILL_FORMATS
 from skillvault.exchange.source_tree import SourceTree, tree_of
 from skillvault.model.export import Export, OutgoingSkill
-from skillvault.model.records import Elsewhere, Problem
+from skillvault.model.records import ExternalUse, Problem
 from skillvault.model.text import front_matter, strict_yaml
 
 BODY = "# Review\n\nLook twice.\n"
@@ -58,7 +58,7 @@ def every(name: str, tree: SourceTree, folder: str = "tree") -> list[TreeSkill |
     return list(read(tree, folder))
 
 
-def outgoing(skill: SkillFolder, uses: Elsewhere | None = None) -> OutgoingSkill:
+def outgoing(skill: SkillFolder, uses: ExternalUse | None = None) -> OutgoingSkill:
     """A skill that was taken in, once a person let it in."""
     content = front_matter.with_key(skill.files["SKILL.md"], ("metadata", "status"), "testing")
     files = {**skill.files, "SKILL.md": content}

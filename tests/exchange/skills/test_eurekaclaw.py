@@ -9,7 +9,7 @@ from skillvault.exchange.skills.eurekaclaw import OWN
 from skillvault.exchange.source_tree import tree_of
 from skillvault.model.codec import decode
 from skillvault.model.export import OutgoingSkill
-from skillvault.model.records import Elsewhere, Problem, Ref, Skill
+from skillvault.model.records import ExternalUse, Problem, Ref, Skill
 from tests.exchange.skills.given import (
     body_of,
     every,
@@ -58,7 +58,7 @@ def test_its_keys_are_read_where_a_vault_reads_them() -> None:
         ("proof", "finite-subcover"), ("theory",), ("proof_attempt",)
     )  # fmt: skip
     assert (skill.version, skill.created) == ("1.0", "2026-03-22T08:19:27.986985")
-    assert skill.elsewhere == Elsewhere(12, 0.63)
+    assert skill.elsewhere == ExternalUse(12, 0.63)
     assert not skill.foreign
     assert meta_of(folder.files["SKILL.md"])["metadata"]["eurekaclaw.source"] == "seed"
 
@@ -118,7 +118,7 @@ def test_a_skill_of_a_vault_has_all_that_eurekaclaw_asks() -> None:
 def ours(count: int, text: str = "# A\n\nText.\n") -> bytes:
     """Our export of a skill with so many uses."""
     (folder,) = read_as("eurekaclaw", {"compactness_argument/SKILL.md": skill_file(FRONT, text)})
-    (page,) = flat(exported("eurekaclaw", outgoing(folder, Elsewhere(count, 0.5)))).values()
+    (page,) = flat(exported("eurekaclaw", outgoing(folder, ExternalUse(count, 0.5)))).values()
     return page
 
 

@@ -17,7 +17,7 @@ from skillvault.exchange.skills.folders import TreeSkill
 from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
 from skillvault.exchange.source_tree import tree_of
 from skillvault.model.export import OutgoingSkill
-from skillvault.model.records import Elsewhere, Problem
+from skillvault.model.records import ExternalUse, Problem
 from tests.exchange.skills.given import (
     BODY,
     FILES,
@@ -281,7 +281,7 @@ def test_the_hosts_limits_are_as_documented() -> None:
 
 
 def test_the_counters_go_where_the_format_has_them() -> None:
-    skill = OutgoingSkill("a", "Use it.", {"SKILL.md": _page("a")}, Elsewhere(7, 0.75))
+    skill = OutgoingSkill("a", "Use it.", {"SKILL.md": _page("a")}, ExternalUse(7, 0.75))
     for name in WRITERS:
         text = b"".join(flat(exported(name, skill)).values())
         assert (b"usage_count: 7" in text) == (name == "eurekaclaw")

@@ -14,7 +14,7 @@ from skillvault.judge.claude.questions import JudgeRequest
 from skillvault.judge.claude.wire import _event_loop, _start_loop, params
 from skillvault.model.claude_models import BATCH, MODELS, THOROUGH, Usage, cost
 from skillvault.model.errors import BadInputError
-from skillvault.model.policy_file import policy_from
+from skillvault.model.policy_file import parse_policy
 from skillvault.model.records import Evaluation
 from tests.conftest import NOW, Person
 from tests.given import as_file, trade
@@ -181,7 +181,7 @@ def test_a_model_that_takes_a_temperature_gets_it(claudes: Vault, api: Server) -
 )
 def test_a_policy_that_cannot_be_kept_is_refused(judge: Body, said: str) -> None:
     with pytest.raises(BadInputError, match=said):
-        policy_from({"judge": judge})
+        parse_policy({"judge": judge})
 
 
 # What a beginning must have, in characters, for these models; of one that is not known the most.
@@ -191,7 +191,7 @@ CACHED_FROM = {"claude-opus-5-5": 2_048, "claude-sonnet-5-5": 4_096, "claude-opu
 
 @pytest.mark.parametrize(("model", "least"), CACHED_FROM.items())
 def test_what_stands_first_is_marked_if_the_model_caches_so_little(model: str, least: int) -> None:
-    rules = policy_from({}).judge
+    rules = parse_policy({}).judge
     for length, is_cached in ((least - 1, False), (least, True)):
         fixed_alone = JudgeRequest(key="k", model=model, system="x" * length, user="u", schema={})
         (fixed,) = params(fixed_alone, rules)["system"]

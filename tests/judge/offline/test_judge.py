@@ -17,8 +17,8 @@ from skillvault.judge import Judge
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.tries.insight import insights_of
 from skillvault.model.brief import Case, Verdict
-from skillvault.model.intake import outcome_from
-from skillvault.model.reading import read
+from skillvault.model.intake import parse_outcome
+from skillvault.model.reasoning import read
 from skillvault.model.records import Decision, InsightType, Lesson, Outcome, Result
 from skillvault.model.text.text import similarity
 
@@ -243,7 +243,7 @@ def test_foreign_text_in_an_insight_is_one_inert_line() -> None:
 
 def runs() -> list[Outcome]:
     lines = RUNS.read_text().splitlines()
-    return [outcome_from(json.loads(line), trust="local", now=NOW) for line in lines]
+    return [parse_outcome(json.loads(line), trust="local", now=NOW) for line in lines]
 
 
 @needs_runs

@@ -9,7 +9,7 @@ from skillvault.judge.offline.judge import insight_text
 from skillvault.learning.tries.insight import insights_of
 from skillvault.model.brief import Case
 from skillvault.model.records import Outcome
-from skillvault.model.text.text import flat
+from skillvault.model.text.text import flatten
 from tests.given import outcome, raw
 from tests.learning.accounts import findings_of
 
@@ -42,7 +42,7 @@ def test_a_quotation_of_a_result_keeps_its_sign_and_unit(quote: str, key: str) -
 @pytest.mark.parametrize("quote", QUOTES)
 @pytest.mark.parametrize("lead", ["- ", "* ", "1. ", "> ", "# ", "- - "])
 def test_a_mark_of_structure_goes_and_the_sign_behind_it_stays(lead: str, quote: str) -> None:
-    assert flat(lead + quote) == quote
+    assert flatten(lead + quote) == quote
 
 
 TEXTS = [

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from skillvault.model import speech
+from skillvault.model import phrases
 from skillvault.model.conditions import Condition, clause, risk
-from skillvault.model.text.text import figure, whole
+from skillvault.model.text.text import format_number, whole_sentences
 from tests.given import START, outcome, raw
 from tests.rules import EVENING
 
@@ -56,7 +56,7 @@ def test_conditions_read_as_a_clause(conditions: list[tuple[Any, ...]], said: st
 def test_a_value_in_a_sentence_keeps_the_sign_of_a_number_and_no_mark(
     value: str, said: str
 ) -> None:
-    assert speech.plain(value) == said
+    assert phrases.inline(value) == said
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_value_in_a_sentence_keeps_the_sign_of_a_number_and_no_mark(
 )
 def test_a_span_is_told_in_the_unit_a_person_would_choose(seconds: int, said: str | None) -> None:
     given = raw(0, decision__made_at=(START - timedelta(seconds=seconds)).isoformat())
-    assert speech.held_for(outcome(given)) == said
+    assert phrases.describe_duration(outcome(given)) == said
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_span_is_told_in_the_unit_a_person_would_choose(seconds: int, said: st
 def test_a_long_text_is_told_in_whole_sentences_or_clauses(
     text: str, limit: int, part: str
 ) -> None:
-    assert whole(text, limit) == part
+    assert whole_sentences(text, limit) == part
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,9 @@ def test_a_long_text_is_told_in_whole_sentences_or_clauses(
     ],
 )
 def test_a_name_ends_in_no_word_that_leaves_it_open(name: str, limit: int, kept: str) -> None:
-    assert speech.fitting(name, limit) == kept
+    assert phrases.cut_name(name, limit) == kept
 
 
 def test_a_number_has_six_digits_and_never_three_hundred() -> None:
-    assert figure(0.00003651) == "0.00003651"
-    assert figure(1e299) == "1e+299"
+    assert format_number(0.00003651) == "0.00003651"
+    assert format_number(1e299) == "1e+299"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from skillvault.learning.account.evidence import miscounted, to_text
+from skillvault.learning.account.evidence import find_miscounts, to_text
 from skillvault.learning.account.statements import KINDS
 from skillvault.learning.account.statements import findings_of as say
 from skillvault.model.brief import Account, Findings
@@ -42,7 +42,7 @@ def ruled(outcomes: list[Outcome] = RUNS) -> Account:
 
 def recounted(text: str, outcomes: list[Outcome] = RUNS) -> list[str]:
     """What the records of these outcomes do not give; rules are not asked for again."""
-    return miscounted(from_text(text), account(outcomes), POLICY)
+    return find_miscounts(from_text(text), account(outcomes), POLICY)
 
 
 def test_the_file_says_which_outcomes_stand_behind_each_statement() -> None:

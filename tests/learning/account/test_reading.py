@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.account.reading import counted, last_point, marks_of, points
+from skillvault.learning.account.reading import advance_position, last_point, marks_of, points
 from skillvault.model.policy import GeneratePolicy, Policy
-from skillvault.model.records import Placed, Position
+from skillvault.model.records import IndexedOutcome, Position
 from tests.given import outcome, raw, trade
 
 SAME = ("error x",)
@@ -21,11 +21,11 @@ def _read(*marks: Sequence[str]) -> int:
 
 def read_until(marks: Iterable[Sequence[str]]) -> int:
     """How many of these outcomes are read."""
-    return max(0, counted(Position(), {}, placed(marks))[0].until[0])
+    return max(0, advance_position(Position(), {}, placed(marks))[0].until[0])
 
 
-def placed(marks: Iterable[Sequence[str]], first: int = 1) -> list[Placed]:
-    return [Placed(n, f"{n}", True, tuple(of)) for n, of in enumerate(marks, first)]
+def placed(marks: Iterable[Sequence[str]], first: int = 1) -> list[IndexedOutcome]:
+    return [IndexedOutcome(n, f"{n}", True, tuple(of)) for n, of in enumerate(marks, first)]
 
 
 def test_points_grow_by_a_quarter() -> None:
@@ -95,9 +95,9 @@ def test_what_was_read_stays_read(marks: list[list[str]]) -> None:
 
 @given(MARKS, st.integers(0, 60))
 def test_it_is_counted_on_as_it_is_counted_whole(marks: list[list[str]], cut: int) -> None:
-    position, counts = counted(Position(), {}, placed(marks[:cut]))
-    after = counted(position, counts, placed(marks[cut:], len(marks[:cut]) + 1))
-    assert after == counted(Position(), {}, placed(marks))
+    position, counts = advance_position(Position(), {}, placed(marks[:cut]))
+    after = advance_position(position, counts, placed(marks[cut:], len(marks[:cut]) + 1))
+    assert after == advance_position(Position(), {}, placed(marks))
 
 
 @given(MARKS)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from skillvault.learning.account.rules import action_rules, ended_so, outliers
+from skillvault.learning.account.rules import action_rules, has_result, outliers
 from skillvault.model.conditions import Separation
 from skillvault.model.policy import Policy
 from skillvault.model.records import Decision, Outcome, Result, Scalar, Source, Status
@@ -156,7 +156,7 @@ def test_outcomes_of_one_ending_are_compared_with_nothing() -> None:
 def test_a_result_in_words_names_those_that_ended_so(score: float, results: list[str]) -> None:
     one = outcome(trade(0, score))
     every = [LOSSES, HEAVY, "wins", "gains beyond 20 %"]
-    assert [result for result in every if ended_so(one, result, Policy())] == results
+    assert [result for result in every if has_result(one, result, Policy())] == results
 
 
 def test_a_number_far_from_the_middle_half_of_eight_others_stands_out() -> None:

@@ -19,7 +19,6 @@ from skillvault.learning.account.sentences import (
     tried_line,
     tried_sentence,
 )
-from skillvault.learning.account.tools import Tools
 from skillvault.model.brief import Outlier, RefusedAnswers
 from skillvault.model.tries import Advice, Try
 from tests.given import START, outcome, raw
@@ -180,8 +179,7 @@ def test_an_aside_of_a_long_task_is_left_out_of_what_was_refused() -> None:
 
 
 def test_tools_are_told_with_the_counts_of_both_sides() -> None:
-    tools = Tools(("recalc.py", "pptx"), ("a", "b", "c"), ("d",), (3, 4))
-    assert tools_sentence(tools) == (
+    assert tools_sentence(["recalc.py", "pptx"], (3, 3), (1, 4)) == (
         "Use `recalc.py` and `pptx`: 3 of 3 that succeeded did, 1 of 4 that failed."
     )
 

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from skillvault.learning.account.statements import (
     KINDS,
+    account_keys,
     calls_for_skill,
     digest,
-    leans,
-    said_keys,
-    shown_by,
+    evidence_ids,
+    is_one_sided,
 )
 from skillvault.learning.account.statements import (
     findings_of as say,
@@ -84,8 +84,8 @@ def ids(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
 def test_a_deed_that_ended_both_ways_is_told_if_it_leans_by_more_than_chance(
     wins: int, losses: int, told: bool
 ) -> None:
-    assert leans(wins, losses) is told
-    assert leans(losses, wins) is told
+    assert is_one_sided(wins, losses) is told
+    assert is_one_sided(losses, wins) is told
 
 
 def test_a_deed_that_ended_both_ways_without_leaning_is_no_advice() -> None:
@@ -442,9 +442,9 @@ def test_a_guide_exists_from_its_first_deed_or_lesson_or_from_two_tries_on() -> 
 
 def test_a_skill_rests_on_those_behind_its_statements() -> None:
     lost, small = traded(0, CHASE, -0.3), traded(1, "I wait for the retest.", -0.02)
-    assert shown_by(findings_of([lost, small], "warning")) == [lost.id]
+    assert evidence_ids(findings_of([lost, small], "warning")) == [lost.id]
     failed = [ended(0, TENANT), ended(1, TENANT), ended(2, "", "neutral")]
-    assert shown_by(findings_of(failed)) == [*ids(failed[:2])]
+    assert evidence_ids(findings_of(failed)) == [*ids(failed[:2])]
 
 
 # ── the digest ───────────────────────────────────────────────────────────────────────
@@ -470,7 +470,7 @@ def test_other_statements_or_counts_have_another_digest(outcomes: list[Outcome])
 def test_actions_that_say_the_same_have_a_key_in_common() -> None:
     lesson = {"do": "Give each test its own port"}
     here, there = (
-        said_keys(account([ended(day, text, lesson=lesson)]))
+        account_keys(account([ended(day, text, lesson=lesson)]))
         for day, text in enumerate((TENANT, PRICES))
     )
     assert len(set(here) & set(there)) == 1

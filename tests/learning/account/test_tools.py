@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from skillvault.learning.account.tools import Tools, shared_tools
+from skillvault.learning.account.statements import tools_statement
 from skillvault.model.records import Outcome, Status
 from tests.given import outcome, raw
 
@@ -26,7 +26,10 @@ def test_what_the_log_has_and_what_is_named_count_alike() -> None:
         ("failure", "I write the cells.", ["pdf"]),
     )
     worked = tuple(run.id for run in made[:2])
-    assert shared_tools(made) == Tools(("recalc.py", "xlsx"), worked, (), (2, 1))
+    statement = tools_statement(made)
+    assert statement is not None
+    assert "`recalc.py` and `xlsx`: 2 of 2 that succeeded did, 0 of 1" in statement.text
+    assert (statement.supporting, statement.against) == (worked, ())
 
 
 @pytest.mark.parametrize(
@@ -42,7 +45,7 @@ def test_what_the_log_has_and_what_is_named_count_alike() -> None:
     ids=["one success", "no failure", "failures too", "few successes", "a data file"],
 )  # fmt: skip
 def test_otherwise_it_tells_nothing(given: list[tuple[Status, str, list[str]]]) -> None:
-    assert shared_tools(runs(*given)) is None
+    assert tools_statement(runs(*given)) is None
 
 
 def test_what_the_task_names_is_no_choice() -> None:
@@ -52,4 +55,4 @@ def test_what_the_task_names_is_no_choice() -> None:
         ("failure", "", []),
         decision__task="Fill the cells with INDEX/MATCH.",
     )
-    assert shared_tools(made) is None
+    assert tools_statement(made) is None

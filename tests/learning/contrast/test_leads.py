@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from skillvault.learning.contrast.antecedents import names_result
+from skillvault.learning.contrast.condition_table import names_result
 from skillvault.learning.contrast.leads import leads, rules_and_leads
-from skillvault.learning.contrast.recorded import is_met
+from skillvault.learning.contrast.recorded_values import is_met
 from skillvault.model.conditions import Condition, Separation, lead_line
 from skillvault.model.policy import EvaluatePolicy
 from skillvault.model.records import Outcome, Scalar

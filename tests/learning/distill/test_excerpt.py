@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from skillvault.learning.distill.excerpt import (
-    SessionPresent,
-    compressed,
+from skillvault.learning.distill.skill import (
+    ExistingSessionSkill,
     excerpt,
-    kind_of_session,
+    excerpt_of,
     session_state,
+    shorten_success,
     unique_failures,
 )
 from skillvault.learning.rejection import Rejection
 from skillvault.model.policy import DistillPolicy
-from skillvault.model.records import Session
+from skillvault.model.records import Session, SessionFailure
 from tests.given import session
 from tests.vectors import vectors
 
@@ -32,25 +32,27 @@ def made_of(failures: int = 0, successes: int = 0, **changes: Any) -> Session:
 
 @pytest.mark.parametrize("row", vectors("dedupe_failures"))
 def test_unique_failures(row: dict[str, Any]) -> None:
-    pairs = [(lemma, reason) for lemma, reason in row["args"][0]]
-    assert unique_failures(pairs) == [tuple(pair) for pair in row["expect"]]
+    failures = [SessionFailure(lemma=lemma, reason=reason) for lemma, reason in row["args"][0]]
+    unique = unique_failures(failures)
+    assert [[failure.lemma, failure.reason] for failure in unique] == row["expect"]
 
 
 def test_a_reason_differs_within_its_first_80_characters() -> None:
     same, other = "a" * 80, "a" * 79 + "b"
     pairs = [("x", same + "1"), ("x", same + "2"), ("x", other), ("y", same)]
-    assert unique_failures(pairs) == [pairs[0], pairs[2], pairs[3]]
+    failures = [SessionFailure(lemma=lemma, reason=reason) for lemma, reason in pairs]
+    assert unique_failures(failures) == [failures[0], failures[2], failures[3]]
 
 
 @pytest.mark.parametrize("length", [0, 1, 300])
 def test_a_success_of_300_characters_stays_whole(length: int) -> None:
-    assert compressed("x" * length) == "x" * length
+    assert shorten_success("x" * length) == "x" * length
 
 
 def test_a_longer_one_is_its_first_200_and_its_last_80() -> None:
     text = "".join(chr(ord("a") + n % 26) for n in range(301))
-    assert compressed(text) == f"{text[:200]} … {text[-80:]}"
-    assert len(compressed("é" * 10_000)) == 283
+    assert shorten_success(text) == f"{text[:200]} … {text[-80:]}"
+    assert len(shorten_success("é" * 10_000)) == 283
 
 
 def test_at_most_five_of_each_are_told() -> None:
@@ -67,30 +69,36 @@ def test_at_most_five_of_each_are_told() -> None:
 def test_two_failures_or_five_successes_are_enough(
     failures: int, successes: int, state: str
 ) -> None:
-    assert session_state(made_of(failures, successes), SessionPresent(), RULES).state == state
+    assert session_state(made_of(failures, successes), ExistingSessionSkill(), RULES).state == state
 
 
 def test_the_same_failure_twice_is_one() -> None:
     twice = session(failures=[{"lemma": "x", "reason": "y"}] * 2, successes=None)
-    state = session_state(twice, SessionPresent(), RULES)
+    state = session_state(twice, ExistingSessionSkill(), RULES)
     assert state.state == "too little"
     assert "it has 1 of 2 failures that differ and 0 successes" in state.reason
 
 
 def test_a_session_without_a_success_warns() -> None:
-    assert [kind_of_session(made_of(2)), kind_of_session(made_of(2, 1))] == ["warning", "pattern"]
+    assert [excerpt_of([made_of(2, n)]).kind for n in range(2)] == ["warning", "pattern"]
 
 
 @pytest.mark.parametrize(
     ("present", "state", "words"),
     [
-        (SessionPresent(skill="a", merged="b"), "done", "distilled a, which b stands for"),
-        (SessionPresent(repeats="a"), "repeats", "a says the same already"),
-        (SessionPresent(is_over=True), "over", "too old"),
-        (SessionPresent(rejection=Rejection("skill:a", "c" * 40)), "rejected", "made a in cccc"),
+        (ExistingSessionSkill(skill="a", merged="b"), "done", "distilled a, which b stands for"),
+        (ExistingSessionSkill(repeats="a"), "repeats", "a says the same already"),
+        (ExistingSessionSkill(is_over=True), "over", "too old"),
+        (
+            ExistingSessionSkill(rejection=Rejection("skill:a", "c" * 40)),
+            "rejected",
+            "made a in cccc",
+        ),
     ],
 )
-def test_what_is_there_already_decides(present: SessionPresent, state: str, words: str) -> None:
+def test_what_is_there_already_decides(
+    present: ExistingSessionSkill, state: str, words: str
+) -> None:
     standing = session_state(made_of(2), present, RULES)
     assert standing.state == state
     assert words in standing.reason

@@ -14,14 +14,14 @@ from skills_ref import validate  # type: ignore[import-untyped]
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.account.statements import digest
 from skillvault.learning.generate import warning_pattern as generate
-from skillvault.learning.generate.warning_pattern import Present, standing
+from skillvault.learning.generate.warning_pattern import ExistingSkill, skill_state
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change
 from skillvault.model.codec import encode
 from skillvault.model.policy import GeneratePolicy, Policy
 from skillvault.model.records import Link, Outcome, Ref, Skill, SkillKind
-from skillvault.model.text.text import tokens
+from skillvault.model.text.text import count_tokens
 from tests.given import outcome, raw, trade
 from tests.learning.accounts import CHECKED, PRICES, TENANT, ended, findings_of, traded
 
@@ -31,7 +31,7 @@ FAILED = [ended(0, TENANT)]
 
 
 def _state(found: Findings, policy: Policy | None = None, **present: Any) -> tuple[str, str]:
-    answer = standing(found, Present(**present), policy or Policy())
+    answer = skill_state(found, ExistingSkill(**present), policy or Policy())
     return answer.state, answer.reason
 
 
@@ -105,7 +105,7 @@ def test_what_would_be_expired_at_birth_by_its_domains_clock_is_over(
     kind: SkillKind, days: int
 ) -> None:
     found = findings_of([traded(0, TENANT, -0.3), traded(1, CHECKED, 0.3)], kind)
-    at = generate.made_at(found)
+    at = generate.creation_time(found)
     assert _state(found, clock=at + timedelta(days=days))[0] == "due"
     state, reason = _state(found, clock=at + timedelta(days=days, seconds=1))
     assert (state, reason) == (
@@ -121,7 +121,7 @@ def test_without_a_clock_nothing_is_over() -> None:
 def test_a_guide_is_never_over() -> None:
     found = findings_of(FAILED)
     assert generate.expiry_of(found, Policy()) is None
-    assert _state(found, clock=generate.made_at(found) + timedelta(days=9999))[0] == "due"
+    assert _state(found, clock=generate.creation_time(found) + timedelta(days=9999))[0] == "due"
 
 
 # ── the skill ────────────────────────────────────────────────────────────────────────
@@ -150,7 +150,7 @@ def test_however_long_its_subject_is_a_text_is_within_its_length_and_says_the_be
     draft = OfflineJudge().write(found)
     assert draft is not None
     body = _skill(found, draft).body
-    assert tokens(body) <= 700
+    assert count_tokens(body) <= 700
     assert "无需检查" * 10 in body.partition("## ")[2]
 
 
@@ -199,7 +199,7 @@ def test_it_is_made_when_the_latest_outcome_was_that_it_rests_on() -> None:
     skill = _skill(found)
     assert (skill.created, skill.expires) == ("2026-11-04T09:00:00Z", "2027-01-03T09:00:00Z")
     links = [write for write in _made(found).writes if isinstance(write, Link)]
-    assert {link.created_at for link in links} == {generate.made_at(found)}
+    assert {link.created_at for link in links} == {generate.creation_time(found)}
 
 
 def test_a_pattern_lives_its_own_days() -> None:
@@ -263,7 +263,7 @@ def test_it_has_at_most_so_many_tokens_and_a_file_of_the_rest(limit: int) -> Non
     change = _made(findings_of(FAILED), draft, policy)
     skill = change.writes[0]
     assert isinstance(skill, Skill)
-    assert tokens(skill.body) <= limit
+    assert count_tokens(skill.body) <= limit
     assert "*More: references/statements.md*" in skill.body
     files = dict(change.files)
     text = skill.body + files[f"skills/{skill.name}/references/statements.md"].decode()

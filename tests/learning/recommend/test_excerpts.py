@@ -4,7 +4,7 @@ import pytest
 
 from skillvault.learning.recommend.disclosure import first_sections
 from skillvault.learning.recommend.lines import NO_MATCH, RELATED, cut_excerpt, match_lines
-from skillvault.model.text.text import tokens
+from skillvault.model.text.text import count_tokens
 
 DEED = "Chase the breakout at market with full size"
 GUIDE = f"""# Guide: open_long
@@ -24,7 +24,7 @@ GUIDE = f"""# Guide: open_long
 def test_a_text_that_is_too_long_keeps_its_lines() -> None:
     lines = [f"- Line {number} says what was done, and what came of it." for number in range(9)]
     body = "\n".join(["# Guide: deploy", "", "## For This Task", "", *lines])
-    part = first_sections(body, tokens(body) / 2)
+    part = first_sections(body, count_tokens(body) / 2)
     assert body.startswith(part)
     assert part.splitlines()[-1] in lines[1:-1]
 

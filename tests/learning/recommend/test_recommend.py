@@ -23,8 +23,8 @@ from skillvault.learning.recommend.relevance import Match, value_of
 from skillvault.learning.recommend.render import plain, prompt
 from skillvault.loop.profiles import rules_of
 from skillvault.model.policy import Boost, EffectPolicy, Policy, RecommendPolicy
-from skillvault.model.policy_file import policy_from
-from skillvault.model.text.text import tokens
+from skillvault.model.policy_file import parse_policy
+from skillvault.model.text.text import count_tokens
 from tests.vectors import vectors
 
 GOOD = Evidence(times_applied=4, success_count=3, failure_count=1, success_rate=0.75)
@@ -344,7 +344,7 @@ def test_the_whole_answer_has_no_more_tokens_than_its_budget(sizes: list[int], b
             facts=facts,
         ),
     )
-    assert tokens(prompt(answer)) <= budget
+    assert count_tokens(prompt(answer)) <= budget
     assert bool(answer.recommended) is bool(sizes)
 
 
@@ -535,7 +535,7 @@ def test_a_domain_may_have_boosts_of_its_own() -> None:
 
 def test_boosts_are_read_from_vault_yaml() -> None:
     raw = {"recommend": {"boosts": [{"add": 0.1, "kind": "warning", "above": {"losses": 2}}]}}
-    (boost,) = policy_from(raw).recommend.boosts
+    (boost,) = parse_policy(raw).recommend.boosts
     assert str(boost) == "warning above losses 2 +0.1"
 
 
@@ -593,7 +593,7 @@ def test_beside_one_that_answers_nearly_as_much_suffices() -> None:
 
 
 def test_without_a_decision_nothing_is_held_out() -> None:
-    always = policy_from({"effect": {"holdout": 0.5}})
+    always = parse_policy({"effect": {"holdout": 0.5}})
     assert len(shown(ask(*[one(f"s{i}") for i in range(5)], policy=always))) == 5
 
 
@@ -608,7 +608,7 @@ def test_of_a_decision_a_share_is_held_out_and_not_replaced() -> None:
 
 
 def test_no_pin_is_held_out() -> None:
-    policy = policy_from({"effect": {"holdout": 0.5}})
+    policy = parse_policy({"effect": {"holdout": 0.5}})
     skills = [one(f"s{i}", status="pinned") for i in range(3)]
     for i in range(20):
         assert len(shown(ask(*skills, decision=f"d-{i}", policy=policy))) == 3

@@ -16,7 +16,7 @@ from skillvault.learning.recommend.recommend import (
 from skillvault.learning.recommend.render import INSTRUCTION, prompt, record, xml
 from skillvault.loop.profiles import rules_of
 from skillvault.model.policy import Policy
-from skillvault.model.policy_file import policy_from
+from skillvault.model.policy_file import parse_policy
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 QUERY = Query(domain="perps", decision="d-1", context={"volatility": "high"}, limit=2)
@@ -24,7 +24,7 @@ QUERY = Query(domain="perps", decision="d-1", context={"volatility": "high"}, li
 
 def answer(*names: str, body: str = "Text.", query: Query = QUERY, holdout: float = 0) -> Selection:
     candidates = [Candidate(name, "warning", 10, "perps", blob=f"b-{name}") for name in names]
-    policy = policy_from({"effect": {"holdout": holdout}})
+    policy = parse_policy({"effect": {"holdout": holdout}})
     return recommend(candidates, query, rules_of(policy), lambda _: body)
 
 
@@ -44,7 +44,7 @@ def test_the_block_has_names_and_texts_alone() -> None:
 
 def test_what_is_only_named_is_told_in_a_line_with_the_way_to_read_it() -> None:
     skills = [Candidate(name, "guide", 10, "perps") for name in ("a-one", "b-two", "c-three")]
-    policy = policy_from({"recommend": {"bodies": 0}})
+    policy = parse_policy({"recommend": {"bodies": 0}})
     paths = {"a-one": "skills/a-one/SKILL.md", "b-two": "/x/b-two.md", "c-three": "/x/c-three.md"}
     about = Background(about=lambda name: Summary(f"Use before {name}. It\nhelps.", paths[name]))
     found = recommend(skills, Query(domain="perps"), rules_of(policy), str, background=about)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from skillvault.learning.recommend import shelf
 from skillvault.learning.recommend.render import skills_xml
 from skillvault.learning.recommend.shelf import Strategy
-from skillvault.model.records import Shelved, Skill
+from skillvault.model.records import ShelfSkill, Skill
 from tests.vectors import skill_of, vectors
 
 
@@ -47,8 +47,8 @@ def test_the_block_is_that_of_the_vectors(row: dict[str, Any]) -> None:
 # ── layers ───────────────────────────────────────────────────────────────────────────
 
 
-def on(layer: str, path: str, name: str) -> Shelved:
-    return Shelved(Skill(name, body=path), layer, path)
+def on(layer: str, path: str, name: str) -> ShelfSkill:
+    return ShelfSkill(Skill(name, body=path), layer, path)
 
 
 def test_a_later_layer_overrides_an_earlier_one_by_name() -> None:

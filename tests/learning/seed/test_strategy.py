@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from skillvault.learning.generate.warning_pattern import Standing
+from skillvault.learning.generate.warning_pattern import SkillState
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sections import Version, WrittenTexts
 from skillvault.learning.seed import strategy
@@ -16,7 +16,7 @@ from skillvault.model.brief import Draft, Period
 from skillvault.model.change import Change, Edit, Move
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy import GeneratePolicy, Policy
-from skillvault.model.policy_file import policy_from
+from skillvault.model.policy_file import parse_policy
 from skillvault.model.records import Link, Outcome, Ref, Skill, stamp
 from tests.given import NOW, evaluation, outcome, raw
 
@@ -55,7 +55,7 @@ def _material(outcomes: Sequence[Outcome], **changes: Any) -> strategy.StrategyM
     return strategy.StrategyMaterial(**{**fields, **changes})
 
 
-def _standing(material: strategy.StrategyMaterial) -> Standing:
+def _standing(material: strategy.StrategyMaterial) -> SkillState:
     return strategy.strategy_state(material, NOW, Policy())
 
 
@@ -66,7 +66,7 @@ def _ids(outcomes: Sequence[Outcome]) -> frozenset[str]:
 # ── is one due, and of what ──────────────────────────────────────────────────────────
 
 
-def _counted(count: int, policy: Policy | None = None, **changes: Any) -> Standing:
+def _counted(count: int, policy: Policy | None = None, **changes: Any) -> SkillState:
     """Where a domain of so many outcomes stands."""
     material = _material(_outcomes(count), **changes)
     return strategy.strategy_state(material, NOW, policy or Policy())
@@ -295,5 +295,5 @@ def test_the_first_heading_is_the_domains_own_word(
 )
 def test_a_heading_that_is_none_is_named_with_its_key(given: dict[str, Any], key: str) -> None:
     with pytest.raises(BadInputError) as caught:
-        policy_from({"generate": {"context_headings": given}})
+        parse_policy({"generate": {"context_headings": given}})
     assert caught.value.key == f"generate.context_headings.{key}"

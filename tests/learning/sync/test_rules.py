@@ -14,7 +14,7 @@ from skillvault.learning.sync.three_way import Versions, merge_sets
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Fact, JudgeInfo, Skill
-from skillvault.vault.commit.marks import encode_marked, update_marks
+from skillvault.vault.commit.marks import encode_marked, mark_changed_sections
 from tests.given import NOW, evaluation, outcome, raw
 from tests.learning.sync.histories import met
 
@@ -33,7 +33,7 @@ def rewritten(content: bytes, *pairs: tuple[str, str]) -> bytes:
     for old, new in pairs:
         text = text.replace(old, new)
     after = text.encode()
-    return update_marks({PATH: after}, {PATH: content}, [PATH], {}).get(PATH, after)
+    return mark_changed_sections({PATH: after}, {PATH: content}, [PATH], {}).get(PATH, after)
 
 
 def edited(content: bytes, *pairs: tuple[str, str]) -> bytes:

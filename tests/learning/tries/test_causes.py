@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillvault.learning.tries.causes import own_values, signature
+from skillvault.learning.tries.insight import signature, specific_values
 from tests.given import outcome, trade
 
 
@@ -47,4 +47,12 @@ def test_a_signature_holds_no_number(text: str) -> None:
 
 def test_an_outcomes_own_values_are_its_target_its_figures_and_what_it_observed() -> None:
     one = outcome(trade(score=-0.2))
-    assert own_values(one) == ("SOL-PERP", "-0.2", "-200", "1000", "-20.0 %", "high", "bearish")
+    assert specific_values(one) == (
+        "SOL-PERP",
+        "-0.2",
+        "-200",
+        "1000",
+        "-20.0 %",
+        "high",
+        "bearish",
+    )

@@ -5,7 +5,7 @@ from itertools import permutations
 
 import pytest
 
-from skillvault.learning.tries.groups import group_by_deed, group_by_kind
+from skillvault.learning.tries.tries import group_by_deed, group_by_kind
 from skillvault.model.tries import Try
 
 

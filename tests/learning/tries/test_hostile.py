@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from skillvault.learning.tries.answers import answer_of
-from skillvault.learning.tries.causes import signature
+from skillvault.learning.tries.insight import signature
 from skillvault.learning.tries.sentences import split_sentences
 from skillvault.learning.tries.tries import try_of
-from skillvault.model import reading
+from skillvault.model import reasoning
 from tests.given import outcome, raw
 
 
@@ -20,9 +20,11 @@ def _try_again(**changes: Any) -> object:
 
 
 READERS: dict[str, Callable[[str], object]] = {
-    "read": reading.read.__wrapped__,
-    "stated": reading.stated.__wrapped__,
-    "how": lambda text: reading.how(outcome(raw(result__summary=text, result__evidence=None))),
+    "read": reasoning.read.__wrapped__,
+    "stated": reasoning.read_statements.__wrapped__,
+    "how": lambda text: reasoning.describe_cause(
+        outcome(raw(result__summary=text, result__evidence=None))
+    ),
     "signature": signature,
     "answer": lambda text: answer_of(outcome(raw(decision__reasoning=text))),
     "try": lambda text: _try_again(decision__reasoning=text),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from skillvault.model.sameness.comparison import likeness, opposite, same
+from skillvault.model.sameness.comparison import is_opposite, is_same, likeness
 from skillvault.model.sameness.form import Form, normal_form
 from tests.model.sameness.given import texts
 
@@ -42,8 +42,8 @@ def _judge(rule: Judges, a: str, b: str) -> bool:
     ],
 )  # fmt: skip
 def test_the_opposite_contradicts(a: str, b: str) -> None:
-    assert _judge(opposite, a, b)
-    assert not _judge(same, a, b)
+    assert _judge(is_opposite, a, b)
+    assert not _judge(is_same, a, b)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_the_opposite_contradicts(a: str, b: str) -> None:
     ],
 )
 def test_another_number_name_or_thing_is_neither_the_same_nor_the_opposite(a: str, b: str) -> None:
-    assert not _judge(same, a, b)
-    assert not _judge(opposite, a, b)
+    assert not _judge(is_same, a, b)
+    assert not _judge(is_opposite, a, b)
 
 
 @pytest.mark.parametrize(
@@ -82,15 +82,15 @@ def test_another_number_name_or_thing_is_neither_the_same_nor_the_opposite(a: st
     ],
 )
 def test_the_same_may_be_said_in_another_order(a: str, b: str) -> None:
-    assert _judge(same, a, b)
-    assert not _judge(opposite, a, b)
+    assert _judge(is_same, a, b)
+    assert not _judge(is_opposite, a, b)
 
 
 def test_of_lessons_as_agents_write_them_nine_in_ten_are_told_right() -> None:
     rows = [line.split("\t") for line in LESSONS.read_text(encoding="utf-8").splitlines()]
     right = {"same": [], "opposite": [], "different": []}  # type: dict[str, list[bool]]
     for verdict, a, b in rows:
-        right[verdict].append(_judge(same, a, b) == (verdict == "same"))
+        right[verdict].append(_judge(is_same, a, b) == (verdict == "same"))
     assert len(rows) >= 200
     assert all(sum(judged) >= 0.9 * len(judged) for judged in right.values()), right
 
@@ -99,18 +99,18 @@ def test_of_lessons_as_agents_write_them_nine_in_ten_are_told_right() -> None:
 def test_neither_text_comes_first(a: str, b: str) -> None:
     left, right = normal_form(a), normal_form(b)
     assert likeness(left, right) == likeness(right, left)
-    assert same(left, right) == same(right, left)
-    assert opposite(left, right) == opposite(right, left)
+    assert is_same(left, right) == is_same(right, left)
+    assert is_opposite(left, right) == is_opposite(right, left)
 
 
 @given(texts, texts)
 def test_what_is_the_same_is_not_the_opposite(a: str, b: str) -> None:
-    assert not (_judge(same, a, b) and _judge(opposite, a, b))
+    assert not (_judge(is_same, a, b) and _judge(is_opposite, a, b))
 
 
 @given(texts)
 def test_a_text_says_the_same_as_itself(text: str) -> None:
-    assert _judge(same, text, text)
+    assert _judge(is_same, text, text)
     assert likeness(normal_form(text), normal_form(text)) == 1.0
 
 
@@ -119,5 +119,5 @@ def test_a_denial_is_no_opposite_of_a_text_that_does_not_say_what_it_denies() ->
     narrow = (
         "Because volatility is high I set the range around the price; it was left within hours."
     )
-    assert not opposite(normal_form(wide), normal_form(narrow))
-    assert not opposite(normal_form(narrow), normal_form(wide))
+    assert not is_opposite(normal_form(wide), normal_form(narrow))
+    assert not is_opposite(normal_form(narrow), normal_form(wide))

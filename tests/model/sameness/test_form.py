@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillvault.model.sameness.comparison import same
+from skillvault.model.sameness.comparison import is_same
 from skillvault.model.sameness.form import normal_form
 
 
@@ -71,8 +71,8 @@ def test_two_negations_undo_each_other() -> None:
 def test_an_outcomes_own_values_are_taken_out() -> None:
     text = "Long SOL when volatility is high: it lost -11.2 %."
     other = "Long SOL when volatility is low: it lost -3 %."
-    assert not same(normal_form(text), normal_form(other))
-    assert same(normal_form(text, ("high", "-11.2 %")), normal_form(other, ("low", "-3 %")))
+    assert not is_same(normal_form(text), normal_form(other))
+    assert is_same(normal_form(text, ("high", "-11.2 %")), normal_form(other, ("low", "-3 %")))
 
 
 def test_a_form_does_not_change_with_inflection_case_and_punctuation() -> None:

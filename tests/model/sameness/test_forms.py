@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.model.sameness.comparison import opposite, same
+from skillvault.model.sameness.comparison import Forms, components, is_opposite, is_same
 from skillvault.model.sameness.form import Form, normal_form
-from skillvault.model.sameness.forms import Forms, components
 from tests.model.sameness.given import texts
 
 several = st.lists(texts, max_size=12)
@@ -18,8 +17,8 @@ several = st.lists(texts, max_size=12)
 def test_what_is_found_is_what_a_scan_of_all_finds(known: list[str], text: str) -> None:
     index, form, forms = Forms(), normal_form(text), [normal_form(t) for t in known]
     assert [index.add(other) for other in forms] == list(range(len(forms)))
-    assert index.same(form) == [n for n, f in enumerate(forms) if same(form, f)]
-    assert index.opposite(form) == [n for n, f in enumerate(forms) if opposite(form, f)]
+    assert index.same(form) == [n for n, f in enumerate(forms) if is_same(form, f)]
+    assert index.opposite(form) == [n for n, f in enumerate(forms) if is_opposite(form, f)]
 
 
 def _scanned(forms: Sequence[Form]) -> list[list[int]]:
@@ -27,7 +26,7 @@ def _scanned(forms: Sequence[Form]) -> list[list[int]]:
     groups = [{n} for n in range(len(forms))]
     for a in range(len(forms)):
         for b in range(a):
-            if same(forms[a], forms[b]):
+            if is_same(forms[a], forms[b]):
                 joined = [group for group in groups if a in group or b in group]
                 groups = [group for group in groups if group not in joined]
                 groups.append(set().union(*joined))

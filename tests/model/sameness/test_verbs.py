@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from skillvault.model.sameness.comparison import opposite, same
+from skillvault.model.sameness.comparison import is_opposite, is_same
 from skillvault.model.sameness.form import normal_form
 
 # Each names the sides of several axes beside its verb.
@@ -63,26 +63,26 @@ def _lessons(template: str, line: str) -> tuple[str, str]:
 @pytest.mark.parametrize(("template", "line"), [*product(TEMPLATES, CONTRARY)])
 def test_a_contrary_verb_makes_the_opposite(template: str, line: str) -> None:
     a, b = map(normal_form, _lessons(template, line))
-    assert not same(a, b)
-    assert opposite(a, b)
+    assert not is_same(a, b)
+    assert is_opposite(a, b)
 
 
 @pytest.mark.parametrize(("template", "line"), [*product(TEMPLATES, OTHER)])
 def test_another_verb_in_its_place_makes_another_lesson(template: str, line: str) -> None:
-    assert not same(*map(normal_form, _lessons(template, line)))
+    assert not is_same(*map(normal_form, _lessons(template, line)))
 
 
 @pytest.mark.parametrize(("template", "line"), [*product(TEMPLATES, ALIKE)])
 def test_a_known_synonym_makes_the_same(template: str, line: str) -> None:
-    assert same(*map(normal_form, _lessons(template, line)))
+    assert is_same(*map(normal_form, _lessons(template, line)))
 
 
 @pytest.mark.parametrize(("template", "line"), [*product(ENDED, RESULTS)])
 def test_results_that_end_otherwise_are_opposites(template: str, line: str) -> None:
     first, _, second = line.partition("|" if "|" in line else " ")
     a, b = normal_form(template.format(first)), normal_form(template.format(second))
-    assert not same(a, b)
-    assert opposite(a, b) or "wins" in line
+    assert not is_same(a, b)
+    assert is_opposite(a, b) or "wins" in line
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,11 @@ def test_results_that_end_otherwise_are_opposites(template: str, line: str) -> N
     ],
 )
 def test_a_side_beyond_those_of_the_other_makes_it_another_text(a: str, b: str) -> None:
-    assert not same(normal_form(a), normal_form(b))
-    assert not opposite(normal_form(a), normal_form(b))
+    assert not is_same(normal_form(a), normal_form(b))
+    assert not is_opposite(normal_form(a), normal_form(b))
 
 
 def test_a_side_may_be_said_twice() -> None:
     once = "Increase the limit of the import queue when the load grows."
     twice = "Increase the limit of the import queue when the load grows; increase it slowly."
-    assert same(normal_form(once), normal_form(twice))
+    assert is_same(normal_form(once), normal_form(twice))

@@ -10,7 +10,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.model.change import Adoption, Change, Replacement
-from skillvault.model.errors import EditedError
+from skillvault.model.errors import UncommittedEditError
 from skillvault.vault.commit import files
 from skillvault.vault.commit.files import place_file
 from skillvault.vault.files.work_tree import blob_id
@@ -96,7 +96,7 @@ def test_any_other_edit_is_a_persons_and_waits(
 ) -> None:
     rules.write_text(text)
     for change in (adoption(b"two\n---\n"), shortening()):
-        with pytest.raises(EditedError, match="edited and not committed"):
+        with pytest.raises(UncommittedEditError, match="edited and not committed"):
             applied(vault, change)
     assert rules.read_text() == text
     assert committed(person) == BEGUN
@@ -105,14 +105,14 @@ def test_any_other_edit_is_a_persons_and_waits(
 def test_what_a_person_staged_waits(vault: Vault, person: Person, rules: Path) -> None:
     append(rules, b"two\n---\n")
     person.git("add", PATH)
-    with pytest.raises(EditedError, match="staged"):
+    with pytest.raises(UncommittedEditError, match="staged"):
         applied(vault, adoption(b"two\n---\n"))
     assert person.git("diff", "--cached", "--name-only") == PATH
 
 
 def test_a_file_that_was_deleted_waits(vault: Vault, person: Person, rules: Path) -> None:
     rules.unlink()
-    with pytest.raises(EditedError, match="deleted"):
+    with pytest.raises(UncommittedEditError, match="deleted"):
         applied(vault, shortening())
     assert not rules.exists()
 
@@ -129,7 +129,7 @@ def test_a_new_text_keeps_what_was_appended_since(
 def test_a_text_computed_of_another_version_is_refused(
     vault: Vault, person: Person, rules: Path
 ) -> None:
-    with pytest.raises(EditedError, match="changed by a commit meanwhile"):
+    with pytest.raises(UncommittedEditError, match="changed by a commit meanwhile"):
         applied(vault, shortening(blob="0" * 40))
     assert committed(person) == BEGUN
 
@@ -139,7 +139,7 @@ def test_a_plain_file_is_replaced_only_as_it_is_committed(
 ) -> None:
     append(rules, b"two\n---\n")
     whole = Replacement(PATH, SHORT, blob_id(BEGUN))
-    with pytest.raises(EditedError, match="edited and not committed"):
+    with pytest.raises(UncommittedEditError, match="edited and not committed"):
         applied(vault, Change(step="capture", subject="shorten", replaces=(whole,)))
 
 
@@ -182,7 +182,7 @@ def test_a_file_that_somebody_holds_open_is_not_replaced(
     vault: Vault, person: Person, rules: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "_HELD_SECONDS", 0.1)
-    with pytest.raises(EditedError, match="holds it open"):
+    with pytest.raises(UncommittedEditError, match="holds it open"):
         applied(vault, shortening())
     applied(vault, adoption(b""))  # but nothing is replaced if all is committed as it stands
     assert rules.read_bytes() == BEGUN == committed(person)

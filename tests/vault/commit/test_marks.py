@@ -5,9 +5,9 @@ from msgspec.structs import replace
 
 from skillvault.api import Vault
 from skillvault.model.change import Change, Edit, Move, Rewrite
-from skillvault.model.errors import EditedError
+from skillvault.model.errors import UncommittedEditError
 from skillvault.model.records import Skill
-from skillvault.model.written import as_words, marks_of
+from skillvault.model.section_marks import format_marks, marks_of
 from skillvault.vault.index.snapshot import Snapshot
 from tests.conftest import Person
 from tests.vault.given import HAND_MADE, applied
@@ -39,7 +39,7 @@ def test_a_skill_that_is_written_as_proposed_is_internal(vault: Vault) -> None:
     skill = Skill("a-skill", "Does it.", "Do it.", status="proposed", origin="generated")
     view = applied(vault, Change(step="generate", subject="one", writes=(skill,)))
     assert MARK in text_of(view, "proposed")
-    written = as_words(marks_of("Does it.", "Do it."))
+    written = format_marks(marks_of("Does it.", "Do it."))
     assert view.skills.proposed["a-skill"] == replace(skill, internal=True, written=written)
 
 
@@ -97,7 +97,9 @@ def test_a_file_that_cannot_be_marked_makes_only_its_change_wait(
     vault: Vault, person: Person
 ) -> None:
     put(vault, person, "skills", TEXT.replace("\n---\n\n", "\nmetadata: some text\n---\n\n"))
-    with pytest.raises(EditedError, match=r"archive/a-skill/SKILL.md: metadata.internal.*by hand"):
+    with pytest.raises(
+        UncommittedEditError, match=r"archive/a-skill/SKILL.md: metadata.internal.*by hand"
+    ):
         applied(vault, move("skills", "archive"))
     assert vault.store.head().files.below("skills/a-skill") == ["skills/a-skill/SKILL.md"]
 

@@ -13,7 +13,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.loop.registry import AGENDA
 from skillvault.model.change import Change, Edit, Move
-from skillvault.model.errors import EditedError, GitError, PausedError, VaultBusyError
+from skillvault.model.errors import GitError, PausedError, UncommittedEditError, VaultBusyError
 from skillvault.model.records import Problem, Skill
 from skillvault.vault.commit.store import Store
 from tests.conftest import Person
@@ -218,7 +218,7 @@ def test_a_path_in_a_person_s_hand_waits_and_keeps_every_byte(
 ) -> None:
     hand(person)
     before = state(person)
-    with pytest.raises(EditedError, match=r"skills/a-skill/SKILL.md: .*run again"):
+    with pytest.raises(UncommittedEditError, match=r"skills/a-skill/SKILL.md: .*run again"):
         applied(vault, change)
     assert state(person) == before
 
@@ -273,7 +273,7 @@ def test_a_new_file_does_not_replace_what_a_person_has_there(
 ) -> None:
     hand(person)
     before = state(person)
-    with pytest.raises(EditedError, match=r"notes/a.md: "):
+    with pytest.raises(UncommittedEditError, match=r"notes/a.md: "):
         applied(vault, files(notes_a="ours\n"))
     assert state(person) == before
     assert not (person.root.parent / "elsewhere/a.md").exists()
@@ -315,7 +315,7 @@ def test_a_moved_skill_does_not_replace_one_of_its_name(
     person.write("archive/a-skill/SKILL.md", MINE)
     commit(person)
     before = state(person)
-    with pytest.raises(EditedError, match="exists already"):
+    with pytest.raises(UncommittedEditError, match="exists already"):
         applied(vault, RETIRE)
     assert state(person) == before
 
@@ -347,7 +347,7 @@ def test_a_path_that_a_commit_changed_meanwhile_is_refused(
         person.write(PATH, MINE)
     commit(person)
     before = state(person)
-    with pytest.raises(EditedError, match="by a commit meanwhile; run again"):
+    with pytest.raises(UncommittedEditError, match="by a commit meanwhile; run again"):
         commit_ours()
     assert state(person) == before
 
@@ -371,7 +371,7 @@ def test_what_a_person_does_while_the_commit_is_signed_is_kept(
 ) -> None:
     head = person.git("rev-parse", "HEAD")
     signing(person, line.replace("{}", PATH))
-    with pytest.raises(EditedError, match=PATH):
+    with pytest.raises(UncommittedEditError, match=PATH):
         applied(vault, PIN)
     assert (skill.read_text() if skill.exists() else None) == (None if "rm" in line else "mine\n")
     assert person.git("rev-parse", "HEAD") == head
@@ -383,7 +383,7 @@ def test_a_file_that_appears_while_the_commit_is_signed_is_kept(
 ) -> None:
     signing(person, "mkdir notes", "echo mine > notes/b.md")
     head = person.git("rev-parse", "HEAD")
-    with pytest.raises(EditedError, match=r"notes/b.md"):
+    with pytest.raises(UncommittedEditError, match=r"notes/b.md"):
         applied(vault, files(notes_a="a\n", notes_b="b\n"))
     assert (vault.root / "notes/b.md").read_text() == "mine\n"
     assert (vault.root / "notes/a.md").exists() is False
@@ -400,7 +400,7 @@ def test_a_file_that_appears_at_the_very_last_moment_is_kept(
             person.write("notes/b.md", "mine\n")
 
     monkeypatch.setattr("skillvault.vault.commit.publish.reach", save)  # a person's timing
-    with pytest.raises(EditedError, match=r"notes/b.md"):
+    with pytest.raises(UncommittedEditError, match=r"notes/b.md"):
         applied(vault, files(notes_a="a\n", notes_b="b\n"))
     assert sorted(p.name for p in place.parent.iterdir()) == ["b.md"]
     assert place.read_text() == "mine\n"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from skillvault.model.errors import BadInputError
-from skillvault.model.records import EvolutionEntry, Expertise, LearnedPattern, Missed
+from skillvault.model.records import EvolutionEntry, Expertise, LearnedPattern, MissedEvidence
 from skillvault.model.text.strict_yaml import comments
 from skillvault.vault.files import learnings
 from tests.vault.given import DATA, TEXTS
@@ -46,7 +46,9 @@ def test_another_reader_of_yaml_reads_the_same() -> None:
 @given(st.lists(st.tuples(TEXTS.filter(bool), st.integers(0, 9), DATA), max_size=3))
 def test_what_is_written_is_read_again(entries: list[tuple[str, int, object]]) -> None:
     patterns = tuple(
-        LearnedPattern(pattern=text, occurrences=n, extra={"other": data}, missed=Missed("t", "c"))
+        LearnedPattern(
+            pattern=text, occurrences=n, extra={"other": data}, missed=MissedEvidence("t", "c")
+        )
         for text, n, data in entries
     )
     whole = Expertise(patterns=patterns, evolution_log=(EvolutionEntry(date="d", change="c"),))

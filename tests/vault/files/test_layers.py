@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillvault.learning.recommend import shelf
-from skillvault.model.records import Problem, Shelved
+from skillvault.model.records import Problem, ShelfSkill
 from skillvault.vault.files import layers as shelves
 from skillvault.vault.files.listing import list_folder
 from skillvault.vault.files.work_tree import blob_id
@@ -20,11 +20,11 @@ def written(folder: Path, path: str, name: str, body: str = "Text.") -> bytes:
     return data
 
 
-def read(folder: Path) -> tuple[list[Shelved], list[Problem]]:
+def read(folder: Path) -> tuple[list[ShelfSkill], list[Problem]]:
     """The skills of a folder by path, and what of it cannot be read."""
     paths = sorted(list_folder(folder).files)
     found = [shelves.read(path, "domain", folder=str(folder)) for path in paths]
-    skills = [one for one in found if isinstance(one, Shelved)]
+    skills = [one for one in found if isinstance(one, ShelfSkill)]
     return skills, [one for one in found if isinstance(one, Problem)]
 
 

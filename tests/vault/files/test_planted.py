@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from skillvault.api import Vault
-from skillvault.model.text.hidden_characters import cleaned
+from skillvault.model.text.hidden_characters import remove_hidden
 from skillvault.vault.files import redact, secret_cues
 from skillvault.vault.files.redact import FORMATS, redact_text
 from skillvault.vault.files.secret_cues import COMMANDS, CUES
@@ -39,7 +39,7 @@ def _example(start: str, tail: str) -> str:
 
 
 def _found(text: str) -> str:
-    return redact_text(cleaned(text)).translate(_PLAIN)
+    return redact_text(remove_hidden(text)).translate(_PLAIN)
 
 
 def test_at_most_3_percent_come_through_and_each_is_named() -> None:
@@ -79,7 +79,7 @@ def test_full_width_signs_stay_where_there_is_no_secret() -> None:
 
 def test_redacting_twice_changes_nothing_more() -> None:
     for text, _ in (*PLANTED.values(), *WRITTEN.values()):
-        once = redact_text(cleaned(text))
+        once = redact_text(remove_hidden(text))
         assert redact_text(once) == once
 
 

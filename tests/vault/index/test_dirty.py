@@ -4,17 +4,17 @@ import pytest
 
 from skillvault.model.due import (
     Agenda,
-    InDomain,
-    LinkedFrom,
+    DomainRecords,
+    IdPrefix,
+    LinkClosure,
+    LinkedRecords,
+    LinkSource,
+    LinkTarget,
     Predecessor,
-    Prefix,
     Queue,
-    Reached,
-    Same,
-    Source,
-    Target,
-    Through,
-    When,
+    Referrers,
+    RelatedOutcomes,
+    Trigger,
 )
 from skillvault.model.records import Fact, Link, Record, Ref, Skill, link_of
 from skillvault.vault.files import layout
@@ -39,7 +39,7 @@ RECORDS = (
     link_of("derived", Ref("fact", "then"), Ref("skill", "new"), NOW),
     link_of("contradicted", Ref("evaluation", OTHER.id), Ref("fact", "then"), NOW),
 )
-ORIGINS = (Through("merged"), LinkedFrom("evaluation", "generated"))
+ORIGINS = (LinkClosure("merged"), Referrers("evaluation", "generated"))
 
 
 def marking(*queues: Queue) -> Staged:
@@ -54,28 +54,36 @@ def marking(*queues: Queue) -> Staged:
 @pytest.mark.parametrize(
     ("when", "record", "due"),
     [
-        (When("outcome"), ONE, [ONE.id]),
-        (When("outcome"), RECORDS[3], []),
-        (When("evaluation"), RECORDS[2], [ONE.id]),
-        (When("outcome", "gone", along=(Same("action"),)), ONE, sorted([ONE.id, OTHER.id])),
-        (When("skill", along=(LinkedFrom("evaluation"),)), RECORDS[4], []),
-        (When("skill", along=ORIGINS), RECORDS[4], [ONE.id]),
-        (When("skill", "moved", along=ORIGINS), RECORDS[4], []),
-        (When("link", types=("merged",), along=(Source("skill"), *ORIGINS)), RECORDS[6], [ONE.id]),
-        (When("link", types=("derived",), along=(Source("skill"),)), RECORDS[6], []),
-        (When("outcome", along=(Reached("skill"),)), ONE, ["new", "old"]),
-        (When("outcome", along=(Reached("skill"),)), OTHER, []),
-        (When("link", along=(Target("skill"), Reached("skill"))), RECORDS[6], ["new"]),
-        (When("outcome", "gone", along=(Reached("fact"),)), OTHER, ["then"]),
-        (When("fact", along=(Predecessor(),)), RECORDS[8], ["first"]),
-        (When("fact", along=(Predecessor(),)), RECORDS[7], []),
-        (When("skill", along=(LinkedFrom("fact"),)), RECORDS[4], ["first", "then"]),
-        (When("skill", along=(LinkedFrom("fact", first=True),)), RECORDS[4], ["first"]),
-        (When("skill", along=(Prefix("ne"), LinkedFrom("fact", first=True))), RECORDS[3], []),
-        (When("skill", along=(Prefix("ne"),)), RECORDS[4], ["new"]),
+        (Trigger("outcome"), ONE, [ONE.id]),
+        (Trigger("outcome"), RECORDS[3], []),
+        (Trigger("evaluation"), RECORDS[2], [ONE.id]),
+        (
+            Trigger("outcome", "gone", along=(RelatedOutcomes("action"),)),
+            ONE,
+            sorted([ONE.id, OTHER.id]),
+        ),
+        (Trigger("skill", along=(Referrers("evaluation"),)), RECORDS[4], []),
+        (Trigger("skill", along=ORIGINS), RECORDS[4], [ONE.id]),
+        (Trigger("skill", "moved", along=ORIGINS), RECORDS[4], []),
+        (
+            Trigger("link", types=("merged",), along=(LinkSource("skill"), *ORIGINS)),
+            RECORDS[6],
+            [ONE.id],
+        ),
+        (Trigger("link", types=("derived",), along=(LinkSource("skill"),)), RECORDS[6], []),
+        (Trigger("outcome", along=(LinkedRecords("skill"),)), ONE, ["new", "old"]),
+        (Trigger("outcome", along=(LinkedRecords("skill"),)), OTHER, []),
+        (Trigger("link", along=(LinkTarget("skill"), LinkedRecords("skill"))), RECORDS[6], ["new"]),
+        (Trigger("outcome", "gone", along=(LinkedRecords("fact"),)), OTHER, ["then"]),
+        (Trigger("fact", along=(Predecessor(),)), RECORDS[8], ["first"]),
+        (Trigger("fact", along=(Predecessor(),)), RECORDS[7], []),
+        (Trigger("skill", along=(Referrers("fact"),)), RECORDS[4], ["first", "then"]),
+        (Trigger("skill", along=(Referrers("fact", first=True),)), RECORDS[4], ["first"]),
+        (Trigger("skill", along=(IdPrefix("ne"), Referrers("fact", first=True))), RECORDS[3], []),
+        (Trigger("skill", along=(IdPrefix("ne"),)), RECORDS[4], ["new"]),
     ],
 )
-def test_what_a_changed_record_makes_due(when: When, record: Record, due: list[str]) -> None:
+def test_what_a_changed_record_makes_due(when: Trigger, record: Record, due: list[str]) -> None:
     view = marking(Queue(name="toy", every=None, when=(when,)))
     changed = record_files(record)
     view.stage(dict.fromkeys(changed) if isinstance(record, Link) else changed)  # it goes
@@ -83,7 +91,9 @@ def test_what_a_changed_record_makes_due(when: When, record: Record, due: list[s
 
 
 def test_a_link_that_stays_in_its_list_makes_nothing_due() -> None:
-    view = marking(Queue(name="toy", every=None, when=(When("link", along=(Target("skill"),)),)))
+    view = marking(
+        Queue(name="toy", every=None, when=(Trigger("link", along=(LinkTarget("skill"),)),))
+    )
     later = link_of("generated", Ref("evaluation", ONE.id), Ref("skill", "new"), NOW)
     view.stage(record_files(ONE, evaluation(ONE), RECORDS[5], later))
     assert view.due.keys("toy") == ["new"]
@@ -94,7 +104,7 @@ def test_a_link_that_stays_in_its_list_makes_nothing_due() -> None:
 )
 def test_a_skill_that_may_be_made_again_makes_its_domain_due(name: str, due: list[str]) -> None:
     """All of them if it is gone, as nobody knows whose it was."""
-    when = When("skill", "readmitted", along=(InDomain("outcome"),))
+    when = Trigger("skill", "readmitted", along=(DomainRecords("outcome"),))
     index = IndexDatabase(
         None, lambda: None, Agenda((Queue(name="toy", every=None, when=(when,)),))
     )
@@ -105,13 +115,15 @@ def test_a_skill_that_may_be_made_again_makes_its_domain_due(name: str, due: lis
 
 
 def test_a_key_is_made_of_the_fields_that_its_queue_names() -> None:
-    view = marking(Queue(name="toy", every=None, key=("domain", "trust"), when=(When("outcome"),)))
+    view = marking(
+        Queue(name="toy", every=None, key=("domain", "trust"), when=(Trigger("outcome"),))
+    )
     view.stage(record_files(ONE))
     assert view.due.keys("toy") == [f"{ONE.domain} {ONE.trust}"]
 
 
 def test_what_has_the_other_record_is_never_due() -> None:
-    both = (When("outcome"), When("evaluation"))
+    both = (Trigger("outcome"), Trigger("evaluation"))
     view = marking(Queue(name="toy", every="outcome", without="evaluation", when=both))
     view.stage(record_files(ONE, OTHER))
     assert view.due.keys("toy") == [OTHER.id]
@@ -120,6 +132,6 @@ def test_what_has_the_other_record_is_never_due() -> None:
 
 
 def test_an_index_of_other_declarations_is_of_another_version() -> None:
-    queue = Queue(name="toy", every="outcome", when=(When("outcome"),))
+    queue = Queue(name="toy", every="outcome", when=(Trigger("outcome"),))
     agendas = [Agenda(), Agenda((queue,)), Agenda((queue,), ("toy",))]
     assert len(set(map(shape, agendas))) == len(agendas)

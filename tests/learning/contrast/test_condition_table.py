@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.learning.contrast.antecedents import antecedents, is_result_word
-from skillvault.learning.contrast.recorded import is_met
+from skillvault.learning.contrast.condition_table import build_condition_table, is_result_word
+from skillvault.learning.contrast.recorded_values import is_met
 from skillvault.model.conditions import Condition
 from skillvault.model.records import Outcome
 from tests.learning.contrast.decisions import START, decision, decisions
 
 
 def names(outcomes: list[Outcome]) -> set[Condition]:
-    table = antecedents(outcomes)
+    table = build_condition_table(outcomes)
     return {c for rule in [*table.rules, *table.opposites] if rule for c in rule}
 
 
@@ -53,7 +53,7 @@ def test_applied_skills_are_no_condition() -> None:
 def test_a_reasoning_from_before_the_result_is_compared_among_those_that_have_one() -> None:
     outcomes = [decision(i, reasoning="gut feeling" if i % 3 else "model") for i in range(12)]
     silent = [decision(i) for i in range(12, 18)]
-    table = antecedents([*outcomes, *silent])
+    table = build_condition_table([*outcomes, *silent])
     column = next(i for i, rule in enumerate(table.rules) if rule[0].kind == "word")
     assert table.recorded[column].sum() == 12
 
@@ -76,7 +76,7 @@ def test_a_number_has_cuts_and_bands() -> None:
 
 def test_pairs_are_of_two_recorded_ones_of_different_keys() -> None:
     outcomes = decisions(1, lambda *_: 0.3, reasoning="a gut feeling")
-    pairs = [rule for rule in antecedents(outcomes).rules if len(rule) == 2]
+    pairs = [rule for rule in build_condition_table(outcomes).rules if len(rule) == 2]
     assert pairs
     for a, b in pairs:
         assert a.key != b.key
@@ -89,7 +89,7 @@ def test_conditions_that_say_the_same_are_one_column_by_the_more_general_name() 
         decision(i, context={"regime": "storm" if storm else "calm", "wind": storm})
         for i, storm in enumerate(storms)
     ]
-    table = antecedents(outcomes)
+    table = build_condition_table(outcomes)
     named = [rule for rule in table.rules if rule[0].kind == "context"]
     assert named == [(Condition("context", "regime", "is", "calm"),)]
     opposite = table.opposites[table.rules.index(named[0])]
@@ -113,7 +113,7 @@ def test_a_rule_holds_for_the_outcomes_of_its_column(contexts: list[dict[str, An
         decision(i, context=context, target=None if i % 5 else "EUR", reasoning="gut " * (i % 4))
         for i, context in enumerate(contexts)
     ]
-    table = antecedents(outcomes)
+    table = build_condition_table(outcomes)
     for column, rule in enumerate(table.rules):
         for i, outcome in enumerate(outcomes):
             met = [is_met(condition, outcome) for condition in rule]

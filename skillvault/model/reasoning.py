@@ -114,7 +114,7 @@ _CODE = regex(
     r"`[^`]+`|\{\{[^}]+\}\}|\b\w+\.(?:py|xlsx|json|docx|pdf|md|ts|js)\b|\b\w+_\w+\b|\w+\(\)"
 )
 _NAME = regex(r"(?<=[\w,;] )[A-Z][\w-]*[A-Za-z]|\b[A-Z]{2,}\b|\"[^\"]{3,}\"")
-# What leads to a discovery and says nothing of it.
+# Words that introduce a discovery.
 _LEAD = regex(
     r"^(?:(?:perfect|great|good|excellent|ah|okay|ok|now|however|so|but|hmm|wait|interesting|yes"
     r"|right|actually|oh)\b[,!.:]*\s+"
@@ -125,7 +125,7 @@ _LEAD = regex(
     r"|(?:it )?turns out(?: that)?\s+|note(?: that)?:?\s+)*",
     _FLAGS,
 )
-# That something is otherwise than one would think.
+# Signs that something is not as expected.
 _OTHERWISE = regex(
     r"\b(?:issue|problem|bug|cause|turns out|actually|instead of|rather than|whereas|while|but|only"
     r"|no longer|no|missing|incomplete|offset|mismatch|isn't|is not|aren't|are not|doesn't"
@@ -144,7 +144,7 @@ _ASSERTS = regex(
     r"|start|store|support|take|throw|treat|use|work|write)e?s)\b|[是有]",
     _FLAGS,
 )
-# What points to something before it, tells of the run's own work, or is a label with its value.
+# A reference to earlier text, a report of the run's own work, or a label with its value.
 _LEANS = regex(
     r"^(?:it|its|it's|this|that|these|those|they|there|them|my|our|i|we|so|then)\b"
     r"(?!'s (?:no|an?|only)\b)|^[^:]{1,40}(?::|\s[–—])\**\s"
@@ -162,7 +162,7 @@ _UNSETTLED = regex(
     r"|\.\.\.$",
     _FLAGS,
 )
-# How an agent praises its own work.
+# Praise of the agent's own work.
 PRAISE = regex(
     r"\bsuccess\w*|\bperfect\w*|\b(?:correct|proper|accurate)ly\b|\bcomplete[d]?\b|\bexcellent\b"
     r"|\bhas been\b|\bhave been\b|成功|完成",
@@ -170,11 +170,11 @@ PRAISE = regex(
 )
 _PRAISED = regex(r"\bsuccess\w*|\bperfect\w*|\bexcellent\b|成功", _FLAGS)
 _LEAST, _MOST = 15, 220
-NOTE = 1200  # characters; what is longer is the report of a whole run
-_STEPS = 3  # announced ones, in what is no note but a transcript
+NOTE = 1200  # characters; a longer text is the report of a whole run
+_STEPS = 3  # announced steps that make a text a transcript
 
 
-# What a line of evidence says of what went wrong, and how much each says of it.
+# (weight, sign of the cause of a failure in a line of evidence)
 _TELLING_LINES = (
     (3, regex(
         r"\b[\w.]*[A-Z]\w*(?:Error|Exception|Violation|Available|Denied|Refused|Timeout)\w*: |错误"
@@ -186,20 +186,20 @@ _TELLING_LINES = (
     (-2, regex(r"^FAILED \S+(?: \([^)]*\))?$")),
     (-1, regex(r"^\W*\d+ failed\b")),
 )  # fmt: skip
-# A verifier's bare verdict is the status said again.
+# A verifier's bare verdict only repeats the status.
 _BARE = regex(
     r"^(?:verifier )?(?:reward|score|status|result)?\W*+(?:\d[\d.]*+\W*+)?$"
     r"|^(?:fail|pass)(?:ed)?\W*+$",
     re.IGNORECASE,
 )
-_HOW = ("exit_reason", "reason", "error", "cause")
+_REASON_KEYS = ("exit_reason", "reason", "error", "cause")
 
 
 class Reading(NamedTuple):
-    """A reasoning's statements by what they show, the most telling first.
+    """The statements of a reasoning by kind, the most informative first.
 
-    `discoveries` are what was seen on the way and is otherwise than one would think, in the order
-    of the text. A transcript thinks aloud: what it guesses or fears is no ground of a decision.
+    `discoveries` are unexpected observations, in the order of the text. A transcript thinks aloud:
+    its guesses and risks are no grounds of a decision.
     """
 
     guesses: tuple[str, ...] = ()
@@ -227,13 +227,13 @@ class Reading(NamedTuple):
 
 @lru_cache(maxsize=4096)  # the verdict, the insight and each account of its subject read it
 def read(reasoning: str) -> Reading:
-    """The statements of a reasoning; a transcript of a whole run is read like a note."""
+    """Return the statements of a reasoning; a transcript of a run is read like a note."""
     parts = _parts(reasoning)
-    unfinished = _unfinished(parts)
+    unfinished = _unfinished_step(parts)
     unchecked = _matching(parts, _UNCHECKED)
     exposed = _matching(parts, _EXPOSED)
     checks = _without(_matching(parts, _CHECK), unchecked)
-    announced = tuple(text for text in checks if _hollow(text))
+    announced = tuple(text for text in checks if _is_announcement(text))
     checks = _without(checks, announced)
     return Reading(
         guesses=_guesses(parts),
@@ -241,40 +241,40 @@ def read(reasoning: str) -> Reading:
         checks=tuple(text for text in checks if not _EXISTS.search(text)),
         announced=announced,
         existence=tuple(text for text in checks if _EXISTS.search(text)),
-        found=_told(_matching(parts, _FOUND)),
+        found=_substantial(_matching(parts, _FOUND)),
         discoveries=tuple(dict.fromkeys(filter(None, map(_discovery, parts)))),
         risks=_matching(parts, _RISK),
         alternatives=_without(_matching(parts, _ALTERNATIVE), unchecked),
         plans=_without(_matching(parts, _PLAN), exposed),
         exposed=exposed,
-        reasons=_told(_matching(parts, _WHY)),
+        reasons=_substantial(_matching(parts, _WHY)),
         conditions=_matching(parts, _IF),
         # In a long transcript `definitely` is a manner of speaking, not a ground.
         hype=_matching(parts, _HYPE, least=1) if sum(map(len, parts)) < NOTE else (),
         claim=None if unfinished else _claim(parts),
         unfinished=unfinished,
-        thesis=next(iter(_ranked((telling(p), p) for p in parts if _fits(p))), None),
+        thesis=next(iter(_rank((score_statement(p), p) for p in parts if _fits(p))), None),
         figures=len(_FIGURE.findall(reasoning)),
         size=sum(map(len, parts)),
-        is_transcript=sum(map(len, parts)) >= NOTE or _steps(parts) >= _STEPS,
+        is_transcript=sum(map(len, parts)) >= NOTE or _count_steps(parts) >= _STEPS,
         statements=tuple(dict.fromkeys(parts)),
     )
 
 
 @lru_cache(maxsize=4096)
-def stated(reasoning: str) -> tuple[str, ...]:
-    """The statements of a reasoning in order, without those too short or too long to be one."""
+def read_statements(reasoning: str) -> tuple[str, ...]:
+    """Return the statements of a reasoning in order, without too short and too long ones."""
     return tuple(dict.fromkeys(part for part in _parts(reasoning) if _fits(part)))
 
 
 def evidence_lines(outcome: Outcome) -> list[str]:
-    """The evidence's lines, each once, without a test runner's `E` margin."""
+    """Return the lines of the evidence, each once, without a test runner's `E` margin."""
     lines = (re.sub(r"^E\s{2,}", "", line).strip() for line in outcome.result.evidence.splitlines())
     return [line for line in dict.fromkeys(lines) if re.search(r"\w", line)]
 
 
-def how(outcome: Outcome) -> str | None:
-    """What the result itself says of how it came, in a few words; None for a bare verdict."""
+def describe_cause(outcome: Outcome) -> str | None:
+    """Return the cause that the result states in a few words; None for a bare verdict."""
     lines = evidence_lines(outcome)
     candidates = (
         fault_of(outcome),
@@ -284,12 +284,12 @@ def how(outcome: Outcome) -> str | None:
 
 
 def fault_of(outcome: Outcome) -> str | None:
-    """The line of evidence that says most of what went wrong, else the reason that is named."""
+    """Return the line of evidence that says most about the failure, else the stated reason."""
     lines = evidence_lines(outcome)
     if any(map(_weight, lines)):
         return max(lines, key=_weight)
-    named = (outcome.result.extra.get(key) for key in _HOW)
-    return next((value for value in named if isinstance(value, str) and value.strip()), None)
+    reasons = (outcome.result.extra.get(key) for key in _REASON_KEYS)
+    return next((value for value in reasons if isinstance(value, str) and value.strip()), None)
 
 
 def is_bare(text: str) -> bool:
@@ -298,27 +298,27 @@ def is_bare(text: str) -> bool:
 
 
 def _weight(line: str) -> int:
-    """How much a line of evidence says of what went wrong."""
+    """Return how much a line of evidence says about a failure."""
     return sum(weight for weight, cue in _TELLING_LINES if cue.search(line))
 
 
 def is_concrete(statement: str) -> bool:
-    """Whether it names a value or a thing: a figure, code, a quotation, an identifier."""
+    """Return True if a statement names a figure, code, a quotation or an identifier."""
     return bool(_CONCRETE.search(statement))
 
 
 def is_narration(statement: str) -> bool:
-    """Whether it announces a step, or leads to what stands behind its colon."""
+    """Return True if a statement announces a step or ends with a colon."""
     return bool(_STEP.match(statement)) or statement.rstrip("* ").endswith((":", "："))
 
 
 def is_praise(statement: str) -> bool:
-    """Whether it says of one's own work that it is a success."""
+    """Return True if a statement praises the agent's own work."""
     return _PRAISED.search(statement) is not None
 
 
-def telling(statement: str) -> float:
-    """How much a statement says by itself: figures, names, code; neither stub nor essay."""
+def score_statement(statement: str) -> float:
+    """Score a statement by its figures, names and code; stubs and essays score less."""
     figures, code = len(_FIGURE.findall(statement)), len(_CODE.findall(statement))
     score = 2.0 * min(figures, 3) + 1.5 * min(code, 3) + min(len(_NAME.findall(statement)), 3)
     score += 1.0 if _WHY.search(statement) else 0.0
@@ -328,9 +328,9 @@ def telling(statement: str) -> float:
 
 
 def _parts(reasoning: str) -> list[str]:
-    """Sentences without list marks and headings, code blocks left out, in order."""
+    """Return the sentences in order, without list marks, headings and code blocks."""
     prose = re.sub(r"```.*?(?:```|\Z)", "\n\n", reasoning, flags=re.DOTALL)
-    prose = re.sub(r"\n\s*\n", "\n\n", prose)  # or each empty line would look over all others
+    prose = re.sub(r"\n\s*\n", "\n\n", prose)  # so that an empty line is matched once
     lines = re.sub(r"\n(?=\s*(?:#|\|))", "\n\n", prose)
     # An item ends where its line ends, even when the next line is prose.
     lines = re.sub(r"(?m)^(\s*(?:[-*+]|\d+[.)])\s.*)$", r"\1\n", lines)
@@ -338,49 +338,49 @@ def _parts(reasoning: str) -> list[str]:
     return [s for s in cleaned if re.search(r"\w", s)]
 
 
-def _ranked(statements: Iterable[tuple[float, str]]) -> tuple[str, ...]:
-    """Highest first, each once; ties stand as they were written."""
-    ordered = sorted(enumerate(statements), key=lambda each: (-each[1][0], each[0]))
-    return tuple(dict.fromkeys(text for _, (_, text) in ordered))
+def _rank(statements: Iterable[tuple[float, str]]) -> tuple[str, ...]:
+    """Return statements by falling score, each once; ties keep their order."""
+    ranking = sorted(statements, key=lambda statement: -statement[0])
+    return tuple(dict.fromkeys(text for _, text in ranking))
 
 
 def _fits(part: str, least: int = _LEAST) -> bool:
-    # A script without spaces says in five characters what English says in fifteen.
+    # In bytes, because five characters of a script without spaces say as much as fifteen letters.
     return least <= len(part.encode()) and len(part) <= _MOST
 
 
 def _matching(parts: Sequence[str], cue: re.Pattern[str], least: int = _LEAST) -> tuple[str, ...]:
-    return _ranked((telling(p), p) for p in parts if _fits(p, least) and cue.search(p))
+    return _rank((score_statement(p), p) for p in parts if _fits(p, least) and cue.search(p))
 
 
-def _without(statements: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
-    """The statements that are not among the others: a cue that is denied shows nothing."""
-    return tuple(text for text in statements if text not in others)
+def _without(statements: Sequence[str], excluded: Sequence[str]) -> tuple[str, ...]:
+    """Return the statements without excluded ones: a denied cue shows nothing."""
+    return tuple(text for text in statements if text not in excluded)
 
 
-def _told(statements: Sequence[str]) -> tuple[str, ...]:
-    """The statements that say something themselves, not what comes next."""
-    return tuple(text for text in statements if not _hollow(text))
+def _substantial(statements: Sequence[str]) -> tuple[str, ...]:
+    """Return the statements that are no announcements."""
+    return tuple(text for text in statements if not _is_announcement(text))
 
 
 def _guesses(parts: Sequence[str]) -> tuple[str, ...]:
-    """Guesses by the strength of their sign, then by what they say; questions are none."""
+    """Return guesses by the strength of their sign, then by score; questions are omitted."""
     weighed = []
     for part in parts:
         signs = [weight for weight, cue in _GUESS if cue.search(part)]
         if max(signs, default=0) <= 2 and _RISK.search(part):
-            continue  # "it might break" weighs a risk
-        # "Not sure if available." says that something was guessed, but not what.
+            continue  # "it might break" is a risk
+        # "Not sure if available." does not say what was guessed.
         vague = len(part) < 30 and max(signs, default=0) < 5 and part.isascii()
         if signs and _fits(part) and not vague and not part.endswith("?") and not _STEP.match(part):
-            weighed.append((2.0 * max(signs) + telling(part), part))
-    return _ranked(weighed)
+            weighed.append((2.0 * max(signs) + score_statement(part), part))
+    return _rank(weighed)
 
 
-def _unfinished(parts: Sequence[str]) -> str | None:
-    """The step that a run announced last and never carried out."""
-    if _steps(parts) < _STEPS:
-        return None  # a plan written before the act ends on an intention by nature
+def _unfinished_step(parts: Sequence[str]) -> str | None:
+    """Return the step that a run announced last and never carried out."""
+    if _count_steps(parts) < _STEPS:
+        return None  # a plan may end with an intention
     for part in reversed(parts[-3:]):
         if waiting := _WAITING.search(part):
             return waiting[0]
@@ -391,12 +391,12 @@ def _unfinished(parts: Sequence[str]) -> str | None:
     return None
 
 
-def _steps(parts: Sequence[str]) -> int:
+def _count_steps(parts: Sequence[str]) -> int:
     return sum(bool(_STEP.match(part)) for part in parts)
 
 
 def _discovery(part: str) -> str | None:
-    """What a sentence says was seen, without what leads to it; None if it says no such thing."""
+    """Return the observation in a sentence without its introduction, if there is one."""
     core = _LEAD.sub("", part.replace("**", ""), count=1).rstrip(" *-–")
     core = re.sub(r"^(?:[ *]|[-–](?![\d.$€£¥]))+", "", core)
     if part.endswith((":", "?", "？")) or not _fits(core, 20) or _LEANS.search(core):
@@ -408,26 +408,26 @@ def _discovery(part: str) -> str | None:
 
 
 def _claim(parts: Sequence[str]) -> str | None:
-    """What was reported at the end, the statement with the most substance."""
+    """Return the report at the end: the claim with the highest score."""
     if len(parts) < 5:
         return None
     end = parts[-max(3, len(parts) // 4) :]
-    claims = _ranked(
-        (substance(p), p) for p in end if _CLAIM.search(p) and _fits(p, 8) and " | " not in p
+    claims = _rank(
+        (score_claim(p), p) for p in end if _CLAIM.search(p) and _fits(p, 8) and " | " not in p
     )
-    return next((c for c in claims if not _hollow(c)), None)
+    return next((c for c in claims if not _is_announcement(c)), None)
 
 
-def _hollow(claim: str) -> bool:
-    """An announcement, or a sentence whose substance would follow its colon."""
+def _is_announcement(claim: str) -> bool:
+    """Return True for an announcement or a restatement of the task."""
     return is_narration(claim) or _RESTATED.search(claim) is not None
 
 
-def substance(claim: str) -> float:
-    """How much of a result a claim states; where a file was saved is none of it."""
+def score_claim(claim: str) -> float:
+    """Score a claim by the results that it states; paths do not count."""
     result = _PATH.sub("", claim)
-    praised = 3.0 if is_praise(claim) else 0.0
-    return telling(result) + 2.0 * min(len(_FIGURE.findall(result)), 4) - praised
+    penalty = 3.0 if is_praise(claim) else 0.0
+    return score_statement(result) + 2.0 * min(len(_FIGURE.findall(result)), 4) - penalty
 
 
 _DONE = regex(r"\b(?:fixed|works?|done|finished|implemented|renamed|added|pass(?:es)?)\b", _FLAGS)
@@ -438,6 +438,6 @@ _NOT_DONE = regex(
 
 
 def claims_success(report: str) -> bool:
-    """Whether a report says that it went well, and of nothing that it did not."""
+    """Return True if a report claims success and mentions no failure."""
     is_claimed = PRAISE.search(report) or _DONE.search(report)
     return bool(is_claimed) and not _NOT_DONE.search(report)

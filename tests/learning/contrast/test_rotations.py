@@ -4,12 +4,12 @@ import random
 
 import numpy as np
 
-from skillvault.learning.contrast.separations import SHIFTS, centred_within, ring_shifts
+from skillvault.learning.contrast.separations import SHIFTS, centred_within, rotations
 from tests.learning.contrast.decisions import FAILURE, decision, keys
 
 
 def test_one_agent_gets_each_shift_of_its_ring_once() -> None:
-    shifts = ring_shifts(np.zeros(5, dtype=np.intp), b"")
+    shifts = rotations(np.zeros(5, dtype=np.intp), b"")
     assert sorted(map(tuple, shifts)) == sorted(
         tuple((i + by) % 5 for i in range(5)) for by in range(5)
     )
@@ -18,7 +18,7 @@ def test_one_agent_gets_each_shift_of_its_ring_once() -> None:
 
 def test_results_stay_with_their_agent() -> None:
     agents = np.array([0, 1, 0, 1, 1, 0, 2])
-    shifts = ring_shifts(agents, b"ids")
+    shifts = rotations(agents, b"ids")
     assert len(shifts) == SHIFTS + 1
     assert (agents[shifts] == agents).all()
     assert shifts[0].tolist() == list(range(7))
@@ -26,8 +26,8 @@ def test_results_stay_with_their_agent() -> None:
 
 def test_shifts_are_drawn_from_what_is_compared() -> None:
     agents = np.array([0, 1] * 10)
-    assert (ring_shifts(agents, b"a") == ring_shifts(agents, b"a")).all()
-    assert (ring_shifts(agents, b"a") != ring_shifts(agents, b"b")).any()
+    assert (rotations(agents, b"a") == rotations(agents, b"a")).all()
+    assert (rotations(agents, b"a") != rotations(agents, b"b")).any()
 
 
 def test_a_condition_is_centred_within_agents_among_those_that_recorded_it() -> None:

@@ -1,7 +1,7 @@
-"""What may be a cause: every condition known before the result, as columns of truth values.
+"""Possible causes: every condition known before the result, as a table of truth values.
 
-Never a field of the result, a skill that was applied, how sure the agent was, the agent (it is the
-stratum), nor a word of success or failure. A reasoning that may be later than the result is a
+No condition is a field of the result, an applied skill, the agent's confidence, the agent (it is
+the stratum) or a word of success or failure. A reasoning that may be later than the result is a
 report, and no condition.
 """
 
@@ -17,7 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skillvault.learning.contrast.recorded import DAYS, STRATA, is_number, is_report, spelled
+from skillvault.learning.contrast.recorded_values import (
+    DAYS,
+    STRATA,
+    is_number,
+    is_report,
+    normalize_value,
+)
 from skillvault.model.conditions import Condition, ConditionKind
 from skillvault.model.records import Outcome, Result, Scalar
 from skillvault.model.text.text import terms
@@ -27,19 +33,19 @@ Figures = NDArray[np.floating[Any]]
 
 Rule = tuple[Condition, ...]
 
-LEAST = 3  # outcomes that meet a condition, and that do not: fewer are an anecdote
-LEAST_OF_PAIR = 5
-_FEW_VALUES = 10  # a number with no more distinct values is cut between all of them
+LEAST = 3  # outcomes with and without a condition; fewer are an anecdote
+_LEAST_OF_PAIR = 5
+_FEW_VALUES = 10  # a number with so few distinct values is cut between all of them
 _TENTHS = 10  # parts that a number is cut into
-LEAD_CUTS = 16  # the same, and the cuts of one with more, for leads
-_USUALLY = 0.8  # of the tries in which a key of a lead is recorded
+_LEAD_CUTS = 16  # the same, and the cuts of one with more, for leads
+_USUALLY = 0.8  # share of the tries that must record the key of a lead
 _NARROWEST = 2  # of them in a band
 _QUARTERS = 4  # parts of a number in a pair
-_PAIRED = 120  # conditions that are paired, those nearest to one half first
+_PAIRED = 120  # paired conditions, those nearest to one half first
 _KINDS: tuple[ConditionKind, ...] = (
     "context", "target", "agent", "number", "window", "day", "word",
 )  # fmt: skip
-# What an agent may copy from the result; how large it is (`entry_value`) is known before.
+# Fields that an agent may copy from the result; `entry_value` is known before.
 _OF_THE_RESULT = frozenset(Result.__struct_fields__) - {"entry_value", "unit"} | {
     "result",
     "outcome",
@@ -51,25 +57,24 @@ _RESULT_WORD = re.compile(
     r"|wrong(?:ly)?|accomplish.*|achiev.*|finished|profitabl[ey]|unprofitable"
 )
 
-
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _NAMES_RESULT = frozenset(
     "pnl profit profits error errors exception exceptions duration elapsed realized realised roi"
     " drawdown outcome outcomes result results holding held".split()
 )
 _ENDED = frozenset({"exit", "exited", "closed", "ended"})  # at the head of a key
-# A key with such a word is about a plan, a bound or what was before: `stop_loss`, `max_duration`.
+# A key with such a word is about a plan, a bound or the past: `stop_loss`, `max_duration`.
 _PLANNED = frozenset(
     "stop take max min maximum minimum limit target plan planned expected threshold budget"
     " previous prior last recent on".split()
 )
 
 
-class Antecedents(NamedTuple):
-    """What outcomes meet: `holds` (columns x outcomes), and what the columns are called.
+class ConditionTable(NamedTuple):
+    """Truth values of conditions: `holds` and `recorded` are (columns x outcomes).
 
-    `rules` name what holds, `opposites` what does not (None: it has no name, and is not told).
-    `recorded` (columns x outcomes) says of which outcomes it is known.
+    `rules` are the conditions that hold, `opposites` their complements (None if it has no name).
+    `recorded` is False where the truth is unknown.
     """
 
     rules: list[Rule]
@@ -79,7 +84,7 @@ class Antecedents(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A single condition; `recorded` is of whom it is known."""
+    """A single condition; `recorded` is False for outcomes whose truth is unknown."""
 
     rule: Rule
     opposite: Rule | None
@@ -87,50 +92,57 @@ class Column(NamedTuple):
     recorded: Truth
 
 
-def antecedents(outcomes: Sequence[Outcome]) -> Antecedents:
-    """All conditions of outcomes, single ones and pairs.
+def build_condition_table(outcomes: Sequence[Outcome]) -> ConditionTable:
+    """Return the single conditions and pairs of outcomes.
 
-    What holds for the same outcomes as another, or for all others, is one column with it.
+    Conditions that hold for the same outcomes, or for the complement, share one column.
     """
-    singles = _supported(_stacked(list(_singles(outcomes)), len(outcomes)), LEAST)
-    pairs = _supported(_pairs(outcomes), LEAST_OF_PAIR)
-    return _distinct(_concatenated(singles, pairs))
+    singles = _drop_rare(_stack(list(_singles(outcomes)), len(outcomes)), LEAST)
+    pairs = _drop_rare(_pairs(outcomes), _LEAST_OF_PAIR)
+    return _merge_equal(
+        ConditionTable(
+            singles.rules + pairs.rules,
+            singles.opposites + pairs.opposites,
+            np.concatenate([singles.holds, pairs.holds]),
+            np.concatenate([singles.recorded, pairs.recorded]),
+        )
+    )
 
 
 def lead_columns(outcomes: Sequence[Outcome]) -> list[list[Column]]:
-    """Return the values or cuts of each key that most outcomes recorded, those with few first.
+    """Return the values or cuts of each key that most outcomes recorded, short lists first.
 
-    A value is compared with the others, where any is recorded. Target and agent are keys, too.
+    Target and agent are keys, too.
     """
-    enough = _USUALLY * len(outcomes)
+    least = _USUALLY * len(outcomes)
     groups: dict[tuple[ConditionKind, str], list[Column]] = defaultdict(list)
     agents: list[Scalar] = [outcome.source.agent for outcome in outcomes]
     for kind, key, values in [*_names(outcomes), ("agent", "agent", agents)]:
-        names = [spelled(value) for value in values]
+        names = [normalize_value(value) for value in values]
         recorded = np.array([name is not None for name in names])
         for name, count in Counter(names).items():
             if name is not None and LEAST <= count <= len(names) - LEAST:
                 rule, opposite = (Condition(kind, key, op, name) for op in ("is", "is not"))
-                holds = np.array([other == name for other in names])
+                holds = np.array([value == name for value in names])
                 groups[kind, key].append(Column((rule,), (opposite,), holds, recorded))
-    for kind, key, numbers in _numbers(outcomes):
-        if kind == "context":
-            groups[kind, key] += _cuts(_Number(kind, key, *numbers), LEAD_CUTS + 1, LEAD_CUTS)
-    usual = [
+    for number in _numbers(outcomes):
+        if number.kind == "context":
+            groups[number.kind, number.key] += _cuts(number, _LEAD_CUTS + 1, _LEAD_CUTS)
+    usual_groups = [
         sorted(columns, key=lambda column: generality(column.rule))
         for columns in groups.values()
-        if columns and np.any([column.recorded for column in columns], axis=0).sum() >= enough
+        if columns and np.any([column.recorded for column in columns], axis=0).sum() >= least
     ]
-    return sorted(usual, key=lambda columns: (len(columns), generality(columns[0].rule)))
+    return sorted(usual_groups, key=lambda columns: (len(columns), generality(columns[0].rule)))
 
 
 def is_result_word(term: str) -> bool:
-    """Whether a word speaks of success or failure, and so can be no cause of it."""
+    """Return True for a word of success or failure, which cannot be a cause of it."""
     return _RESULT_WORD.fullmatch(term) is not None
 
 
 def names_result(key: str) -> bool:
-    """Return True for a key that says how it ended: `pnl_pct`, `exitReason`, not `stop_loss`."""
+    """Return True for a key about the result: `pnl_pct`, `exitReason`, not `stop_loss`."""
     words = [word.lower() for word in _WORD.findall(key)]
     if key.lower() in _OF_THE_RESULT or not words:
         return True
@@ -142,7 +154,7 @@ def names_result(key: str) -> bool:
 
 
 def generality(rule: Rule | None) -> tuple[Any, ...]:
-    """The order in which names of one column stand: the most general first, None last."""
+    """Sort key of the names of a column: the most general first, None last."""
     if rule is None:
         return (math.inf,)
     return (len(rule), [(_KINDS.index(c.kind), c.key, c.op, repr(c.value)) for c in rule])
@@ -154,15 +166,15 @@ def generality(rule: Rule | None) -> tuple[Any, ...]:
 def _singles(outcomes: Sequence[Outcome]) -> Iterator[Column]:
     for kind, key, names in _names(outcomes):
         yield from _values(kind, key, names)
-    for kind, key, numbers in _numbers(outcomes):
-        yield from _cuts(_Number(kind, key, *numbers), _TENTHS)
-        yield from _bands(_Number(kind, key, *numbers))
+    for number in _numbers(outcomes):
+        yield from _cuts(number, _TENTHS)
+        yield from _bands(number)
     yield from _times(outcomes)
     yield from _words(outcomes)
 
 
 def _names(outcomes: Sequence[Outcome]) -> Iterator[tuple[ConditionKind, str, list[Scalar]]]:
-    """What is recorded by name; None where it is not."""
+    """Yield the values recorded by name; None for outcomes without one."""
     for key in _context_keys(outcomes):
         values = [outcome.context.get(key) for outcome in outcomes]
         yield "context", key, [None if is_number(value) else value for value in values]
@@ -182,14 +194,14 @@ def _context_keys(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _is_result(value: Scalar) -> bool:
-    """Return True for a value that says how it ended; `win` alone may be an operating system."""
+    """Return True for a value about the result; `win` alone may be an operating system."""
     word = value.strip().lower() if isinstance(value, str) else ""
     return word in ("loss", "losses") or (is_result_word(word) and word != "win")
 
 
 def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator[Column]:
-    """One condition a value; where it is absent it is not that value, though nobody says so."""
-    names = [spelled(value) for value in values]
+    """Yield one condition for each value; an absent value does not meet it."""
+    names = [normalize_value(value) for value in values]
     everyone = np.ones(len(values), dtype=bool)
     for value in sorted({v for v in names if v is not None}, key=repr):
         opposite = None if None in names else (Condition(kind, key, "is not", value),)
@@ -198,32 +210,30 @@ def _values(kind: ConditionKind, key: str, values: Sequence[Scalar]) -> Iterator
 
 
 class _Number(NamedTuple):
-    """A number that outcomes recorded; 0 where they did not."""
+    """A number that outcomes recorded; 0 for outcomes that did not."""
 
     kind: ConditionKind
     key: str
     values: Figures
     recorded: Truth
 
-    def bounds(self, parts: int, few: int = _FEW_VALUES) -> dict[int, float]:
-        """Where it is cut, by place: at its quantiles, or between all values if they are few."""
-        ascending = sorted(self.values[self.recorded].tolist())
-        steps = sorted(set(ascending))
-        if len(steps) <= few:
+    def bounds(self, parts: int, value_limit: int = _FEW_VALUES) -> dict[int, float]:
+        """Return the bounds by place: quantiles, or all gaps between few values."""
+        values = sorted(self.values[self.recorded].tolist())
+        steps = sorted(set(values))
+        if len(steps) <= value_limit:
             return {i: _round_between(*steps[i - 1 : i + 1]) for i in range(1, len(steps))}
         bounds: dict[int, float] = {}
         for part in range(1, parts):
-            at = bisect_left(steps, ascending[len(ascending) * part // parts])
-            bound = _round_between(steps[at - 1], steps[at]) if at else steps[0]
-            if at and bound not in bounds.values():
+            place = bisect_left(steps, values[len(values) * part // parts])
+            bound = _round_between(steps[place - 1], steps[place]) if place else steps[0]
+            if place and bound not in bounds.values():
                 bounds[part] = bound
         return bounds
 
 
-def _numbers(
-    outcomes: Sequence[Outcome],
-) -> Iterator[tuple[ConditionKind, str, tuple[Figures, Truth]]]:
-    """What is recorded by number."""
+def _numbers(outcomes: Sequence[Outcome]) -> Iterator[_Number]:
+    """Yield the values recorded by number."""
     columns: list[tuple[ConditionKind, str, list[Scalar]]] = [
         ("number", "entry_value", [o.result.entry_value for o in outcomes]),
     ]
@@ -234,7 +244,7 @@ def _numbers(
         numbers = np.array(figures)
         recorded = np.isfinite(numbers)
         if recorded.any():
-            yield kind, key, (np.where(recorded, numbers, 0.0), recorded)
+            yield _Number(kind, key, np.where(recorded, numbers, 0.0), recorded)
 
 
 def _cuts(number: _Number, parts: int, few: int = _FEW_VALUES) -> Iterator[Column]:
@@ -257,7 +267,7 @@ def _bands(number: _Number) -> Iterator[Column]:
 
 
 def _round_between(low: float, high: float) -> float:
-    """The shortest decimal above `low` and not above `high`."""
+    """Return the shortest decimal above `low` and not above `high`."""
     for digits in range(-9, 16):
         bound = math.floor(round(high * 10.0**digits, 6)) / 10.0**digits
         if low < bound <= high:
@@ -267,23 +277,23 @@ def _round_between(low: float, high: float) -> float:
 
 def _times(outcomes: Sequence[Outcome]) -> Iterator[Column]:
     times = [o.decision.made_at and o.decision.made_at.astimezone(UTC) for o in outcomes]
-    timed = np.array([time is not None for time in times])
+    has_time = np.array([time is not None for time in times])
     hours = np.array([time.hour if time else -1 for time in times])
     for start in range(0, 24, 6):
         span = (float(start), start + 6.0)
         within = (Condition("window", "made_at", "between", span),)
         outside = (Condition("window", "made_at", "outside", span),)
-        yield Column(within, outside, hours // 6 * 6 == start, timed)
+        yield Column(within, outside, hours // 6 * 6 == start, has_time)
     days = np.array([time.weekday() if time else -1 for time in times])
     for number, day in enumerate(DAYS):
-        others = (Condition("day", "made_at", "is not", day),)
-        yield Column((Condition("day", "made_at", "is", day),), others, days == number, timed)
+        opposite = (Condition("day", "made_at", "is not", day),)
+        yield Column((Condition("day", "made_at", "is", day),), opposite, days == number, has_time)
 
 
 def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
-    """Words of the reasoning, among the outcomes that have one from before the result."""
+    """Yield the words of the reasoning, among outcomes with one from before the result."""
     texts = ["" if is_report(o) else o.decision.reasoning.strip() for o in outcomes]
-    reasoned = np.array([bool(text) for text in texts])
+    has_reasoning = np.array([bool(text) for text in texts])
     places: dict[str, list[int]] = defaultdict(list)
     for i, text in enumerate(texts):
         for term in terms(text):
@@ -292,45 +302,45 @@ def _words(outcomes: Sequence[Outcome]) -> Iterator[Column]:
         if len(places[term]) >= LEAST and not is_result_word(term):
             holds = np.zeros(len(outcomes), dtype=bool)
             holds[places[term]] = True
-            absent = (Condition("word", "reasoning", "does not mention", term),)
+            opposite = (Condition("word", "reasoning", "does not mention", term),)
             yield Column(
-                (Condition("word", "reasoning", "mentions", term),), absent, holds, reasoned
+                (Condition("word", "reasoning", "mentions", term),), opposite, holds, has_reasoning
             )
 
 
 # ── pairs ────────────────────────────────────────────────────────────────────────────
 
 
-def _pairs(outcomes: Sequence[Outcome]) -> Antecedents:
-    """Two recorded conditions of different keys at once."""
-    parts = _stacked(_pairable(outcomes), len(outcomes))
+def _pairs(outcomes: Sequence[Outcome]) -> ConditionTable:
+    """Return the conjunctions of two conditions with different keys."""
+    parts = _stack(_pairable(outcomes), len(outcomes))
     sources = [(rule[0].kind, rule[0].key) for rule in parts.rules]
-    chosen = [(a, b) for a, b in combinations(range(len(sources)), 2) if sources[a] != sources[b]]
-    a, b = np.array(chosen, dtype=int).reshape(-1, 2).T
-    rules = [(*parts.rules[i], *parts.rules[j]) for i, j in chosen]
+    pairs = [(a, b) for a, b in combinations(range(len(sources)), 2) if sources[a] != sources[b]]
+    a, b = np.array(pairs, dtype=int).reshape(-1, 2).T
+    rules = [(*parts.rules[i], *parts.rules[j]) for i, j in pairs]
     holds = parts.holds[a] & parts.holds[b]
-    return Antecedents(rules, [None] * len(rules), holds, parts.recorded[a] & parts.recorded[b])
+    return ConditionTable(rules, [None] * len(rules), holds, parts.recorded[a] & parts.recorded[b])
 
 
 def _pairable(outcomes: Sequence[Outcome]) -> list[Column]:
-    """Values, and numbers cut in quarters; of too many those that divide the outcomes best."""
+    """Return values and numbers cut in quarters, limited to those that divide outcomes best."""
     columns = [c for kind, key, names in _names(outcomes) for c in _values(kind, key, names)]
-    for kind, key, numbers in _numbers(outcomes):
-        for column in _cuts(_Number(kind, key, *numbers), _QUARTERS):
-            below = column.recorded & ~column.holds
-            columns += [column, column._replace(rule=column.opposite or (), holds=below)]
+    for number in _numbers(outcomes):
+        for column in _cuts(number, _QUARTERS):
+            complement = column.recorded & ~column.holds
+            columns += [column, column._replace(rule=column.opposite or (), holds=complement)]
     half = len(outcomes) / 2
-    columns = [c for c in columns if LEAST_OF_PAIR <= c.holds.sum() <= len(outcomes) - LEAST]
+    columns = [c for c in columns if _LEAST_OF_PAIR <= c.holds.sum() <= len(outcomes) - LEAST]
     columns.sort(key=lambda c: (abs(float(c.holds.sum()) - half), generality(c.rule)))
     return sorted(columns[:_PAIRED], key=lambda column: generality(column.rule))
 
 
-# ── columns that say the same ────────────────────────────────────────────────────────
+# ── tables ───────────────────────────────────────────────────────────────────────────
 
 
-def _stacked(columns: Sequence[Column], count: int) -> Antecedents:
+def _stack(columns: Sequence[Column], count: int) -> ConditionTable:
     shape = (len(columns), count)
-    return Antecedents(
+    return ConditionTable(
         [column.rule for column in columns],
         [column.opposite for column in columns],
         np.array([column.holds for column in columns], dtype=bool).reshape(shape),
@@ -338,17 +348,8 @@ def _stacked(columns: Sequence[Column], count: int) -> Antecedents:
     )
 
 
-def _concatenated(a: Antecedents, b: Antecedents) -> Antecedents:
-    return Antecedents(
-        a.rules + b.rules,
-        a.opposites + b.opposites,
-        np.concatenate([a.holds, b.holds]),
-        np.concatenate([a.recorded, b.recorded]),
-    )
-
-
-def _chosen(table: Antecedents, places: Sequence[int]) -> Antecedents:
-    return Antecedents(
+def _select(table: ConditionTable, places: Sequence[int]) -> ConditionTable:
+    return ConditionTable(
         [table.rules[i] for i in places],
         [table.opposites[i] for i in places],
         table.holds[places],
@@ -356,35 +357,35 @@ def _chosen(table: Antecedents, places: Sequence[int]) -> Antecedents:
     )
 
 
-def _supported(table: Antecedents, least: int) -> Antecedents:
+def _drop_rare(table: ConditionTable, least: int) -> ConditionTable:
     met, of = table.holds.sum(axis=1), table.recorded.sum(axis=1)
-    return _chosen(table, ((met >= least) & (met <= of - LEAST)).nonzero()[0].tolist())
+    return _select(table, ((met >= least) & (met <= of - LEAST)).nonzero()[0].tolist())
 
 
-def _distinct(table: Antecedents) -> Antecedents:
-    """One column for those that hold for the same outcomes or for all others."""
+def _merge_equal(table: ConditionTable) -> ConditionTable:
+    """Merge columns that hold for the same outcomes or for complements."""
     first = table.recorded.argmax(axis=1)
-    # Of a condition and its opposite both stand for the one that the first outcome does not meet.
+    # A column and its complement are compared as the one that the first outcome does not meet.
     turned = table.holds[np.arange(len(first)), first] if len(first) else np.zeros(0, dtype=bool)
     holds = np.where(turned[:, None], table.recorded & ~table.holds, table.holds)
     packed = np.concatenate([np.packbits(holds, 1), np.packbits(table.recorded, 1)], axis=1)
-    same: dict[bytes, list[int]] = defaultdict(list)
+    groups: dict[bytes, list[int]] = defaultdict(list)
     for i, row in enumerate(packed):
-        same[row.tobytes()].append(i)
-    names = [_names_of(table, members, turned) for members in same.values()]
-    unique = _chosen(table._replace(holds=holds), [members[0] for members in same.values()])
+        groups[row.tobytes()].append(i)
+    names = [_names_of(table, members, turned) for members in groups.values()]
+    unique = _select(table._replace(holds=holds), [members[0] for members in groups.values()])
     upside = np.array([generality(b) < generality(a) for a, b in names], dtype=bool)
     holds = np.where(upside[:, None], unique.recorded & ~unique.holds, unique.holds)
-    ordered = [(b, a) if turn else (a, b) for (a, b), turn in zip(names, upside, strict=True)]
-    return Antecedents(
-        [a or () for a, _ in ordered], [b for _, b in ordered], holds, unique.recorded
+    sides = [(b, a) if turn else (a, b) for (a, b), turn in zip(names, upside, strict=True)]
+    return ConditionTable(
+        [a or () for a, _ in sides], [b for _, b in sides], holds, unique.recorded
     )
 
 
 def _names_of(
-    table: Antecedents, members: Sequence[int], turned: Truth
+    table: ConditionTable, members: Sequence[int], turned: Truth
 ) -> tuple[Rule | None, Rule | None]:
-    """The most general names of a column and of its opposite."""
+    """Return the most general names of a column and of its opposite."""
     sides = [
         (table.opposites[i], table.rules[i]) if turned[i] else (table.rules[i], table.opposites[i])
         for i in members

@@ -1,0 +1,225 @@
+"""The outcomes of one decision: which one counts, what the others add, whose receipts they have.
+
+Outcomes are written once. Of the outcomes that one agent has of a decision the one with the
+strongest observer counts, and the latest of equals. Two agents that use one decision id share no
+evidence. Pure, and independent of the order in which records came.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skillvault.model.records import (
+    OBSERVERS,
+    Decision,
+    Observer,
+    Outcome,
+    Recommendation,
+    Result,
+    Trust,
+    Via,
+)
+
+# Keys of the agent's description that are taken together: a reasoning belongs to its time.
+_REASONING_KEYS = ("reasoning", "made_at", "reasoning_at", "confidence")
+_SUBJECT_KEYS = ("action", "target")
+NEXT_WORDS = "the person's next words: "  # the beginning of a summary that quotes them
+
+
+# ── the outcome that counts ──────────────────────────────────────────────────────────
+
+
+class CompletedOutcome(Struct, frozen=True):
+    """An outcome completed by the others of its decision; `counts` marks the one that counts."""
+
+    outcome: Outcome
+    counts: bool
+
+
+def strength(observer: Observer, via: Via | None = None) -> tuple[bool, bool, int]:
+    """Rank an observer's word; a hook's ranks below all others but the agent's own."""
+    return observer != "agent", via is None, -OBSERVERS.index(observer)
+
+
+def as_agents_word(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an outcome's values as an agent may state them: observed by the agent itself."""
+    result = values.get("result")
+    if not isinstance(result, Mapping) or result.get("observed_by") not in OBSERVERS:
+        return values
+    result = {key: value for key, value in result.items() if key != "via"}
+    return {**values, "result": {**result, "observed_by": "agent"}}
+
+
+def choose_outcome(outcomes: Iterable[Outcome]) -> Outcome | None:
+    """Return the outcome that counts of those that one agent has of a decision."""
+    results = (outcome for outcome in outcomes if not outcome.only_teaches)
+    return max(results, key=lambda o: (strength(o.observer, o.result.via), *o.order), default=None)
+
+
+def complete_outcomes(
+    outcomes: Iterable[Outcome], receipts: Iterable[Recommendation]
+) -> list[CompletedOutcome]:
+    """Complete the outcomes of one decision id, of any trust and agent, by each other."""
+    outcomes, receipts = list(outcomes), list(receipts)
+    groups: dict[tuple[str, str | None], list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        source = outcome.source
+        if source.agent is None and not outcome.is_described:
+            owner = _owner([o for o in outcomes if o.trust == outcome.trust], receipts)
+            source = replace(source, agent=owner)
+        groups[outcome.trust, source.agent].append(replace(outcome, source=source))
+    return [completed for group in groups.values() for completed in _complete_group(group)]
+
+
+def _complete_group(outcomes: Sequence[Outcome]) -> Iterator[CompletedOutcome]:
+    counting = choose_outcome(outcomes)
+    for outcome in outcomes:
+        others = [other for other in outcomes if other.id != outcome.id]
+        is_counting = counting is not None and outcome.id == counting.id
+        yield CompletedOutcome(_complete(outcome, others), is_counting)
+
+
+def _complete(outcome: Outcome, others: Sequence[Outcome]) -> Outcome:
+    """Add what the agent described of the decision, where the outcome does not say it.
+
+    The latest lesson that was reported alone replaces any other.
+    """
+    lessons = [
+        o
+        for o in others
+        if o.lesson and not o.is_described and (o.only_teaches or outcome.lesson is None)
+    ]
+    if lessons and not outcome.only_teaches:
+        latest = max(lessons, key=lambda o: (o.only_teaches, *o.order))
+        outcome = replace(outcome, lesson=latest.lesson)
+    descriptions = [other for other in others if other.is_described]
+    if not descriptions or (outcome.observer == "agent" and outcome.is_described):
+        return outcome
+    description = max(descriptions, key=lambda o: (o.observer == "agent", *o.order))
+    return replace(
+        outcome,
+        domain=outcome.domain if outcome.is_described else description.domain,
+        decision=_describe_decision(outcome.decision, description.decision),
+        result=_add_claim(outcome.result, description),
+        # The context of a bare result is known only with the result: no part of the decision.
+        context={**(outcome.context if outcome.is_described else {}), **description.context},
+        applied=description.applied if outcome.applied is None else outcome.applied,
+        lesson=outcome.lesson or description.lesson,
+        source=replace(
+            outcome.source,
+            session=outcome.source.session or description.source.session,
+            batch=outcome.source.batch or description.source.batch,
+        ),
+    )
+
+
+def _describe_decision(decision: Decision, description: Decision) -> Decision:
+    keys = [key for key in ("task", "report") if not getattr(decision, key)]
+    keys += () if decision.action else _SUBJECT_KEYS
+    keys += () if decision.reasoning else _REASONING_KEYS
+    return replace(decision, **{key: getattr(description, key) for key in keys})
+
+
+def _add_claim(result: Result, description: Outcome) -> Result:
+    """Add the agent's claim to a result; no other key may hold it."""
+    stated = description.result
+    claim, claimed = stated.claim, stated.claimed
+    if description.observer == "agent":
+        claim, claimed = claim or stated.summary, claimed or stated.status
+    return replace(
+        result,
+        answer=result.answer or stated.answer,
+        claim=result.claim or claim,
+        claimed=result.claimed or claimed,
+    )
+
+
+def _owner(outcomes: Sequence[Outcome], receipts: Sequence[Recommendation]) -> str | None:
+    """The agent that described the decision, or else the one that asked for it."""
+    described = [outcome for outcome in outcomes if outcome.is_described]
+    if described:
+        return min(described, key=lambda outcome: outcome.order).source.agent
+    requests = sorted((r.at, r.id, r.agent) for r in receipts if r.agent and r.trust == "local")
+    return requests[0][2] if requests else None
+
+
+# ── receipts ─────────────────────────────────────────────────────────────────────────
+
+
+class Receipt(Protocol):
+    """A record of what was shown for a decision. Without an agent it is the first claim's."""
+
+    @property
+    def agent(self) -> str | None:
+        """The agent that asked, if that is known."""
+
+    @property
+    def trust(self) -> str:
+        """The trust of the folder it came through."""
+
+    @property
+    def at(self) -> datetime:
+        """The time at which it was shown."""
+
+
+_Receipt = TypeVar("_Receipt", bound=Receipt)
+
+
+class Claim(NamedTuple):
+    """An outcome as a claim to what was shown for its decision; `at` is when it ended."""
+
+    trust: Trust
+    agent: str | None
+    at: datetime
+
+
+def claim_of(outcome: Outcome) -> Claim:
+    """Return the claim of an outcome."""
+    return Claim(outcome.trust, outcome.source.agent, outcome.occurred_at)
+
+
+def select_receipts(
+    claim: Claim, receipts: Iterable[_Receipt], claims: Sequence[Claim]
+) -> list[_Receipt]:
+    """Return the receipts of a decision that belong to a claim.
+
+    `claims` are those of the decision's trusted outcomes, oldest first. A receipt that is less
+    trusted than the claim never belongs to it. A receipt that names the agent stands for it alone.
+    """
+    eligible = [r for r in receipts if claim.trust == "untrusted" or r.trust == "local"]
+    agents = {r.agent for r in eligible} - {None}
+    if claim.agent in agents:
+        return [r for r in eligible if r.agent == claim.agent]
+    anonymous = [r for r in eligible if r.agent is None]
+    if claim.trust == "untrusted" or not anonymous:
+        return anonymous
+    rivals = [rival for rival in claims if rival.agent not in agents]
+    asked_at = min(r.at for r in anonymous)
+    # The first outcome after the request owns it; if clocks differ and none is later, the first.
+    later = [rival for rival in (*rivals, claim) if rival.at >= asked_at]
+    owner = next(iter((*later, *rivals)), claim)
+    return anonymous if owner.agent == claim.agent else []
+
+
+def group_by_agent(
+    receipts: Sequence[_Receipt], claims: Sequence[Claim]
+) -> dict[str | None, list[_Receipt]]:
+    """Agent -> its receipts of one decision; agents that have any come first.
+
+    `claims` as in `select_receipts`. Receipts without a name have no agent (None) until an outcome
+    exists.
+    """
+    claim_by_agent = {claim.agent: claim for claim in reversed(claims)}
+    for receipt in receipts:
+        claim = Claim("local", receipt.agent, receipt.at)
+        claim_by_agent.setdefault(receipt.agent, claim)
+    groups = {
+        agent: select_receipts(claim, receipts, claims) for agent, claim in claim_by_agent.items()
+    }
+    agents = dict.fromkeys(claim.agent for claim in claims)
+    agents |= dict.fromkeys(agent for agent, group in groups.items() if group)
+    return {agent: groups[agent] for agent in sorted(agents, key=lambda agent: not groups[agent])}

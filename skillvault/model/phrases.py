@@ -1,0 +1,77 @@
+"""Phrases about outcomes: results as figures, foreign text as quotes."""
+
+import re
+
+from skillvault.model.records import Outcome
+from skillvault.model.text.text import OPEN_WORDS, format_number, format_percent, make_inert
+
+
+def quote_text(text: str, limit: int = 140) -> str:
+    """Quote foreign text in one line that cannot pass for structure."""
+    return f"“{make_inert(text, limit)}”"
+
+
+def inline(text: str, limit: int = 60) -> str:
+    """Return a foreign name or value for use inside a sentence, without quotes."""
+    return make_inert(text, limit)
+
+
+def describe_subject(outcome: Outcome) -> str:
+    """Return the action and its target."""
+    decision = outcome.decision
+    target = f" on {inline(decision.target)}" if decision.target else ""
+    return f"{inline(decision.action)}{target}"
+
+
+def describe_result(outcome: Outcome) -> str:
+    """Return the result as a verb phrase."""
+    score, status = outcome.result.score, outcome.result.status
+    if score is not None:
+        return f"ended at {format_percent(score)}"
+    return {"success": "succeeded", "failure": "failed", "neutral": "ended neutral"}[status]
+
+
+def amount_of(outcome: Outcome) -> str:
+    """Return the gain or loss in its unit, without a sign; "" if none was recorded."""
+    result = outcome.result
+    if result.amount is None:
+        return ""
+    return format_amount(abs(result.amount), outcome)
+
+
+def format_amount(value: float, outcome: Outcome) -> str:
+    """Return a value in the unit of an outcome."""
+    return f"{format_number(value)} {inline(outcome.result.unit or '', 20)}".strip()
+
+
+def cut_name(text: str, limit: int) -> str:
+    """Cut a name to a limit, after a word that leaves nothing open."""
+    words = text.split()
+    while len(" ".join(words)) > limit and len(words) > 1:
+        del words[-1]
+    while len(words) > 1 and words[-1].casefold().strip(".,:;") in OPEN_WORDS:
+        del words[-1]
+    return " ".join(words)[:limit]
+
+
+def make_sentence(text: str) -> str:
+    """Make a sentence: a capital unless it opens with a foreign name, one full stop."""
+    head = text.split(" ", 1)[0]
+    if not re.search(r"[^a-z']", head.rstrip(",:")):
+        text = text[:1].upper() + text[1:]
+    return text if re.search(r"[.!?:…。！？]”?$", text) else f"{text}."
+
+
+def describe_duration(outcome: Outcome) -> str | None:
+    """Return the time from decision to end in a readable unit, or None if it is unknown."""
+    start = outcome.decision.made_at
+    seconds = (outcome.occurred_at - start).total_seconds() if start else 0.0
+    if seconds < 1:
+        return None
+    if seconds < 120:
+        return f"{seconds:.0f} seconds"
+    minutes = round(seconds / 60)
+    for size, name in ((1440, "day"), (60, "hour")):
+        if minutes >= 2 * size:
+            return f"{round(minutes / size)} {name}s"
+    return f"{minutes} minute{'' if minutes == 1 else 's'}"

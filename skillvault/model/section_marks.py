@@ -1,0 +1,94 @@
+"""Marks of the sections of a skill that the program wrote: a short digest for each.
+
+`metadata.written` has a word for each section: four hex digits of its heading, eight of its text.
+A section with another digest or without one is a person's, and so is a removed section with one.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Mapping
+
+from skillvault.model.text import markdown
+
+Key = tuple[
+    str, int
+]  # a heading and the number of the section among its namesakes; ("", 0) is the head
+DESCRIPTION: Key = ("description", -1)  # not a section, but marked like one
+_HEADING, _TEXT = 4, 8
+
+
+def sections_of(body: str) -> dict[Key, str]:
+    """Return the sections of a body in order with their headings; joined they are the body."""
+    counts: Counter[str] = Counter()
+    texts: dict[Key, str] = {}
+    for heading, text in markdown.sections(body):
+        name = heading or ""
+        counts[name] += heading is not None
+        texts[name, counts[name]] = text
+    return texts
+
+
+def plain_section(text: str) -> str:
+    """Return a text without differences in line ends and outer empty lines."""
+    return text.replace("\r\n", "\n").strip()
+
+
+def heading_mark(key: Key) -> str:
+    """Return the mark of a section's heading in `metadata.written`."""
+    return _hex(f"{key[0]}\n{key[1]}", _HEADING)
+
+
+def text_mark(text: str) -> str:
+    """Return the mark of a section's text in `metadata.written`."""
+    return _hex(plain_section(text), _TEXT)
+
+
+def marks_of(description: str, body: str) -> dict[str, str]:
+    """Heading mark -> text mark of the description and all sections."""
+    texts = {DESCRIPTION: description, **sections_of(body)}
+    return {heading_mark(key): text_mark(text) for key, text in texts.items()}
+
+
+def read_marks(words: str) -> dict[str, str]:
+    """Return the marks in `metadata.written`."""
+    return {word[:_HEADING]: word[_HEADING:] for word in words.split()}
+
+
+def format_marks(marks: Mapping[str, str]) -> str:
+    """Return marks as `metadata.written` has them."""
+    return " ".join(f"{heading}{text}" for heading, text in marks.items())
+
+
+def update_marks(
+    marks: Mapping[str, str], old_body: str, new_body: str, persons: Collection[str] = ()
+) -> dict[str, str]:
+    """Return the marks after the program has rewritten a body; unchanged sections keep theirs.
+
+    The texts of `persons` were copied from a person's sections and get no mark. The mark of a
+    section that a person removed stays.
+    """
+    old_sections = sections_of(old_body)
+    old_names = set(map(heading_mark, old_sections))
+    updated = {name: mark for name, mark in marks.items() if name not in old_names}
+    for key, text in sections_of(new_body).items():
+        name, old_text = heading_mark(key), old_sections.get(key)
+        if old_text is None and plain_section(text) in persons:
+            continue
+        if old_text is None or plain_section(old_text) != plain_section(text):
+            updated[name] = text_mark(text)
+        elif name in marks:
+            updated[name] = marks[name]
+    return updated
+
+
+def persons_sections(marks: Mapping[str, str], body: str) -> frozenset[Key]:
+    """Return the sections of a person; a removed section is named by its heading mark."""
+    texts = sections_of(body)
+    names = {heading_mark(key): key for key in texts}
+    changed = {key for name, key in names.items() if marks.get(name) != text_mark(texts[key])}
+    removed = marks.keys() - names.keys() - {heading_mark(DESCRIPTION)}
+    return frozenset(changed | {(name, -1) for name in removed})
+
+
+def _hex(text: str, length: int) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:length]

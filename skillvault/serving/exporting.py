@@ -74,7 +74,7 @@ class Exporter:
             names = join_items(domains) or "none yet"
             raise UsageError(f"{domain}: no such domain in this vault; there are {names}")
         root = Path(target).absolute()
-        live = self.outgoing(self.live(domain))
+        live = list(self.outgoing(self.live(domain)))
         export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)
         unread = [skill for skill in live if isinstance(skill, OmittedSkill)]
         self._check_place(root, export)
@@ -104,9 +104,27 @@ class Exporter:
         """Return the live skills, best first by their effect."""
         return shelves.live(self._shelf(), domain)
 
-    def outgoing(self, candidates: "Sequence[Candidate]") -> list[OutgoingSkill | OmittedSkill]:
-        """Return skills with their files and what their use showed."""
-        return list(_outgoing(self._store, candidates))
+    def outgoing(self, candidates: "Sequence[Candidate]") -> Iterator[OutgoingSkill | OmittedSkill]:
+        """Yield skills with their files and what their use showed."""
+        head = self._store.head()
+        names = [candidate.name for candidate in candidates]
+        vault_skills = head.skills.get_many(names)
+        layer_skills = {
+            entry.skill.name: entry for entry in head.layers.get_many(names, serving=True)
+        }
+        for candidate in candidates:
+            name = candidate.name
+            skill = vault_skills.get(name) or layer_skills[name].skill
+            try:
+                if name in vault_skills:
+                    files = folder_files(self._store.git, head, f"skills/{name}")
+                else:
+                    files = _layer_files(layer_skills[name])
+            except BadInputError as error:
+                yield OmittedSkill(name, error.message)
+            else:
+                uses = _uses(candidate, skill.elsewhere)
+                yield OutgoingSkill(name, skill.description, files, uses)
 
     def _check_place(self, root: Path, export: Export) -> None:
         """Raise UsageError for an export into the folders of the vault."""
@@ -130,29 +148,6 @@ def _writer(name: str) -> "formats.Writer":
         names = [name for name, format_ in formats.SKILL_FORMATS.items() if format_.write]
         raise UsageError(f"--to {name}: there are {join_items(sorted(names))}")
     return format_.write
-
-
-def _outgoing(
-    store: Store, candidates: "Sequence[Candidate]"
-) -> Iterator[OutgoingSkill | OmittedSkill]:
-    head = store.head()
-    names = [candidate.name for candidate in candidates]
-    vault_skills = head.skills.get_many(names)
-    layer_skills = {entry.skill.name: entry for entry in head.layers.get_many(names, serving=True)}
-    for candidate in candidates:
-        name = candidate.name
-        skill = vault_skills.get(name) or layer_skills[name].skill
-        try:
-            files = (
-                folder_files(store.git, head, f"skills/{name}")
-                if name in vault_skills
-                else _layer_files(layer_skills[name])
-            )
-        except BadInputError as error:
-            yield OmittedSkill(name, error.message)
-        else:
-            uses = _uses(candidate, skill.elsewhere)
-            yield OutgoingSkill(name, skill.description, files, uses)
 
 
 def _layer_files(entry: ShelfSkill) -> dict[str, bytes]:

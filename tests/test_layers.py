@@ -42,7 +42,7 @@ HOMES = {
     "frontmatter": {"model/text/front_matter"},
     "markdown_it": {"model/text/markdown"},
     "defusedxml": {"exchange/junit"},
-    "fcntl": {"vault/commit"},
+    "fcntl": {"vault/commit", "clients/notes"},
     "click": {"cli"},
     "mcp": {"cli"},
     "mcp_types": {"cli"},

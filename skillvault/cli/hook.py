@@ -9,9 +9,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -19,8 +20,9 @@ from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.cli.options import say, vault_option, vault_path_of
 from skillvault.clients import agents
-from skillvault.clients.payload import EVENTS, payload_from
-from skillvault.model.errors import NotAVaultError
+from skillvault.clients.hook_server import Request
+from skillvault.clients.payload import EVENTS, Payload, payload_from
+from skillvault.model.errors import NotAVaultError, SkillvaultError
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.sessions.hooks import MOST, HookedClient, Hooks, HookVault
 from skillvault.vault.commit.locks import DAEMON, holder
@@ -63,6 +65,7 @@ def start_detached(root: Path, *words: str) -> None:
 CLIENTS = ("claude-code", "codex")
 _MOST_INPUT = 16 * 1024 * 1024  # bytes of a payload
 _DEADLINE = 4.0  # seconds after which the person is no longer kept waiting
+_IDLE = 600  # seconds after which the process that answers hooks ends
 _SLOW = 1.0  # seconds that are worth a line in the log
 
 
@@ -77,10 +80,11 @@ _SLOW = 1.0  # seconds that are worth a line in the log
     metavar="DIR",
     help="Export the skills to DIR when a session begins, and recommend none.",
 )
+@click.option(
+    "--background", "serves", is_flag=True, help="Start the process that answers the next hooks."
+)
 @vault_option
-def hook(
-    event: str, client: str, domain: str | None, links: Path | None, vault_path: Path | None
-) -> str:
+def hook(event: str, vault_path: Path | None, *, serves: bool, **options: Any) -> str:
     """Answer an event of an agent's client, whose payload is on stdin.
 
     It is for `skillvault setup` to call: whatever goes wrong, it ends with 0 and prints nothing.
@@ -88,17 +92,56 @@ def hook(
     payload = payload_from(sys.stdin.buffer.read(_MOST_INPUT))
     if payload is None:
         raise click.ClickException("the payload on stdin is no event of a session")
-    named = vault_path_of(vault_path)
-    vault = Vault.open(named or layout.find_root(payload.cwd or Path()))
-    now = datetime.now(UTC).replace(microsecond=0)
-    who = HookedClient(name=client, domain=domain, links=links, is_attended=agents.is_attended())
-    text = Hooks(vault_parts(vault), who, now).react(event, payload)
-    is_edge = event in ("SessionStart", "SessionEnd") and (
-        vault.inbox.names() or vault.store.taken.commits()
-    )
-    # `skillvault watch`, if it runs, takes what lies in the inbox.
-    if is_edge and holder(vault.store.git.dirs()[1] / "skillvault" / DAEMON) is None:
+    vault = Vault.open(vault_path_of(vault_path) or layout.find_root(payload.cwd or Path()))
+    text = _react(vault, payload, os.environ, event=event, process=str(os.getpid()), **options)
+    if holder(vault.store.git.dirs()[1] / "skillvault" / DAEMON) is not None:
+        return text  # it takes what lies in the inbox
+    waits = vault.inbox.names() or vault.store.taken.commits()
+    if serves:
+        start_detached(vault.root, "watch", "--idle", str(_IDLE))
+    elif event in ("SessionStart", "SessionEnd") and waits:
         start_detached(vault.root, "run")
+    return text
+
+
+def answer_request(vault: Vault, request: Request) -> str | None:
+    """Answer a hook that another process asks for; None if that has to do it itself."""
+    begun = time.monotonic()
+    try:
+        options = hook.make_context("hook", list(request.words)).params
+        payload = payload_from(request.payload)
+        if payload is None:
+            return None
+        chosen = {name: options[name] for name in ("event", "client", "domain", "links")}
+        text = _react(vault, payload, request.environment, process=request.process, **chosen)
+        return escape_hidden(text)
+    except (SkillvaultError, click.ClickException, OSError):
+        return None
+    finally:
+        _log_run(request.words, time.monotonic() - begun)
+
+
+def _react(
+    vault: Vault,
+    payload: Payload,
+    environment: Mapping[str, str],
+    *,
+    event: str,
+    process: str,
+    client: str,
+    domain: str | None,
+    links: Path | None,
+) -> str:
+    """Return what the client is to read; "" if it is too much."""
+    who = HookedClient(
+        name=client,
+        domain=domain,
+        links=links,
+        is_attended=agents.attendance(environment),
+        process=process,
+    )
+    now = datetime.now(UTC).replace(microsecond=0)
+    text = Hooks(vault_parts(vault), who, now).react(event, payload)
     if len(text) <= MOST:
         return text
     folder = vault.store.git.dirs()[0] / "skillvault"
@@ -147,7 +190,6 @@ def vault_parts(vault: Vault) -> HookVault:
         store=vault.store,
         inbox=vault.inbox,
         shelf=lambda: vault.shelf,
-        recommend=vault.recommend,
         export=lambda to, folder, domain: vault.exporter.export(to, folder, domain=domain),
         questions=lambda session: _questions(vault, session),
     )

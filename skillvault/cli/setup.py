@@ -9,11 +9,19 @@ import click
 
 from skillvault.api import Vault
 from skillvault.cli import mcp_server
-from skillvault.cli.options import dry_option, echo, open_vault, say, vault_option
+from skillvault.cli.options import (
+    dry_option,
+    echo,
+    open_vault,
+    say,
+    vault_option,
+    vault_path_of,
+)
+from skillvault.clients.notes import calls_folder, exclude_file
 from skillvault.clients.setups import SetupWish
-from skillvault.model.errors import UsageError
+from skillvault.model.errors import NotAVaultError, UsageError
 from skillvault.model.records import Problem
-from skillvault.sessions.client_setup import ClientSetup, FileChange
+from skillvault.sessions.client_setup import ClientSetup, FileChange, SetupRecord, state_of
 from skillvault.vault.setup import check_domains
 
 
@@ -61,6 +69,7 @@ _CLIENTS = ("claude-code", "codex")
 @click.option(
     "--link", "links", is_flag=True, help="List the skills with the client's own; no hold-outs."
 )
+@click.option("--check", "checks", is_flag=True, help="Say where it is set up, and if it works.")
 @click.option("--remove", "removes", is_flag=True, help="Take back all that setup wrote.")
 @vault_option
 @dry_option
@@ -69,6 +78,7 @@ def setup(
     domain: str | None,
     links: bool,
     removes: bool,
+    checks: bool,
     vault_path: Path | None,
     dry: bool,
     **where: Any,
@@ -79,9 +89,28 @@ def setup(
     said; exit code 1.
     """
     check_domains([domain] if domain is not None else [])
-    vault = open_vault(vault_path)
-    wish = _wish(vault, domain=domain, links=links, **where)
-    setups = ClientSetup(vault.store)
+    if checks:
+        _check(client)
+        return
+    place = _project(**where)
+    setups = ClientSetup()
+    record = setups.record_of(client, place)
+    vault = _vault_of(record, vault_path) if removes else open_vault(vault_path)
+    wish = SetupWish(
+        vault=vault.root if vault else Path(record.vault),
+        calls=calls_folder(vault.store.git.dirs()[0] / "skillvault" if vault else Path()),
+        exclude=exclude_file(place) if place else None,
+        project=place,
+        domain=domain,
+        links=links,
+        is_shared=where["is_shared"],
+        mcp=has_sdk(),
+    )
+    if vault and not removes and place and place.is_relative_to(vault.root.resolve()):
+        raise UsageError(
+            f"{place}: lies in the vault; pass the project in which the agent works as "
+            "--project DIR"
+        )
     changes = setups.changes(client, wish, removes=removes)
     for change in changes:
         echo(change.diff, nl=False)
@@ -90,41 +119,41 @@ def setup(
             if change.by_hand:
                 say(f"by hand, put this into it:\n{change.by_hand.rstrip()}")
     if not dry:
-        if setups.has_links(client, wish.project) and (removes or not links):
-            _say_left(vault.exporter.withdraw(client, wish.project or Path.home()).left)
+        if vault and record.links and (removes or not links):
+            _say_left(vault.exporter.withdraw(client, place or Path.home()).left)
         setups.carry_out(client, wish, changes, removes=removes)
-        if links and not removes:
+        if vault and links and not removes:
             _export(vault, client, wish)
     _say_end(client, changes, dry=dry, removes=removes)
     if any(change.trouble for change in changes):
         sys.exit(1)
 
 
-def _wish(
-    vault: Vault,
-    *,
-    domain: str | None,
-    links: bool,
-    project: Path | None,
-    is_user: bool,
-    is_shared: bool,
-) -> SetupWish:
+def _check(client: str) -> None:
+    """Print how each setup of a client stands; exit code 1 if one does not work."""
+    states = [state_of(one) for one in ClientSetup().records() if one.client == client]
+    for state in states:
+        echo("\n".join(state.lines))
+    if not states:
+        say(f"{client} is not set up; `skillvault setup {client}` in a project hooks it up")
+    if not states or any(state.troubles for state in states):
+        sys.exit(1)
+
+
+def _project(*, project: Path | None, is_user: bool, is_shared: bool) -> Path | None:
+    """Return the folder that is hooked up, None for all of a person's projects."""
     if is_user and (project is not None or is_shared):
         raise UsageError("--user is for all projects; remove --project and --shared")
-    place = None if is_user else (project or Path()).resolve()
-    if place is not None and place.is_relative_to(vault.root.resolve()):
-        raise UsageError(
-            f"{place}: lies in the vault; pass the project in which the agent works as "
-            "--project DIR"
-        )
-    return SetupWish(
-        vault=vault.root,
-        project=place,
-        domain=domain,
-        links=links,
-        is_shared=is_shared,
-        mcp=has_sdk(),
-    )
+    return None if is_user else (project or Path()).resolve()
+
+
+def _vault_of(record: SetupRecord, vault_path: Path | None) -> Vault | None:
+    """Return the vault that was set up, None if it is gone: a removal does not need it."""
+    named = vault_path_of(vault_path) or (Path(record.vault) if record.vault else None)
+    try:
+        return open_vault(named)
+    except NotAVaultError:
+        return None
 
 
 def _export(vault: Vault, client: str, wish: SetupWish) -> None:

@@ -77,7 +77,7 @@ def stats(
 
 
 def _say_links(vault: Vault) -> None:
-    for record in client_setup.ClientSetup(vault.store).records():
+    for record in client_setup.ClientSetup().records(vault.root):
         if record.links:
             place = record.project or "all projects"
             say(f"linked in {place} ({record.client}): nothing is held out there")

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ import msgspec
 
 from skillvault import api
 from skillvault.api import Vault
+from skillvault.cli import hook
 from skillvault.cli.options import (
     echo,
     json_option,
@@ -23,6 +25,7 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.cli.run import print_done, print_run
+from skillvault.clients import hook_server
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sync.table import rule_of
 from skillvault.learning.sync.three_way import Versions
@@ -110,9 +113,18 @@ def print_sync_report(exchanged: SyncReport) -> None:
     is_flag=True,
     help="Also run `skillvault sync`, after commits and each minute.",
 )
+@click.option(
+    "--idle", type=click.FloatRange(min=0), metavar="SECONDS", help="End if no hook asks so long."
+)
 @vault_option
 @now_option
-def watch(once: bool, syncs: bool, vault_path: Path | None, now: datetime | None) -> None:
+def watch(
+    once: bool,
+    syncs: bool,
+    idle: float | None,
+    vault_path: Path | None,
+    now: datetime | None,
+) -> None:
     """Run the loop whenever a file arrives in the inbox.
 
     Ctrl-C or SIGTERM ends it.
@@ -129,16 +141,25 @@ def watch(once: bool, syncs: bool, vault_path: Path | None, now: datetime | None
         # Here, as only who watches pays for watchdog, and its threads must hold signals back too.
         from skillvault.daemon import Watch  # noqa: PLC0415
 
+        server = hook_server.HookServer(vault.root, partial(hook.answer_request, vault))
+        server.start()
+
+        def is_over() -> bool:
+            return stopping() or (idle is not None and server.idle_seconds > idle)
+
         daemon = Watch(
             vault,
-            stopping=stopping,
+            stopping=is_over,
             say=say,
             on_done=print_done,
             on_report=_teller(),
             track=track,
             synchronize=_synchronizer(vault) if syncs else None,
         )
-        daemon.run()
+        try:
+            daemon.run()
+        finally:
+            server.close()
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The programs of agents, by what they set in the environment of the commands that they run."""
 
 import os
+from collections.abc import Mapping
 
 # Each is set by the program behind it; `AI_AGENT` is for every other agent to set.
 MARKS = {
@@ -26,6 +27,7 @@ MARKS = {
 }
 _OFF = frozenset({"", "0", "false"})
 _ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"  # 0 under `claude -p`; Codex has nothing of the kind
+_ENTRYPOINT = "CLAUDE_CODE_ENTRYPOINT"  # `cli` in a terminal, `sdk-cli` under `claude -p`
 
 
 def agent_at_work() -> str | None:
@@ -36,6 +38,9 @@ def agent_at_work() -> str | None:
     return None
 
 
-def is_attended() -> bool:
-    """Return True if a person is at the client that runs this process, as far as it says."""
-    return os.environ.get(_ATTENDED) != "0"
+def attendance(environment: Mapping[str, str]) -> bool | None:
+    """Return True if a person is at the client, False for a script, None if nothing says so."""
+    said = environment.get(_ATTENDED) or environment.get(_ENTRYPOINT)
+    if not said:
+        return None
+    return said in ("1", "cli")

@@ -17,7 +17,10 @@ from skillvault.model.text import strict_json
 from skillvault.model.text.managed_block import with_block, without_block
 
 OURS = "skillvault"
-_HOOK = re.compile(rf"\bskillvault\b.* hook (?:{'|'.join(EVENTS)})\b")
+_HOOK = re.compile(
+    rf"\bskillvault\b.* hook (?:{'|'.join(EVENTS)})\b"
+    r"|\bskillvault/clients/hook_client\.py\b|\bskillvault/sessions/calls\b"
+)
 _INDENT = re.compile(r"\n([ \t]*)\S")  # of the first line below another
 _DEPTH = 100
 
@@ -51,6 +54,20 @@ def json_edit(place: Path, wishes: Sequence[JsonWish], by_hand: str) -> FileEdit
         return "" if emptied.strip() == "{}" else emptied
 
     return FileEdit(place, put_all, take_out_all, by_hand)
+
+
+def lines_edit(place: Path, lines: Sequence[str]) -> FileEdit:
+    """Return the edit of a file that is to hold these lines."""
+
+    def put_lines(text: str) -> str:
+        bare = take_out_lines(text)
+        return bare + ("\n" if bare and not bare.endswith("\n") else "") + "\n".join([*lines, ""])
+
+    def take_out_lines(text: str) -> str:
+        kept = [line for line in text.splitlines(keepends=True) if line.strip() not in lines]
+        return "".join(kept)
+
+    return FileEdit(place, put_lines, take_out_lines, "\n".join(lines))
 
 
 def page_edit(place: Path, text: str) -> FileEdit:

@@ -4,11 +4,12 @@ Each line is appended in one write, as events of a session may come at once. The
 client holds in its own transcript, is its owner's alone and is removed when the session has ended.
 """
 
+import fcntl
 import hashlib
 import os
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -24,6 +25,17 @@ from skillvault.model.text.text import slug
 def project_of(folder: Path) -> Path:
     """The repository that holds a folder; the folder itself if none does."""
     return next((at for at in (folder, *folder.parents) if (at / ".git").exists()), folder)
+
+
+def exclude_file(folder: Path) -> Path | None:
+    """Return where git is told what to leave out of a folder, None outside a repository."""
+    git = project_of(folder) / ".git"
+    if git.is_file():  # a linked work tree
+        named = git.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("gitdir:")
+        git = git.parent / named.strip()
+        common = git / "commondir"
+        git = git / common.read_text().strip() if common.is_file() else git
+    return git / "info" / "exclude" if git.is_dir() else None
 
 
 def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) -> str:
@@ -42,6 +54,8 @@ def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) ->
 
 MOST = 4 * 1024 * 1024  # bytes of a session's notes
 FOLDER = "sessions"
+_DONE = "done"
+CLAIMS = ".events"  # which process answers an event, as hooks may be registered twice
 _HEX = 24
 _ABANDONED = 24 * 3600.0  # seconds after which nobody goes on with a session
 
@@ -55,11 +69,22 @@ class SessionNote(Struct, frozen=True, kw_only=True, tag="opened"):
     briefed: list[str]
 
 
+class ShownSkill(Struct, frozen=True):
+    """A skill that came with a prompt; `blob` is "" if only its name did.
+
+    `lines` are digests of the lines of its text that came.
+    """
+
+    name: str
+    blob: str = ""
+    lines: frozenset[str] = frozenset()
+
+
 class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
     """A prompt; `position` is where its part of the transcript begins, in bytes.
 
-    `attended`: a person wrote it. `shown` and `held_out` are the skills that came with it, and that
-    did not, to compare with.
+    `attended`: a person wrote it. `shown` and `facts` came with it; `held_out` are the skills that
+    did not, to compare with; `receipt` is the record of both.
     """
 
     id: str
@@ -72,7 +97,9 @@ class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
     transcript: str | None = None
     position: Annotated[int, Meta(ge=0)] = 0
     attended: bool = True
-    shown: list[str] = []
+    shown: list[ShownSkill] = []
+    facts: list[str] = []
+    receipt: dict[str, Any] = {}
     held_out: list[str] = []
 
 
@@ -95,12 +122,6 @@ class WordNote(Struct, frozen=True, kw_only=True, tag="said"):
     at: Time
 
 
-class QuestionNote(Struct, frozen=True, kw_only=True, tag="questioned"):
-    """The agent was asked how a prompt ended and what it teaches."""
-
-    prompt: str
-
-
 class HandoverNote(Struct, frozen=True, kw_only=True, tag="handed-in"):
     """The outcome of a prompt lies in the inbox; `digest` is that of what it says."""
 
@@ -108,7 +129,7 @@ class HandoverNote(Struct, frozen=True, kw_only=True, tag="handed-in"):
     digest: str
 
 
-Note = SessionNote | PromptNote | CallNote | WordNote | QuestionNote | HandoverNote
+Note = SessionNote | PromptNote | CallNote | WordNote | HandoverNote
 _DECODER = msgspec.json.Decoder(Note)
 
 
@@ -119,12 +140,40 @@ class SessionNotes:
         digest = hashlib.sha256(session.encode(errors="replace")).hexdigest()[:_HEX]
         self.path = folder / FOLDER / f"{digest}.jsonl"
 
+    def claim(self, event: str, process: str) -> bool:
+        """Return True if this process may answer an event, False if another one does or did.
+
+        A process that was killed at it leaves the event to the next.
+        """
+        descriptor = _open_to_append(self.path.with_suffix(CLAIMS))
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            lines = os.pread(descriptor, MOST, 0).decode(errors="replace").splitlines()
+            owners = [line.rpartition("\t")[2] for line in lines if line.startswith(f"{event}\t")]
+            if owners and owners[-1] != process and (owners[-1] == _DONE or _is_alive(owners[-1])):
+                return False
+            os.write(descriptor, f"{event}\t{process}\n".encode(errors="replace"))
+            return True
+        finally:
+            os.close(descriptor)
+
+    def settle(self, event: str) -> None:
+        """Note that an event was answered."""
+        descriptor = _open_to_append(self.path.with_suffix(CLAIMS))
+        try:
+            os.write(descriptor, f"{event}\t{_DONE}\n".encode(errors="replace"))
+        finally:
+            os.close(descriptor)
+
+    def remove(self) -> None:
+        """Remove the notes, and which process answered what."""
+        self.path.unlink(missing_ok=True)
+        self.path.with_suffix(CLAIMS).unlink(missing_ok=True)
+
     def append(self, *notes: Note) -> None:
         """Append notes in one write; a session that has too many gets no more."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         data = b"".join(msgspec.json.encode(note) + b"\n" for note in notes)
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(self.path, flags, 0o600)
+        descriptor = _open_to_append(self.path)
         try:
             state = os.fstat(descriptor)
             if not stat.S_ISREG(state.st_mode):
@@ -136,6 +185,22 @@ class SessionNotes:
                 os.write(descriptor, data)
         finally:
             os.close(descriptor)
+
+
+def _is_alive(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError, OverflowError):
+        return False
+    except PermissionError:  # it is another user's
+        return True
+    return True
+
+
+def _open_to_append(path: Path) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(path, flags, 0o600)
 
 
 def read_notes(path: Path) -> tuple[list[Note | None], BadInputError | None]:
@@ -169,6 +234,50 @@ def _note_in(line: bytes) -> Note:
 def _damage(what: str, line: int | None = None) -> BadInputError:
     message = f"notes of an agent's session: {what}; read what is left, then drop it"
     return BadInputError(message, code="bad-notes", line=line)
+
+
+def calls_folder(folder: Path) -> Path:
+    """Return the folder in which hooks put the calls of tools, a file each."""
+    return folder / FOLDER / "calls"
+
+
+class Activity(Struct, frozen=True, kw_only=True):
+    """The last event of a client, and the last prompt that something came with."""
+
+    event: str = ""
+    at: Time | None = None
+    shown_at: Time | None = None
+
+
+def activity_of(folder: Path, client: str) -> Activity:
+    """Return what a client's hooks did last in a vault."""
+    try:
+        return msgspec.json.decode(_activity_file(folder, client).read_bytes(), type=Activity)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return Activity()
+
+
+def keep_activity(folder: Path, client: str, activity: Activity) -> None:
+    """Keep what a client's hooks did last."""
+    place = _activity_file(folder, client)
+    draft = place.with_name(f".{place.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.json.encode(activity))
+    draft.replace(place)
+
+
+def _activity_file(folder: Path, client: str) -> Path:
+    return folder / FOLDER / f"{client}.last"
+
+
+def noted_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
+    """Yield the calls that hooks put down: file, payload, time; the oldest first."""
+    place = calls_folder(folder)
+    files = [path for path in place.iterdir() if path.is_file()] if place.is_dir() else []
+    for path in sorted(files, key=lambda path: (path.stat().st_mtime_ns, path.name)):
+        with path.open("rb") as file:
+            yield path, file.read(MOST), datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
 
 def abandoned_notes(folder: Path) -> list[Path]:

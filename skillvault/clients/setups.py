@@ -5,13 +5,22 @@ import os
 import shlex
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.clients.edits import FileEdit, JsonWish, hook_groups, json_edit, page_edit
+from skillvault.clients import hook_client
+from skillvault.clients.edits import (
+    FileEdit,
+    JsonWish,
+    hook_groups,
+    json_edit,
+    lines_edit,
+    page_edit,
+)
+from skillvault.clients.notes import project_of
 from skillvault.model.errors import BadInputError, UsageError
 
 _TOOLS = "Bash|Edit|MultiEdit|Write|NotebookEdit|Read|Skill"
@@ -30,11 +39,14 @@ _BY_LINK = "Its skills are listed with your own."
 class SetupWish(Struct, frozen=True, kw_only=True):
     """What is to be set up: `project` is None for all of a person's; `is_shared` for a team's.
 
-    `mcp`: the server is registered too.
+    `exclude` is the file in which git is told what to leave out, None outside a repository.
+    `mcp`: the server is registered too. `calls` is the folder in which calls of tools are noted.
     """
 
     vault: Path
+    calls: Path
     project: Path | None
+    exclude: Path | None = None
     domain: str | None = None
     links: bool = False
     is_shared: bool = False
@@ -64,21 +76,32 @@ def _claude_code(wish: SetupWish) -> list[FileEdit]:
     home = Path(os.environ.get("CLAUDE_CONFIG_DIR", "~/.claude")).expanduser()
     events = ("SessionStart", "UserPromptSubmit", *_MATCHERS, "Stop", "SessionEnd")
     wishes = hook_groups(_commands(events, "claude-code", wish))
-    server = JsonWish(("mcpServers", "skillvault"), _server(wish), is_value=True)
+    above: tuple[str, ...] = ()
+    servers = _of_user(home)
     if wish.project is None:
-        settings, page, servers = home / "settings.json", home / "CLAUDE.md", _of_user(home)
-    else:
-        name = "settings.json" if wish.is_shared else "settings.local.json"
-        settings = wish.project / ".claude" / name
-        page, servers = wish.project / "CLAUDE.md", wish.project / ".mcp.json"
+        edits = [json_edit(home / "settings.json", wishes, _hooks_by_hand(wishes))]
+    elif wish.is_shared:
+        servers = wish.project / ".mcp.json"
         if wish.mcp:  # else the client asks whether the project's server may be started
             wishes.append(JsonWish(("enabledMcpjsonServers",), "skillvault"))
-    edits = [
-        json_edit(settings, wishes, _hooks_by_hand(wishes)),
-        page_edit(page, _page(wish)),
-    ]
+        place = wish.project / ".claude/settings.json"
+        edits = [json_edit(place, wishes, _hooks_by_hand(wishes))]
+        edits.append(page_edit(wish.project / "CLAUDE.md", _page(wish)))
+    else:
+        above = ("projects", str(wish.project))  # as `claude mcp add` has it without a scope
+        place = wish.project / ".claude/settings.local.json"
+        edits = [json_edit(place, wishes, _hooks_by_hand(wishes)), *_excluded([place], wish)]
+    server = JsonWish((*above, "mcpServers", "skillvault"), _server(wish), is_value=True)
     by_hand = f"claude mcp add skillvault -- {shlex.join(_server_words(wish))}"
     return [*edits, json_edit(servers, [server], by_hand)] if wish.mcp else edits
+
+
+def _excluded(places: Sequence[Path], wish: SetupWish) -> list[FileEdit]:
+    """Return the edit by which git leaves personal files out of its status."""
+    if wish.project is None or wish.exclude is None:
+        return []
+    root = project_of(wish.project)
+    return [lines_edit(wish.exclude, [f"/{place.relative_to(root)}" for place in places])]
 
 
 def _of_user(home: Path) -> Path:
@@ -89,17 +112,19 @@ def _of_user(home: Path) -> Path:
 def _codex(wish: SetupWish) -> list[FileEdit]:
     home = Path(os.environ.get("CODEX_HOME", "~/.codex")).expanduser()
     place = home if wish.project is None else wish.project / ".codex"
-    page = (home if wish.project is None else wish.project) / "AGENTS.md"
     # It tells of a command that failed by the same event as of one that did not.
     events = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd")
     wishes = hook_groups(
         {event: (command, None) for event, (command, _) in _commands(events, "codex", wish).items()}
     )
-    edits = [
-        json_edit(place / "hooks.json", wishes, _hooks_by_hand(wishes)),
-        page_edit(page, _page(wish)),
-    ]
-    return [*edits, _toml_edit(place / "config.toml", wish)] if wish.mcp else edits
+    edits = [json_edit(place / "hooks.json", wishes, _hooks_by_hand(wishes))]
+    if wish.mcp:
+        edits.append(_toml_edit(place / "config.toml", wish))
+    if wish.is_shared and wish.project:
+        edits.append(page_edit(wish.project / "AGENTS.md", _page(wish)))
+    elif wish.project:
+        edits += _excluded([edit.place for edit in edits], wish)
+    return edits
 
 
 def _page(wish: SetupWish) -> str:
@@ -117,10 +142,24 @@ def _hook_command(event: str, client: str, wish: SetupWish) -> str:
     options = [] if client == "claude-code" else ["--client", client]
     options += ["--domain", wish.domain] if wish.domain else []
     options += ["--link", str(wish.project or Path.home())] if wish.links else []
-    words = shlex.join([*_program_words(wish, "hook"), event, *options])
-    if not wish.is_shared:
-        return words
-    return f"if command -v skillvault >/dev/null 2>&1; then {words}; fi"
+    if wish.is_shared:
+        words = shlex.join([*_program_words(wish, "hook"), event, *options])
+        return f"if command -v skillvault >/dev/null 2>&1; then {words}; fi"
+    if event in _MATCHERS:  # the fastest: the next event of the session reads it
+        return f"{{ umask 077; cat >>{shlex.quote(str(wish.calls))}/$PPID.$$; }} 2>/dev/null || :"
+    program = [sys.executable, "-ISE", hook_client.__file__]
+    command = shlex.join([*program, event, *options, "--vault", str(wish.vault)])
+    if event != "SessionStart":
+        return command
+    # A person who moved one of these sees it when the next session begins.
+    places = [sys.executable, hook_client.__file__, f"{wish.vault}/vault.yaml"]
+    tests = " && ".join(f"[ -e {shlex.quote(place)} ]" for place in places)
+    sentence = (
+        f"skillvault: {sys.executable} or the vault {wish.vault} was moved, so nothing is learned "
+        f"here; run `skillvault setup {client}` again"
+    )
+    message = shlex.quote(json.dumps({"systemMessage": sentence}))
+    return f"if {tests}; then {command}; else printf %s {message}; fi"
 
 
 def _program_words(wish: SetupWish, command: str) -> list[str]:

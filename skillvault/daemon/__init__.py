@@ -101,7 +101,7 @@ class Watch:
         VaultBusyError if another daemon runs already.
         """
         try:
-            with self._vault.store.watched():
+            with self._vault.store.lock_daemon():
                 while True:
                     self._turn()
         except _StoppedError:

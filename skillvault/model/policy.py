@@ -525,13 +525,13 @@ class HookPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "`--domain`, else the repository's name."
         ),
     ] = field(default_factory=dict)
-    ask: Annotated[
-        Literal["never", "surprises", "always"],
+    insist: Annotated[
+        bool,
         doc(
-            "When an agent that stops is asked for a lesson: if what was observed contradicts its"
-            " claim or the skill it applied, once a session; or after each prompt."
+            "An agent that claims success although its last check failed is sent back once a "
+            "prompt, where a person attends. Its answer is then its second one."
         ),
-    ] = "surprises"
+    ] = False
     briefing: Annotated[Count, doc("The most tokens that a session begins with; 0: none.")] = 300
 
 

@@ -1,13 +1,15 @@
 """A client that is hooked up to a vault, or no more: its files are changed, and put back.
 
-What stood in a file before is kept below the git folder of the vault, so that it is put
-back byte for byte; of a file that was changed since, only what is ours is taken out.
+What stood in a file before is kept in the person's own state folder, so that it is put back byte
+for byte, with the vault or without. Of a file that was changed since, our part is taken out.
 """
 
 import base64
 import hashlib
 import os
+import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from difflib import unified_diff
 from itertools import takewhile
 from pathlib import Path
@@ -17,10 +19,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skillvault.clients.edits import FileEdit
+from skillvault.clients.notes import Activity, activity_of
 from skillvault.clients.setups import SKILLS, SetupWish, edits_of
 from skillvault.model.errors import BadInputError
-from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import private_mode
+from skillvault.vault.files.layout import MARK
+from skillvault.vault.git.repository import Git
 
 _HEX = 20
 
@@ -37,6 +41,8 @@ class SetupRecord(Struct, frozen=True, kw_only=True):
 
     client: str
     project: str
+    vault: str = ""
+    python: str = ""
     links: bool = False
     domain: str | None = None
     files: dict[str, FileBefore] = field(default_factory=dict)
@@ -62,14 +68,15 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
 
 class ClientSetup:
-    """The setups of a vault's clients."""
+    """The setups of a person's clients."""
 
-    def __init__(self, store: Store) -> None:
-        self._folder = store.git.dirs()[1] / "skillvault" / "clients"
+    def __init__(self) -> None:
+        state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
+        self._folder = state / "skillvault" / "setups"
 
     def changes(self, client: str, wish: SetupWish, *, removes: bool) -> list[FileChange]:
         """What a setup changes, or its removal."""
-        record = self._record_of(client, wish.project)
+        record = self.record_of(client, wish.project)
         edits = edits_of(client, wish)
         places = {edit.place for edit in edits}
         # What was set up in another way before is put back.
@@ -82,14 +89,21 @@ class ClientSetup:
         self, client: str, wish: SetupWish, changes: Sequence[FileChange], *, removes: bool
     ) -> None:
         """Write what changes, after what stood there is kept."""
-        record = self._record_of(client, wish.project)
-        known = replace(record, links=wish.links, domain=wish.domain)
+        record = self.record_of(client, wish.project)
+        known = replace(
+            record,
+            links=wish.links,
+            domain=wish.domain,
+            vault=str(wish.vault),
+            python=sys.executable,
+        )
         writable = [change for change in changes if not change.trouble]
         if removes:
             for change in writable:
                 _write_file(change)
             _remove_folders(record.folders)
             self._place_of(client, wish.project).unlink(missing_ok=True)
+            _remove_empty(self._folder)
             return
         places = [change.place for change in writable]
         if wish.links:  # there an export puts the skills
@@ -106,20 +120,18 @@ class ClientSetup:
         for change in writable:
             _write_file(change)
 
-    def has_links(self, client: str, project: Path | None) -> bool:
-        """Whether skills were exported there."""
-        return self._record_of(client, project).links
-
-    def records(self) -> list[SetupRecord]:
-        """All that is set up here."""
-        files = sorted(self._folder.glob("*.json")) if self._folder.is_dir() else []
-        return [msgspec.json.decode(file.read_bytes(), type=SetupRecord) for file in files]
-
-    def _record_of(self, client: str, project: Path | None) -> SetupRecord:
+    def record_of(self, client: str, project: Path | None) -> SetupRecord:
+        """Return what was set up there; an empty record for nothing."""
         place = self._place_of(client, project)
         if place.exists():
             return msgspec.json.decode(place.read_bytes(), type=SetupRecord)
         return SetupRecord(client=client, project=str(project or ""))
+
+    def records(self, vault: Path | None = None) -> list[SetupRecord]:
+        """Return what is set up, or what of it uses a vault."""
+        files = sorted(self._folder.glob("*.json")) if self._folder.is_dir() else []
+        records = [msgspec.json.decode(file.read_bytes(), type=SetupRecord) for file in files]
+        return [one for one in records if vault is None or one.vault == str(vault)]
 
     def _place_of(self, client: str, project: Path | None) -> Path:
         digest = hashlib.sha256(f"{client}\n{project or ''}".encode()).hexdigest()[:_HEX]
@@ -132,6 +144,55 @@ class ClientSetup:
         draft.touch(mode=private_mode(place.parent) & 0o666)  # what is kept may be a secret
         draft.write_bytes(msgspec.json.format(msgspec.json.encode(record)))
         draft.replace(place)
+
+
+class SetupState(Struct, frozen=True, kw_only=True):
+    """How a setup stands: where it is, and what keeps it from working."""
+
+    record: SetupRecord
+    activity: Activity
+    troubles: tuple[str, ...]
+
+    @property
+    def lines(self) -> list[str]:
+        """The state as a person reads it."""
+        record, activity = self.record, self.activity
+        event = f"{activity.event} at {_minute(activity.at)}" if activity.at else "none yet"
+        shown = _minute(activity.shown_at) if activity.shown_at else "none yet"
+        return [
+            f"{record.client} in {record.project or 'all projects'}",
+            *(f"  file: {place}" for place in record.files),
+            f"  python: {record.python}",
+            f"  vault: {record.vault}",
+            f"  last event: {event}; last prompt that got something: {shown}",
+            *(f"  problem: {trouble}" for trouble in self.troubles),
+        ]
+
+
+def state_of(record: SetupRecord) -> SetupState:
+    """Return how a setup stands; it needs no vault that works."""
+    again = f"run `skillvault setup {record.client}` again"
+    troubles = []
+    if not Path(record.python).exists():
+        troubles.append(f"{record.python} is gone; {again}")
+    root = Path(record.vault)
+    if not (root / MARK).is_file():
+        troubles.append(f"{record.vault} is no vault any more; {again} with --vault")
+        return SetupState(record=record, activity=Activity(), troubles=tuple(troubles))
+    settings = (Path(file) for file in record.files if file.endswith((".json", ".toml")))
+    troubles += [
+        f"{place} does not name skillvault any more; {again}"
+        for place in settings
+        if not place.exists() or "skillvault" not in place.read_text(errors="replace")
+    ]
+    activity = activity_of(Git(root).dirs()[0] / "skillvault", record.client)
+    if record.client == "codex" and activity.at is None:
+        troubles.append("codex fires no hook before you trust it: in codex, `/hooks`")
+    return SetupState(record=record, activity=activity, troubles=tuple(troubles))
+
+
+def _minute(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _changed(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileChange:
@@ -215,6 +276,16 @@ def _write_file(change: FileChange) -> None:
     if place.exists():
         draft.chmod(place.stat().st_mode & 0o7777)
     draft.replace(place)
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder below the home, and those above it, as far as they are empty."""
+    while folder.is_relative_to(Path.home()) and folder != Path.home():
+        if folder.is_dir() and any(folder.iterdir()):
+            return
+        if folder.is_dir():
+            folder.rmdir()
+        folder = folder.parent
 
 
 def _remove_folders(folders: Sequence[str]) -> None:

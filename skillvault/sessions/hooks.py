@@ -9,29 +9,31 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from skillvault.clients import notes as noted
 from skillvault.clients.notes import SessionNotes, domain_of
-from skillvault.clients.payload import Payload
+from skillvault.clients.payload import Payload, payload_from
 from skillvault.exchange.transcripts import events, prompts, reader, signs
 from skillvault.learning.recommend import disclosure, render
+from skillvault.learning.recommend.recommend import Query
 from skillvault.model import reasoning
 from skillvault.model.errors import BadInputError, SkillvaultError
 from skillvault.model.text.text import count_tokens, cut_between_words, trim_to_tokens
 from skillvault.serving import shelf as shelves
 from skillvault.sessions import transcripts
 from skillvault.vault.commit.store import Store
+from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import arrival, redact
 from skillvault.vault.files.inbox import Inbox
 
 if TYPE_CHECKING:
-    from skillvault.learning.recommend.recommend import Selection
+    from skillvault.learning.recommend.recommend import Selection, ServedSkill
     from skillvault.model.policy import HookPolicy
     from skillvault.serving.shelf import Shelf
 
@@ -42,6 +44,8 @@ _OUTPUT = 16 * 1024  # characters of the end of an output
 _ARGUMENT = 2000  # characters of what a tool was given
 _TRANSCRIPT = 8 * 1024 * 1024  # bytes of a prompt's part of a transcript that are read
 _LINE = 60  # tokens of a skill in a briefing
+_BEING_WRITTEN = timedelta(minutes=1)  # what cannot be read for longer is no call
+_HEX = 8  # digits that tell the lines of one skill apart
 _EDITS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"})
 _SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 _READS = frozenset({"Read", "Skill"})
@@ -51,11 +55,15 @@ _CUT_OFF = BadInputError(
     "notes of an agent's session: handing them in was cut off; read them, then drop them",
     code="cut-off",
 )
-_CONTRADICTED = {
-    "claim": "what was observed contradicts your last message",
-    "skill": "it failed although a skill was applied",
-    "": "",
-}
+
+
+def _key_of(event: str, payload: Payload) -> str:
+    """Return the key of an event that is answered once, "" if it has none."""
+    if event == "SessionStart":
+        size = _size_of(payload.transcript)
+        return f"{event} {payload.source} {size}" if size else ""
+    is_prompt = event == "UserPromptSubmit" and payload.prompt_id
+    return f"{event} {payload.prompt_id}" if is_prompt else ""
 
 
 class Prompted(Struct):
@@ -66,7 +74,6 @@ class Prompted(Struct):
     last_words: str = ""
     said_at: datetime | None = None
     next_words: str | None = None
-    is_questioned: bool = False
     handed_in: str = ""
 
 
@@ -77,7 +84,6 @@ class HookVault(Struct, frozen=True, kw_only=True):
     store: Store
     inbox: Inbox
     shelf: "Callable[[], Shelf]"
-    recommend: "Callable[..., Selection]"
     export: Callable[[str, Path, str], object]
     questions: Callable[[str], int]
 
@@ -86,13 +92,15 @@ class HookedClient(Struct, frozen=True, kw_only=True):
     """Who calls: `domain` is that of folders that no pattern names.
 
     `links`: the folder to which skills are exported instead of being recommended. `is_attended`: a
-    person writes the prompts, and no script.
+    person writes the prompts; False for a script, None where the client does not say. `process`
+    is the one that the client started for the event.
     """
 
     name: str
     domain: str | None = None
     links: Path | None = None
-    is_attended: bool = True
+    is_attended: bool | None = None
+    process: str = ""
 
 
 class Hooks:
@@ -104,6 +112,7 @@ class Hooks:
         self._domain = client.domain
         self._links = client.links
         self._is_attended = client.is_attended
+        self._process = client.process
         self._now = now
         self._folder = vault.store.git.dirs()[0] / "skillvault"
 
@@ -117,11 +126,47 @@ class Hooks:
             "Stop": self._answer_stop,
             "SessionEnd": self._end_session,
         }
-        return acts[event](payload)
+        self._collect_calls()
+        text = self._answer_once(event, payload, acts[event])
+        if event not in ("PostToolUse", "PostToolUseFailure"):
+            self._keep_activity(event, shows=bool(text) and event == "UserPromptSubmit")
+        return text
+
+    def _keep_activity(self, event: str, *, shows: bool) -> None:
+        earlier = noted.activity_of(self._folder, self._client)
+        shown_at = self._now if shows else earlier.shown_at
+        activity = noted.Activity(event=event, at=self._now, shown_at=shown_at)
+        noted.keep_activity(self._folder, self._client, activity)
+
+    def _answer_once(self, event: str, payload: Payload, act: Callable[[Payload], str]) -> str:
+        """Answer an event, unless another process does: hooks may be registered twice."""
+        key = _key_of(event, payload)
+        if not key:
+            return act(payload)
+        notes = self._notes(payload)
+        if not notes.claim(key, self._process):
+            return ""
+        text = act(payload)
+        notes.settle(key)
+        return text
+
+    def _notes(self, payload: Payload) -> SessionNotes:
+        return SessionNotes(self._folder, payload.session)
+
+    def _collect_calls(self) -> None:
+        """Note the calls of tools that hooks put down since."""
+        for place, data, at in noted.noted_calls(self._folder):
+            payload = payload_from(data)
+            if payload is not None:
+                self._note_call(payload, at)
+            elif self._now - at < _BEING_WRITTEN:
+                continue
+            place.unlink(missing_ok=True)
 
     # ── a session begins ─────────────────────────────────────────────────────────────
 
     def _open_session(self, payload: Payload) -> str:
+        noted.calls_folder(self._folder).mkdir(parents=True, exist_ok=True)
         self._hand_in_leftovers()
         if self._links is not None:
             self._vault.export(self._client, self._links, self._domain_of(payload))
@@ -129,8 +174,8 @@ class Hooks:
         if payload.source in _CONTINUED:
             return ""
         # Amid a session, as when it is made shorter, the decision that is open has its hold-outs.
-        notes = SessionNotes(self._folder, payload.session)
-        earlier, _ = self._prompts(notes)
+        notes = self._notes(payload)
+        earlier = self._history(notes).prompts
         hidden = frozenset(name for one in earlier for name in one.asked.held_out)
         text, names = self._briefing(self._domain_of(payload), payload.session, hidden)
         notes.append(noted.SessionNote(session=payload.session, briefed=names))
@@ -178,31 +223,37 @@ class Hooks:
         text = cut_between_words(payload.prompt, _TASK).encode(errors="replace").decode()
         if not text.strip():
             return ""
-        notes = SessionNotes(self._folder, payload.session)
-        earlier, read = self._prompts(notes)
+        notes = self._notes(payload)
+        history = self._history(notes)
+        earlier, read, brought = history.prompts, history.read, history.brought
         # Else nothing is known that was not at the stop.
-        if earlier and self._is_attended and signs.words_say(text):
+        if earlier and self._is_attended is not False and signs.words_say(text):
             self._close_prompt(earlier[-1], text)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier) + 1}"
-        shown, names, held_out = "", list[str](), list[str]()
+        shown, held_out = "", list[str]()
+        names, facts, receipt = list[noted.ShownSkill](), list[str](), dict[str, Any]()
         if self._links is None:
             if read is None:  # nothing is noted of how the session began: it may have read all
                 read = [one.name for one in shelves.live(self._vault.shelf())]
                 notes.append(noted.SessionNote(session=payload.session, briefed=read))
-            answer = self._vault.recommend(
-                domain,
-                text,
+            query = Query(
+                domain=domain,
+                budget=self._budget(),
+                seen=tuple(read),
+                strategy="hybrid",
                 decision=decision,
                 agent=self._client,
-                budget=self._budget(),
-                seen=read,
-                now=self._now,
             )
+            render.check_recordable(query, text)
+            answer = self._vault.shelf().recommend(query, text)
             if answer.near_domain:  # its outcome would be refused
                 return ""
-            shown = render.prompt(answer)
-            names = [skill.name for skill in answer.recommended]
+            receipt = render.record(answer, query, self._now, text)
+            answer = brought.without_repeats(answer)
+            shown = render.prompt(answer, again=brought.has_any)
+            names = [_shown_skill(skill) for skill in answer.recommended]
+            facts = [f"{fact.id} {fact.blob}" for fact in answer.facts]
             held_out = [one.name for one in answer.withheld if one.reason == "held-out"]
         notes.append(
             noted.PromptNote(
@@ -215,8 +266,10 @@ class Hooks:
                 cwd=str(payload.cwd) if payload.cwd else None,
                 transcript=str(payload.transcript) if payload.transcript else None,
                 position=_size_of(payload.transcript),
-                attended=self._is_attended,
+                attended=self._is_attended is not False,
                 shown=names,
+                facts=facts,
+                receipt=receipt,
                 held_out=held_out,
             )
         )
@@ -224,7 +277,7 @@ class Hooks:
 
     # ── a tool was used ──────────────────────────────────────────────────────────────
 
-    def _note_call(self, payload: Payload) -> str:
+    def _note_call(self, payload: Payload, at: datetime | None = None) -> str:
         """Note what a tool did, if it can say how the prompt ends."""
         is_shell = payload.tool in _SHELLS
         if payload.goes_on or not (is_shell or payload.tool in _EDITS or payload.tool in _READS):
@@ -242,69 +295,54 @@ class Hooks:
             id=payload.tool_id,
             tool=payload.tool,
             arguments=arguments,
-            output=output.encode(errors="replace").decode(),
+            output=redact.redact_text(output.encode(errors="replace").decode()),
             is_error=payload.is_error,
             exit_code=payload.exit_code,
-            at=self._now,
+            at=at or self._now,
         )
-        SessionNotes(self._folder, payload.session).append(call)
+        self._notes(payload).append(call)
         return ""
 
     # ── the agent stops ──────────────────────────────────────────────────────────────
 
     def _answer_stop(self, payload: Payload) -> str:
-        """Hand in how the prompt ended, if that was observed; or ask the agent, at most once."""
-        notes = SessionNotes(self._folder, payload.session)
-        before, _ = self._prompts(notes)
-        named = [one for one in before if payload.prompt_id in (None, one.asked.id)]
+        """Hand in how the prompt ended, if that was observed.
+
+        Prints nothing: whatever a Stop hook says replaces the agent's answer. Only where the policy
+        insists is an agent sent back, once a prompt.
+        """
+        notes = self._notes(payload)
+        earlier = self._history(notes).prompts
+        named = [one for one in earlier if payload.prompt_id in (None, one.asked.id)]
         current = named[-1] if named else None
         if current is None or not current.calls:  # it only talked
             return ""
-        reply = _reply_in(payload.last_message) if current.is_questioned else {}
-        if not reply:
-            words = cut_between_words(payload.last_message, _TASK)
-            notes.append(noted.WordNote(text=words, at=self._now))
-            current.last_words, current.said_at = words, self._now
+        words = cut_between_words(payload.last_message, _TASK)
+        notes.append(noted.WordNote(text=words, at=self._now))
+        current.last_words, current.said_at = words, self._now
         outcome = self._outcome_so_far(current)
-        if outcome is None:
+        if outcome is None or "observed_by" not in outcome["result"]:
             return ""
-        if not payload.has_gone_on and (reason := self._question_at_stop(outcome, before, current)):
-            notes.append(noted.QuestionNote(prompt=current.asked.id))
+        insists = self._hook_rules.insist and self._is_attended and not payload.has_gone_on
+        key = f"sent back {current.asked.id}"
+        if insists and _is_false_claim(outcome) and notes.claim(key, self._process):
+            notes.settle(key)
+            summary = outcome["result"].get("summary") or "the last check failed"
+            reason = f"{summary.rstrip('.')}. Fix it, or say that it fails."
             return json.dumps({"decision": "block", "reason": reason})
-        outcome = _with_reply(outcome, reply)
-        if "observed_by" in outcome["result"] or reply:
-            self._hand_in(current, outcome)
+        self._hand_in(current, outcome)
         return ""
-
-    def _question_at_stop(
-        self, outcome: Mapping[str, Any], before: Iterable[Prompted], current: Prompted
-    ) -> str:
-        """What the agent is asked when it stops; "" for nothing."""
-        ask = self._hook_rules.ask
-        observed = "observed_by" in outcome["result"]
-        why = _contradiction(outcome) if observed else ""
-        surprises = ask == "surprises" and why and not any(one.is_questioned for one in before)
-        if not (surprises or (ask == "always" and not current.is_questioned)):
-            return ""
-        summary = outcome["result"].get("summary", "") if observed else "nothing was observed"
-        head = f"skillvault notes how this ended: {summary}. {_CONTRADICTED[why]}".rstrip(" .")
-        return (
-            f"{head}. Do no more work. Answer once, with this JSON object alone: "
-            '{"status": "success" | "failure" | "neutral", "lesson": {"when": "…", "do": "…", '
-            '"because": "…", "evidence": "words of the output, verbatim"}}. '
-            'Leave "lesson" out if there is nothing that the next one should know.'
-        )
 
     # ── a session ends ───────────────────────────────────────────────────────────────
 
     def _end_session(self, payload: Payload) -> str:
-        place = SessionNotes(self._folder, payload.session).path
-        notes, damage = noted.read_notes(place)
+        session = self._notes(payload)
+        notes, damage = noted.read_notes(session.path)
         self._hand_in_rest(notes)
         if damage is None:
-            place.unlink(missing_ok=True)
+            session.remove()
         else:
-            self._vault.inbox.quarantine.take_notes(place, damage, self._now)
+            self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
         return ""
 
     def _hand_in_leftovers(self) -> None:
@@ -324,14 +362,18 @@ class Hooks:
                 raise
             if damage is None:
                 quarantine.remove(aside.name)
+            place.with_suffix(noted.CLAIMS).unlink(missing_ok=True)
 
     def _hand_in_rest(self, notes: Iterable[noted.Note | None]) -> None:
         """Hand in how each prompt ended that was not; one that only talked is left."""
-        prompted, _ = _prompts_in(notes)
-        for one in prompted:
-            outcome = None if one.handed_in else self._outcome_so_far(one)
+        for one in _history_in(notes).prompts:
+            if one.handed_in:
+                continue
+            outcome = self._outcome_so_far(one)
             if outcome is not None:
                 self._drop_outcome(one, outcome)
+            else:
+                self._drop([*_receipt_file(one)])
 
     # ── outcomes ─────────────────────────────────────────────────────────────────────
 
@@ -350,7 +392,10 @@ class Hooks:
             SessionNotes(self._folder, prompted.asked.session).append(note)
 
     def _drop_outcome(self, prompted: Prompted, outcome: Mapping[str, Any]) -> str:
-        """Put an outcome into the inbox unless it was there; the digest of what it says."""
+        """Put an outcome into the inbox unless it was there; return the digest of what it says.
+
+        What was shown for the prompt goes with it, so that both are one commit.
+        """
         data = json.dumps(outcome, ensure_ascii=False).encode(errors="replace")
         said = json.dumps({**outcome, "occurred_at": ""}, sort_keys=True)
         digest = hashlib.sha256(said.encode(errors="replace")).hexdigest()
@@ -358,8 +403,13 @@ class Hooks:
             name = f"{transcripts.file_stem(prompted.asked.session)}-{digest[:8]}.json"
             # What is observed of it the hook saw, whatever the agent says.
             git_dir = self._vault.store.git.dirs()[0]
-            list(self._vault.inbox.drop(arrival.attest_files(git_dir, [(name, data)])))
+            receipts = [] if prompted.handed_in else [*_receipt_file(prompted)]
+            self._drop([*receipts, *arrival.attest_files(git_dir, [(name, data)])])
         return digest
+
+    def _drop(self, files: Iterable[tuple[str, bytes]]) -> None:
+        with pause_on_disk_errors():
+            list(self._vault.inbox.drop(files))
 
     def _outcome_so_far(self, prompted: Prompted) -> dict[str, Any] | None:
         """How a prompt ended as far as it is known; None if nothing was done for it."""
@@ -381,12 +431,12 @@ class Hooks:
 
     # ── what is noted ────────────────────────────────────────────────────────────────
 
-    def _prompts(self, session: SessionNotes) -> tuple[list[Prompted], list[str] | None]:
-        """Read what is noted of a session; notes that cannot be read at all are set aside."""
+    def _history(self, session: SessionNotes) -> "SessionHistory":
+        """Read the notes of a session; notes that cannot be read at all are set aside."""
         notes, damage = noted.read_notes(session.path)
         if damage is not None and damage.line is None:
             self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
-        return _prompts_in(notes)
+        return _history_in(notes)
 
     def _domain_of(self, payload: Payload) -> str:
         folder = payload.cwd or Path.cwd()
@@ -401,36 +451,117 @@ class Hooks:
         return self._vault.store.head().policy.hook
 
 
-def _prompts_in(
-    notes: Iterable[noted.Note | None],
-) -> tuple[list[Prompted], list[str] | None]:
-    """(the prompts of a session in their order, the skills that its agent has read so far).
+class Brought(Struct):
+    """The texts and facts that a session has before it, since it began or was compacted."""
 
-    None for the latter: it is not noted how the session began.
+    skills: dict[str, noted.ShownSkill] = {}
+    facts: set[str] = set()
+
+    @property
+    def has_any(self) -> bool:
+        """True if the agent has read the instruction."""
+        return bool(self.skills or self.facts)
+
+    def add(self, note: noted.PromptNote) -> None:
+        """Add what came with a prompt."""
+        self.facts.update(note.facts)
+        for skill in note.shown:
+            earlier = self.skills.get(skill.name)
+            is_same = earlier is not None and skill.blob in ("", earlier.blob)
+            lines = earlier.lines if earlier and is_same else frozenset[str]()
+            blob = earlier.blob if earlier and is_same else skill.blob
+            self.skills[skill.name] = noted.ShownSkill(skill.name, blob, lines | skill.lines)
+
+    def without_repeats(self, answer: "Selection") -> "Selection":
+        """Return an answer that names a skill, and no fact, that the agent has read."""
+        skills = tuple(self._unread(skill) for skill in answer.recommended)
+        facts = tuple(fact for fact in answer.facts if f"{fact.id} {fact.blob}" not in self.facts)
+        return replace(answer, recommended=skills, facts=facts)
+
+    def _unread(self, skill: "ServedSkill") -> "ServedSkill":
+        """Return a skill with the lines of its text that the agent has not read."""
+        known = self.skills.get(skill.name)
+        if known is None or not known.blob or known.blob != skill.blob:
+            return skill
+        lines = [line for line in _lines_of(skill) if _line_digest(line) not in known.lines]
+        if not lines:
+            return replace(skill, how="named", body="", description="")
+        return replace(skill, how="part", body="\n".join(lines))
+
+
+class SessionHistory(Struct):
+    """The prompts of a session in their order, and what its agent has read so far.
+
+    `read` is None if it is not noted how the session began.
     """
-    found: list[Prompted] = []
-    current: Prompted | None = None
+
+    prompts: list[Prompted] = []
     read: list[str] | None = None
+    brought: Brought = field(default_factory=Brought)
+
+    def begin(self, briefed: Iterable[str]) -> None:
+        """Note that the session begins, or goes on with nothing but what it is told now."""
+        self.read = [*(self.read or ()), *briefed]
+        self.brought = Brought()
+
+    def open_prompt(self, note: noted.PromptNote, current: Prompted | None) -> Prompted:
+        """Add a prompt, whose words say how the current one ended."""
+        if current and note.attended:
+            current.next_words = note.text
+        if self.read is not None:
+            self.read += [skill.name for skill in note.shown]
+        self.brought.add(note)
+        self.prompts.append(Prompted(asked=note, calls=[]))
+        return self.prompts[-1]
+
+    def mark_handed_in(self, note: noted.HandoverNote) -> None:
+        """Mark the prompt whose outcome lies in the inbox."""
+        for prompt in self.prompts:
+            if prompt.asked.id == note.prompt:
+                prompt.handed_in = note.digest
+
+
+def _history_in(notes: Iterable[noted.Note | None]) -> SessionHistory:
+    history = SessionHistory()
+    current: Prompted | None = None
     for note in notes:
         match note:
             case None:  # nobody knows for which prompt was done what follows
                 current = None
             case noted.SessionNote(briefed=names):
-                read = [*(read or ()), *names]
+                history.begin(names)
             case noted.PromptNote():
-                if current and note.attended:
-                    current.next_words = note.text
-                if read is not None:
-                    read += note.shown
-                current = Prompted(asked=note, calls=[])
-                found.append(current)
-            case noted.CallNote() if current:
+                current = history.open_prompt(note, current)
+            case noted.CallNote() if current and note.id not in {call.id for call in current.calls}:
                 current.calls.append(note)
             case noted.WordNote() if current:
                 current.last_words, current.said_at = note.text, note.at
-            case noted.QuestionNote() | noted.HandoverNote():
-                _mark_prompt(found, note)
-    return found, read
+            case noted.HandoverNote():
+                history.mark_handed_in(note)
+    return history
+
+
+def _receipt_file(prompted: Prompted) -> Iterator[tuple[str, bytes]]:
+    """Yield the file that says what was shown for a prompt, if anything was asked for."""
+    if prompted.asked.receipt:
+        text = json.dumps(prompted.asked.receipt, ensure_ascii=False)
+        yield f"recommendation-{prompted.asked.id}.json", text.encode(errors="replace")
+
+
+def _shown_skill(skill: "ServedSkill") -> noted.ShownSkill:
+    if skill.how == "named":
+        return noted.ShownSkill(skill.name)
+    lines = frozenset(map(_line_digest, _lines_of(skill)))
+    return noted.ShownSkill(skill.name, skill.blob, lines)
+
+
+def _lines_of(skill: "ServedSkill") -> list[str]:
+    """The lines of a skill's text but for headings, which say nothing alone."""
+    return [line for line in skill.body.splitlines() if line.strip() and line[0] != "#"]
+
+
+def _line_digest(line: str) -> str:
+    return hashlib.sha256(line.encode()).hexdigest()[:_HEX]
 
 
 def _via_hook(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -440,18 +571,6 @@ def _via_hook(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
     observer = outcome["result"]["observed_by"]
     seen = {"observed_by": "tests" if observer == "exit-code" else observer, "via": "hook"}
     return {**outcome, "result": {**outcome["result"], **seen}}
-
-
-def _mark_prompt(
-    prompted: Iterable[Prompted], note: noted.QuestionNote | noted.HandoverNote
-) -> None:
-    for one in prompted:
-        if one.asked.id != note.prompt:
-            continue
-        if isinstance(note, noted.QuestionNote):
-            one.is_questioned = True
-        else:
-            one.handed_in = note.digest
 
 
 def _events_for(prompted: Prompted, header: "events.Header") -> "Iterator[events.Event]":
@@ -500,36 +619,7 @@ def _size_of(place: Path | None) -> int:
         return 0
 
 
-def _contradiction(outcome: Mapping[str, Any]) -> str:
-    """What an observed end contradicts: `claim`, `skill`, or "" for nothing."""
+def _is_false_claim(outcome: Mapping[str, Any]) -> bool:
+    """Return True for a failed check whose agent says that it succeeded."""
     result = outcome["result"]
-    if result["status"] != "failure":
-        return ""
-    if reasoning.claims_success(result.get("claim", "")):
-        return "claim"
-    return "skill" if outcome.get("applied") else ""
-
-
-def _reply_in(text: str) -> dict[str, Any]:
-    """The JSON object that an agent answers with, without what stands around it."""
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        value = msgspec.json.decode(text[start : end + 1]) if 0 <= start < end else None
-    except (msgspec.DecodeError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _with_reply(outcome: dict[str, Any], reply: Mapping[str, Any]) -> dict[str, Any]:
-    """An outcome with what the agent said of it: its lesson, and its word on how it ended."""
-    status, lesson = reply.get("status"), reply.get("lesson")
-    result = dict(outcome["result"])
-    if status in ("success", "failure", "neutral"):
-        result["claimed"] = status
-        if "observed_by" not in result:
-            result["status"] = status
-    parts = ("when", "do", "because", "evidence")
-    texts = lesson if isinstance(lesson, dict) else {}
-    kept = {key: texts[key] for key in parts if isinstance(texts.get(key), str) and texts[key]}
-    whole = {**outcome, "result": result}
-    return {**whole, "lesson": kept} if "do" in kept or "when" in kept else whole
+    return result["status"] == "failure" and reasoning.claims_success(result.get("claim", ""))

@@ -50,7 +50,10 @@ def test_it_prints_what_the_agent_is_to_read(learned: Vault) -> None:
     done = call(learned.root)
     assert done.stdout.startswith(b"<skills>\n")
     assert (done.returncode, log_of(learned)) == (0, "")
-    assert [name[:14] for name in learned.inbox.names()] == ["recommendation"]
+    call(learned.root, "SessionEnd")
+    learned.run()
+    (receipt,) = learned.store.head().recommendations.by_decision("p-1")
+    assert receipt.shown
 
 
 @pytest.mark.parametrize(
@@ -126,15 +129,17 @@ def test_a_busy_vault_answers_at_once(learned: Vault) -> None:
 def test_one_that_is_killed_prints_nothing_and_leaves_the_vault_whole(
     learned: Vault, point: str
 ) -> None:
-    done = call(learned.root, SKILLVAULT_FAILPOINT=f"{point}=kill")
+    call(learned.root)
+    done = call(learned.root, "SessionEnd", SKILLVAULT_FAILPOINT=f"{point}=kill")
     assert done.returncode != 2
     assert done.stdout == b""
-    assert call(learned.root).stdout[:8] == b"<skills>"
+    assert call(learned.root, told={**TOLD, "prompt_id": "p-2"}).stdout[:8] == b"<skills>"
     assert not learned.run().quarantined
 
 
 def test_a_full_disk_costs_nobody_a_prompt(learned: Vault) -> None:
-    done = call(learned.root, SKILLVAULT_FAILPOINT="inbox-drafted=enospc")
+    call(learned.root)
+    done = call(learned.root, "SessionEnd", SKILLVAULT_FAILPOINT="inbox-drafted=enospc")
     assert (done.returncode, done.stdout) == (0, b"")
     assert "PausedError" in log_of(learned)
 
@@ -164,6 +169,6 @@ def _evaluated(vault: Vault) -> bool:
 def test_what_it_leaves_is_its_owner_s_alone(learned: Vault) -> None:
     call(learned.root, told=b"no json")
     call(learned.root)
-    places = [learned.root / ".git/skillvault/hook.log", *(learned.root / "inbox").glob("*.json")]
+    places = [learned.root / ".git/skillvault/hook.log"]
     places += (learned.root / ".git/skillvault/sessions").iterdir()
-    assert [place.stat().st_mode & 0o777 for place in places] == [0o600] * 3
+    assert {place.stat().st_mode & 0o777 for place in places} == {0o600}

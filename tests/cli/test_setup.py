@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -39,8 +40,9 @@ def tree(folder: Path) -> dict[str, tuple[bytes | None, int]]:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project with settings and pages of its person's own, none of them tidy."""
+    """A repository with settings and pages of its person's own, none of them tidy."""
     place = tmp_path / "project"
+    subprocess.run(["git", "init", "-q", str(place)], check=True)
     (place / ".claude").mkdir(parents=True)
     (place / ".claude/settings.local.json").write_text(SETTINGS)
     (place / ".claude/settings.local.json").chmod(0o600)
@@ -56,7 +58,7 @@ def test_setup_twice_changes_nothing_and_remove_puts_all_back(
 ) -> None:
     vault.record([("a.json", as_file(raw()))], now=NOW)
     vault.run(now=NOW)
-    before = tree(project)
+    before, home = tree(project), tree(Path.home())
     words = (client, "--project", str(project), *options)
     assert run(vault, *words, "--dry-run").exit_code == 0
     assert tree(project) == before
@@ -70,7 +72,77 @@ def test_setup_twice_changes_nothing_and_remove_puts_all_back(
     assert (project / "CLAUDE.md").is_symlink()
     assert run(vault, *words, "--remove").exit_code == 0
     assert tree(project) == before
-    assert not list((vault.root / ".git/skillvault/clients").iterdir())
+    assert tree(Path.home()) == home
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("options", [(), ("--shared",)])
+def test_remove_needs_no_vault(
+    vault: Vault, project: Path, client: str, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    before, home = tree(project), tree(Path.home())
+    assert run(vault, client, "--project", str(project), *options).exit_code == 0
+    vault.root.rename(tmp_path / "elsewhere")
+    words = ["setup", client, "--project", str(project), *options, "--remove"]
+    assert CliRunner().invoke(cli, words).exit_code == 0
+    assert (tree(project), tree(Path.home())) == (before, home)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_personal_setup_changes_nothing_that_git_sees(
+    vault: Vault, project: Path, client: str
+) -> None:
+    def status() -> str:
+        command = ["git", "status", "--porcelain", "--untracked-files=all"]
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    (project / ".claude/settings.local.json").unlink()
+    subprocess.run(["git", "add", "-A"], cwd=project, check=True)
+    before = status()
+    assert run(vault, client, "--project", str(project)).exit_code == 0
+    assert status() == before
+
+
+def test_check_says_where_it_is_set_up_and_what_came_last(vault: Vault, project: Path) -> None:
+    vault.record([("a.json", as_file(raw()))], now=NOW)
+    vault.run(now=NOW)
+    assert CliRunner().invoke(cli, ["setup", "claude-code", "--check"]).exit_code == 1
+    run(vault, "claude-code", "--project", str(project), "--domain", "coding")
+    told = {"session_id": "s", "prompt_id": "p", "prompt": "Fix the flaky test of the checkout"}
+    words = ["hook", "UserPromptSubmit", "--domain", "coding", "--vault", str(vault.root)]
+    CliRunner().invoke(cli, words, input=json.dumps(told))
+    done = CliRunner().invoke(cli, ["setup", "claude-code", "--check"])
+    assert done.exit_code == 0, done.output
+    assert f"claude-code in {project}" in done.stdout
+    assert f"python: {sys.executable}" in done.stdout
+    assert "last event: UserPromptSubmit at 20" in done.stdout
+    assert "last prompt that got something: 20" in done.stdout
+
+
+def test_check_says_what_keeps_it_from_working(vault: Vault, project: Path, tmp_path: Path) -> None:
+    run(vault, "claude-code", "--project", str(project))
+    run(vault, "codex", "--project", str(project))
+    assert "before you trust it" in CliRunner().invoke(cli, ["setup", "codex", "--check"]).stdout
+    (project / ".claude/settings.local.json").write_text("{}")
+    done = CliRunner().invoke(cli, ["setup", "claude-code", "--check"])
+    assert "does not name skillvault any more" in done.stdout
+    vault.root.rename(tmp_path / "elsewhere")
+    done = CliRunner().invoke(cli, ["setup", "claude-code", "--check"])
+    assert (done.exit_code, f"{vault.root} is no vault any more" in done.stdout) == (1, True)
+
+
+def test_a_session_says_that_the_vault_was_moved(
+    vault: Vault, project: Path, tmp_path: Path
+) -> None:
+    run(vault, "claude-code", "--project", str(project))
+    hooks = json.loads((project / ".claude/settings.local.json").read_text())["hooks"]
+    command = hooks["SessionStart"][0]["hooks"][0]["command"]
+    vault.root.rename(tmp_path / "elsewhere")
+    done = subprocess.run(["sh", "-c", command], input=b"{}", capture_output=True, check=True)
+    message = json.loads(done.stdout)["systemMessage"]
+    assert str(vault.root) in message
+    assert "`skillvault setup claude-code`" in message
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -84,11 +156,19 @@ def test_what_a_person_changed_since_stays_when_ours_is_taken_out(
     )
     values = json.loads(place.read_text())
     place.write_text(json.dumps({**values, "mine": 1}))
-    page = project / "AGENTS.md"
-    page.write_text(f"{page.read_text()}\nadded later\n")
     assert run(vault, client, "--project", str(project), "--remove").exit_code == 0
     assert json.loads(place.read_text())["mine"] == 1
-    assert "skillvault" not in place.read_text() + page.read_text()
+    assert "skillvault" not in place.read_text()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_a_person_added_to_a_page_stays_when_ours_is_taken_out(
+    vault: Vault, project: Path, client: str
+) -> None:
+    run(vault, client, "--project", str(project), "--shared")
+    page = project / "AGENTS.md"
+    page.write_text(f"{page.read_text()}\nadded later\n")
+    assert run(vault, client, "--project", str(project), "--shared", "--remove").exit_code == 0
     assert page.read_text() == "# Mine\n\nno newline\n\nadded later\n"
 
 
@@ -99,8 +179,7 @@ def test_a_file_that_cannot_be_read_is_left_and_said_how(vault: Vault, project: 
     assert done.exit_code == 1
     assert place.read_text() == "{// mine\n}"
     assert "no strict JSON" in done.stderr
-    assert "hook UserPromptSubmit" in done.stderr
-    assert "skillvault" in (project / "AGENTS.md").read_text()
+    assert "hook_client.py UserPromptSubmit" in done.stderr
 
 
 def test_the_hooks_of_a_person_call_the_program_as_it_runs_now(vault: Vault, project: Path) -> None:
@@ -140,7 +219,7 @@ def test_with_user_it_is_the_home_that_changes(vault: Vault) -> None:
     for client in CLIENTS:
         assert run(vault, client, "--user").exit_code == 0
     assert (home / ".claude/settings.json").exists()
-    assert (home / ".codex/AGENTS.md").exists()
+    assert (home / ".codex/hooks.json").exists()
     for client in CLIENTS:
         run(vault, client, "--user", "--remove")
     assert tree(home) == before
@@ -166,6 +245,13 @@ def _stats(vault: Vault, *about: str) -> str:
     return CliRunner().invoke(cli, ["--vault", str(vault.root), "stats", *about]).stderr
 
 
+def _server_in_home(project: Path) -> dict[str, list[str]]:
+    """The server of a project as Claude Code has it for one person alone."""
+    values = json.loads((Path.home() / ".claude.json").read_text())
+    server: dict[str, list[str]] = values["projects"][str(project)]["mcpServers"]["skillvault"]
+    return server
+
+
 def test_links_give_way_to_hooks(vault: Vault, project: Path) -> None:
     vault.record([("a.json", as_file(raw()))], now=NOW)
     vault.run(now=NOW)
@@ -175,11 +261,10 @@ def test_links_give_way_to_hooks(vault: Vault, project: Path) -> None:
     said = f"linked in {project} (claude-code): nothing is held out there"
     for about in ([], [skill.name], ["--domain", "coding"]):
         assert said in _stats(vault, *about)
-    server = json.loads((project / ".mcp.json").read_text())["mcpServers"]["skillvault"]
-    assert server["args"][-1] == "--no-holdout"
+    assert _server_in_home(project)["args"][-1] == "--no-holdout"
     run(vault, "claude-code", "--project", str(project))
     assert said not in _stats(vault)
-    assert "--no-holdout" not in (project / ".mcp.json").read_text()
+    assert "--no-holdout" not in _server_in_home(project)["args"]
     assert not list((project / ".claude").rglob("SKILL.md"))
     assert "--link" not in (project / ".claude/settings.local.json").read_text()
 
@@ -189,12 +274,11 @@ def test_the_server_is_registered_where_each_client_looks_for_it(
 ) -> None:
     for client in CLIENTS:
         run(vault, client, "--project", str(project))
-    servers = json.loads((project / ".mcp.json").read_text())["mcpServers"]
-    settings = json.loads((project / ".claude/settings.local.json").read_text())
-    assert settings["enabledMcpjsonServers"] == ["skillvault"]
+    server = _server_in_home(project)
+    assert not (project / ".mcp.json").exists()
     codex = tomllib.loads((project / ".codex/config.toml").read_text())["mcp_servers"]
-    assert servers["skillvault"] == codex["skillvault"]
-    assert servers["skillvault"]["args"] == ["-m", "skillvault", "--vault", str(vault.root), "mcp"]
+    assert server == codex["skillvault"]
+    assert server["args"] == ["-m", "skillvault", "--vault", str(vault.root), "mcp"]
 
 
 def test_a_server_of_a_person_under_our_name_is_left(vault: Vault, project: Path) -> None:
@@ -219,7 +303,7 @@ def test_the_clients_call_the_vault_by_whatever_name_it_has(
         assert CliRunner().invoke(cli, words).exit_code == 0
     servers = [
         tomllib.loads((project / ".codex/config.toml").read_text())["mcp_servers"]["skillvault"],
-        json.loads((project / ".mcp.json").read_text())["mcpServers"]["skillvault"],
+        _server_in_home(project),
     ]
     hooks = [
         json.loads((project / place).read_text())["hooks"]["Stop"][0]["hooks"][0]["command"]
@@ -243,5 +327,5 @@ def test_a_name_that_a_client_s_settings_cannot_hold_is_refused(
 
 def test_what_is_kept_of_a_persons_files_is_its_owner_s_alone(vault: Vault, project: Path) -> None:
     assert run(vault, "claude-code", "--project", str(project)).exit_code == 0
-    (place,) = (vault.root / ".git/skillvault/clients").iterdir()
+    (place,) = (Path.home() / ".local/state/skillvault/setups").iterdir()
     assert place.stat().st_mode & 0o777 == 0o600

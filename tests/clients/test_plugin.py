@@ -10,7 +10,7 @@ PLUGIN = Path(__file__).parents[2] / "plugins/claude-code"
 
 
 def test_the_plugin_has_the_hooks_and_the_server_of_setup() -> None:
-    wish = SetupWish(vault=Path("/v"), project=Path("/p"), is_shared=True)
+    wish = SetupWish(vault=Path("/v"), calls=Path("/v/calls"), project=Path("/p"), is_shared=True)
     settings, _, servers = edits_of("claude-code", wish)
     hooks = json.loads((PLUGIN / "hooks/hooks.json").read_text())["hooks"]
     assert hooks == json.loads(settings.put(""))["hooks"]

@@ -1,5 +1,8 @@
 """A project with its vault, as somebody works in it by a client that `setup` has hooked up."""
 
+import os
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -10,6 +13,7 @@ from click.testing import CliRunner
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
 from skillvault.model.records import Outcome
+from skillvault.vault.commit.locks import DAEMON, holder
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 from tests.interop.programs import Program
@@ -44,8 +48,17 @@ class Desk:
     def setup(self, *options: str) -> None:
         """`skillvault setup` of the client here."""
         call = ["--vault", str(self.vault.root), "setup", self.client, "--domain", "coding"]
-        done = CliRunner().invoke(cli, [*call, "--project", str(self.project), *options])
+        home = str(self.program.home)
+        environment = {"HOME": home, "CODEX_HOME": f"{home}/.codex"}
+        words = [*call, "--project", str(self.project), *options]
+        done = CliRunner().invoke(cli, words, env=environment)
         assert done.exit_code == 0, done.output
+
+    def close(self) -> None:
+        """End the process that answers hooks."""
+        lock = self.vault.store.git.dirs()[1] / "skillvault" / DAEMON
+        if owner := re.search(r"process (\d+)", holder(lock) or ""):
+            os.kill(int(owner[1]), signal.SIGTERM)
 
     def outcomes(self) -> list[Outcome]:
         """What the vault has of it, once the run that the session's end started is over."""

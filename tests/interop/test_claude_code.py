@@ -1,9 +1,10 @@
 """The real Claude Code, hooked up by `setup`, beside a model on loopback."""
 
 import json
+import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from skillvault.api import Vault
 from skillvault.vault.commit.locks import writer_lock
 from tests.conftest import Person
-from tests.interop.desk import CHECK, PASSES, TASK, Desk
+from tests.interop.desk import CHECK, FAILS, PASSES, TASK, Desk
 from tests.interop.programs import Program
 from tests.interop.scripted_model import Block, ScriptedModel, serving_model, tool, words
 
@@ -38,9 +39,11 @@ class ClaudeDesk(Desk):
 
 
 @pytest.fixture
-def desk(vault: Vault, person: Person, tmp_path: Path) -> ClaudeDesk:
+def desk(vault: Vault, person: Person, tmp_path: Path) -> Iterator[ClaudeDesk]:
     """A desk with the real program."""
-    return ClaudeDesk(vault, person, tmp_path, "claude")
+    desk = ClaudeDesk(vault, person, tmp_path, "claude")
+    yield desk
+    desk.close()
 
 
 def _fixed() -> list[Block]:
@@ -73,18 +76,48 @@ def test_a_prompt_brings_the_skills_and_its_end_the_outcome(desk: ClaudeDesk) ->
     assert after == before
 
 
-def test_a_claim_that_the_test_contradicts_is_asked_about(desk: ClaudeDesk) -> None:
-    desk.setup()
+def _sessions() -> list[list[list[Block]]]:
+    """Ten sessions, four of which claim success though their check fails."""
     check = tool("Bash", command=CHECK, description="test")
-    lesson = {"when": "the total is compared", "do": "round it first", "evidence": "1 != 2"}
-    reply = json.dumps({"status": "failure", "lesson": lesson})
-    with serving_model([check], [words("All done, it works.")], [words(reply)]) as model:
-        desk.ask(model)
-    assert "contradicts your last message" in model.texts()[2]
-    (outcome,) = desk.outcomes()
-    assert (outcome.result.status, outcome.result.claimed) == ("failure", "failure")
-    assert outcome.lesson is not None
-    assert (outcome.lesson.do, outcome.is_lesson_supposed) == ("round it first", False)
+    edit = tool("Bash", command="echo > new.py", description="write")
+    return [
+        *([[check], [words(f"All done, it works ({n}).")]] for n in range(4)),
+        *([[edit], [words(f"Written ({n}).")]] for n in range(2)),
+        [_fixed(), [check], [words("Fixed, the test passes.")]],
+        [[check], _fixed(), [words("Fixed it.")]],
+        [[words("A mutex is a lock.")]],
+        [[check], [words("The test still fails.")]],
+    ]
+
+
+# What differs from run to run of the same session.
+_VOLATILE = re.compile(
+    r'"(?:[a-z_]*(?:id|ms|cost_usd|uuid|timestamp|cwd|path)|[a-zA-Z]*(?:USD|Ms|Id))"'
+    r': ?("[^"]*"|[\d.]+)'
+)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "stream-json"])
+def test_what_a_person_reads_is_the_same_with_and_without_hooks(
+    desk: ClaudeDesk, form: str
+) -> None:
+    options = ["--output-format", form, *(["--verbose"] if form == "stream-json" else [])]
+    printed: list[list[tuple[str, str]]] = []
+    for hooked in (False, True):
+        if hooked:
+            desk.setup()
+        texts = []
+        for turns in _sessions():
+            (desk.project / "test_cart.py").write_text(FAILS)
+            with serving_model(*turns) as model:
+                done = desk.ask(model, TASK, *options)
+            texts.append((_VOLATILE.sub("", done.stdout), done.stderr))
+        printed.append(texts)
+    assert printed[0] == printed[1]
+    claims = [
+        outcome.result.claim for outcome in desk.outcomes() if outcome.result.status == "failure"
+    ]
+    assert sum("All done, it works" in claim for claim in claims) == 4
 
 
 def _paused(_desk: ClaudeDesk, person: Person) -> None:
@@ -137,9 +170,7 @@ def test_a_hook_that_is_killed_or_meets_another_writer_lets_the_prompt_go_out(
         killed = desk.ask(model, SKILLVAULT_FAILPOINT="inbox-drafted=kill")
         busy = desk.ask(model)
     assert (killed.returncode, busy.returncode) == (0, 0)
-    killed_text, busy_text = model.texts()
-    assert "<skill " not in killed_text
-    assert "<skill " in busy_text
+    assert all("<skill " in text for text in model.texts())
 
 
 def test_a_pasted_log_goes_out_with_its_skills(desk: ClaudeDesk) -> None:
@@ -181,6 +212,11 @@ def test_the_server_is_one_of_the_tools_of_the_client(desk: ClaudeDesk) -> None:
 
 def test_the_plugin_is_taken_without_a_complaint(tmp_path: Path) -> None:
     claude = Program("claude", tmp_path / "home")
-    plugin = Path(__file__).parents[2] / "plugins/claude-code"
-    done = claude.run("plugin", "validate", "--strict", str(plugin), cwd=tmp_path)
+    root = Path(__file__).parents[2]
+    for place in (root / "plugins/claude-code", root):
+        done = claude.run("plugin", "validate", "--strict", str(place), cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+    done = claude.run("plugin", "marketplace", "add", str(root), cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = claude.run("plugin", "install", "skillvault@skillvault", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

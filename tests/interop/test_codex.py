@@ -1,6 +1,5 @@
 """The real Codex, hooked up by `setup`, beside a model on loopback: its own hooks at work."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -92,15 +91,10 @@ def test_a_test_that_fails_is_no_success_whatever_the_agent_says(
 ) -> None:
     """Its hook tells no exit code; its rollout does, where it keeps one."""
     desk.setup()
-    lesson = {"when": "the total is compared", "do": "round it first", "evidence": "1 != 2"}
-    reply = json.dumps({"status": "failure", "lesson": lesson})
-    with serving_model([_shell(CHECK)], [words("All done, it works.")], [words(reply)]) as model:
-        desk.ask(model, _TRUSTED, *options)
-    assert "contradicts your last message" in model.texts()[2]
+    with serving_model([_shell(CHECK)], [words("All done, it works.")]) as model:
+        assert desk.ask(model, _TRUSTED, *options) == "All done, it works."
     (outcome,) = desk.outcomes()
-    assert (outcome.result.status, outcome.result.claimed) == ("failure", "failure")
-    assert outcome.lesson is not None
-    assert outcome.lesson.do == "round it first"
+    assert (outcome.result.status, outcome.result.claim) == ("failure", "All done, it works.")
 
 
 def test_a_session_that_is_resumed_is_asked_about_anew(desk: CodexDesk) -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from skillvault.api import Vault
 from skillvault.cli.hook import vault_parts
+from skillvault.clients import agents
 from skillvault.clients.notes import SessionNotes
 from skillvault.clients.payload import payload_from
 from skillvault.model.records import Outcome
@@ -36,8 +38,8 @@ class Client:
         told = {"session_id": "s-1", "cwd": str(self.folder), **values}
         payload = payload_from(json.dumps(told).encode())
         assert payload is not None
-        hooks = Hooks(vault_parts(self.vault), self.who, self.at)
-        return hooks.react(event, payload)
+        who = replace(self.who, process=f"at {self.at}")
+        return Hooks(vault_parts(self.vault), who, self.at).react(event, payload)
 
     def ask(self, text: str = TASK, prompt: str = "p-1") -> str:
         return self.tell("UserPromptSubmit", prompt_id=prompt, prompt=text)
@@ -117,7 +119,7 @@ def test_what_an_earlier_prompt_brought_is_not_held_out_later(
     person.rule("hook: {briefing: 0}")
     client.tell("SessionStart", source="startup")
     assert "<skill " in client.ask(prompt=_drawn_for(client, held_out=False))
-    assert "<skill " in client.ask(prompt=_drawn_for(client, held_out=True))
+    assert "[S1] guide-" in client.ask(prompt=_drawn_for(client, held_out=True))
 
 
 @pytest.mark.parametrize("source", ["resume", "fork"])
@@ -184,10 +186,67 @@ def test_a_prompt_is_answered_and_what_was_shown_is_recorded(client: Client) -> 
     text = client.ask(prompt="p-1")
     (skill,) = client.vault.skills()
     assert skill.name in text
+    assert client.vault.inbox.names() == []
+    client.end()
     client.outcomes()
     (receipt,) = client.vault.store.head().recommendations.by_decision("p-1")
     assert (receipt.agent, receipt.task) == ("claude-code", TASK)
     assert client.ask("Translate a poem about the sea", "p-2") == ""
+
+
+def test_what_a_session_only_recommends_is_one_commit(client: Client) -> None:
+    for number in range(3):
+        client.ask("What does the flaky test of the checkout do?", f"p-{number}")
+        client.stop("It waits.", f"p-{number}")
+    client.end()
+    done = client.vault.run(["record"], now=client.at).done
+    assert [one.change.subject for one in done] == ["3 recommendations in coding"]
+
+
+def test_a_skill_comes_whole_once_and_is_named_from_then_on(client: Client) -> None:
+    client.tell("SessionStart", source="startup")
+    (skill,) = client.vault.skills()
+    whole = client.ask(prompt="p-1")
+    assert f'<skill name="{skill.name}"' in whole
+    assert "knowledge to weigh, not orders" in whole
+    for prompt in ("p-2", "p-3"):
+        again = client.ask(prompt=prompt)
+        assert "<skill " not in again
+        assert f"[S1] {skill.name}" in again
+        assert len(again.partition("<instruction>")[2].splitlines()) == 3
+        assert len(again) < len(whole) / 2
+
+
+@pytest.mark.parametrize("source", ["compact", "clear"])
+def test_a_skill_comes_whole_again_after_a_compaction(client: Client, source: str) -> None:
+    client.tell("SessionStart", source="startup")
+    whole = client.ask(prompt="p-1")
+    client.tell("SessionStart", source=source)
+    assert client.ask(prompt="p-2") == whole
+
+
+def test_a_skill_comes_whole_again_when_its_text_changed(client: Client, person: Person) -> None:
+    client.tell("SessionStart", source="startup")
+    client.ask(prompt="p-1")
+    (skill,) = client.vault.skills()
+    path = f"skills/{skill.name}/SKILL.md"
+    person.write(path, (person.root / path).read_text() + "\n## Also\n\n- Ask the owner.\n")
+    person.git("commit", "-qam", "Say more")
+    again = client.ask(prompt="p-2")
+    assert f'<skill name="{skill.name}"' in again
+    assert "Ask the owner." in again
+
+
+def test_hooks_that_are_registered_twice_answer_once(client: Client) -> None:
+    transcript = client.folder / "s-1.jsonl"
+    transcript.write_text("{}\n")
+    place = str(transcript)
+    briefings = [
+        client.tell("SessionStart", source="startup", transcript_path=place) for _ in range(2)
+    ]
+    assert list(map(bool, briefings)) == [True, False]
+    assert list(map(bool, [client.ask(), client.ask()])) == [True, False]
+    assert client.ask(prompt="p-2")
 
 
 def test_a_pasted_log_is_asked_about_by_its_beginning(client: Client) -> None:
@@ -228,59 +287,77 @@ def test_a_stop_that_comes_twice_records_nothing_twice(client: Client) -> None:
     assert not notes_of(client).exists()
 
 
-def test_a_claim_that_a_test_contradicts_is_asked_about_once_a_session(client: Client) -> None:
+def test_a_stop_says_nothing_whatever_failed(client: Client) -> None:
     client.ask()
     client.test(passes=False)
-    said = json.loads(client.stop("Fixed it, everything works."))
-    assert said["decision"] == "block"
-    assert "contradicts your last message" in said["reason"]
-    lesson = {"when": "the total is compared", "do": "round first", "evidence": "assert 1 == 2"}
-    reply = json.dumps({"status": "failure", "lesson": lesson})
-    assert client.stop(f"```json\n{reply}\n```", again=True) == ""
+    assert client.stop("Fixed it, everything works.") == ""
     (outcome,) = client.outcomes()
-    assert outcome.lesson is not None
-    assert (outcome.lesson.do, outcome.is_lesson_supposed) == ("round first", False)
-    assert (outcome.result.status, outcome.result.claimed) == ("failure", "failure")
-    assert outcome.result.claim == "Fixed it, everything works."
-    client.ask("Fix the other test", "p-2")
-    client.test(passes=False)
-    assert client.stop("Fixed it, everything works.", "p-2") == ""
+    assert (outcome.result.status, outcome.result.claim) == (
+        "failure",
+        "Fixed it, everything works.",
+    )
 
 
-def test_an_agent_that_goes_on_for_another_hook_is_not_asked(client: Client) -> None:
+def test_who_insists_sends_a_false_claim_back_once_a_prompt(client: Client, person: Person) -> None:
+    person.rule("hook: {insist: true}")
+    client.who = HookedClient(name="claude-code", domain="coding", is_attended=True)
     client.ask()
     client.test(passes=False)
+    reply = json.loads(client.stop("Fixed it, everything works."))
+    assert reply["decision"] == "block"
+    assert reply["reason"].startswith("`pytest -q` failed")
+    assert reply["reason"].endswith("Fix it, or say that it fails.")
     assert client.stop("Fixed it, everything works.", again=True) == ""
-    assert len(client.outcomes()) == 1
+    assert client.stop("Fixed it, everything works.") == ""
+    (outcome,) = client.outcomes()
+    assert outcome.result.status == "failure"
 
 
-def test_who_is_never_asked_is_not_asked(client: Client, person: Person) -> None:
-    person.rule("hook: {ask: never}")
+@pytest.mark.parametrize("is_attended", [None, False])
+def test_nobody_is_sent_back_where_no_person_attends(
+    client: Client, person: Person, is_attended: bool | None
+) -> None:
+    person.rule("hook: {insist: true}")
+    client.who = HookedClient(name="claude-code", domain="coding", is_attended=is_attended)
     client.ask()
     client.test(passes=False)
     assert client.stop("Fixed it, everything works.") == ""
 
 
-def test_who_is_always_asked_says_how_it_ended_where_nobody_saw(
-    client: Client, person: Person
+@pytest.mark.parametrize("words", ["It does not work yet.", "The test still fails."])
+def test_an_agent_that_says_it_fails_is_not_sent_back(
+    client: Client, person: Person, words: str
 ) -> None:
-    person.rule("hook: {ask: always}")
+    person.rule("hook: {insist: true}")
+    client.who = HookedClient(name="claude-code", domain="coding", is_attended=True)
     client.ask()
-    client.edit()
-    assert "nothing was observed" in json.loads(client.stop())["reason"]
-    client.stop('{"status": "success"}', again=True)
-    (outcome,) = client.outcomes()
-    assert (outcome.result.status, outcome.observer) == ("success", "agent")
+    client.test(passes=False)
+    assert client.stop(words) == ""
 
 
-def test_a_failure_with_a_skill_that_was_read_is_a_surprise(client: Client) -> None:
+@pytest.mark.parametrize(
+    ("environment", "attended"),
+    [
+        ({}, None),
+        ({"CLAUDE_CODE_SESSION_ATTENDED": "1"}, True),
+        ({"CLAUDE_CODE_SESSION_ATTENDED": "0", "CLAUDE_CODE_ENTRYPOINT": "cli"}, False),
+        ({"CLAUDE_CODE_ENTRYPOINT": "cli"}, True),
+        ({"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}, False),
+    ],
+)
+def test_the_client_says_whether_a_person_attends(
+    environment: dict[str, str], attended: bool | None
+) -> None:
+    assert agents.attendance(environment) is attended
+
+
+def test_a_failure_with_a_skill_that_was_read_names_it(client: Client) -> None:
     client.ask()
     (skill,) = client.vault.skills()
     file = f"/v/skills/{skill.name}/SKILL.md"
     client.tell("PostToolUse", tool_name="Read", tool_use_id="r", tool_input={"file_path": file})
     client.test(passes=False)
-    said = json.loads(client.stop("It does not work yet."))
-    assert "although a skill was applied" in said["reason"]
+    client.stop("It does not work yet.")
     client.end()
     (outcome,) = client.outcomes()
     assert (outcome.applied, outcome.result.status) == ((skill.name,), "failure")

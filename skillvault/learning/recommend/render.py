@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from skillvault.learning.recommend.disclosure import INSTRUCTION as INSTRUCTION  # noqa: PLC0414 (of the prompt)
-from skillvault.learning.recommend.disclosure import paths_of
+from skillvault.learning.recommend.disclosure import REMINDER, paths_of
 from skillvault.learning.recommend.recommend import NEXT, Query, Selection, ServedSkill
 from skillvault.model.errors import UsageError
 from skillvault.model.records import MAX_TEXT, Skill, stamp
@@ -28,10 +28,14 @@ _TAG_SHOWN = 20  # characters
 _TAG = re.compile(rf"<(?=[\s\x00-\x1f/]*(?:{_TAGS})(?![\w-]))", re.IGNORECASE)
 
 
-def prompt(answer: Selection) -> str:
-    """Return the skills with their badges, the facts and the instruction, "" for none."""
+def prompt(answer: Selection, *, again: bool = False) -> str:
+    """Return the skills with their badges, the facts and the instruction, "" for none.
+
+    `again`: the agent has read the instruction before, so one line reminds it.
+    """
     blocks = _blocks(answer, _with_badge)
-    return "\n".join([*blocks, element("instruction", INSTRUCTION)]) if blocks else ""
+    instruction = element("instruction", REMINDER if again else INSTRUCTION)
+    return "\n".join([*blocks, instruction]) if blocks else ""
 
 
 def xml(answer: Selection) -> str:

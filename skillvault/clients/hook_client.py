@@ -1,0 +1,104 @@
+"""The command of a hook: ask the process that answers hooks, or run `skillvault hook`.
+
+`python -ISE` runs this file, as it starts in 10 ms and the program in 150. So it imports nothing
+of the package. The exchange, over a Unix socket: a request, `A` (accepted), `G` (go), `D` (done)
+and the answer. A client that is not accepted in time says no `G`, so nobody else works for it.
+"""
+
+import _socket
+import os
+import sys
+
+_ACCEPTED_WITHIN = 0.05  # seconds
+_ANSWERED_WITHIN = 4.5  # seconds; the program gives up after four
+_MOST_INPUT = 16 * 1024 * 1024  # bytes of a payload
+# What the answer depends on: whether a person attends, and which vault is meant.
+ENVIRONMENT = ("CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT")
+ACCEPTED, GO, DONE = b"A", b"G", b"D"
+
+
+def socket_path(vault: str) -> str:
+    """Return where the process of a vault listens: a short path, in a folder of this user alone."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    temporary = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 (the folder in it is checked)
+    folder = f"{runtime}/skillvault" if runtime else f"{temporary}/skillvault-{os.getuid()}"
+    key = 0xCBF29CE484222325  # FNV-1a, as `hashlib` takes longer to load than all of this
+    for byte in os.fsencode(os.path.realpath(vault)):
+        key = (key ^ byte) * 0x100000001B3 % (1 << 64)
+    return f"{folder}/{key:016x}"
+
+
+def is_private(folder: str) -> bool:
+    """Return True for a folder that this user alone may enter."""
+    state = os.lstat(folder)
+    return state.st_uid == os.getuid() and state.st_mode & 0o170077 == 0o040000
+
+
+def request_of(words: list[str], payload: bytes) -> bytes:
+    """Return a request: the lengths of its head and of the payload, and both."""
+    values = [os.environ.get(name, "") for name in ENVIRONMENT]
+    head = "\0".join([str(os.getpid()), *values, *words]).encode(errors="surrogateescape")
+    return b"%d %d\n" % (len(head), len(payload)) + head + payload
+
+
+def ask(words: list[str], payload: bytes) -> bytes | None:
+    """Return the answer of the process that answers hooks, None if it gives none in time."""
+    if "--vault" not in words[:-1]:
+        return None
+    place = socket_path(words[words.index("--vault") + 1])
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        if not is_private(os.path.dirname(place)):  # noqa: PTH120 (`pathlib` takes as long as all)
+            return None
+        connection.settimeout(_ACCEPTED_WITHIN)
+        connection.connect(place)
+        connection.sendall(request_of(words, payload))
+        if connection.recv(1) != ACCEPTED:
+            return None
+        connection.settimeout(_ANSWERED_WITHIN)
+        connection.sendall(GO)
+        answer = b""
+        while part := connection.recv(65536):
+            answer += part
+    except OSError:  # nobody listens, or nobody answers in time
+        return None
+    finally:
+        connection.close()
+    return answer[1:] if answer[:1] == DONE else None
+
+
+def read_payload() -> bytes:
+    """Return what the client wrote for the hook."""
+    payload = b""
+    while len(payload) < _MOST_INPUT and (part := os.read(0, 65536)):
+        payload += part
+    return payload
+
+
+def run_program(words: list[str], payload: bytes) -> None:
+    """Become the program, with the payload on stdin. The process stays the same, and its number."""
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.close(reader)
+        while payload:
+            payload = payload[os.write(writer, payload) :]
+        os._exit(0)
+    os.close(writer)
+    os.dup2(reader, 0)
+    program = [sys.executable, "-m", "skillvault", "hook", "--background", *words]
+    os.execv(program[0], program)  # noqa: S606 (no shell is wanted)
+
+
+def main() -> None:
+    """Answer the event that the words name."""
+    words, payload = sys.argv[1:], read_payload()
+    answer = ask(words, payload)
+    if answer is None:
+        run_program(words, payload)
+        return
+    while answer:
+        answer = answer[os.write(1, answer) :]
+
+
+if __name__ == "__main__":
+    main()

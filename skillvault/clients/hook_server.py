@@ -1,0 +1,159 @@
+"""Answer hooks on a Unix socket, so that each costs a client what Python takes to start.
+
+`clients.hook_client` is the other side and describes the exchange. What an event does is not
+known here.
+"""
+
+import os
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import skillvault
+from skillvault.clients.hook_client import (
+    ACCEPTED,
+    DONE,
+    ENVIRONMENT,
+    GO,
+    is_private,
+    socket_path,
+)
+
+_PATIENCE = 1.0  # seconds in which a client sends its request, and says that it still waits
+_MOST = 32 * 1024 * 1024  # bytes of a request
+_WAITING = 64  # connections that wait to be accepted
+
+
+class Request(NamedTuple):
+    """An event that a client's hook asks about; `process` is the hook's."""
+
+    words: list[str]
+    payload: bytes
+    process: str
+    environment: Mapping[str, str]
+
+
+class HookServer:
+    """The hooks of one vault, answered one after the other.
+
+    `answer` gives the text that a hook prints, None if the client has to do the work itself.
+    """
+
+    def __init__(self, root: Path, answer: Callable[[Request], str | None]) -> None:
+        self._place = Path(socket_path(str(root)))
+        self._answer = answer
+        self._turn = threading.Lock()
+        self._last = time.monotonic()
+        self._program = _program_state()
+        self._listener: socket.socket | None = None
+        self._inode = 0
+
+    def start(self) -> bool:
+        """Listen in a thread; False if another process does, or the folder is not ours alone."""
+        folder = self._place.parent
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if not is_private(str(folder)) or _is_answered(self._place):
+            return False
+        self._place.unlink(missing_ok=True)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.bind(str(self._place))
+        self._place.chmod(0o600)
+        listener.listen(_WAITING)
+        self._listener = listener
+        self._inode = self._place.stat().st_ino
+        threading.Thread(target=self._listen, args=(listener,), daemon=True).start()
+        return True
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+            with suppress(FileNotFoundError):
+                if self._place.stat().st_ino == self._inode:  # nobody has taken its place
+                    self._place.unlink()
+
+    @property
+    def idle_seconds(self) -> float:
+        """How long nothing was asked; infinite once the program on disk is another one."""
+        return time.monotonic() - self._last if self._program == _program_state() else float("inf")
+
+    def _listen(self, listener: socket.socket) -> None:
+        while self._listener is listener:
+            try:
+                connection, _ = listener.accept()
+            except OSError:  # it was closed
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        """Answer one client, if it still waits."""
+        with connection, suppress(OSError, ValueError):  # it went away, or speaks otherwise
+            connection.settimeout(_PATIENCE)
+            if _peer_of(connection) not in (None, os.getuid()):
+                return
+            request = _read_request(connection)
+            if request is None or self._program != _program_state():
+                return
+            connection.sendall(ACCEPTED)
+            if connection.recv(1) != GO:
+                return
+            with self._turn:
+                self._last = time.monotonic()
+                text = self._answer(request)
+                self._last = time.monotonic()
+            if text is not None:
+                connection.sendall(DONE + text.encode(errors="replace"))
+
+
+def _read_request(connection: socket.socket) -> Request | None:
+    data = b""
+    while b"\n" not in data[:64]:
+        if not (part := connection.recv(65536)):
+            return None
+        data += part
+    sizes, _, data = data.partition(b"\n")
+    head_size, payload_size = map(int, sizes.split())
+    if head_size + payload_size > _MOST:
+        return None
+    while len(data) < head_size + payload_size:
+        if not (part := connection.recv(1 << 20)):
+            return None
+        data += part
+    process, *texts = data[:head_size].decode(errors="surrogateescape").split("\0")
+    environment = dict(zip(ENVIRONMENT, texts, strict=False))
+    return Request(texts[len(ENVIRONMENT) :], data[head_size:], process, environment)
+
+
+def _peer_of(connection: socket.socket) -> int | None:
+    """Return the user at the other end, None where the system does not tell."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return None
+    layout = struct.Struct("3i")
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, layout.size)
+    user: int = layout.unpack(credentials)[1]
+    return user
+
+
+def _is_answered(place: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(_PATIENCE)
+        try:
+            connection.connect(str(place))
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        return True
+
+
+def _program_state() -> tuple[int, int]:
+    """What an upgrade of the program changes."""
+    try:
+        state = Path(skillvault.__file__).stat()
+    except FileNotFoundError:
+        return (0, 0)
+    return (state.st_mtime_ns, state.st_ino)

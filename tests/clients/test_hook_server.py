@@ -1,0 +1,157 @@
+"""Hooks over a socket: answered once, by the server or by the program."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from skillvault.api import Vault
+from skillvault.clients import hook_client
+from skillvault.clients.hook_server import HookServer, Request
+from skillvault.vault.commit.locks import DAEMON, holder
+
+TOLD = {"session_id": "s-1", "prompt_id": "p-1", "prompt": "Fix the flaky test of the checkout"}
+
+
+@pytest.fixture(autouse=True)
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for sockets; a socket's path is short."""
+    with tempfile.TemporaryDirectory(prefix="sv") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield Path(folder) / "skillvault"
+
+
+class Answers:
+    """The server's part: the requests that came, and what is said to each."""
+
+    def __init__(self, text: str | None = "learned") -> None:
+        self.requests: list[Request] = []
+        self.text = text
+
+    def __call__(self, request: Request) -> str | None:
+        self.requests.append(request)
+        return self.text
+
+
+def ask(root: Path, payload: bytes = b"{}") -> bytes | None:
+    """What the client gets of the server for an event."""
+    return hook_client.ask(["Stop", "--vault", str(root)], payload)
+
+
+def serving(root: Path, answers: Answers) -> HookServer:
+    """A server that listens."""
+    server = HookServer(root, answers)
+    assert server.start()
+    return server
+
+
+def test_a_server_gets_the_event_and_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "cli")
+    server = serving(tmp_path, answers := Answers())
+    assert ask(tmp_path, b"x" * 300_000) == b"learned"
+    server.close()
+    (request,) = answers.requests
+    assert request.words == ["Stop", "--vault", str(tmp_path)]
+    assert (len(request.payload), request.process) == (300_000, str(os.getpid()))
+    assert request.environment["CLAUDE_CODE_ENTRYPOINT"] == "cli"
+
+
+def test_each_vault_has_its_own_server(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    servers = [serving(one, Answers("1")), serving(other, Answers("2"))]
+    assert (ask(one), ask(other)) == (b"1", b"2")
+    assert not HookServer(one, Answers()).start()
+    for server in servers:
+        server.close()
+
+
+def test_many_clients_at_once_each_get_one_answer(tmp_path: Path) -> None:
+    server = serving(tmp_path, answers := Answers())
+    got: list[bytes | None] = []
+    threads = [threading.Thread(target=lambda: got.append(ask(tmp_path))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    server.close()
+    assert got.count(b"learned") == len(answers.requests)
+    assert got.count(b"learned") + got.count(None) == len(got)
+
+
+@pytest.mark.parametrize("trouble", ["nobody", "closed", "no-answer"])
+def test_without_an_answer_the_client_has_to_do_the_work(tmp_path: Path, trouble: str) -> None:
+    if trouble != "nobody":
+        server = serving(tmp_path, Answers(None))
+        if trouble == "closed":
+            server.close()
+    assert ask(tmp_path) is None
+
+
+def test_a_client_that_stopped_waiting_is_not_worked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_client, "_ACCEPTED_WITHIN", 0.0001)
+    server = serving(tmp_path, answers := Answers())
+    assert ask(tmp_path, b"x" * 8_000_000) is None
+    time.sleep(0.2)
+    server.close()
+    assert answers.requests == []
+
+
+def test_a_folder_that_others_may_enter_is_not_used(tmp_path: Path, runtime: Path) -> None:
+    runtime.mkdir(mode=0o755)
+    runtime.chmod(0o755)
+    assert not HookServer(tmp_path, Answers()).start()
+    assert ask(tmp_path) is None
+
+
+def test_a_socket_that_a_killed_server_left_is_replaced(tmp_path: Path, runtime: Path) -> None:
+    runtime.mkdir(mode=0o700)
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(hook_client.socket_path(str(tmp_path)))
+    left.close()
+    server = serving(tmp_path, Answers())
+    assert ask(tmp_path) == b"learned"
+    server.close()
+
+
+def test_a_server_of_an_older_program_leaves_the_work_to_the_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serving(tmp_path, answers := Answers())
+    monkeypatch.setattr("skillvault.clients.hook_server._program_state", lambda: (1, 1))
+    assert ask(tmp_path) is None
+    assert server.idle_seconds == float("inf")
+    assert answers.requests == []
+    server.close()
+
+
+def test_the_program_answers_and_starts_the_server_for_the_next(learned: Vault) -> None:
+    words = ["UserPromptSubmit", "--domain", "coding", "--vault", str(learned.root)]
+    command = [sys.executable, "-ISE", hook_client.__file__, *words]
+    texts = []
+    for prompt in ("p-1", "p-2"):
+        payload = json.dumps({**TOLD, "prompt_id": prompt}).encode()
+        done = subprocess.run(command, input=payload, capture_output=True, check=True)
+        texts.append(done.stdout)
+        lock = learned.store.git.dirs()[1] / "skillvault" / DAEMON
+        deadline = time.monotonic() + 30
+        while holder(lock) is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+    owner = re.search(r"process (\d+)", holder(lock) or "")
+    assert owner is not None
+    os.kill(int(owner[1]), signal.SIGTERM)
+    assert b"<skill " in texts[0]
+    assert b"[S1] guide-" in texts[1]

@@ -24,9 +24,9 @@ from skillvault.exchange import formats
 from skillvault.inspect import check as checks
 from skillvault.inspect import doctor as diagnosis
 from skillvault.inspect import logbook, lookup
+from skillvault.inspect import page as pages
 from skillvault.inspect import status as overview
 from skillvault.inspect import why_not as reasons
-from skillvault.inspect.page import page as pages
 from skillvault.learning.recommend import recommend as selection
 from skillvault.learning.recommend import render
 from skillvault.loop import record as recording
@@ -38,9 +38,9 @@ from skillvault.loop.registry import AGENDA
 from skillvault.model.errors import BadInputError, PausedError, VaultBusyError
 from skillvault.model.records import Answer, Commit, Outcome, Scalar, Skill, Trust
 from skillvault.model.text import html_table
+from skillvault.review import commits, review
 from skillvault.review import curate as curating
 from skillvault.review import memory as remembering
-from skillvault.review import recompute, review
 from skillvault.review import retract as retracting
 from skillvault.review import undo as undoing
 from skillvault.serving import advise as advising
@@ -60,10 +60,10 @@ from skillvault.vault.files.quarantine import RefusedFile
 from skillvault.vault.git.config import obey_sharing
 
 if TYPE_CHECKING:
-    from skillvault.inspect.check import Checked
+    from skillvault.inspect.check import CheckReport
     from skillvault.inspect.doctor import Row
     from skillvault.inspect.lookup import ListedSkill
-    from skillvault.inspect.page.page import Page
+    from skillvault.inspect.page import Page
     from skillvault.inspect.status import Status
     from skillvault.judge import Judge
     from skillvault.judge.claude.questions import JudgeRequest
@@ -97,7 +97,7 @@ class Vault:
         self.learn, self.learned = self.notebook.learn, self.notebook.learned
         self.inquiry = Inquiry(lambda: self.shelf, _clock)
         self.search, self.stats = self.inquiry.search, self.inquiry.stats
-        self.memory = remembering.FactsOnRecord(self.store, _clock)
+        self.memory = remembering.FactMemory(self.store, _clock)
         self.queue = QuestionQueue(
             lambda: question(self),
             lambda answers, now: _answered(self, answers, now),
@@ -119,7 +119,7 @@ class Vault:
     @cached_property
     def curate(self) -> curating.Curator:
         """What a person decides about skills."""
-        return curating.Curator(self.store, _clock, self.shelf.beside)
+        return curating.Curator(self.store, _clock, self.shelf.layer_skill)
 
     @property
     def judge(self) -> Judge:
@@ -218,7 +218,7 @@ class Vault:
                 report = _done(state, wanted)
         if not dry:
             records = [record for done in report.done for record in done.change.writes]
-            report.uses = partial(self.shelf.uses_recorded, records)
+            report.uses = partial(self.shelf.find_uses, records)
         return report
 
     def record(
@@ -437,7 +437,7 @@ class Vault:
         decision.
         """
         with pause_on_disk_errors():
-            return advising.advise_on(self.store, self.shelf, (name, data), now or _clock())
+            return advising.judge_decision(self.store, self.shelf, (name, data), now or _clock())
 
     # ── reading ──────────────────────────────────────────────────────────────────────
 
@@ -446,12 +446,12 @@ class Vault:
         _recover_if_free(self.store)
         return overview.status(question(self))
 
-    def log(self, limit: int | None = None, asks: logbook.Wanted | None = None) -> list[Commit]:
+    def log(self, limit: int | None = None, asks: logbook.LogFilter | None = None) -> list[Commit]:
         """The program's commits, newest first; of all, or those that it `asks` for."""
         head = self.store.head()
         if asks is None:
             return head.history.log(limit)
-        return logbook.commits_wanted(head, asks, limit)
+        return logbook.find_commits(head, asks, limit)
 
     def why(self, text: str) -> dict[str, Any]:
         """`{ref, commits, sources, against, rules}`: a record back to where it came from.
@@ -472,9 +472,9 @@ class Vault:
         ((`outcome`, `fact`, `session`, `domain` or `rule`, its id), the answers in the order of
         the loop).
         """
-        return reasons.answers_about(question(self), text)
+        return reasons.find_answers(question(self), text)
 
-    def check(self, *, index: str | None = None, staged: bool = False) -> Checked:
+    def check(self, *, index: str | None = None, staged: bool = False) -> CheckReport:
         """Everything that must hold, in the work tree or (`staged`) in the index.
 
         Of the index only what differs from HEAD is reported: a mistake that is committed
@@ -489,11 +489,11 @@ class Vault:
 
     def skills(self, shelf: str = "skills") -> list[ListedSkill]:
         """The live skills by name, or those in `proposed` or `archive`."""
-        return lookup.listed_skills(self.store.head(), shelf)
+        return lookup.list_skills(self.store.head(), shelf)
 
     def skill(self, name: str) -> tuple[Skill, str]:
         """(skill, path) in whatever folder or layer it is; UsageError if there is none."""
-        if (other := self.shelf.beside(name)) is not None:
+        if (other := self.shelf.layer_skill(name)) is not None:
             return other.skill, other.path
         return lookup.read_skill(self.store, name)
 
@@ -631,13 +631,13 @@ def retract(
 ) -> Report:
     """Let an outcome count nowhere, and compute again what rested on it; one commit.
 
-    EditedError if that touches what a person is editing; nothing is done then.
+    UncommittedEditError if that touches what a person is editing; nothing is done then.
     """
     now = now or _clock()
     with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
         apart = Store(store.root, AGENDA, apart=True)
-        changes = retracting.retracted(apart, vault.judge, outcome, reason, now=now)
-        return recompute.published(store, changes, now, dry=dry)
+        changes = retracting.retraction_changes(apart, vault.judge, outcome, reason, now=now)
+        return commits.publish(store, changes, now, dry=dry)
 
 
 def undo(
@@ -645,14 +645,14 @@ def undo(
 ) -> Report:
     """The vault as if what a commit, or the one that made a skill, made had been rejected then.
 
-    UsageError for a commit that made nothing which could be, EditedError if it would touch a
-    person's words; nothing is done then.
+    UsageError for a commit that made nothing which could be, UncommittedEditError if it would touch
+    a person's words; nothing is done then.
     """
     now = now or _clock()
     with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
         apart = Store(store.root, AGENDA, apart=True)
-        changes = undoing.undone(apart, vault.judge, text, reason, now=now)
-        return recompute.published(store, changes, now, dry=dry)
+        changes = undoing.undo_changes(apart, vault.judge, text, reason, now=now)
+        return commits.publish(store, changes, now, dry=dry)
 
 
 def proposals(vault: Vault) -> list[review.WaitingSkill]:

@@ -1,6 +1,6 @@
 """The command line: click over `api`. Results go to stdout, problems to stderr.
 
-This is the door where errors become one line and an exit code.
+Here errors become one line and an exit code.
 """
 
 import io
@@ -56,5 +56,5 @@ def _leave(message: str, code: int) -> None:
 def _show_traceback(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """Print a mistake of ours as Python does, but for what the text of the error hides."""
+    """Print a traceback as Python does, without hidden characters."""
     echo("".join(traceback.format_exception(kind, error, trace)), err=True, nl=False)

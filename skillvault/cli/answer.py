@@ -19,7 +19,7 @@ from skillvault.cli.options import (
     vault_option,
 )
 from skillvault.learning.advise import Advice
-from skillvault.loop.judging.question_queue import MOST, AgentReply, AskedQuestion, parse_replies
+from skillvault.loop.judging.question_queue import MOST, AgentReply, parse_replies
 from skillvault.model.errors import UsageError
 
 NO = 10  # the exit code of a no
@@ -103,26 +103,27 @@ def ask(
     if as_data:
         print_json(questions)
     elif questions:
-        echo("\n\n".join([_HOW, *map(_prompt_of, questions)]))
-
-
-def _prompt_of(question: AskedQuestion) -> str:
-    parts = (f"## {question.key}", question.prompt, question.record)
-    schema = json.dumps(question.schema, separators=(",", ":"))
-    return "\n\n".join((*parts, f"Schema of the answer:\n{schema}"))
+        parts = [_HOW]
+        for question in questions:
+            schema = json.dumps(question.schema, separators=(",", ":"))
+            parts += [f"## {question.key}", question.prompt, question.record]
+            parts.append(f"Schema of the answer:\n{schema}")
+        echo("\n\n".join(parts))
 
 
 @click.command()
 @click.argument("key", required=False)
 @click.argument("file", metavar="FILE|-", required=False)
-@click.option("--all", "every", metavar="FILE.jsonl", help="Take a file with a reply a line.")
+@click.option(
+    "--all", "replies_file", metavar="FILE.jsonl", help="Take a file with a reply a line."
+)
 @click.option("--session", envvar=SESSION, metavar="ID", help="Say which session answers.")
 @vault_option
 @now_option
 def answer(
     key: str | None,
     file: str | None,
-    every: str | None,
+    replies_file: str | None,
     session: str | None,
     vault_path: Path | None,
     now: datetime | None,
@@ -132,10 +133,10 @@ def answer(
     FILE holds JSON in the shape that the question prints. Exit code 1 with every reason if it
     cannot be used, and then nothing is changed.
     """
-    if (every is None) != (key is not None and file is not None):
+    if (replies_file is None) != (key is not None and file is not None):
         raise UsageError("pass KEY and FILE (or - for stdin), or --all FILE.jsonl")
-    if every is not None:
-        answers = parse_replies(input_file(every)[1])
+    if replies_file is not None:
+        answers = parse_replies(input_file(replies_file)[1])
     else:
         assert key is not None
         assert file is not None

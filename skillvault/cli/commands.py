@@ -1,4 +1,4 @@
-"""The group of all commands, each of which is imported when it is called."""
+"""The group of all commands; each is imported when it is called."""
 
 import difflib
 import os
@@ -25,19 +25,19 @@ _MOST = 50  # decisions that are offered
 
 
 def complete_values(command: click.Command) -> None:
-    """Let the arguments and options of a command, and of those below it, offer what there is."""
+    """Let the parameters of a command and its subcommands complete their values."""
     for param in command.params:
         offer = _OFFERS.get((command.name or "", param.name or "")) or _OFFERS.get(
             ("", param.name or "")
         )
         if offer is not None:
-            param._custom_shell_complete = _completing(offer)  # noqa: SLF001 (as its constructor)
+            param._custom_shell_complete = _completer(offer)  # noqa: SLF001 (as its constructor)
     if isinstance(command, click.Group):
-        for below in command.commands.values():
-            complete_values(below)
+        for subcommand in command.commands.values():
+            complete_values(subcommand)
 
 
-def _completing(
+def _completer(
     offer: "Callable[[Vault, str], Iterable[str]]",
 ) -> Callable[[click.Context, click.Parameter, str], list[str]]:
     def complete(context: click.Context, _param: click.Parameter, beginning: str) -> list[str]:
@@ -112,15 +112,15 @@ HIDDEN = {"hook": "hook", "mcp": "setup", "merge-driver": "sync"}
 COMPLETING = "_SKILLVAULT_COMPLETE"  # set by a shell that completes a word
 
 
-class Commands(click.Group):
-    """A group that knows its commands by name, so that one does not pay for the others."""
+class CommandGroup(click.Group):
+    """A group that imports a command only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
-        """The names, sorted."""
+        """Return the names, sorted."""
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's)
-        """The command of this name; None where there is none."""
+        """Return the command of this name; None if there is none."""
         module = (COMMANDS | HIDDEN).get(cmd_name)
         if module is None:
             return None
@@ -133,7 +133,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is called; one that there is not is answered with the nearest name."""
+        """Return the command that is called; an error names the nearest one."""
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             close = texts.join_items(difflib.get_close_matches(args[0], COMMANDS, n=2), last="or")
             hint = f"did you mean {close}?" if close else "`skillvault --help` lists them"
@@ -141,7 +141,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 @partial(vault_option, envvar="SKILLVAULT_VAULT")
 def cli(vault_path: Path | None) -> None:

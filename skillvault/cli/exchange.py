@@ -29,9 +29,9 @@ from skillvault.exchange.sources import REGISTRY, SkillSource, source_of
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem, Trust
 from skillvault.model.text.text import flatten, shorten
-from skillvault.review.importing import FORMATS
-from skillvault.review.installing import Installed, InstallReport, Offered
-from skillvault.serving.exporting import Exported
+from skillvault.review.installing import InstalledSkill, InstallReport, OfferedSkill
+from skillvault.review.skill_sources import FORMATS
+from skillvault.serving.exporting import ExportReport
 from skillvault.sessions.transcripts import CLIENTS, transcript_files
 from skillvault.vault.files.arrival import make_printable
 
@@ -80,17 +80,17 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     _check_options(source, names, lists=lists, updates=updates, seeds=seeds, force=force)
     vault = open_vault(vault_path)
     installer = vault.curate.installer
-    how: dict[str, Any] = {"now": now, "dry": dry, "with_secrets": with_secrets}
+    choices: dict[str, Any] = {"now": now, "dry": dry, "with_secrets": with_secrets}
     if lists:
-        offers, problems = installer.offers(_source_from(source, registry), names)
+        offers, problems = installer.offers(_parse_source(source, registry), names)
         _print_offers(offers, problems, as_data=as_data)
         return
     if seeds:
         report = installer.seeds(force=force, now=now, dry=dry)
     elif updates:
-        report = installer.update([source] if source else [], **how)
+        report = installer.update([source] if source else [], **choices)
     else:
-        report = installer.install(_source_from(source, registry), names, **how)
+        report = installer.install(_parse_source(source, registry), names, **choices)
     if not dry and report.installed:
         pack(vault)
     print_report(report, as_data=as_data)
@@ -105,7 +105,6 @@ def _check_options(
     seeds: bool,
     force: bool,
 ) -> None:
-    """UsageError for options that do not go together."""
     if lists + updates + seeds > 1:
         raise UsageError("--list, --update and --seeds are three questions; ask one at a time")
     if force and not seeds:
@@ -120,12 +119,14 @@ def _check_options(
         )
 
 
-def _source_from(text: str | None, registry: str) -> SkillSource:
+def _parse_source(text: str | None, registry: str) -> SkillSource:
     place = text or ""
     return source_of(place, registry=registry, is_folder=Path(place).expanduser().is_dir())
 
 
-def _print_offers(offers: Sequence[Offered], problems: Sequence[Problem], *, as_data: bool) -> None:
+def _print_offers(
+    offers: Sequence[OfferedSkill], problems: Sequence[Problem], *, as_data: bool
+) -> None:
     if as_data:
         print_json({"skills": offers, "problems": problems})
     else:
@@ -138,9 +139,9 @@ def _print_offers(offers: Sequence[Offered], problems: Sequence[Problem], *, as_
 
 
 def print_report(report: InstallReport, *, as_data: bool) -> None:
-    """What came in; exit code 1 if something did not."""
+    """Print what was installed; exit code 1 if something was not."""
     if as_data:
-        print_json(_shape(report))
+        print_json(_report_shape(report))
     else:
         for installed in report.installed:
             _print_installed(installed)
@@ -152,7 +153,7 @@ def print_report(report: InstallReport, *, as_data: bool) -> None:
         sys.exit(1)
 
 
-def _print_installed(installed: Installed) -> None:
+def _print_installed(installed: InstalledSkill) -> None:
     for done in installed.done:
         print_done(done)
     for line in installed.lint:
@@ -169,8 +170,8 @@ def _say_problems(problems: Sequence[Problem]) -> None:
         say(f"not installed: {problem.path}: {problem.message} [{problem.code}]")
 
 
-def _shape(report: InstallReport) -> dict[str, Any]:
-    """`install --json`."""
+def _report_shape(report: InstallReport) -> dict[str, Any]:
+    """Return the JSON of `install --json`."""
     rows = [
         {
             "name": installed.name,
@@ -221,32 +222,32 @@ def export(
     in DIR was left as it is.
     """
     exporter = open_vault(vault_path).exporter
-    exported = exporter.export(to, folder, domain=domain, budget=budget, dry=dry)
+    report = exporter.export(to, folder, domain=domain, budget=budget, dry=dry)
     if as_data:
-        print_json(exported)
+        print_json(report)
     else:
-        _print(exported, dry=dry)
-    if exported.left:
+        _print(report, dry=dry)
+    if report.left:
         sys.exit(1)
 
 
-def _print(exported: Exported, *, dry: bool) -> None:
-    for path in exported.removed:
+def _print(report: ExportReport, *, dry: bool) -> None:
+    for path in report.removed:
         say(f"{'would remove' if dry else 'removed'}: {path}")
-    if exported.cut:
-        say(f"descriptions are cut to {exported.cut} characters to fit; --budget allows more")
-    for skill in exported.left_out:
+    if report.cut:
+        say(f"descriptions are cut to {report.cut} characters to fit; --budget allows more")
+    for skill in report.left_out:
         say(f"left out: {skill.skill}: {skill.reason}")
-    for problem in exported.left:
+    for problem in report.left:
         say(f"left as it is: {problem.path}: {problem.message}")
     changes = [
-        f"{len(exported.written)} written",
-        f"{len(exported.removed)} removed",
-        f"{exported.unchanged} as before",
+        f"{len(report.written)} written",
+        f"{len(report.removed)} removed",
+        f"{report.unchanged} as before",
     ]
-    skills = f"{len(exported.changed)} skill{'s' * (len(exported.changed) != 1)}"
+    skills = f"{len(report.changed)} skill{'s' * (len(report.changed) != 1)}"
     prefix = "would export" if dry else "exported"
-    echo(f"{prefix} {skills} to {exported.folder}; files: {', '.join(changes)}")
+    echo(f"{prefix} {skills} to {report.folder}; files: {', '.join(changes)}")
 
 
 _WIDTHS = (20, 8, 10, 8, 60)  # when, status, by, action, task
@@ -264,12 +265,12 @@ def import_transcripts(
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Bring transcripts in, and end as an intake does."""
+    """Import transcripts, and print the result as an intake does."""
     is_table = dry and not as_data
     if is_table:
         echo(_row("made at", "status", "seen by", "action", "task"))
     with _bar(sum(file.stat().st_size for file in transcript_files(paths))) as advance:
-        report, read = vault.import_transcripts(
+        report, transcripts = vault.import_transcripts(
             client,
             paths,
             domain=domain,
@@ -279,7 +280,7 @@ def import_transcripts(
             advance=advance,
             on_outcomes=_print_rows if is_table else None,
         )
-    for kind, count in sorted(read.unread.items()):
+    for kind, count in sorted(transcripts.unread.items()):
         lines = f"{count} line{'s were' if count > 1 else ' was'}"
         say(make_printable(f"{lines} not understood: {kind}; the rest was read"))
     if is_table:
@@ -288,23 +289,22 @@ def import_transcripts(
 
 
 def _print_rows(outcomes: Sequence[dict[str, Any]]) -> None:
-    """A line an outcome."""
     for outcome in outcomes:
         decision, result = outcome["decision"], outcome["result"]
-        made = decision.get("made_at", outcome["occurred_at"])
-        seen = result.get("observed_by", "nobody")
-        echo(_row(made, result["status"], seen, decision["action"], decision["task"]))
+        made_at = decision.get("made_at", outcome["occurred_at"])
+        observer = result.get("observed_by", "nobody")
+        echo(_row(made_at, result["status"], observer, decision["action"], decision["task"]))
 
 
 def _row(*values: str) -> str:
     cells = (shorten(flatten(value), width) for value, width in zip(values, _WIDTHS, strict=True))
-    padded = (f"{cell:{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
-    return make_printable("  ".join(padded)).rstrip()
+    columns = (f"{cell:{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
+    return make_printable("  ".join(columns)).rstrip()
 
 
 @contextmanager
 def _bar(size: int) -> Iterator[Callable[[int], object]]:
-    """A progress bar on stderr for so many bytes, where they are many and somebody looks."""
+    """Show a progress bar on stderr for many bytes in a terminal."""
     if size < _LARGE:
         yield int
         return
@@ -376,13 +376,7 @@ def import_(  # noqa: PLR0913 (one an option)
         return
     if format_name != _SKILLS:
         report = vault.import_files(
-            format_name,
-            files,
-            domain=domain,
-            decision=decision,
-            now=now,
-            dry=dry,
-            track=track,
+            format_name, files, domain=domain, decision=decision, now=now, dry=dry, track=track
         )
         end_intake(vault, report, dry=dry, as_data=as_data)
         return

@@ -9,7 +9,7 @@ import msgspec
 
 from skillvault.api import question
 from skillvault.cli.options import echo, open_vault, print_json, read_options, write_options
-from skillvault.cli.run import print_committed, print_done, run_shape, say_sides
+from skillvault.cli.run import print_changes, print_committed, print_sides
 from skillvault.inspect import lookup
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Importance, ref_of
@@ -49,7 +49,6 @@ def list_(domain: str | None, form: str, vault_path: Path | None, as_data: bool)
 
 
 def _print_memory(facts: list[ListedFact]) -> None:
-    """A MEMORY.md a domain: what agents may load as it is, so without untrusted facts."""
     for domain in dict.fromkeys(fact_.domain for fact_ in facts):
         echo(f"# MEMORY.md: {domain}\n")
         for importance in get_args(Importance):
@@ -76,7 +75,7 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
         print_json({**msgspec.to_builtins(record), "path": path, **sides})
         return
     print_committed(vault, path)
-    say_sides(vault, ref_of(record))
+    print_sides(vault, ref_of(record))
 
 
 @fact.command()
@@ -100,15 +99,10 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
 def add(vault_path: Path | None, dry: bool, as_data: bool, **given: object) -> None:
     """Add a fact, as one commit in your name."""
     report = open_vault(vault_path).memory.add_fact(dry=dry, **given)  # type: ignore[arg-type]  # click's types
-    if as_data:
-        print_json(run_shape(report))
-        return
-    for done in report.done:
-        print_done(done)
+    print_changes(report, as_data=as_data)
 
 
 def _day(value: str | None) -> str | None:
-    """`--review-by`, a day such as 2027-01-31."""
     if value is None:
         return None
     try:

@@ -63,19 +63,19 @@ def check(staged: bool, vault_path: Path | None, as_data: bool) -> None:
     Exit code 1, with a list, if something does not hold.
     """
     index = os.environ.get("GIT_INDEX_FILE") if staged else None
-    checked = open_vault(vault_path).check(
+    report = open_vault(vault_path).check(
         staged=staged, index=str(Path(index).absolute()) if index else None
     )
     if as_data:
-        print_json(msgspec.to_builtins(checked))
+        print_json(msgspec.to_builtins(report))
     else:
-        for problem in checked.problems:
+        for problem in report.problems:
             echo(_line(problem), err=staged)
-        for note in checked.notes if not staged else ():
+        for note in report.notes if not staged else ():
             echo(f"note: {_line(note)}")
-        if not staged and not checked.problems:
+        if not staged and not report.problems:
             echo("all holds")
-    if checked.problems:
+    if report.problems:
         sys.exit(1)
 
 
@@ -105,24 +105,23 @@ def init(
     Without PATH it is the vault that `--vault` or SKILLVAULT_VAULT names, else the current folder.
     It adds what is missing: inbox/, quarantine/, the hook.
     """
-    path = _chosen_place(path, vault_path)
-    vault, made = Vault.init(path, domains, post_merge=post_merge, nested=nested, now=now)
-    for line in made.did:
+    path = _choose_folder(path, vault_path)
+    vault, report = Vault.init(path, domains, post_merge=post_merge, nested=nested, now=now)
+    for line in report.did:
         echo(f"made {line}")
-    if not made.did:
+    if not report.did:
         echo(f"{vault.root} is a complete vault; nothing to do")
-    for line in made.left:
+    for line in report.left:
         say(f"to do by hand: {line}")
-    if any(line.startswith("the first commit") for line in made.did):
+    if any(line.startswith("the first commit") for line in report.did):
         say("next: skillvault record --example > my-outcome.yaml, edit it, record it, run")
 
 
-def _chosen_place(path: Path | None, vault_path: Path | None) -> Path:
-    """Where the vault is made; UsageError where two words of the command line differ."""
-    named = vault_path_of(vault_path)
-    if path is None or named is None or layout.real_path(path) == layout.real_path(named):
-        return path or named or Path()
+def _choose_folder(path: Path | None, vault_path: Path | None) -> Path:
+    folder = vault_path_of(vault_path)
+    if path is None or folder is None or layout.real_path(path) == layout.real_path(folder):
+        return path or folder or Path()
     group = click.get_current_context().find_root()
     if vault_path or group.get_parameter_source("vault_path") is not ParameterSource.ENVIRONMENT:
-        raise UsageError(f"{path} and --vault {named} are two places; name one")
+        raise UsageError(f"{path} and --vault {folder} are two places; name one")
     return path

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import mimetypes
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -50,7 +50,7 @@ from skillvault.serving.shelf import live
 from skillvault.sessions.closing import Closing
 
 
-class ToldSkill(TypedDict):
+class RecommendedSkill(TypedDict):
     """A skill that was recommended."""
 
     name: str
@@ -59,21 +59,21 @@ class ToldSkill(TypedDict):
     how: str
 
 
-class AdviceTold(TypedDict):
-    """What to read before a task: `prompt` holds it all."""
+class AdviceResult(TypedDict):
+    """The advice before a task: `prompt` holds it all."""
 
     decision: str | None
     prompt: str
-    skills: list[ToldSkill]
+    skills: list[RecommendedSkill]
 
 
-class HitList(TypedDict):
-    """What answers a search, the best first."""
+class SearchResults(TypedDict):
+    """The results of a search, the best first."""
 
     results: list[dict[str, Any]]
 
 
-class WholeSkill(TypedDict):
+class SkillResult(TypedDict):
     """One skill."""
 
     name: str
@@ -83,8 +83,8 @@ class WholeSkill(TypedDict):
     text: str
 
 
-class IntakeTold(TypedDict):
-    """What became of what was handed over."""
+class IntakeResult(TypedDict):
+    """The result of an intake."""
 
     recorded: list[str]
     known: list[str]
@@ -92,25 +92,25 @@ class IntakeTold(TypedDict):
     asks: list[str]
 
 
-class NotedRule(TypedDict):
-    """A rule as it stands in LEARNINGS.md."""
+class RuleResult(TypedDict):
+    """A rule in LEARNINGS.md."""
 
     rule: str
 
 
-class WholeAnswer(TypedDict):
+class AnswerResult(TypedDict):
     """An answer whose shape is that of the command's `--json`."""
 
     answer: dict[str, Any]
 
 
-class NextQuestion(TypedDict):
+class QuestionResult(TypedDict):
     """A question to the agent; None if nothing waits."""
 
     question: dict[str, Any] | None
 
 
-class CommitsMade(TypedDict):
+class CommitsResult(TypedDict):
     """The subjects of the commits that were made."""
 
     commits: list[str]
@@ -122,7 +122,7 @@ _SHUT = {"proposed": "proposed", "archive": "archived"}
 
 
 class VaultTools:
-    """The tools of one vault; `lists_all`: the agent reads of every skill without them."""
+    """The tools of one vault; `lists_all`: the client lists every skill itself."""
 
     def __init__(self, vault: Vault, *, lists_all: bool = False) -> None:
         self._vault = vault
@@ -130,20 +130,20 @@ class VaultTools:
 
     async def recommend_tool(
         self, domain: Text, task: Text, decision: str | None = None, agent: str | None = None
-    ) -> Annotated[CallToolResult, AdviceTold]:
+    ) -> Annotated[CallToolResult, AdviceResult]:
         """Read this before a task: the few skills and facts, learned from outcomes, that fit it.
 
         With a decision's id what was shown is recorded, and `close` or `record` may name it.
         """
 
-        def ask() -> AdviceTold:
-            seen = [one.name for one in live(self._vault.shelf)] if self._lists_all else []
-            answer = self._vault.recommend(domain, task, decision=decision, agent=agent, seen=seen)
+        def ask() -> AdviceResult:
+            names = [s.name for s in live(self._vault.shelf)] if self._lists_all else []
+            answer = self._vault.recommend(domain, task, decision=decision, agent=agent, seen=names)
             skills = [
-                ToldSkill(name=s.name, handle=s.handle, badge=s.badge, how=s.how)
+                RecommendedSkill(name=s.name, handle=s.handle, badge=s.badge, how=s.how)
                 for s in answer.recommended
             ]
-            return AdviceTold(decision=decision, prompt=render.prompt(answer), skills=skills)
+            return AdviceResult(decision=decision, prompt=render.prompt(answer), skills=skills)
 
         return await _tool_result(ask)
 
@@ -153,21 +153,21 @@ class VaultTools:
         kind: Literal["skill", "fact", "evaluation"] | None = None,
         domain: str | None = None,
         k: Annotated[int, Field(ge=1, le=50)] = 10,
-    ) -> Annotated[CallToolResult, HitList]:
+    ) -> Annotated[CallToolResult, SearchResults]:
         """Search the skills, facts and evaluations of the vault."""
 
-        def ask() -> HitList:
+        def ask() -> SearchResults:
             hits = self._vault.search(text, kind=kind, domain=domain, k=k)
-            return HitList(results=msgspec.to_builtins(hits))
+            return SearchResults(results=msgspec.to_builtins(hits))
 
         return await _tool_result(ask)
 
-    async def get_tool(self, name: Text) -> Annotated[CallToolResult, WholeSkill]:
+    async def get_tool(self, name: Text) -> Annotated[CallToolResult, SkillResult]:
         """Read one skill whole, of those that are served."""
 
-        def ask() -> WholeSkill:
+        def ask() -> SkillResult:
             skill = self._served_skill(name)
-            return WholeSkill(
+            return SkillResult(
                 name=skill.name,
                 description=skill.description,
                 kind=skill.kind,
@@ -178,29 +178,31 @@ class VaultTools:
         return await _tool_result(ask)
 
     def _served_skill(self, name: str) -> Skill:
-        """The skill as `recommend` would serve it; UsageError for any other, with its state."""
-        wanted, path = self._vault.skill(name)
+        """Return a skill that agents may be served; UsageError for any other, with its state."""
+        record, path = self._vault.skill(name)
         shelf = self._vault.shelf
         if path.partition("/")[0] not in _SHUT:
-            skill, other = shelf.get(wanted.name), shelf.beside(wanted.name)
-            is_seed = other is not None and other.layer == "seed"
-            if skill and (is_seed or skill.name in {one.name for one in live(shelf)}):
+            skill, entry = shelf.get(record.name), shelf.layer_skill(record.name)
+            is_seed = entry is not None and entry.layer == "seed"
+            if skill and (is_seed or skill.name in {candidate.name for candidate in live(shelf)}):
                 return skill
-        state = _SHUT.get(path.partition("/")[0], wanted.status)
-        source = ", made of untrusted sources" if wanted.trust == "untrusted" else ""
+        state = _SHUT.get(path.partition("/")[0], record.status)
+        source = ", made of untrusted sources" if record.trust == "untrusted" else ""
         raise UsageError(
-            f"{wanted.name}: is {state}{source}, so no agent is served it; a person reads it by "
-            f"`skillvault skill show {wanted.name}`"
+            f"{record.name}: is {state}{source}, so no agent is served it; a person reads it by "
+            f"`skillvault skill show {record.name}`"
         )
 
-    async def record_tool(self, outcome: dict[str, Any]) -> Annotated[CallToolResult, IntakeTold]:
+    async def record_tool(self, outcome: dict[str, Any]) -> Annotated[CallToolResult, IntakeResult]:
         """Record how a task ended.
 
         Keys: domain, occurred_at (with its timezone), decision {id, action, target, reasoning},
         result {status: success, failure or neutral; evidence}, applied, lesson {when, do, because,
         evidence}.
         """
-        return await _tool_result(lambda: self._tell(self._vault.record(outcome, by_agent=True)))
+        return await _tool_result(
+            lambda: self._report_intake(self._vault.record(outcome, by_agent=True))
+        )
 
     async def close_tool(
         self,
@@ -209,89 +211,85 @@ class VaultTools:
         evidence: str = "",
         lesson: str = "",
         domain: str | None = None,
-    ) -> Annotated[CallToolResult, IntakeTold]:
+    ) -> Annotated[CallToolResult, IntakeResult]:
         """Say how a decision ended, what to do next time (`lesson`), or both.
 
         What tests, the CI or a person see of the end counts more. Without `status` `evidence` is
         what the lesson rests on, verbatim.
         """
 
-        def ask() -> IntakeTold:
+        def ask() -> IntakeResult:
             closing = Closing(
-                status=status,
-                evidence=evidence,
-                lesson=lesson,
-                observed_by="agent",
-                domain=domain,
+                status=status, evidence=evidence, lesson=lesson, observed_by="agent", domain=domain
             )
-            return self._tell(self._vault.close(decision, closing))
+            return self._report_intake(self._vault.close(decision, closing))
 
         return await _tool_result(ask)
 
-    def _tell(self, report: Report) -> IntakeTold:
+    def _report_intake(self, report: Report) -> IntakeResult:
         """Tell what was recorded and which lessons are asked for; BadInputError for a refusal."""
-        for refused in report.quarantined:
-            raise BadInputError(refused.message, code=refused.code, line=refused.line)
-        recorded = [ref.id for done in report.done for ref in done.change.targets]
-        failures = self._vault.store.head().outcomes.failures_without_lesson(recorded)
+        for refusal in report.quarantined:
+            raise BadInputError(refusal.message, code=refusal.code, line=refusal.line)
+        outcome_ids = [ref.id for done in report.done for ref in done.change.targets]
+        failures = self._vault.store.head().outcomes.failures_without_lesson(outcome_ids)
         decisions = (outcome.decision.id or outcome.id for outcome in failures)
-        return IntakeTold(
-            recorded=recorded,
+        return IntakeResult(
+            recorded=outcome_ids,
             known=report.known,
-            waiting=[one.reason for one in report.waiting],
+            waiting=[entry.reason for entry in report.waiting],
             asks=[f"failed without a lesson: close {name} with a `lesson`" for name in decisions],
         )
 
-    async def learn_tool(self, rule: Text) -> Annotated[CallToolResult, NotedRule]:
+    async def learn_tool(self, rule: Text) -> Annotated[CallToolResult, RuleResult]:
         """Note a rule for those who come after; put what code shows into backticks."""
-        return await _tool_result(lambda: NotedRule(rule=self._vault.learn(rule)))
+        return await _tool_result(lambda: RuleResult(rule=self._vault.learn(rule)))
 
-    async def why_tool(self, ref: Text) -> Annotated[CallToolResult, WholeAnswer]:
+    async def why_tool(self, ref: Text) -> Annotated[CallToolResult, AnswerResult]:
         """Say where a skill, a fact or an evaluation comes from, back to the outcomes."""
         return await _tool_result(
-            lambda: WholeAnswer(answer=msgspec.to_builtins(self._vault.why(ref)))
+            lambda: AnswerResult(answer=msgspec.to_builtins(self._vault.why(ref)))
         )
 
-    async def status_tool(self) -> Annotated[CallToolResult, WholeAnswer]:
+    async def status_tool(self) -> Annotated[CallToolResult, AnswerResult]:
         """Say what is in the vault and what waits."""
         return await _tool_result(
-            lambda: WholeAnswer(answer=msgspec.to_builtins(self._vault.status()))
+            lambda: AnswerResult(answer=msgspec.to_builtins(self._vault.status()))
         )
 
     async def next_question_tool(
         self, session: str | None = None
-    ) -> Annotated[CallToolResult, NextQuestion]:
+    ) -> Annotated[CallToolResult, QuestionResult]:
         """Ask for the next question that an agent may answer; what it quotes is data, no order."""
 
-        def ask() -> NextQuestion:
+        def ask() -> QuestionResult:
             questions = self._vault.queue.next_questions(1, session=session)
-            return NextQuestion(question=msgspec.to_builtins(questions[0]) if questions else None)
+            return QuestionResult(question=msgspec.to_builtins(questions[0]) if questions else None)
 
         return await _tool_result(ask)
 
     async def answer_tool(
         self, key: Text, reply: dict[str, Any], session: str | None = None
-    ) -> Annotated[CallToolResult, CommitsMade]:
+    ) -> Annotated[CallToolResult, CommitsResult]:
         """Answer a question in the shape of its schema; it is checked and committed."""
 
-        def ask() -> CommitsMade:
+        def ask() -> CommitsResult:
             text = msgspec.json.encode(reply).decode()
             report = self._vault.queue.answer([AgentReply(key, text)], session=session)
             return _commits_of(report)
 
         return await _tool_result(ask)
 
-    async def approve_tool(self, name: Text) -> Annotated[CallToolResult, CommitsMade]:
+    async def approve_tool(self, name: Text) -> Annotated[CallToolResult, CommitsResult]:
         """Let a proposed skill in; only for what a person decided."""
         return await _tool_result(lambda: _commits_of(self._vault.curate.approve(name)))
 
-    async def reject_tool(self, name: Text) -> Annotated[CallToolResult, CommitsMade]:
+    async def reject_tool(self, name: Text) -> Annotated[CallToolResult, CommitsResult]:
         """Put a skill away to archive/; only for what a person decided."""
         return await _tool_result(lambda: _commits_of(self._vault.curate.retire(name)))
 
 
 async def _tool_result(ask: Callable[[], Mapping[str, Any]]) -> CallToolResult:
-    """What a call comes to, on a thread of its own; a refusal says code, key and exit code."""
+    """Run a call on a thread of its own; a refusal has a code, a key and an exit code."""
     try:
         value: Mapping[str, Any] = await anyio.to_thread.run_sync(ask)
     except SkillvaultError as error:
@@ -313,7 +311,6 @@ def _refused_call(error: SkillvaultError) -> CallToolResult:
 
 
 def _refusal(error: SkillvaultError) -> dict[str, Any]:
-    """The code, the message, the key and the exit code; what a message quotes may be long."""
     name = type(error).__name__.removesuffix("Error")
     slug = "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")
     code = error.code if isinstance(error, BadInputError) else slug
@@ -333,13 +330,12 @@ def _call_error(error: ToolError) -> SkillvaultError:
     )
 
 
-def _commits_of(report: Report | None) -> CommitsMade:
-    """The commits of a report; UsageError for what has to wait."""
+def _commits_of(report: Report | None) -> CommitsResult:
     if report is None:
-        return CommitsMade(commits=[])
+        return CommitsResult(commits=[])
     if not report.done and report.waiting:
         raise UsageError(report.waiting[0].reason)
-    return CommitsMade(
+    return CommitsResult(
         commits=[f"{done.change.step}: {done.change.subject}" for done in report.done]
     )
 
@@ -351,18 +347,18 @@ _NOTES = "notifications/"  # how the methods begin that need no answer
 async def _relay_messages(
     incoming: Any, outgoing: Any, to: MemoryObjectSendStream[SessionMessage | Exception]
 ) -> None:
-    """Pass messages on to the server, and answer what is none, which the SDK drops."""
+    """Pass messages to the server, and answer malformed ones, which the SDK drops."""
     async with to:
         async for item in incoming:
-            answer = _answer_to_malformed(item)
+            answer = _answer_malformed(item)
             if answer is not None:
                 await outgoing.send(SessionMessage(answer))
             elif isinstance(item, SessionMessage):
                 await to.send(item)
 
 
-def _answer_to_malformed(item: SessionMessage | Exception) -> JSONRPCError | None:
-    """The answer to what is no message; None for a message, and for an empty line."""
+def _answer_malformed(item: SessionMessage | Exception) -> JSONRPCError | None:
+    """Return the error for a line that is no message; None for a message or an empty line."""
     if isinstance(item, SessionMessage):
         message = item.message
         # The SDK takes a request whose id is neither number nor text for a notification.
@@ -375,19 +371,19 @@ def _answer_to_malformed(item: SessionMessage | Exception) -> JSONRPCError | Non
     if errors[0]["type"] != "json_invalid":
         values = (error["input"] for error in errors if error["type"] == "missing")
         return _message_error(INVALID_REQUEST, next(values, None))
-    return _message_error(PARSE_ERROR, _lenient_value(line)) if line.strip() else None
+    return _message_error(PARSE_ERROR, _parse_json(line)) if line.strip() else None
 
 
 def _message_error(code: int, message: Any) -> JSONRPCError:
     """An error about a message, with the message's id where it has one."""
     name = message.get("id") if isinstance(message, dict) else None
     is_usable = (isinstance(name, str) and name.isprintable()) or type(name) is int
-    what = "no JSON in UTF-8" if code == PARSE_ERROR else "no request of JSON-RPC 2.0"
-    error = ErrorData(code=code, message=f"the line holds {what}")
+    content = "no JSON in UTF-8" if code == PARSE_ERROR else "no request of JSON-RPC 2.0"
+    error = ErrorData(code=code, message=f"the line holds {content}")
     return JSONRPCError(jsonrpc="2.0", id=name if is_usable else None, error=error)
 
 
-def _lenient_value(line: str) -> Any:
+def _parse_json(line: str) -> Any:
     """Read a line in which half of a pair of surrogates is no mistake; None if it is no JSON."""
     try:
         return json.loads(line)
@@ -403,7 +399,7 @@ _TTL = 60_000  # milliseconds for which a client may keep what it was told
 
 
 class GetSkillParams(RequestParams):
-    """By which address a skill is asked for."""
+    """The address of a skill."""
 
     uri: str
 
@@ -423,14 +419,13 @@ class LiveSkills:
         self._vault = vault
 
     def live_names(self) -> list[str]:
-        """All of them, by name."""
+        """Return their names, sorted."""
         return sorted(candidate.name for candidate in self._vault.exporter.live())
 
-    def whole_skills(self, names: Sequence[str]) -> Iterator[OutgoingSkill]:
-        """Those of these names that can be served whole."""
-        wanted = set(names)
-        chosen = [one for one in self._vault.exporter.live() if one.name in wanted]
-        outgoing = self._vault.exporter.outgoing(chosen)
+    def whole_skills(self, names: Collection[str]) -> Iterator[OutgoingSkill]:
+        """Yield the named skills that can be served whole."""
+        candidates = [skill for skill in self._vault.exporter.live() if skill.name in names]
+        outgoing = self._vault.exporter.outgoing(candidates)
         skills = [skill for skill in outgoing if isinstance(skill, OutgoingSkill)]
         for skill in sorted(skills, key=lambda skill: skill.name):
             size = sum(map(len, skill.files.values()))
@@ -438,7 +433,7 @@ class LiveSkills:
                 yield skill
 
     def file(self, uri: str) -> SkillFile | None:
-        """The file at an address; None if there is none."""
+        """Return the file at an address; None if there is none."""
         name, _, path = uri.removeprefix(SCHEME).partition("/")
         if not uri.startswith(SCHEME):
             return None
@@ -456,7 +451,7 @@ class SkillsExtension(Extension):
         self._skills = skills
 
     def settings(self) -> dict[str, Any]:
-        """What of the extension there is."""
+        """Return the options of the extension."""
         return {"directoryRead": False}
 
     def methods(self) -> Sequence[MethodBinding]:
@@ -469,25 +464,25 @@ class SkillsExtension(Extension):
     async def _list_skills(
         self, _context: ServerRequestContext[Any, Any], params: PaginatedRequestParams
     ) -> dict[str, Any]:
-        return await anyio.to_thread.run_sync(self._page_from, params.cursor or "")
+        return await anyio.to_thread.run_sync(self._list_page, params.cursor or "")
 
     async def _get_skill(
         self, _context: ServerRequestContext[Any, Any], params: GetSkillParams
     ) -> dict[str, Any]:
-        entry = await anyio.to_thread.run_sync(self._entry_at, params.uri)
+        entry = await anyio.to_thread.run_sync(self._find_entry, params.uri)
         if entry is None:
             raise MCPError(INVALID_PARAMS, f"{params.uri}: no live skill stands there")
         return {**_complete(), "skill": entry}
 
-    def _page_from(self, after: str) -> dict[str, Any]:
-        """The skills whose names come behind one; by the last one the next page is asked for."""
-        names = [name for name in self._skills.live_names() if name > after]
+    def _list_page(self, cursor: str) -> dict[str, Any]:
+        """Return the skills after a name; the last name asks for the next page."""
+        names = [name for name in self._skills.live_names() if name > cursor]
         page = names[:_MOST]
         listed = (_list_entry(skill) for skill in self._skills.whole_skills(page))
         more = {"nextCursor": page[-1]} if len(names) > _MOST else {}
         return {**_complete(), "skills": [entry for entry in listed if entry], **more}
 
-    def _entry_at(self, uri: str) -> dict[str, Any] | None:
+    def _find_entry(self, uri: str) -> dict[str, Any] | None:
         name, _, path = uri.removeprefix(SCHEME).partition("/")
         if not uri.startswith(SCHEME) or path != PAGE:
             return None
@@ -496,19 +491,18 @@ class SkillsExtension(Extension):
 
 
 def uri_of(name: str, path: str = PAGE) -> str:
-    """The address of a skill's file."""
+    """Return the address of a skill's file."""
     return f"{SCHEME}{quote(name)}/{quote(path)}"
 
 
 def mime_type_of(path: str) -> str:
-    """What a file is, by its name."""
+    """Guess the type of a file by its name."""
     if path.endswith(".md"):
         return "text/markdown"
     return mimetypes.guess_type(path)[0] or "application/octet-stream"
 
 
 def _list_entry(skill: OutgoingSkill) -> dict[str, Any] | None:
-    """A skill as the list names it; None for one whose front matter cannot be read."""
     try:
         matter, _ = front_matter.read_foreign(skill.files[PAGE].decode())
     except (BadInputError, UnicodeDecodeError):
@@ -528,11 +522,11 @@ def _list_entry(skill: OutgoingSkill) -> dict[str, Any] | None:
 
 
 def _json_value(value: Any) -> Any:
-    """A value of YAML in JSON: what has no form there stands as its text."""
+    """Convert a value of YAML to JSON; what has no form there becomes text."""
     if isinstance(value, Mapping):
-        return {str(key): _json_value(inner) for key, inner in value.items()}
+        return {str(key): _json_value(member) for key, member in value.items()}
     if isinstance(value, list):
-        return [_json_value(inner) for inner in value]
+        return [_json_value(member) for member in value]
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
@@ -587,7 +581,7 @@ class VaultServer(MCPServer[Any]):
             return _refused_call(_call_error(error))
 
     async def list_resources(self) -> list[Resource]:
-        """The `SKILL.md` of each."""
+        """Return the `SKILL.md` of each skill."""
         return await anyio.to_thread.run_sync(self._resources_now)
 
     async def read_resource(
@@ -595,7 +589,7 @@ class VaultServer(MCPServer[Any]):
         uri: Any,
         context: Any = None,  # noqa: ARG002 (the SDK's)
     ) -> Iterable[ReadResourceContents]:
-        """One file of a skill."""
+        """Return one file of a skill."""
         file = await anyio.to_thread.run_sync(self._skills.file, str(uri))
         if file is None:
             raise ResourceNotFoundError(f"{uri}: no live skill has this file")
@@ -614,25 +608,25 @@ class VaultServer(MCPServer[Any]):
                 mime_type="text/markdown",
                 size=len(skill.files[PAGE]),
             )
-            for skill in self._skills.whole_skills(self._skills.live_names())
+            for skill in self._skills.whole_skills(set(self._skills.live_names()))
         ]
 
 
 def server_of(vault: Vault, *, may_review: bool = False, lists_all: bool = False) -> MCPServer[Any]:
-    """The server of a vault; `may_review`: with tools to let skills in and to put them away.
+    """Return the server of a vault; `may_review`: with tools to approve and reject skills.
 
     `lists_all`: the client lists the skills itself, so that none can be held out of a decision.
     """
     server = VaultServer(LiveSkills(vault))
     tools = VaultTools(vault, lists_all=lists_all)
-    offered: list[tuple[Callable[..., Any], ToolAnnotations]] = [
+    entries: list[tuple[Callable[..., Any], ToolAnnotations]] = [
         *((tools.recommend_tool, _WRITES), (tools.search_tool, _READS), (tools.get_tool, _READS)),
         *((tools.record_tool, _WRITES), (tools.close_tool, _WRITES), (tools.learn_tool, _ADDS)),
         *((tools.why_tool, _READS), (tools.status_tool, _READS)),
         *((tools.next_question_tool, _READS), (tools.answer_tool, _ADDS)),
     ]
     reviews = [(tools.approve_tool, _ADDS), (tools.reject_tool, _ADDS)]
-    for tool, annotations in [*offered, *(reviews if may_review else ())]:
+    for tool, annotations in [*entries, *(reviews if may_review else ())]:
         name = str(tool.__name__).removesuffix("_tool")
         server.add_tool(tool, name, annotations=annotations)
     return server

@@ -1,4 +1,4 @@
-"""What the commands share: the options, opening the vault, JSON, progress."""
+"""Shared parts of the commands: options, opening the vault, JSON, progress."""
 
 import os
 import sys
@@ -35,22 +35,22 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
 
 
 def say(message: str) -> None:
-    """A line for the person, on stderr."""
+    """Print a line for the person, on stderr."""
     echo(message, err=True)
 
 
 class VaultPath(click.Path):
-    """The folder of a vault; an empty text, as of a shell's unset variable, names none."""
+    """The folder of a vault; an empty text, as from an unset variable, is refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The folder as a path."""
+        """Convert the folder to a path."""
         if not os.fspath(value):
             self.fail("it is empty and names no vault", param, ctx)
         return super().convert(value, param, ctx)
 
 
 def vault_option(function: _F, envvar: str | None = None) -> _F:
-    """`--vault PATH` of one command; the group's stands behind it (`open_vault`)."""
+    """Add `--vault PATH` to one command; the group's is the default (`open_vault`)."""
     return click.option(
         "--vault",
         "vault_path",
@@ -62,19 +62,19 @@ def vault_option(function: _F, envvar: str | None = None) -> _F:
 
 
 def json_option(function: _F) -> _F:
-    """`--json`: a stable shape on stdout, nothing else."""
+    """Add `--json`: a stable shape on stdout, nothing else."""
     return click.option("--json", "as_data", is_flag=True, help="Print JSON.")(function)
 
 
 def now_option(function: _F) -> _F:
-    """`--now TIME`: the clock for tests and replays."""
+    """Add `--now TIME`: the clock for tests and replays."""
     return click.option(
         "--now", callback=_time, metavar="TIME", help="Use this time instead of the clock."
     )(function)
 
 
 def at_option(function: _F) -> _F:
-    """`--at REV|DATE`: what the vault knew then."""
+    """Add `--at REV|DATE`: the vault as it was then."""
     return click.option(
         "--at",
         metavar="REV|DATE",
@@ -83,7 +83,7 @@ def at_option(function: _F) -> _F:
 
 
 def since_option(default: str) -> Callable[[_F], _F]:
-    """`--since AGE`: from how long ago on, or from which day; `default` says what holds else."""
+    """Add `--since AGE`: a span of time or a first day; `default` is for the help."""
     return click.option(
         "--since",
         callback=_since,
@@ -93,47 +93,47 @@ def since_option(default: str) -> Callable[[_F], _F]:
 
 
 def dry_option(function: _F) -> _F:
-    """`--dry-run`: the same path, nothing published."""
+    """Add `--dry-run`: the same path, nothing published."""
     return click.option(
         "--dry-run", "dry", is_flag=True, help="Print the changes without making them."
     )(function)
 
 
 def write_options(function: _F) -> _F:
-    """The options of a command that commits: `--vault`, `--now`, `--dry-run`, `--json`."""
+    """Add the options of a command that commits: `--vault`, `--now`, `--dry-run`, `--json`."""
     return vault_option(now_option(dry_option(json_option(function))))
 
 
 def read_options(function: _F) -> _F:
-    """The options of a command that answers: `--vault`, `--json`."""
+    """Add the options of a command that answers: `--vault`, `--json`."""
     return vault_option(json_option(function))
 
 
 def open_vault(vault_path: Path | None) -> "api.Vault":
-    """The vault that is vault_path_of; it shows how far the first reading of its files is."""
+    """Open the vault, with a progress bar for the first reading of its files."""
     vault = api.Vault.open(vault_path_of(vault_path))
     vault.store.index.track = track
     return vault
 
 
 @contextmanager
-def open_vault_at(
+def open_vault_as_of(
     vault_path: Path | None, at: str | None
 ) -> Iterator[tuple["api.Vault", datetime | None]]:
-    """(the vault, None), or with `--at` (the vault as it was, when that was)."""
+    """Open (the vault, None), or with `--at` (the vault as it was, its time)."""
     vault = open_vault(vault_path)
     if at is None:
         yield vault, None
         return
-    with vault_at(vault, at) as then:
-        yield then
+    with past_vault(vault, at) as vault_and_time:
+        yield vault_and_time
 
 
 @contextmanager
-def vault_at(vault: "api.Vault", moment: str) -> Iterator[tuple["api.Vault", datetime]]:
-    """(the vault as it was, when that was): at a revision, at a time, or at the end of a day.
+def past_vault(vault: "api.Vault", moment: str) -> Iterator[tuple["api.Vault", datetime]]:
+    """Open (the vault as it was, its time) at a revision, at a time, or at the end of a day.
 
-    To be asked, not to be written; it goes with the block. UsageError if there was none.
+    It may not be written, and goes with the block. UsageError if there was none.
     """
     branch = vault.store.head().policy.branch
     with repository.check_out_past(vault.store.git, branch, moment) as (root, at):
@@ -141,15 +141,15 @@ def vault_at(vault: "api.Vault", moment: str) -> Iterator[tuple["api.Vault", dat
 
 
 def vault_path_of(vault_path: Path | None) -> Path | None:
-    """The vault that is named: by the command's `--vault`, the group's, the environment's."""
-    before: Path | None = click.get_current_context().find_root().params.get("vault_path")
-    return vault_path or before
+    """Return the vault that the command's `--vault`, the group's or the environment names."""
+    group_path: Path | None = click.get_current_context().find_root().params.get("vault_path")
+    return vault_path or group_path
 
 
 def _since(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> timedelta | datetime | None:
-    """A span of time, or the time from which on; None if nobody says."""
+    """Parse a span of time, or a start; None if none is given."""
     if value is None:
         return None
     number, unit = value[:-1], _UNITS.get(value[-1:])
@@ -177,12 +177,14 @@ def _time(_context: click.Context, _option: click.Parameter, value: str | None) 
 
 
 def input_file(file: str) -> tuple[str, bytes]:
-    """(name, bytes) of a file that is handed over; stdin's name tells how it looks."""
+    """Return (name, bytes) of a file, or of stdin, whose name tells its format."""
     if file != "-":
         path = Path(file)
         if not path.is_file():
-            what = "is a folder; pass a file" if path.is_dir() else "no such file; check the path"
-            raise UsageError(f"{file}: {what}")
+            message = (
+                "is a folder; pass a file" if path.is_dir() else "no such file; check the path"
+            )
+            raise UsageError(f"{file}: {message}")
         return path.name, path.read_bytes()
     data = sys.stdin.buffer.read()
     if not data.strip():
@@ -194,13 +196,13 @@ def input_file(file: str) -> tuple[str, bytes]:
     return f"stdin.{ending}", data
 
 
-def track(items: Sequence[Any], what: str) -> Iterable[Any]:
-    """A progress bar on stderr for long work, where somebody looks."""
+def track(items: Sequence[Any], description: str) -> Iterable[Any]:
+    """Show a progress bar on stderr for long work in a terminal."""
     if len(items) < _LONG:
         return items
     from rich import console, progress  # noqa: PLC0415 (only long work pays for rich)
 
     screen = console.Console(stderr=True)
     return progress.track(
-        items, what, console=screen, transient=True, disable=not screen.is_terminal
+        items, description, console=screen, transient=True, disable=not screen.is_terminal
     )

@@ -1,6 +1,6 @@
-"""recommend, search, learn: what an agent reads before a task, and what it notes.
+"""recommend, search, learn: what an agent reads before a task, and the rules it notes.
 
-What an agent reads goes to stdout; what a person should know of it goes to stderr.
+The agent's part goes to stdout; what a person should know goes to stderr.
 """
 
 import sys
@@ -18,7 +18,7 @@ from skillvault.cli.options import (
     json_option,
     now_option,
     open_vault,
-    open_vault_at,
+    open_vault_as_of,
     print_json,
     read_options,
     say,
@@ -35,6 +35,7 @@ from skillvault.model.errors import UsageError
 from skillvault.model.records import Problem, Scalar
 from skillvault.model.text.text import shorten
 from skillvault.serving.background import is_taught
+from skillvault.serving.inquiry import KINDS
 from skillvault.serving.shelf import has_model
 from skillvault.vault.files.arrival import make_printable
 
@@ -74,50 +75,47 @@ def learn(
     if rule is not None:
         _note(vault, rule, scope, dry=dry, as_data=as_data)
         return
-    found, waiting = vault.notebook.told(), len(vault.notebook.uncommitted())
+    learned, waiting = vault.notebook.learned_rules(), len(vault.notebook.uncommitted_rules())
     if as_data:
-        print_json(learned_shape(found.told))
-    elif found.told.prompt_text or not waiting:
-        echo(found.told.prompt_text or "nothing learned yet; note a rule")
-    say_cut(found)
+        print_json(learned_shape(learned.told))
+    elif learned.told.prompt_text or not waiting:
+        echo(learned.told.prompt_text or "nothing learned yet; note a rule")
+    print_cuts(learned)
     if waiting:
         rules = f"{waiting} rule" + "s" * (waiting > 1)
         say(f"not committed yet, so in no prompt: {rules}; next: skillvault run")
 
 
 def _note(vault: Vault, rule: str, scope: tuple[str, ...], *, dry: bool, as_data: bool) -> None:
-    noted = vault.learn(rule, scope, dry=dry)
+    text = vault.learn(rule, scope, dry=dry)
     if as_data:
-        print_json({"rule": noted})
+        print_json({"rule": text})
     elif dry:
-        echo(f"would note in LEARNINGS.md: {noted}")
+        echo(f"would note in LEARNINGS.md: {text}")
     else:
-        echo(f"noted in LEARNINGS.md: {noted}")
+        echo(f"noted in LEARNINGS.md: {text}")
         say("next: skillvault run (it looks for the rule in your code)")
 
 
-def learned_shape(told: LearnedText) -> dict[str, object]:
-    """Patterns and rules as JSON."""
+def learned_shape(rules: LearnedText) -> dict[str, object]:
+    """Return patterns and rules as JSON."""
     keys = ("id", "pattern", "confidence", "occurrences", "evidence")
     return {
-        "patterns": [{key: getattr(one, key) for key in keys} for one in told.patterns],
-        "rules": list(told.rules),
-        "cut": {"patterns": told.cut_patterns, "rules": told.cut_rules},
+        "patterns": [{key: getattr(pattern, key) for key in keys} for pattern in rules.patterns],
+        "rules": list(rules.rules),
+        "cut": {"patterns": rules.cut_patterns, "rules": rules.cut_rules},
     }
 
 
-def say_cut(found: LearnedPrompt) -> None:
-    """What was left out over the budget, and why there are no patterns, on stderr."""
-    told = found.told
-    cut = {"pattern": told.cut_patterns, "rule": told.cut_rules}
+def print_cuts(learned: LearnedPrompt) -> None:
+    """Say what the budget cut, and why there are no patterns, on stderr."""
+    rules = learned.told
+    cut = {"pattern": rules.cut_patterns, "rule": rules.cut_rules}
     parts = [f"{count} {noun}" + "s" * (count > 1) for noun, count in cut.items() if count]
     if parts:
         say(f"left out over capture.budget: {' and '.join(parts)}")
-    if found.problem:
-        say(f"{found.problem.path}: {found.problem.message}; rules alone are told")
-
-
-KINDS = ("skill", "fact", "evaluation")
+    if learned.problem:
+        say(f"{learned.problem.path}: {learned.problem.message}; rules alone are told")
 
 
 _LINE = 80  # characters of a text in a list
@@ -159,7 +157,7 @@ def search(  # noqa: PLR0913 (click hands a command one argument an option)
 
     Prints the best first: score, kind, trust, id and text.
     """
-    with open_vault_at(vault_path, at) as (vault, _):
+    with open_vault_as_of(vault_path, at) as (vault, _):
         hits = vault.search(
             text, kind=kind, domain=domain, k=k, semantic=not words, untrusted=untrusted
         )
@@ -259,10 +257,10 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
     """Print the skills that an agent should read before a task."""
     if at is not None and decision is not None:
         raise UsageError("--decision: a look back with --at is not recorded; leave one of them out")
-    with open_vault_at(vault_path, at) as (vault, then):
+    with open_vault_as_of(vault_path, at) as (vault, past_time):
         answer = vault.recommend(
             domain,
-            _typed(task),
+            _read_task(task),
             context=_context(pairs),
             role=role,
             stage=stage,
@@ -274,21 +272,23 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
             agent=agent,
             action=action,
             explain=explain,
-            now=now or then,
+            now=now or past_time,
         )
-        found = vault.notebook.told() if with_learned else None
-        _print_answer(answer, form, found)
-        if found:
-            say_cut(found)
+        learned = vault.notebook.learned_rules() if with_learned else None
+        _print_answer(answer, form, learned)
+        if learned:
+            print_cuts(learned)
         if strategy == "semantic" and not has_model():
             say(_NO_MODEL)
         if explain and form != "json":
             _print_reasons(answer)
-        _print_about(answer, vault.shelf.problems)
+        _print_problems(answer, vault.shelf.problems)
         if answer.near_domain is not None:
-            near = answer.near_domain
+            similar = answer.near_domain
             hint = (
-                f"did you mean {near}?" if near else "record an outcome of it, or correct the name"
+                f"did you mean {similar}?"
+                if similar
+                else "record an outcome of it, or correct the name"
             )
             say(f"{answer.domain}: no such domain; {hint}")
             for pin in pins:
@@ -299,11 +299,10 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
         if action is not None and not is_taught(vault.store.head(), domain, action):
             say(f"--action {action}: no skill is about the action {action}")
         if not answer.recommended:
-            say(_why_none(answer, has_rules=bool(found and found.told.prompt_text)))
+            say(_explain_none(answer, has_rules=bool(learned and learned.told.prompt_text)))
 
 
-def _typed(task: str) -> str:
-    """The task, from stdin for `-`."""
+def _read_task(task: str) -> str:
     if task != "-":
         return task
     try:
@@ -313,7 +312,6 @@ def _typed(task: str) -> str:
 
 
 def _context(pairs: Iterable[str]) -> dict[str, Scalar]:
-    """Key -> value of the pairs; of a key that comes twice the last."""
     context: dict[str, Scalar] = {}
     for pair in pairs:
         key, sign, value = pair.partition("=")
@@ -325,20 +323,18 @@ def _context(pairs: Iterable[str]) -> dict[str, Scalar]:
     return context
 
 
-def _print_answer(answer: Selection, form: str, found: LearnedPrompt | None) -> None:
-    """The answer, and behind it what was learned in two tiers."""
+def _print_answer(answer: Selection, form: str, learned: LearnedPrompt | None) -> None:
     if form == "json":
-        extra = {"learned": learned_shape(found.told)} if found else {}
+        extra = {"learned": learned_shape(learned.told)} if learned else {}
         print_json({**plain(answer), **extra})
         return
     text = render.xml(answer) if form == "xml" else render.prompt(answer)
-    whole = frame_learned(text, found.told) if found else text
-    if whole:
-        echo(whole)
+    output = frame_learned(text, learned.told) if learned else text
+    if output:
+        echo(output)
 
 
-def _print_about(answer: Selection, problems: Iterable[Problem]) -> None:
-    """What was asked for and is not there, and what could not be read."""
+def _print_problems(answer: Selection, problems: Iterable[Problem]) -> None:
     for skill in answer.withheld:
         if skill.reason == "unknown-pin":
             hint = "`skillvault skill list --layers` shows the names"
@@ -348,21 +344,20 @@ def _print_about(answer: Selection, problems: Iterable[Problem]) -> None:
 
 
 def _print_reasons(answer: Selection) -> None:
-    for served in answer.recommended:
-        parts = ", ".join(f"{part} {value:+.2f}" for part, value in served.reasons.items())
-        scores = f"score {served.score:.2f}, relevance {served.relevance:.2f} ({parts})"
-        say(f"shown: {served.name}: {scores}")
+    for skill in answer.recommended:
+        parts = ", ".join(f"{part} {value:+.2f}" for part, value in skill.reasons.items())
+        scores = f"score {skill.score:.2f}, relevance {skill.relevance:.2f} ({parts})"
+        say(f"shown: {skill.name}: {scores}")
     for withheld in answer.withheld:
         if withheld.reason != "unknown-pin":
             say(f"not shown: {withheld.name}: {withheld.reason}: {withheld.detail}")
     for fact in answer.facts:
         say(f"shown: {fact.handle} {fact.id}: says {fact.share:.2f} of what is asked")
-    for unknown in answer.unknown_context:
-        say(f"unknown context: {unknown}: no boost of the policy and no skill asks for it")
+    for name in answer.unknown_context:
+        say(f"unknown context: {name}: no boost of the policy and no skill asks for it")
 
 
-def _why_none(answer: Selection, *, has_rules: bool) -> str:
-    """One line: that nothing fits, or for what else the skills were left out."""
+def _explain_none(answer: Selection, *, has_rules: bool) -> str:
     held_out = sum(withheld.reason == "held-out" for withheld in answer.withheld)
     by_rank = sum(withheld.reason == "rank" for withheld in answer.withheld)
     counts = {

@@ -1,4 +1,4 @@
-"""record, close, quarantine: outcomes on their way in, also of a command that is watched."""
+"""record, close, quarantine: outcomes on their way in, also from a command that is run."""
 
 import shlex
 import signal
@@ -39,14 +39,14 @@ _READ = 8192
 _KILLED = 128  # what a shell adds to the number of the signal that ended a command
 
 
-class Ended(NamedTuple):
-    """How a command ended, as a shell tells it, and the end of all that it wrote."""
+class CommandResult(NamedTuple):
+    """The exit code of a command, as a shell gives it, and the end of its output."""
 
     exit_code: int
     output: str
 
 
-def watch_command(command: Sequence[str]) -> Ended:
+def watch_command(command: Sequence[str]) -> CommandResult:
     """Run a command to its end; UsageError for one that cannot be started."""
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -57,33 +57,33 @@ def watch_command(command: Sequence[str]) -> Ended:
         ) from None
     tail = _Tail()
     pairs = ((process.stdout, sys.stdout.buffer), (process.stderr, sys.stderr.buffer))
-    threads = [threading.Thread(target=tail.pass_on, args=pair) for pair in pairs]
+    threads = [threading.Thread(target=tail.copy, args=pair) for pair in pairs]
     for thread in threads:
         thread.start()
-    code = _waited(process)
+    code = _wait(process)
     for thread in threads:
         thread.join()
-    return Ended(_KILLED - code if code < 0 else code, tail.kept_text)
+    return CommandResult(_KILLED - code if code < 0 else code, tail.text)
 
 
-def _waited(process: "subprocess.Popen[bytes]") -> int:
-    """The exit code; an interrupt at the terminal is the command's to answer."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _wait(process: "subprocess.Popen[bytes]") -> int:
+    """Return the exit code; the command handles an interrupt at the terminal."""
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return process.wait()
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, handler)
 
 
 class _Tail:
-    """The last bytes of two streams in the order in which they were written."""
+    """The last bytes of two streams, in the order in which they were written."""
 
     def __init__(self) -> None:
         self._bytes = b""
         self._turn = threading.Lock()
 
-    def pass_on(self, source: IO[bytes], target: IO[bytes]) -> None:
-        """Copy a stream to its end; who reads it may go away before."""
+    def copy(self, source: IO[bytes], target: IO[bytes]) -> None:
+        """Copy a stream to its end, even if the reader of the copy goes away."""
         is_read = True
         while chunk := source.read1(_READ):  # type: ignore[attr-defined]  # of a buffered pipe
             with self._turn:
@@ -91,8 +91,8 @@ class _Tail:
             is_read = is_read and _is_written(chunk, target)
 
     @property
-    def kept_text(self) -> str:
-        """What was kept, from a whole line on."""
+    def text(self) -> str:
+        """The last bytes from a whole line on."""
         text = self._bytes.decode(errors="replace")
         return text.partition("\n")[2] if len(self._bytes) == _KEPT else text
 
@@ -127,12 +127,12 @@ def list_(vault_path: Path | None, as_data: bool) -> None:
         return
     if not files:
         echo("quarantine/ is empty")
-    width = max((len(held.name) for held in files), default=0)
-    for held in files:
-        at = f"line {held.line}"
-        line = f" ({at})" if held.line is not None and at not in held.message else ""
-        came = "  ".join(filter(None, (held.at, f"from {held.origin}" if held.origin else "")))
-        echo(f"{held.name:{width}}  [{held.code}] {held.message}{line}  {came}".rstrip())
+    width = max((len(file.name) for file in files), default=0)
+    for file in files:
+        at = f"line {file.line}"
+        line = f" ({at})" if file.line is not None and at not in file.message else ""
+        origin = "  ".join(filter(None, (file.at, f"from {file.origin}" if file.origin else "")))
+        echo(f"{file.name:{width}}  [{file.code}] {file.message}{line}  {origin}".rstrip())
 
 
 @quarantine.command()
@@ -141,15 +141,15 @@ def list_(vault_path: Path | None, as_data: bool) -> None:
 @vault_option
 def retry(names: tuple[str, ...], everything: bool, vault_path: Path | None) -> None:
     """Put files back into the inbox that they came from."""
-    chosen = _wanted("retry", names, everything=everything)
+    chosen = _choose_names("retry", names, everything=everything)
     vault = open_vault(vault_path)
-    back = vault.quarantine.retry(chosen)
-    for file in back:
+    files = vault.quarantine.retry(chosen)
+    for file in files:
         echo(f"{file.name} -> inbox/{file.to}")
     if chosen is None:
-        for held in vault.quarantine.files():
-            say(f"not retried: {held.name}: `skillvault quarantine retry {held.name}` says why")
-    say("next: skillvault run" if back else "nothing to retry")
+        for entry in vault.quarantine.files():
+            say(f"not retried: {entry.name}: `skillvault quarantine retry {entry.name}` says why")
+    say("next: skillvault run" if files else "nothing to retry")
 
 
 @quarantine.command()
@@ -159,20 +159,19 @@ def retry(names: tuple[str, ...], everything: bool, vault_path: Path | None) -> 
 @vault_option
 def drop(names: tuple[str, ...], everything: bool, yes: bool, vault_path: Path | None) -> None:
     """Remove files and their reasons for good."""
-    chosen = _wanted("drop", names, everything=everything)
-    going = open_vault(vault_path).quarantine.drop(chosen, dry=not yes)
-    for name in going:
+    chosen = _choose_names("drop", names, everything=everything)
+    removed_names = open_vault(vault_path).quarantine.drop(chosen, dry=not yes)
+    for name in removed_names:
         echo(f"removed {name}" if yes else f"would remove {name}", err=not yes)
-    if not going:
+    if not removed_names:
         say("nothing to drop")
     elif not yes:
         raise UsageError(
-            f"{len(going)} file(s) would be removed for good; add --yes to remove them"
+            f"{len(removed_names)} file(s) would be removed for good; add --yes to remove them"
         )
 
 
-def _wanted(verb: str, names: Sequence[str], *, everything: bool) -> Sequence[str] | None:
-    """The names that were given; None for all."""
+def _choose_names(verb: str, names: Sequence[str], *, everything: bool) -> Sequence[str] | None:
     if names and everything:
         raise UsageError(f"{verb}: pass NAMEs or --all, not both")
     if not names and not everything:
@@ -219,13 +218,13 @@ def close(  # noqa: PLR0913 (one an option)
     The result joins what was recommended and recorded for ID, whichever arrives first. Of an
     outcome whose decision has no id, ID is the outcome's.
     """
-    source = _chosen_way(sources, command, teaches=bool(lesson and lesson.strip()))
+    source = _choose_source(sources, command, teaches=bool(lesson and lesson.strip()))
     if source == "runs" and as_data:
         raise UsageError("--json is for the other ways; --run passes on what COMMAND prints")
     vault = open_vault(vault_path)
     code = 0
     if source == "runs":
-        closing, code = _watched(command)
+        closing, code = _run_and_close(command)
     else:
         closing = _closing(source, sources[source])
     closing = replace(
@@ -246,19 +245,19 @@ def close(  # noqa: PLR0913 (one an option)
     end_intake(vault, report, dry=dry, as_data=as_data)
 
 
-def _chosen_way(sources: dict[str, Any], command: tuple[str, ...], *, teaches: bool) -> str:
-    """The one way to tell how it ended, without one `status`, which a lesson alone leaves open.
+def _choose_source(sources: dict[str, Any], command: tuple[str, ...], *, teaches: bool) -> str:
+    """Return the one option that says how it ended; a lesson alone means `status` without a value.
 
     UsageError for none without a lesson, several, or a stray command.
     """
-    chosen = [name for name, value in sources.items() if value is not None and value is not False]
-    if not chosen and teaches:
-        chosen = ["status"]
-    if len(chosen) != 1:
+    options = [name for name, value in sources.items() if value is not None and value is not False]
+    if not options and teaches:
+        options = ["status"]
+    if len(options) != 1:
         raise UsageError(f"say how it ended in one way: {_ONE}; or --lesson TEXT alone")
-    if (chosen == ["runs"]) != bool(command):
+    if (options == ["runs"]) != bool(command):
         raise UsageError("--run needs a COMMAND behind --, and only --run takes one")
-    return chosen[0]
+    return options[0]
 
 
 def _closing(source: str, value: Any) -> Closing:
@@ -269,25 +268,25 @@ def _closing(source: str, value: Any) -> Closing:
     return Closing(status=value, observed_by="person")
 
 
-def _watched(command: tuple[str, ...]) -> tuple[Closing, int]:
-    ended = watch_command(command)
-    lines = printable(ended.output).splitlines()[-_LINES:]
-    evidence = failing_assertion(ended.output) if ended.exit_code else "\n".join(lines)
+def _run_and_close(command: tuple[str, ...]) -> tuple[Closing, int]:
+    run = watch_command(command)
+    lines = printable(run.output).splitlines()[-_LINES:]
+    evidence = failing_assertion(run.output) if run.exit_code else "\n".join(lines)
     words = cut_between_words(shlex.join(command), _WORDS)
-    return closing_by_exit(ended.exit_code, evidence, words), ended.exit_code
+    return closing_by_exit(run.exit_code, evidence, words), run.exit_code
 
 
 def _close_quietly(
     vault: Vault, decision: str, closing: Closing, *, now: datetime | None, dry: bool
 ) -> None:
-    """Close after a command that ran: its exit code is passed on, whatever becomes of this."""
+    """Close after a command that ran; its exit code is passed on in any case."""
     try:
         report = vault.close(decision, closing, now=now, dry=dry)
     except SkillvaultError as error:
         say(f"skillvault: not closed: {error}")
         return
-    for refused in report.quarantined:
-        say(f"skillvault: not closed: {refused.message}")
+    for refusal in report.quarantined:
+        say(f"skillvault: not closed: {refusal.message}")
     for waiting in report.waiting:
         say(f"skillvault: {decision} waits: {waiting.reason}")
     if report.done:

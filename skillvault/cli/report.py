@@ -1,4 +1,4 @@
-"""The command that makes a page to look at: what was learned, whether it helps, of what it is."""
+"""report: a page that shows what was learned and whether it helps."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import click
 from skillvault.api import Vault, page
 from skillvault.cli.options import echo, now_option, open_vault, say, since_option, vault_option
 from skillvault.cli.sync import stop_signals
-from skillvault.inspect.page.page import Page
+from skillvault.inspect.page import Page
 from skillvault.model.errors import UsageError
 from skillvault.page import html, server, summary
 
@@ -52,27 +52,29 @@ def report(
     """
     vault = open_vault(vault_path)
 
-    def page_now() -> Page:
-        until = now or datetime.now(UTC).replace(microsecond=0)
-        start = until - since if isinstance(since, timedelta) else since
-        return page(vault, since=start, domain=domain, now=until)
+    def make_page() -> Page:
+        end = now or datetime.now(UTC).replace(microsecond=0)
+        start = end - since if isinstance(since, timedelta) else since
+        return page(vault, since=start, domain=domain, now=end)
 
     if serves:
         if as_markdown or output is not None:
             raise UsageError("--serve writes no file and prints no week; remove -o and --md")
-        _serve(vault, page_now, port or 0)
+        _serve(vault, make_page, port or 0)
     elif port is not None:
         raise UsageError("--port N says where the page is served; add --serve")
     elif as_markdown and output is None:
-        echo(summary.markdown_of(page_now()), nl=False)
+        echo(summary.markdown_of(make_page()), nl=False)
     else:
-        made = summary.markdown_of(page_now()).encode() if as_markdown else html.html_of(page_now())
-        _write(output or _FILE, made)
+        content = (
+            summary.markdown_of(make_page()).encode() if as_markdown else html.html_of(make_page())
+        )
+        _write(output or _FILE, content)
 
 
-def _write(place: Path, made: bytes) -> None:
+def _write(place: Path, content: bytes) -> None:
     try:
-        place.write_bytes(made)
+        place.write_bytes(content)
     except OSError as error:
         raise UsageError(
             f"-o {place}: {error.strerror}; choose a file that you may write"
@@ -80,19 +82,15 @@ def _write(place: Path, made: bytes) -> None:
     say(f"wrote {place}")
 
 
-def _serve(vault: Vault, page_now: Callable[[], Page], port: int) -> None:
-    """Serve until Ctrl-C or SIGTERM; the page is made once before, so that it can be."""
+def _serve(vault: Vault, make_page: Callable[[], Page], port: int) -> None:
+    """Serve until Ctrl-C or SIGTERM; the page is rendered once before, to find errors."""
     served = server.ServedPage(
-        lambda: vault.store.head().commit or "", lambda: html.html_of(page_now(), is_served=True)
+        lambda: vault.store.head().commit or "", lambda: html.html_of(make_page(), is_served=True)
     )
     with stop_signals() as stopping:
         served.current()  # here, for threads that it starts must hold signals back too
-        _wait(served, port, stopping)
-
-
-def _wait(served: "server.ServedPage", port: int, stopping: Callable[[], bool]) -> None:
-    with server.serving(served, port) as address:
-        echo(address)
-        say("the page follows the branch; Ctrl-C ends it")
-        while not stopping():
-            time.sleep(_PAUSE)
+        with server.serving(served, port) as address:
+            echo(address)
+            say("the page follows the branch; Ctrl-C ends it")
+            while not stopping():
+                time.sleep(_PAUSE)

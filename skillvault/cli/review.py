@@ -54,11 +54,11 @@ def retract(
 
 
 @click.command()
-@click.argument("what", metavar="COMMIT|SKILL")
+@click.argument("target", metavar="COMMIT|SKILL")
 @click.option("--reason", default="", metavar="TEXT", help="Say why; later runs repeat it.")
 @write_options
 def undo(
-    what: str,
+    target: str,
     reason: str,
     vault_path: Path | None,
     now: datetime | None,
@@ -70,7 +70,7 @@ def undo(
     The vault becomes as if that had been rejected when it was proposed, and what rests on it is
     computed again. What a person wrote later stays; if that cannot be, nothing is done.
     """
-    report = undo_commit(open_vault(vault_path), what, reason, now=now, dry=dry)
+    report = undo_commit(open_vault(vault_path), target, reason, now=now, dry=dry)
     print_json(run_shape(report)) if as_data else print_recomputed(report)
 
 
@@ -92,15 +92,15 @@ def review(branch: bool, vault_path: Path | None, now: datetime | None, as_data:
     elif as_data:
         print_json(proposals(vault))
     elif sys.stdin.isatty() and sys.stdout.isatty():
-        review_inbox.sit(vault)
+        review_inbox.review_all(vault)
     else:
         _print_list(proposals(vault))
 
 
 def _print_branches(vault: Vault, now: datetime | None) -> None:
     branches = proposal_branches(vault, now=now)
-    for one in branches:
-        echo(f"{one.branch}  {one.commit[:10]}{'' if one.made else '  (was there)'}")
+    for row in branches:
+        echo(f"{row.branch}  {row.commit[:10]}{'' if row.made else '  (was there)'}")
     if not branches:
         echo("nothing waits for you")
 

@@ -1,6 +1,6 @@
 """The terminal inbox of `review`: one proposal a screen, a key decides about it.
 
-Every key has a command of its own; nothing is decided here that `Curator` does not do.
+Every key has a command of its own; only `Curator` decides.
 """
 
 import os
@@ -32,14 +32,14 @@ _ROWS = 8  # outcomes that a screen shows, the latest ones
 _LINES = 24  # of a text that a screen shows
 
 
-def sit(vault: Vault) -> None:
+def review_all(vault: Vault) -> None:
     """Show each proposal until the person has decided about all, or leaves."""
     # No markup: in a text that somebody else wrote it could be a link.
-    Sitting(vault, Console(highlight=False, markup=False, emoji=False)).run()
+    ReviewSession(vault, Console(highlight=False, markup=False, emoji=False)).run()
 
 
-class Sitting:
-    """One person going through what waits."""
+class ReviewSession:
+    """One review of all proposals in a terminal."""
 
     def __init__(self, vault: Vault, console: Console) -> None:
         self._vault = vault
@@ -54,20 +54,20 @@ class Sitting:
             skill = waiting[place]
             self._console.clear()
             self._console.print(screen(skill, place + 1, len(waiting)))
-            key = _key()
+            key = _read_key()
             if key in ("q", "\x03", "\x04", ""):
                 break
             if key == "l":
                 place += 1
-            elif self._does(key, skill):
+            elif self._act(key, skill):
                 self._decided += 1
                 place += 1
             elif key == "e":
                 waiting = proposals(self._vault)
         self._console.print(f"{self._decided} decided, {len(proposals(self._vault))} wait")
 
-    def _does(self, key: str, skill: WaitingSkill) -> bool:
-        """Do what a key says; whether that decided about the proposal."""
+    def _act(self, key: str, skill: WaitingSkill) -> bool:
+        """Do what a key says; return True if that decided about the proposal."""
         try:
             if key == "a":
                 self._vault.curate.approve(skill.name)
@@ -79,7 +79,7 @@ class Sitting:
                 return bool(reason)
         except SkillvaultError as error:
             self._console.print(Text(escape_hidden(str(error)), style="red"))
-            _key()
+            _read_key()
         if key == "o":
             with self._console.pager():
                 self._console.print(Markdown(escape_hidden(skill.body), hyperlinks=False))
@@ -87,13 +87,13 @@ class Sitting:
             editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
             subprocess.run([*editor, str(self._vault.root / skill.path)], check=False)
             self._console.print("commit what you changed, and it counts (any key goes on)")
-            _key()
+            _read_key()
         return False
 
 
 def screen(skill: WaitingSkill, place: int, count: int) -> RenderableType:
-    """All of a proposal on one screen, which nothing in it can steer."""
-    skill = _escaped_texts(skill)
+    """Lay out a proposal on one screen; nothing in it can steer the terminal."""
+    skill = msgspec.convert(_escape_value(msgspec.to_builtins(skill)), WaitingSkill)
     head = Text.assemble(
         (f"{place} of {count}  ", "dim"), (skill.name, "bold"), f"  {skill.kind}, ",
         skill.domain or "every domain",
@@ -111,7 +111,7 @@ def screen(skill: WaitingSkill, place: int, count: int) -> RenderableType:
 
 
 def basis_table(skill: WaitingSkill) -> Table:
-    """What a proposal rests on: its outcomes with their sessions and episodes."""
+    """Return the outcomes behind a proposal as a table."""
     title = f"rests on {skill.basis.sentence}" if skill.basis.rows else "rests on no outcome"
     table = Table(title=title, title_justify="left", expand=False)
     for name in ("outcome", "ended", "session", "episode", "decision"):
@@ -122,34 +122,25 @@ def basis_table(skill: WaitingSkill) -> Table:
     return table
 
 
-def _escaped_texts(skill: WaitingSkill) -> WaitingSkill:
-    """Return a proposal as it is shown: what hides in its texts stands as visible escapes."""
-    return msgspec.convert(_escaped_value(msgspec.to_builtins(skill)), WaitingSkill)
-
-
-def _escaped_value(value: Any) -> Any:
+def _escape_value(value: Any) -> Any:
     if isinstance(value, str):
         return escape_hidden(value)
     if isinstance(value, dict):
-        return {key: _escaped_value(member) for key, member in value.items()}
-    return (
-        [_escaped_value(member) for member in value] if isinstance(value, list | tuple) else value
-    )
+        return {key: _escape_value(member) for key, member in value.items()}
+    return [_escape_value(member) for member in value] if isinstance(value, list | tuple) else value
 
 
 @contextmanager
-def _raw() -> Iterator[int]:
-    """The terminal hands over each key at once, as long as this lasts."""
+def _raw_terminal() -> Iterator[int]:
     terminal = sys.stdin.fileno()
-    before = termios.tcgetattr(terminal)
+    settings = termios.tcgetattr(terminal)
     tty.setcbreak(terminal)
     try:
         yield terminal
     finally:
-        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        termios.tcsetattr(terminal, termios.TCSADRAIN, settings)
 
 
-def _key() -> str:
-    """The next key that is pressed; "" if there is no terminal any more."""
-    with _raw() as terminal:
+def _read_key() -> str:
+    with _raw_terminal() as terminal:
         return os.read(terminal, 1).decode(errors="replace").lower()

@@ -1,4 +1,4 @@
-"""run, distill: do what is due, and say what came of it."""
+"""run, distill: do what is due, and report it."""
 
 import shlex
 import sys
@@ -26,7 +26,7 @@ _SHOWN = 10  # paths of a change that a dry run lists
 
 
 def run_shape(report: Report) -> dict[str, Any]:
-    """`run --json`."""
+    """Return the JSON of `run --json`."""
     return {
         "changes": [_change_shape(done) for done in report.done],
         "waiting": report.waiting,
@@ -49,8 +49,8 @@ def _change_shape(done: ChangeResult) -> dict[str, Any]:
     }
 
 
-def say_sides(vault: Vault, ref: Ref) -> None:
-    """How many runs speak for a fact or a skill and how many against it, and which, on stderr."""
+def print_sides(vault: Vault, ref: Ref) -> None:
+    """Say how many runs support a fact or a skill and contradict it, and which, on stderr."""
     sides = lookup.both_sides(question(vault).view, ref)
     for word, ids in (("for", sides.supporting), ("against", sides.against)):
         if ids:
@@ -59,17 +59,26 @@ def say_sides(vault: Vault, ref: Ref) -> None:
 
 
 def print_done(done: ChangeResult) -> None:
-    """One line a commit; in a dry run the change as it would be."""
+    """Print one line a commit; in a dry run the change."""
     if not done.commit:
         echo(_preview(done.change))
     elif done.subject:
         echo(f"{done.commit[:10]} {done.subject}")
 
 
+def print_changes(report: Report, *, as_data: bool, **more: Any) -> None:
+    """Print a line for each commit; as JSON with `more`."""
+    if as_data:
+        print_json({**run_shape(report), **more})
+        return
+    for done in report.done:
+        print_done(done)
+
+
 def _preview(change: Change) -> str:
     lines = [f"would commit: {change.headline}"]
     lines += textwrap.indent(change.reason.strip(), "  ").splitlines()
-    paths = [f"  + {_line_of_write(record)}" for record in change.writes]
+    paths = [f"  + {_write_line(record)}" for record in change.writes]
     lines += paths[:_SHOWN]
     if len(paths) > _SHOWN:
         lines.append(f"  + {len(paths) - _SHOWN} more")
@@ -78,15 +87,14 @@ def _preview(change: Change) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _line_of_write(record: Record) -> str:
-    """Where a new record would stand; of a link what it says."""
+def _write_line(record: Record) -> str:
     if isinstance(record, Link):
         return f"link {record.type}: {record.source} -> {record.target}"
     return layout.path_of(record)
 
 
 def print_recomputed(report: Report) -> None:
-    """One commit of many changes: its line, and a line for each change that followed."""
+    """Print one commit of many changes: its line, and a line for each further change."""
     if report.done and not report.done[0].commit:
         for done in report.done:
             print_done(done)
@@ -96,16 +104,16 @@ def print_recomputed(report: Report) -> None:
 
 
 def print_committed(vault: Vault, path: str) -> None:
-    """A file as it is committed, and whether it is edited locally."""
-    committed = vault.store.head().files.read([path])[path]
-    echo(committed.decode("utf-8"), nl=False)
+    """Print a committed file, and say if it is edited locally."""
+    content = vault.store.head().files.read([path])[path]
+    echo(content.decode("utf-8"), nl=False)
     place = vault.root / path
-    if not place.is_file() or place.read_bytes() != committed:
+    if not place.is_file() or place.read_bytes() != content:
         say(f"{path} has edits that are not committed; commit them and they count")
 
 
 def print_run(report: Report) -> None:
-    """What else a run has to say, behind its commits."""
+    """Print the rest of a run's report, after its commits."""
     print_refused(report)
     if report.learner:
         say(
@@ -122,7 +130,7 @@ def print_run(report: Report) -> None:
 
 
 def _explain_fruitless(report: Report, *, in_full: bool) -> None:
-    """Say that a run made no skill and no fact; why not is worked out only if it is asked for."""
+    """Say that a run made no skill and no fact; the reasons are computed only if asked for."""
     if not in_full:
         made_none = "no new skill, no new fact" if report.done or report.waiting else "nothing due"
         say(f"{made_none}; `skillvault run -v` says why")
@@ -135,19 +143,19 @@ def _explain_fruitless(report: Report, *, in_full: bool) -> None:
 
 
 def print_waiting(entries: Sequence[WaitingItem]) -> None:
-    """A line for each thing that could not be done now."""
+    """Print a line for each thing that could not be done now."""
     for entry in entries:
         say(f"waiting: {entry.path}: {entry.reason}")
 
 
 def print_refused(report: Report) -> None:
-    """A line for each file that was not taken."""
-    for refused in report.quarantined:
-        say(f"not taken: {refused.file}: {refused.message} [{refused.code}]")
+    """Print a line for each file that was refused."""
+    for refusal in report.quarantined:
+        say(f"not taken: {refusal.file}: {refusal.message} [{refusal.code}]")
 
 
 def _print_rejected(report: Report) -> None:
-    """A line a commit: what it made and a person took away is not redone."""
+    """Print a line for each commit whose result a person removed and that is not redone."""
     by_commit: dict[tuple[str, str], list[str]] = {}
     for rejection in report.rejected:
         if rejection.like:
@@ -181,7 +189,7 @@ def end_intake(vault: Vault, report: Report, *, dry: bool, as_data: bool) -> Non
 
 
 def ask_for_lesson(vault: Vault, report: Report) -> None:
-    """One line on stderr if what was recorded failed without a lesson: how one is added."""
+    """Say on stderr how a lesson is added, if a recorded outcome failed without one."""
     ids = [ref.id for done in report.done for ref in done.change.targets if ref.kind == "outcome"]
     failures = vault.store.head().outcomes.failures_without_lesson(ids)
     if not failures:
@@ -190,13 +198,13 @@ def ask_for_lesson(vault: Vault, report: Report) -> None:
     decision, agent = outcome.decision.id, outcome.source.agent
     words = ["skillvault", "close", decision or outcome.id]
     words += ["--agent", agent] if decision and agent else []  # others may use the same id
-    what = f"{len(failures)} outcomes" if len(failures) > 1 else "it"
+    subject = f"{len(failures)} outcomes" if len(failures) > 1 else "it"
     which = "; of the latest" if len(failures) > 1 else ""
-    say(f"{what} failed without a lesson{which}: `{shlex.join(words)} --lesson TEXT` adds one")
+    say(f"{subject} failed without a lesson{which}: `{shlex.join(words)} --lesson TEXT` adds one")
 
 
 def end_distilling(vault: Vault, report: Report, *, dry: bool) -> None:
-    """Print what else there is to say of a session; exit code 1 if it was not taken in."""
+    """Print the rest of a session's report; exit code 1 if it was refused."""
     if not dry:
         pack(vault)
     print_refused(report)
@@ -208,7 +216,6 @@ def end_distilling(vault: Vault, report: Report, *, dry: bool) -> None:
 
 
 def _print_proposed(report: Report) -> None:
-    """The skills that wait for a person, from now on."""
     for done in report.done:
         skills = [record for record in done.change.writes if isinstance(record, Skill)]
         names = [skill.name for skill in skills if skill.status == "proposed"]
@@ -219,34 +226,29 @@ def _print_proposed(report: Report) -> None:
 
 
 def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
-    """What `record` and `import` took in."""
-    recorded = [
+    outcome_ids = [
         ref.id for done in report.done for ref in done.change.targets if ref.kind == "outcome"
     ]
     if as_data:
-        quarantined = [
-            {"file": r.file, "code": r.code, "message": r.message} for r in report.quarantined
-        ]
-        print_json({"recorded": recorded, "known": len(report.known), "quarantined": quarantined})
+        rows = [{"file": r.file, "code": r.code, "message": r.message} for r in report.quarantined]
+        print_json({"recorded": outcome_ids, "known": len(report.known), "quarantined": rows})
         return
     for done in report.done:
         print_done(done)
     print_refused(report)
     print_waiting(report.waiting)
     _print_rejected(report)
-    if report.known and not recorded:
-        echo(f"nothing new: {_all(len(report.known))} known already")
-    elif recorded and not dry:
-        repeated = f", {len(report.known)} known already" if report.known else ""
-        say(f"{len(recorded)} recorded{repeated}; next: skillvault run")
-
-
-def _all(count: int) -> str:
-    return "this outcome is" if count == 1 else f"all {count} outcomes are"
+    if report.known and not outcome_ids:
+        count = len(report.known)
+        outcomes = "this outcome is" if count == 1 else f"all {count} outcomes are"
+        echo(f"nothing new: {outcomes} known already")
+    elif outcome_ids and not dry:
+        note = f", {len(report.known)} known already" if report.known else ""
+        say(f"{len(outcome_ids)} recorded{note}; next: skillvault run")
 
 
 @click.command()
-@click.argument("wanted", nargs=-1, metavar="[STEP]...", type=click.Choice(list(STEPS)))
+@click.argument("steps", nargs=-1, metavar="[STEP]...", type=click.Choice(list(STEPS)))
 @click.option(
     "--batch", is_flag=True, help="Send all questions to Claude as one batch, at half price."
 )
@@ -261,7 +263,7 @@ def _all(count: int) -> str:
 @click.option("-v", "--verbose", is_flag=True, help="Say why no skill and no fact came of it.")
 @write_options
 def run(  # noqa: PLR0913 (one an option)
-    wanted: tuple[str, ...],
+    steps: tuple[str, ...],
     batch: bool,
     code: tuple[Path, ...],
     retry: bool,
@@ -280,20 +282,20 @@ def run(  # noqa: PLR0913 (one an option)
         raise UsageError(
             "--batch sends paid requests, so it cannot be a dry run; remove --batch or --dry-run"
         )
-    if code and wanted and "capture" not in wanted:
+    if code and steps and "capture" not in steps:
         raise UsageError("--code is for the step capture; name that step too, or no step")
     if retry:
         vault.store.ledger.forget_failures()
     on_done = None if as_data else print_done
     report = vault.run(
-        wanted, now=now, dry=dry, on_done=on_done, track=track, batch=batch, code=code
+        steps, now=now, dry=dry, on_done=on_done, track=track, batch=batch, code=code
     )
     if as_data:
         print_json(run_shape(report))
         print_refused(report)
     else:
         print_run(report)
-        if report.is_fruitless and wanted != ("capture",):  # who asked for that asked for neither
+        if report.is_fruitless and steps != ("capture",):  # who asked for that asked for neither
             # Why an empty vault teaches nothing is how to begin.
             _explain_fruitless(report, in_full=verbose or not vault.store.head().outcomes)
     if not dry:
@@ -328,14 +330,7 @@ def distill(
         say(f"not understood: {count} line{'s' * (count > 1)}: {kind}")
     if as_data:
         print_json({"session": name, **run_shape(report)})
-    elif not dry:
-        _explain(vault, name, report)
+    elif not (dry or report.quarantined or any(d.change.step == "distill" for d in report.done)):
+        _, answers = vault.why_not(name)
+        echo(f"session {name}: {answers[-1].state}: {answers[-1].reason}")
     end_distilling(vault, report, dry=dry)
-
-
-def _explain(vault: Vault, name: str, report: Report) -> None:
-    """Where the session stands, if no skill came of it now."""
-    if report.quarantined or any(done.change.step == "distill" for done in report.done):
-        return
-    _, answers = vault.why_not(name)
-    echo(f"session {name}: {answers[-1].state}: {answers[-1].reason}")

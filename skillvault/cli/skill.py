@@ -13,13 +13,13 @@ from skillvault.cli.options import (
     at_option,
     echo,
     open_vault,
-    open_vault_at,
+    open_vault_as_of,
     print_json,
     read_options,
     say,
     write_options,
 )
-from skillvault.cli.run import print_committed, print_done, run_shape, say_sides
+from skillvault.cli.run import print_changes, print_committed, print_sides
 from skillvault.inspect import lookup
 from skillvault.learning.recommend.shelf import is_hidden, stack_layers
 from skillvault.loop.run import Report
@@ -62,7 +62,10 @@ def list_(
         if shelf:
             raise UsageError(f"{shelf}/ is not a layer; remove --layers, --tag, --role and --stage")
         _list_layers(
-            open_vault(vault_path), _matching(tags, role, stage), as_data=as_data, every=layers
+            open_vault(vault_path),
+            _skill_filter(tags, role, stage),
+            as_data=as_data,
+            shows_all=layers,
         )
         return
     skills = open_vault(vault_path).skills(shelf or "skills")
@@ -73,14 +76,14 @@ def list_(
         echo("no skills there" if shelf else "no skills to show; `skillvault run` says why")
     width = max((len(entry.name) for entry in skills), default=0)
     for entry in skills:
-        until = f"until {entry.expires[:10]}" if entry.expires else ""
-        echo(f"{entry.name:{width}}  {entry.status:8} {until}".rstrip())
+        expiry = f"until {entry.expires[:10]}" if entry.expires else ""
+        echo(f"{entry.name:{width}}  {entry.status:8} {expiry}".rstrip())
 
 
-def _matching(
+def _skill_filter(
     tags: tuple[str, ...], role: str | None, stage: str | None
 ) -> Callable[[Skill], bool]:
-    """Whether a skill has one of these tags, this role and this stage."""
+    """Return a test for skills with one of these tags, this role and this stage."""
 
     def matches(candidate: Skill) -> bool:
         return (
@@ -93,15 +96,15 @@ def _matching(
 
 
 def _list_layers(
-    vault: Vault, matches: Callable[[Skill], bool], *, as_data: bool, every: bool
+    vault: Vault, matches: Callable[[Skill], bool], *, as_data: bool, shows_all: bool
 ) -> None:
-    """The skills of all layers; `every`: also the files that a later layer overrides."""
+    """List the skills of all layers; `shows_all`: also the files that a later layer overrides."""
     files = stack_layers(vault.shelf.layers())
     hidden = vault.store.head().policy.shelf.hidden
     rows = [
-        _layered(file, wins, hidden)
+        _layer_row(file, wins, hidden)
         for file, wins in files
-        if (every or (wins and not is_hidden(file, hidden))) and matches(file.skill)
+        if (shows_all or (wins and not is_hidden(file, hidden))) and matches(file.skill)
     ]
     for problem in vault.shelf.problems:
         say(f"not read: {problem.path}: {problem.message}")
@@ -115,12 +118,12 @@ def _list_layers(
         mark = "*" if row["wins"] else " "
         note = "  (hidden)" if row["hidden"] else ""
         echo(f"{mark} {row['name']:{width}}  {row['layer']:6}  {row['path']}{note}")
-    if every and rows:
+    if shows_all and rows:
         say("* marks the file that is served")
 
 
-def _layered(file: ShelfSkill, wins: bool, hidden: Collection[str]) -> dict[str, Any]:
-    """`skill list --layers --json`, one file; one that is hidden wins nothing."""
+def _layer_row(file: ShelfSkill, wins: bool, hidden: Collection[str]) -> dict[str, Any]:
+    """Return a file for `skill list --layers --json`; a hidden one is not served."""
     fields = ("kind", "domain", "status", "origin", "tags", "roles", "stages")
     values = {field: getattr(file.skill, field) for field in fields}
     is_out = is_hidden(file, hidden)
@@ -137,29 +140,33 @@ def show(name: str, at: str | None, vault_path: Path | None, as_data: bool) -> N
 
     What its use showed, and the runs that speak for and against it, go to stderr.
     """
-    with open_vault_at(vault_path, at) as (vault, _):
+    with open_vault_as_of(vault_path, at) as (vault, _):
         _show(vault, name, as_data=as_data)
 
 
 def _show(vault: Vault, name: str, *, as_data: bool) -> None:
     record, path = vault.skill(name)
-    is_own = not Path(path).is_absolute()
-    is_out = not is_own and record.name in vault.store.head().policy.shelf.hidden
-    stats = next(iter(vault.stats(path.split("/")[1] if is_own else record.name)), None)
+    is_local = not Path(path).is_absolute()
+    is_out = not is_local and record.name in vault.store.head().policy.shelf.hidden
+    stats = next(iter(vault.stats(path.split("/")[1] if is_local else record.name)), None)
     if as_data:
         sides = msgspec.to_builtins(lookup.both_sides(question(vault).view, ref_of(record)))
         print_json(
             {**msgspec.to_builtins(record), "path": path, "hidden": is_out, "stats": stats, **sides}
         )
         return
-    if is_own:
+    if is_local:
         print_committed(vault, path)
     else:
-        echo(_text_of(Path(path)), nl=False)
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise UsageError(f"{path}: changed meanwhile and cannot be read; ask again") from None
+        echo(text, nl=False)
         say(f"not of this vault: {path}; `skillvault skill list --layers` shows every layer")
     if is_out:
         say(f"hidden; `skillvault skill restore {record.name}` serves it again")
-    say_sides(vault, ref_of(record))
+    print_sides(vault, ref_of(record))
     if stats and stats.times_applied:
         say(f"{stats.decision} (`skillvault stats {stats.skill}`)")
 
@@ -184,16 +191,8 @@ def diff(name: str, revision: str | None, vault_path: Path | None, as_data: bool
         say(f"{name}: says the same as {pair.old}")
 
 
-def _text_of(path: Path) -> str:
-    """A file of another layer as it is now."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise UsageError(f"{path}: changed meanwhile and cannot be read; ask again") from None
-
-
-def _curate(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Report]]) -> None:
-    """A command `skill VERB NAME` that makes one commit in the person's name."""
+def _add_command(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Report]]) -> None:
+    """Add a command `skill VERB NAME` that makes one commit in the person's name."""
 
     @skill.command(verb, help=sentence)
     @click.argument("name")
@@ -204,16 +203,12 @@ def _curate(verb: str, sentence: str, act: Callable[[Vault], Callable[..., Repor
         vault = open_vault(vault_path)
         lint = vault.curate.lint(name) if verb == "approve" else []
         report = act(vault)(name, now=now, dry=dry)
-        if as_data:
-            print_json({**run_shape(report), **({"lint": lint} if verb == "approve" else {})})
-            return
-        for line in lint:
+        for line in lint if not as_data else ():
             say(line)
-        for done in report.done:
-            print_done(done)
+        print_changes(report, as_data=as_data, **({"lint": lint} if verb == "approve" else {}))
 
 
-_curate(
+_add_command(
     "approve", "Approve a proposed skill; it is served from now on.", lambda v: v.curate.approve
 )
 
@@ -243,17 +238,13 @@ def reject(
         report = curate.forget(name, now=now, dry=dry)
     else:
         report = curate.reject(name, reason or "", now=now, dry=dry)
-    if as_data:
-        print_json(run_shape(report))
-        return
-    for done in report.done:
-        print_done(done)
+    print_changes(report, as_data=as_data)
 
 
-_curate("retire", "Move a skill to archive/, so that it is not served.", lambda v: v.curate.retire)
-_curate("pin", "Keep a skill, whatever its effect and age.", lambda v: v.curate.pin)
-_curate(
-    "restore",
-    "Bring a skill back from archive/; or unhide, unpin.",
-    lambda v: v.curate.restore,
+_add_command(
+    "retire", "Move a skill to archive/, so that it is not served.", lambda v: v.curate.retire
+)
+_add_command("pin", "Keep a skill, whatever its effect and age.", lambda v: v.curate.pin)
+_add_command(
+    "restore", "Bring a skill back from archive/; or unhide, unpin.", lambda v: v.curate.restore
 )

@@ -77,26 +77,25 @@ def stats(
 
 
 def _say_links(vault: Vault) -> None:
-    """That nothing is held out where skills stand among a client's own."""
     for record in client_setup.ClientSetup().records(vault.root):
         if record.links:
-            where = record.project or "all projects"
-            say(f"linked in {where} ({record.client}): nothing is held out there")
+            place = record.project or "all projects"
+            say(f"linked in {place} ({record.client}): nothing is held out there")
 
 
 def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
     """Draw the lifts into a file; exit code 1 if there is none to draw."""
     if plot.suffix.lower() != ".svg":
         raise UsageError(f"--plot {plot}: the picture is an SVG; choose a name that ends in .svg")
-    measured = [skill for skill in skills if skill.lift is not None]
-    if not measured:
+    ranking = [skill for skill in skills if skill.lift is not None]
+    if not ranking:
         say(
             f"nothing to draw: no skill of {domain} has a lift yet; name the skills that an "
             "outcome applied under its key `applied`"
         )
         sys.exit(1)
     try:
-        plot.write_text(chart.lifts(f"What skills change: {domain}", measured), encoding="utf-8")
+        plot.write_text(chart.lifts(f"What skills change: {domain}", ranking), encoding="utf-8")
     except OSError as error:
         raise UsageError(
             f"--plot {plot}: {error.strerror}; choose a file that you may write"
@@ -109,11 +108,11 @@ def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
 
 def _print_all(skills: "list[SkillStats]") -> None:
     for skill in skills:
-        lift = "no lift yet" if skill.lift is None else _lift(skill)
-        used = f"{skill.times_applied} uses, {skill.success_count} succeeded"
+        lift = "no lift yet" if skill.lift is None else _lift_text(skill)
+        usage = f"{skill.times_applied} uses, {skill.success_count} succeeded"
         echo(
             make_printable(
-                f"{shorten(skill.skill, _NAME):{_NAME}}  {used}  {lift}  {skill.decision}"
+                f"{shorten(skill.skill, _NAME):{_NAME}}  {usage}  {lift}  {skill.decision}"
             )
         )
     if not skills:
@@ -125,51 +124,51 @@ def _print_all(skills: "list[SkillStats]") -> None:
 def _print_skill(skill: "SkillStats") -> None:
     about = ", ".join(filter(None, (skill.kind, skill.domain)))
     echo(make_printable(f"{skill.skill} ({about}): {skill.decision}"))
-    for line in _lines(skill):
+    for line in _version_lines(skill):
         echo(f"  {line}")
-    if told := skill.elsewhere:
-        rate = "" if told.success_rate is None else f" at {told.success_rate:.0%}"
+    if elsewhere := skill.elsewhere:
+        rate = "" if elsewhere.success_rate is None else f" at {elsewhere.success_rate:.0%}"
         echo(
-            f"  counted by another tool, as its file says: stands for {told.times_applied} "
+            f"  counted by another tool, as its file says: stands for {elsewhere.times_applied} "
             f"applications{rate} before ours, and proves nothing"
         )
     if skill.merged:
         echo(make_printable(f"  stands for {', '.join(skill.merged)}, whose uses are among these"))
     if skill.trial:
         echo(f"  tried again since its domain's {skill.trial[:10]}")
-    for n, old in enumerate(skill.earlier, 1):
+    for n, version in enumerate(skill.earlier, 1):
         is_trial = skill.is_trial and n == len(skill.earlier)
-        before = "it was tried again" if is_trial else "a person rewrote it"
-        echo(f"  text {n}, before {before}:")
-        for line in _lines(old):
+        reason = "it was tried again" if is_trial else "a person rewrote it"
+        echo(f"  text {n}, before {reason}:")
+        for line in _version_lines(version):
             echo(f"    {line}")
 
 
-def _lines(version: "VersionStats") -> list[str]:
+def _version_lines(version: "VersionStats") -> list[str]:
     if not (version.times_applied or version.overruled or version.shown or version.held_out):
         return ["not used yet"]
     rate = "" if version.success_rate is None else f" ({version.success_rate:.0%})"
-    used = f"applied {version.times_applied} times: {version.success_count} succeeded{rate}"
-    used += f", {version.failure_count} failed"
+    usage = f"applied {version.times_applied} times: {version.success_count} succeeded{rate}"
+    usage += f", {version.failure_count} failed"
     if version.consecutive_failures:
-        used += f", the last {version.consecutive_failures} in a row"
+        usage += f", the last {version.consecutive_failures} in a row"
     if version.overruled:
-        used += f"; overruled {version.overruled} times"
+        usage += f"; overruled {version.overruled} times"
     average = "" if version.ema is None else f", EMA {version.ema:.2f}"
-    lines = [used, f"Wilson bound {version.wilson:.2f}{average}"]
+    lines = [usage, f"Wilson bound {version.wilson:.2f}{average}"]
     if version.lift is not None:
         errors = f"standard error {version.error:.3f}, base rate {version.base_rate:.2f}"
-        lines.append(f"{_lift(version)}, {errors}")
+        lines.append(f"{_lift_text(version)}, {errors}")
         if version.recent_lift is not None and version.recent_lift != version.lift:
-            known = f"lift {version.recent_lift:+.3f}, P(lift > 0) = {version.recent_p_helps:.3f}"
-            lines.append(f"its latest applications: {known}")
+            latest = f"lift {version.recent_lift:+.3f}, P(lift > 0) = {version.recent_p_helps:.3f}"
+            lines.append(f"its latest applications: {latest}")
     offers = f"closed decisions: shown to {version.shown}, held out from {version.held_out}"
     unknown = "" if version.shown or version.held_out else ": selection unknown"
     lines.append(f"{offers}{unknown}")
     return lines
 
 
-def _lift(version: "VersionStats") -> str:
+def _lift_text(version: "VersionStats") -> str:
     low, high = version.interval or (0.0, 0.0)
     return (
         f"lift {version.lift:+.3f} ({low:+.3f} to {high:+.3f}), P(lift > 0) = {version.p_helps:.3f}"
@@ -189,10 +188,10 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
             f"{decision['decision']} in {decision['domain']}: {decision['outcome']}{score}"
         )
     )
-    for line in _seen_lines(decision):
+    for line in _observer_lines(decision):
         echo(make_printable(f"  {line}"))
     for row in decision["skills"]:
-        echo(make_printable(f"  {row['skill']}: {_part(row)}"))
+        echo(make_printable(f"  {row['skill']}: {_skill_part(row)}"))
     if not decision["skills"]:
         echo("  no skill was shown or applied")
     for row in decision["facts"]:
@@ -201,14 +200,17 @@ def _print_decision(decision: dict[str, Any], *, as_data: bool) -> None:
                 f"  fact {row['fact']}: shown, {'' if row['applied'] else 'not '}applied"
             )
         )
-    for other in decision["others"]:
-        echo(make_printable(f"  {_other(other)}"))
+    for row in decision["others"]:
+        agent = row["agent"]
+        user = "an agent without a name" if agent is None else f"the agent {agent}"
+        hint = "" if agent is None else f"; `--agent {agent}` shows it"
+        echo(make_printable(f"  counted apart, as {user} used the id too: {row['outcome']}{hint}"))
     for call in decision["unresolved"]:
         echo(make_printable(f"  {call}: no such handle in what was shown; write the skill's name"))
 
 
-def _seen_lines(decision: dict[str, Any]) -> list[str]:
-    """Who saw how it ended, where that was not the agent, and whether it is a surprise."""
+def _observer_lines(decision: dict[str, Any]) -> list[str]:
+    """Say who saw the end, if it was not the agent, and whether it is a surprise."""
     if decision["observed_by"] in (None, "agent"):
         return []
     via = f" via {decision['via']}" if decision["via"] else ""
@@ -222,25 +224,16 @@ def _seen_lines(decision: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _other(other: dict[str, Any]) -> str:
-    """How another agent's decision of the same id ended."""
-    agent = other["agent"]
-    who = "an agent without a name" if agent is None else f"the agent {agent}"
-    how = "" if agent is None else f"; `--agent {agent}` shows it"
-    return f"counted apart, as {who} used the id too: {other['outcome']}{how}"
-
-
-def _part(row: dict[str, Any]) -> str:
-    """What a skill had to do with a decision."""
-    offered = "shown" if row["shown"] else "held out" if row["held_out"] else "not shown"
+def _skill_part(row: dict[str, Any]) -> str:
+    exposure = "shown" if row["shown"] else "held out" if row["held_out"] else "not shown"
     if row["read"]:
-        offered += ", read all the same"
+        exposure += ", read all the same"
     if not (row["applied"] or row["overruled"]):
-        return f"{offered}, not applied"
+        return f"{exposure}, not applied"
     quote = f": {' '.join(row['quote'].split())}" if row["quote"] else ""
     if row["overruled"]:
-        return f"{offered}, overruled ({row['confidence']:.2f}){quote}"
-    return f"{offered}, applied ({row['match']}, {row['confidence']:.2f}){quote}"
+        return f"{exposure}, overruled ({row['confidence']:.2f}){quote}"
+    return f"{exposure}, applied ({row['match']}, {row['confidence']:.2f}){quote}"
 
 
 _SHOWN = 3  # edited files that are named
@@ -258,20 +251,20 @@ def status(vault_path: Path | None, as_data: bool) -> None:
     links = state.links["total"]
     echo(f"domains: {', '.join(state.domains) or 'none yet'}")
     echo(
-        f"{_of(state.outcomes, 'outcome')}, {state.evaluations} evaluated, "
-        f"{_of(state.facts, 'fact')}"
+        f"{_count(state.outcomes, 'outcome')}, {state.evaluations} evaluated, "
+        f"{_count(state.facts, 'fact')}"
     )
     echo(
-        f"{_of(state.skills, 'skill')}, {state.proposed} proposed, {state.archived} archived, "
-        f"{_of(links, 'link')}"
+        f"{_count(state.skills, 'skill')}, {state.proposed} proposed, {state.archived} archived, "
+        f"{_count(links, 'link')}"
     )
     if state.patterns or state.rules:
-        echo(f"{_of(state.patterns, 'pattern')}, {_of(state.rules, 'rule')} in LEARNINGS.md")
+        echo(f"{_count(state.patterns, 'pattern')}, {_count(state.rules, 'rule')} in LEARNINGS.md")
     todo = [f"{step} {count}" for step, count in state.waiting.items() if count]
     echo(f"waiting: {', '.join(todo)}{_next_step(state)}" if todo else "nothing waits")
-    later = {name: count for name, count in state.tomorrow.items() if count}
-    if later:
-        echo(f"until tomorrow (UTC): {_later(later)}; raise it in vault.yaml, or wait")
+    untrusted_counts = {name: count for name, count in state.tomorrow.items() if count}
+    if untrusted_counts:
+        echo(f"until tomorrow (UTC): {_limits(untrusted_counts)}; raise it in vault.yaml, or wait")
     if state.edited:
         files = ", ".join(state.edited[:_SHOWN])
         more = f" and {len(state.edited) - _SHOWN} more" if len(state.edited) > _SHOWN else ""
@@ -282,33 +275,30 @@ def status(vault_path: Path | None, as_data: bool) -> None:
     for reason, names in vault.inbox.obstacles().items():
         echo(f"left in inbox/: {make_printable(', '.join(names))}: {reason}")
     if state.git:
-        echo(f"{state.git}; {_of(state.inbox, 'file')} in inbox/ wait for it to end")
+        echo(f"{state.git}; {_count(state.inbox, 'file')} in inbox/ wait for it to end")
     _print_team(state)
     if state.paused:
         echo(f"paused: {state.paused}")
 
 
 def _print_team(state: "Status") -> None:
-    """What a person of a team has to see to."""
     if state.unpushed:
-        echo(f"{_of(state.unpushed, 'commit')} not pushed; next: skillvault sync")
+        echo(f"{_count(state.unpushed, 'commit')} not pushed; next: skillvault sync")
     if state.silent:
         echo(state.silent)
     for key, values in state.undecided.items():
         echo(f"vault.yaml: {key} is {' or '.join(values)}; write one, and remove the comment")
 
 
-def _later(counts: dict[str, int]) -> str:
-    """What of untrusted sources waits, and for which setting."""
+def _limits(counts: dict[str, int]) -> str:
     words = {
         "record": ("file", "in inbox/untrusted/ (record.untrusted_per_day)"),
         "evaluate": ("untrusted outcome", "without a verdict (evaluate.untrusted_per_day)"),
     }
-    return ", ".join(f"{_of(n, words[step][0])} {words[step][1]}" for step, n in counts.items())
+    return ", ".join(f"{_count(n, words[step][0])} {words[step][1]}" for step, n in counts.items())
 
 
 def _next_step(state: "Status") -> str:
-    """What a person can do about what waits; nothing while the vault is paused."""
     if state.paused:
         return ""
     step = (
@@ -318,16 +308,15 @@ def _next_step(state: "Status") -> str:
 
 
 def _print_judge(judge: "JudgeStatus") -> None:
-    """What a paid judge took today, whether it is asked, and how often it was right."""
     if judge.provider == "agent":
         echo("judge: agent; `skillvault ask` prints what it may answer")
     if judge.provider == "claude":
-        took = f"{_of(judge.calls, 'call')}, {_of(judge.tokens, 'token')}, ${judge.usd:.4f}"
+        took = f"{_count(judge.calls, 'call')}, {_count(judge.tokens, 'token')}, ${judge.usd:.4f}"
         echo(f"judge: {judge.model}; today {took}")
         if judge.closed:
             echo(f"not asked now: {judge.closed}")
     if judge.aside:
-        count = _of(len(judge.aside), "outcome")
+        count = _count(len(judge.aside), "outcome")
         echo(f"set aside: {count} that the judge failed at; `skillvault run --retry` asks again")
     if judge.accuracy:
         accuracy = judge.accuracy
@@ -337,5 +326,5 @@ def _print_judge(judge: "JudgeStatus") -> None:
         echo(f"verdicts: balanced accuracy {accuracy.balanced:.2f} ({ends}) on {rests}{chance}")
 
 
-def _of(count: int, noun: str) -> str:
+def _count(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -51,8 +51,8 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> None:
         say(f"{path}: no record of a vault; git leaves it to you")
         sys.exit(1)
     try:
-        before, mine, other = (file.read_bytes() for file in (base, ours, theirs))
-        merged = rule_of(kind)(Versions(before or None, mine, other))
+        old, mine, remote = (file.read_bytes() for file in (base, ours, theirs))
+        merged = rule_of(kind)(Versions(old or None, mine, remote))
         if path == layout.MARK:
             policy_of(merged)
     except (SkillvaultError, OSError, ValueError) as error:
@@ -72,17 +72,17 @@ def sync(take_over: bool, vault_path: Path | None, now: datetime | None, as_data
     Nothing is published that would break the vault, and nothing is forced. Without a connection
     all waits.
     """
-    exchanged = api.sync(open_vault(vault_path), take_over=take_over, now=now)
+    result = api.sync(open_vault(vault_path), take_over=take_over, now=now)
     if as_data:
-        print_json(exchanged)
+        print_json(result)
     else:
-        print_sync_report(exchanged)
-    if exchanged.problems:
+        print_sync_report(result)
+    if result.problems:
         sys.exit(1)
 
 
 def print_sync_report(exchanged: SyncReport) -> None:
-    """What a sync did, and what a person has to see to."""
+    """Print what a sync did, and what needs a person."""
     if exchanged.claimed:
         echo(f"this clone, {exchanged.claimed}, learns from now on")
     if exchanged.received:
@@ -164,7 +164,7 @@ def watch(
 
 @contextmanager
 def stop_signals() -> Iterator[Callable[[], bool]]:
-    """Whether SIGTERM or Ctrl-C came; they are held back, also from each git we start.
+    """Block SIGTERM and Ctrl-C, also for each git we start; yield a check whether one came.
 
     A terminal and systemd send them to git too, and one killed at its work would leave a
     change half made. One that was ignored before, as in a script's `&`, still is.
@@ -172,13 +172,13 @@ def stop_signals() -> Iterator[Callable[[], bool]]:
     signals = {s for s in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(s) != signal.SIG_IGN}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
 
-    def arrived() -> bool:
+    def has_signal() -> bool:
         return bool(signal.sigpending() & signals)
 
     try:
-        yield arrived
+        yield has_signal
     finally:
-        if not arrived():  # else it would now kill what ends by itself
+        if not has_signal():  # else it would now kill what ends by itself
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 

@@ -9,7 +9,7 @@ import click
 
 from skillvault.api import question
 from skillvault.cli.options import echo, open_vault, print_json, read_options, since_option
-from skillvault.inspect.logbook import Basis, LoggedCommit, Wanted, logged
+from skillvault.inspect.logbook import Basis, CommitReport, LogFilter, describe_commits
 from skillvault.model.records import Ref
 from skillvault.model.text.text import flatten
 from skillvault.review import retract
@@ -22,32 +22,32 @@ _ROWS = 10  # outcomes that a table shows, the latest ones
 
 
 def basis_lines(basis: Basis) -> Iterator[str]:
-    """`rests on …`, and a row an outcome: how it ended, its session, its episode, the decision."""
+    """Yield `rests on …`, and a row for each outcome with its session, episode and decision."""
     if not basis.rows:
         yield "rests on no outcome"
         return
     yield f"rests on {basis.sentence}"
-    shown = basis.rows[-_ROWS:]
-    if len(basis.rows) > len(shown):
-        yield f"  … {len(basis.rows) - len(shown)} earlier ones"
-    width = max(len(row.session or "-") for row in shown)
-    for row in shown:
+    rows = basis.rows[-_ROWS:]
+    if len(basis.rows) > len(rows):
+        yield f"  … {len(basis.rows) - len(rows)} earlier ones"
+    width = max(len(row.session or "-") for row in rows)
+    for row in rows:
         session, episode = row.session or "-", f"episode {row.episode}"
         yield f"  {row.outcome}  {row.status:7}  {session:{width}}  {episode:10}  {row.decision}"
 
 
 def notes_of(skill: "WaitingSkill") -> list[str]:
-    """What else a person should know of a proposal, a line each."""
+    """Return further notes about a proposal, a line each."""
     lines = [f"for it {len(skill.supporting)} runs, against it {len(skill.against)}"]
     if skill.facts:
         lines.append(f"made of facts: {', '.join(skill.facts)}")
     if skill.replaces:
         lines.append(f"replaces {', '.join(skill.replaces)}")
-    if near := skill.nearest:
-        lines.append(f"nearest live skill: {near.skill} ({near.share:.0%} the same)")
-    if like := skill.rejected:
-        why = like.reason or "without a reason"
-        lines.append(f"near to {like.skill}, which was rejected: {why}")
+    if nearest := skill.nearest:
+        lines.append(f"nearest live skill: {nearest.skill} ({nearest.share:.0%} the same)")
+    if rejected := skill.rejected:
+        reason = rejected.reason or "without a reason"
+        lines.append(f"near to {rejected.skill}, which was rejected: {reason}")
     lines.append(skill.stats.decision if skill.stats else "never shown: its lift is not known")
     return lines
 
@@ -75,9 +75,9 @@ def log(
     """Show the commits of the loop, newest first."""
     vault = open_vault(vault_path)
     start = datetime.now(UTC) - since if isinstance(since, timedelta) else since
-    asks = Wanted(since=start, domain=domain, step=step, skill=skill)
-    commits = vault.log(limit, asks)
-    patches = logged(vault.store, vault.store.head(), commits, skill) if patch else None
+    commit_filter = LogFilter(since=start, domain=domain, step=step, skill=skill)
+    commits = vault.log(limit, commit_filter)
+    patches = describe_commits(vault.store, vault.store.head(), commits, skill) if patch else None
     if as_data:
         print_json(commits if patches is None else list(patches))
     elif patches is not None:
@@ -88,8 +88,8 @@ def log(
             echo(line)
 
 
-def _commit_lines(commit: LoggedCommit) -> Iterator[str]:
-    """A commit as it is read: the skill stands first, then its table, then its links in a line."""
+def _commit_lines(commit: CommitReport) -> Iterator[str]:
+    """Yield a commit for reading: the skill first, then its basis, then its links in a line."""
     yield f"commit {commit.sha[:10]}  {commit.date[:10]}  {commit.author}"
     yield ""
     yield from (f"    {line}".rstrip() for line in commit.text.splitlines())
@@ -123,29 +123,29 @@ def why_not(ref: str, vault_path: Path | None, as_data: bool) -> None:
 _LAYERS = {"seed": "comes with the package", "domain": "comes from a folder of skills"}
 
 
-def print_tree(tree: dict[str, Any], below: str) -> None:
-    """Print a tree; `below` is the key of its branches: `sources` or `targets`."""
+def print_tree(tree: dict[str, Any], branch_key: str) -> None:
+    """Print a tree; `branch_key` is `sources` or `targets`."""
     echo(_node(tree["ref"]))
-    _print_branches(tree[below], below, "")
-    if not tree[below] and (layer := tree["ref"].get("layer")):
+    _print_branches(tree[branch_key], branch_key, "")
+    if not tree[branch_key] and (layer := tree["ref"].get("layer")):
         echo(f"└── ({_LAYERS[layer]})")
-    elif not tree[below] and "pattern" not in tree:  # which comes of a rule, told below
-        nothing = (
-            "written by hand or not linked" if below == "sources" else "nothing came of it yet"
+    elif not tree[branch_key] and "pattern" not in tree:  # which comes of a rule, told below
+        note = (
+            "written by hand or not linked" if branch_key == "sources" else "nothing came of it yet"
         )
-        echo(f"└── ({nothing})")
+        echo(f"└── ({note})")
     echo("commits:")
     for commit in tree["commits"]:
-        by = commit["step"] or "by hand"
-        echo(f"  {commit['sha'][:10]} {commit['date'][:10]} {commit['subject']} ({by})")
+        author = commit["step"] or "by hand"
+        echo(f"  {commit['sha'][:10]} {commit['date'][:10]} {commit['subject']} ({author})")
 
 
-def _print_branches(branches: list[dict[str, Any]], below: str, lead: str) -> None:
+def _print_branches(branches: list[dict[str, Any]], branch_key: str, lead: str) -> None:
     for number, branch in enumerate(branches):
         last = number == len(branches) - 1
         link = branch["link"].rpartition("-")[0] if branch["link"] else "of"
         echo(f"{lead}{'└── ' if last else '├── '}{link} {_node(branch['ref'])}")
-        _print_branches(branch[below], below, lead + ("    " if last else "│   "))
+        _print_branches(branch[branch_key], branch_key, lead + ("    " if last else "│   "))
 
 
 def _node(ref: dict[str, Any]) -> str:
@@ -180,14 +180,14 @@ def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
             echo(f"  evaluation {evaluation}")
 
 
-def _print_pattern(pattern: Mapping[str, Any], written: "RuleOrigin | None") -> None:
+def _print_pattern(pattern: Mapping[str, Any], origin: "RuleOrigin | None") -> None:
     echo(f"rule: {pattern['pattern']}")
-    if written:
-        day = written.date[:10]
-        echo(f"written: {written.sha[:10]} {day} {written.author}: {written.subject}")
-    where = f" ({pattern['code']})" if pattern["code"] else ""
+    if origin:
+        day = origin.date[:10]
+        echo(f"written: {origin.sha[:10]} {day} {origin.author}: {origin.subject}")
+    place = f" ({pattern['code']})" if pattern["code"] else ""
     lines = f" on {pattern['lines']} lines" if pattern["lines"] else ""
-    echo(f"evidence: {pattern['occurrences']} files{lines}{where}, {pattern['confidence']}")
+    echo(f"evidence: {pattern['occurrences']} files{lines}{place}, {pattern['confidence']}")
     echo(f"  {pattern['evidence']}")
     if pattern["missed"]:
         echo(f"missed: {pattern['missed'].at} in {pattern['missed'].code}")
@@ -208,16 +208,16 @@ def _print_rules(rules: Sequence[Mapping[str, Any]]) -> None:
     if rules:
         echo("rules:")
     for rule in rules:
-        (met, of), (other, others) = rule["met"], rule["other"]
+        (hits, count), (other_hits, other_count) = rule["met"], rule["other"]
         episodes, all_episodes = rule["episodes"]
         echo(f"  {rule['action']} {rule['rule']}")
         echo(
-            f"    {rule['result']}: {met} of {of} that meet it, in {episodes} of {all_episodes} "
-            f"episodes; {other} of {others} others"
+            f"    {rule['result']}: {hits} of {count} that meet it, in {episodes} of "
+            f"{all_episodes} episodes; {other_hits} of {other_count} others"
         )
         echo(f"    p {rule['p']:.2g} among all conditions at once, {rule['z']:.1f} standard errors")
-        for held in rule["held"]:
-            echo(f"    held against: {held}")
+        for condition in rule["held"]:
+            echo(f"    held against: {condition}")
 
 
 @click.command()

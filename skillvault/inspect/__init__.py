@@ -1,1 +1,1 @@
-"""What people see: status, doctor, why-not, log, and the data of the page."""
+"""The views of a vault: status, doctor, why-not, log, and the data of the page."""

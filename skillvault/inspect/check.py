@@ -1,4 +1,4 @@
-"""check: the problems of a vault that a person is to mend, and the notes."""
+"""Check a vault: problems that a person has to fix, and notes."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -25,42 +25,43 @@ if TYPE_CHECKING:
     from skillvault.serving.shelf import Shelf
 
 
-class Checked(Struct, frozen=True):
-    """The findings of `check`: problems to mend, and notes."""
+class CheckReport(Struct, frozen=True):
+    """The problems and the notes of a check."""
 
     problems: list[Problem]
     notes: list[Problem]
 
 
-def check_vault(store: Store, shelf: "Shelf", index: str | None = None, *, staged: bool) -> Checked:
-    """Everything that must hold, in the work tree or (`staged`) in the index; see `Vault.check`."""
+def check_vault(
+    store: Store, shelf: "Shelf", index: str | None = None, *, staged: bool
+) -> CheckReport:
+    """Check the work tree or (`staged`) the index; see `Vault.check`."""
     if not staged:
         store.follow()
         store.index.verify()
     head = store.head()
-    handed = Store(store.root, AGENDA, index)
+    store_to_check = Store(store.root, AGENDA, index)
     if index:
-        journal.Journal(store.root, handed.git).undo_before_commit()
-    view = handed.git_index() if staged else store.work_tree()
+        journal.Journal(store.root, store_to_check.git).undo_before_commit()
+    view = store_to_check.git_index() if staged else store.work_tree()
     remover = lookup.remover(store, head, view)
     committed = checks.head_blobs(store.git, head)
     mistakes, hints = learned.mistakes(view.read_bytes(layout.LEARNINGS))
-    changed = {p for p, key in view.contents.items() if committed.get(p) != key}
-    problems, notes = checks.find_problems(
-        view, remover, changed if staged else view.contents.keys()
-    )
+    changes = {p for p, key in view.contents.items() if committed.get(p) != key}
+    paths = changes if staged else view.contents.keys()
+    problems, notes = checks.find_problems(view, remover, paths)
     problems, notes = [*problems, *mistakes], [*notes, *hints]
     if staged:
         # A folder without its file stands at no path of the index.
-        ours = [p for p in problems if p.path in changed or p.path not in view.contents]
-        return Checked(_in_order(ours), _in_order(notes))
+        staged_problems = [p for p in problems if p.path in changes or p.path not in view.contents]
+        return CheckReport(_in_order(staged_problems), _in_order(notes))
     problems += _recount(head)
     notes += [*checks.find_uncommitted(committed, view), *checks.note_losses(store.git, head)]
     with suppress(BadInputError):  # a policy that cannot be read is a problem already
-        named = head.policy.shelf
-        if named.hidden or named.pinned or named.seeds:  # else no layer needs to be read
-            notes += folders.names_of_nothing(shelf.ready())
-    return Checked(_in_order(problems), _in_order(notes))
+        rules = head.policy.shelf
+        if rules.hidden or rules.pinned or rules.seeds:  # else no layer needs to be read
+            notes += folders.find_unknown_names(shelf.ready())
+    return CheckReport(_in_order(problems), _in_order(notes))
 
 
 def _in_order(problems: Iterable[Problem]) -> list[Problem]:
@@ -68,11 +69,11 @@ def _in_order(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def _recount(head: Snapshot) -> Iterator[Problem]:
-    """Yield what of the committed evidence of living skills the records do not give.
+    """Yield the statements of evidence whose counts the records do not give.
 
-    Not of those that a person keeps as they are: pinned, or kept although nothing speaks for them.
+    Pinned skills and those kept without evidence are left out.
     """
-    held = {place.name for place in head.skills.without_outcomes()}
+    unsupported = {place.name for place in head.skills.without_outcomes()}
     paths = [
         path
         for shelf in ("skills", "proposed")
@@ -82,7 +83,7 @@ def _recount(head: Snapshot) -> Iterator[Problem]:
     for path, content in sorted(head.files.read(paths).items()):
         name = path.split("/")[1]
         skill = head.skills.find(name)
-        if name not in held and not (skill and skill.status == "pinned"):
+        if name not in unsupported and not (skill and skill.status == "pinned"):
             yield from _miscounts(head, path, content)
 
 

@@ -1,8 +1,6 @@
-"""What keeps a vault from working: each check asks for itself, and none can end the others.
+"""Find what keeps a vault from working; each check stands alone and takes nothing for granted.
 
-It takes nothing for granted, not even a repository.
-Nothing is changed here but what a killed skillvault left half-made, and on request what a person's
-git left in no branch: a row names the command, the person decides.
+Only what a killed skillvault left half-made is changed: a row names a command, the person decides.
 """
 
 import errno
@@ -61,7 +59,7 @@ _SHOWN = 100  # characters of a setting's value
 
 
 class Row(Struct, frozen=True):
-    """What one check found, and the command or the step that fixes it."""
+    """The result of one check, and the command or the step that fixes it."""
 
     check: str
     state: State
@@ -69,8 +67,8 @@ class Row(Struct, frozen=True):
     fix: str | None = None
 
 
-class Visit:
-    """The place that is looked at, and when."""
+class Examination:
+    """The vault that is examined, and the results so far."""
 
     def __init__(self, root: Path, now: datetime) -> None:
         self.root = root
@@ -81,7 +79,7 @@ class Visit:
 
     @property
     def dirs(self) -> tuple[Path, Path]:
-        """(git dir, git common dir), where they must be even if git refuses to say so."""
+        """The git dir and the common git dir, or their usual places if git refuses to name them."""
         try:
             return self.git.ask_dirs()
         except NotAVaultError:
@@ -91,9 +89,9 @@ class Visit:
             return folder, folder
 
     def head(self) -> Snapshot:
-        """The committed vault; NotAVaultError if HEAD names a commit that cannot be read.
+        """Return the committed vault; NotAVaultError if HEAD names an unreadable commit.
 
-        A bare repository is none, and gets no index.
+        A bare repository has none, and gets no index.
         """
         self.git.ask_dirs()
         if advice := layout.bare_advice(self.root):
@@ -103,56 +101,53 @@ class Visit:
         except GitError as error:
             raise NotAVaultError(str(error)) from None
         # The index of the vault shows a commit that it knows, even if git has lost it.
-        if self.git.history.commit_named("HEAD") is None and self.named():
+        if self.git.history.commit_named("HEAD") is None and self.head_id():
             raise NotAVaultError("the commit of HEAD is gone")
         return head
 
-    def named(self) -> str:
-        """The id that HEAD leads to, whether or not it stands for anything; "" for none."""
+    def head_id(self) -> str:
+        """Return the id that HEAD leads to, even if its commit is missing; "" for none."""
         return self.git.text("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1))
 
 
-Check = Callable[[Visit], Iterator[Row]]
+Check = Callable[[Examination], Iterator[Row]]
 
 
 def examine(place: Path | None, now: datetime) -> list[Row]:
-    """A row or more of every check, of the vault in `place` or what is left of it.
-
-    Without a place it is the nearest one at or above the current folder.
-    """
-    visit = Visit(_found_root() if place is None else _named_root(place), now)
-    for name, look in CHECKS.items():
-        visit.rows += [
+    """Run every check on the vault in `place`, else on the nearest one."""
+    exam = Examination(_root_of(place), now)
+    for name, function in CHECKS.items():
+        exam.rows += [
             Row(
                 row.check,
                 row.state,
                 make_printable(row.detail),
                 make_printable(row.fix) if row.fix else None,
             )
-            for row in _guarded(name, look, visit)
+            for row in _run_check(name, function, exam)
         ]
-    return visit.rows
+    return exam.rows
 
 
-def _found_root() -> Path:
-    """The vault's folder; without a vault.yaml the repository's, else the current folder."""
-    here = Path.cwd()
-    above = (folder for folder in (here, *here.parents) if (folder / ".git").exists())
-    return layout.vault_above(here) or next(above, here)
+def _root_of(place: Path | None) -> Path:
+    """Return the folder to examine; NotAVaultError if it is gone or a part of a vault.
 
-
-def _named_root(place: Path) -> Path:
-    """The folder that somebody named; NotAVaultError for one that is gone or a part of a vault."""
+    Without a place it is the nearest vault, else the nearest repository, else the current folder.
+    """
+    if place is None:
+        current = Path.cwd()
+        repositories = (path for path in (current, *current.parents) if (path / ".git").exists())
+        return layout.vault_above(current) or next(repositories, current)
     folder = layout.real_path(place)
     is_own = (folder / ".git").exists() or layout.vault_above(folder) is None
     return folder if folder.is_dir() and is_own else layout.named_root(place)
 
 
-def _guarded(name: str, check: Check, visit: Visit) -> list[Row]:
-    """The rows of a check; what it failed of is a row like the others."""
+def _run_check(name: str, check: Check, exam: Examination) -> list[Row]:
+    """Return the rows of a check; an error becomes a row too."""
     rows: list[Row] = []
     try:
-        for row in check(visit):
+        for row in check(exam):
             rows.append(row)  # noqa: PERF402 (those before a failure are kept)
     except NotAVaultError:
         rows.append(
@@ -166,16 +161,16 @@ def _guarded(name: str, check: Check, visit: Visit) -> list[Row]:
 # ── versions ─────────────────────────────────────────────────────────────────────────
 
 
-def _program(_: Visit) -> Iterator[Row]:
+def _program(_: Examination) -> Iterator[Row]:
     yield Row("skillvault", "ok", __version__)
     yield _version("python", ".".join(map(str, sys.version_info[:3])), _PYTHON)
 
 
-def _git(visit: Visit) -> Iterator[Row]:
-    yield _version("git", visit.git.text("version").removeprefix("git version "), _GIT)
+def _git(exam: Examination) -> Iterator[Row]:
+    yield _version("git", exam.git.text("version").removeprefix("git version "), _GIT)
 
 
-def _libraries(_: Visit) -> Iterator[Row]:
+def _libraries(_: Examination) -> Iterator[Row]:
     minimums: dict[str, tuple[int, ...]] = {"GitPython": _GITPYTHON, "pygit2": ()}
     versions = {
         distribution.metadata["Name"]: distribution.version
@@ -201,29 +196,29 @@ def _version(name: str, version: str, least: tuple[int, ...]) -> Row:
 # ── the vault and its repository ─────────────────────────────────────────────────────
 
 
-def _vault(visit: Visit) -> Iterator[Row]:
-    mark = visit.root / layout.MARK
-    head = visit.head()
+def _vault(exam: Examination) -> Iterator[Row]:
+    mark = exam.root / layout.MARK
+    head = exam.head()
     if layout.MARK not in head.files:
-        what = "is not committed" if mark.is_file() else "is not here or above"
-        yield Row("vault", "problem", f"{mark} {what}: no vault yet", "skillvault init")
+        state = "is not committed" if mark.is_file() else "is not here or above"
+        yield Row("vault", "problem", f"{mark} {state}: no vault yet", "skillvault init")
     elif not mark.is_file():
         yield Row("vault", "problem", f"{mark} is gone", "git restore vault.yaml")
     else:
-        yield Row("vault", "ok", str(visit.root))
+        yield Row("vault", "ok", str(exam.root))
 
 
-def _database(visit: Visit) -> Iterator[Row]:
-    visit.head()
-    if visit.store.index.verify():
+def _database(exam: Examination) -> Iterator[Row]:
+    exam.head()
+    if exam.store.index.verify():
         detail = "the vault's index differed from git; it is built anew"
         yield Row("database", "note", detail)
     else:
         yield Row("database", "ok", "the vault's index says what git does")
 
 
-def _policy(visit: Visit) -> Iterator[Row]:
-    head = visit.head()
+def _policy(exam: Examination) -> Iterator[Row]:
+    head = exam.head()
     try:
         policy = head.policy
     except BadInputError as error:
@@ -233,33 +228,32 @@ def _policy(visit: Visit) -> Iterator[Row]:
     yield Row("policy", "ok", f"learns on {policy.branch}; domains: {domains}")
 
 
-def _repository(visit: Visit) -> Iterator[Row]:
+def _repository(exam: Examination) -> Iterator[Row]:
     try:
-        own, common = visit.git.ask_dirs()
+        git_dir, common = exam.git.ask_dirs()
     except NotAVaultError as error:
-        yield Row("repository", "problem", *_unusable(visit.root, str(error)))
+        yield Row("repository", "problem", *_explain_unusable(exam.root, str(error)))
         return
-    if advice := layout.bare_advice(visit.root):
+    if advice := layout.bare_advice(exam.root):
         yield Row("repository", "problem", *advice.split("; ", 1))
         return
-    if visit.git.text("rev-parse", "--is-bare-repository") == "true":
+    if exam.git.text("rev-parse", "--is-bare-repository") == "true":
         fix = "git config --local core.bare false"
         yield Row("repository", "problem", "it is bare, without a work tree", fix)
         return
-    if visit.git.is_partial():
+    if exam.git.is_partial():
         yield Row("repository", "note", "partial: objects may be missing", COMPLETION)
     elif (common / "shallow").exists():
         yield Row("repository", "note", "shallow: its history is incomplete")
     else:
-        yield Row("repository", "ok", str(own))
+        yield Row("repository", "ok", str(git_dir))
 
 
-def _unusable(root: Path, message: str) -> tuple[str, str]:
-    """(what git says, what to do about it) of a folder that is no usable repository."""
+def _explain_unusable(root: Path, message: str) -> tuple[str, str]:
     message = message.partition("; run `skillvault init`")[0]
-    what, remedy, place = message.partition(OWNER_REMEDY)
+    error, remedy, place = message.partition(OWNER_REMEDY)
     if remedy:
-        return what, remedy + place
+        return error, remedy + place
     if "bad config" in message:
         return message, "correct the line of the file that git names"
     if "needs one with sha1" in message or "must be the root" in message:
@@ -272,30 +266,32 @@ def _unusable(root: Path, message: str) -> tuple[str, str]:
     return message, "skillvault init"
 
 
-def _head(visit: Visit) -> Iterator[Row]:
-    visit.git.ask_dirs()
-    named = visit.named()
-    branch = visit.git.branch()
-    where = f"on branch {branch}" if branch else "detached"
-    if not named:
-        yield Row("head", "note", f"{where}, without a commit")
+def _head(exam: Examination) -> Iterator[Row]:
+    exam.git.ask_dirs()
+    commit_id = exam.head_id()
+    branch = exam.git.branch()
+    position = f"on branch {branch}" if branch else "detached"
+    if not commit_id:
+        yield Row("head", "note", f"{position}, without a commit")
         return
     try:
-        commit = visit.git.head()
-        files = len(visit.git.objects.files(commit)) if commit else None
+        commit = exam.git.head()
+        files = len(exam.git.objects.files(commit)) if commit else None
     except GitError as error:
         commit, files = str(error), None
     if files is None:
         fix = "git fsck --full names what is missing; fetch it from a remote or a backup"
-        detail = f"{where}, {named[:10]} cannot be read" + (f" ({commit})" if commit else "")
+        detail = f"{position}, {commit_id[:10]} cannot be read" + (f" ({commit})" if commit else "")
         yield Row("head", "problem", detail, fix)
     else:
-        yield Row("head", "ok" if branch else "note", f"{where} at {named[:10]}, {files} files")
+        yield Row(
+            "head", "ok" if branch else "note", f"{position} at {commit_id[:10]}, {files} files"
+        )
 
 
-def _index(visit: Visit) -> Iterator[Row]:
-    visit.git.ask_dirs()
-    out = visit.git.run("ls-files", "--unmerged", "-z").split(b"\0")
+def _index(exam: Examination) -> Iterator[Row]:
+    exam.git.ask_dirs()
+    out = exam.git.run("ls-files", "--unmerged", "-z").split(b"\0")
     paths = sorted({os.fsdecode(line.partition(b"\t")[2]) for line in out if line})
     if paths:
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
@@ -305,9 +301,9 @@ def _index(visit: Visit) -> Iterator[Row]:
         yield Row("index", "ok", "nothing is unmerged")
 
 
-def _driver(visit: Visit) -> Iterator[Row]:
-    visit.git.ask_dirs()
-    command = setup.configured_driver(visit.root, visit.git)
+def _driver(exam: Examination) -> Iterator[Row]:
+    exam.git.ask_dirs()
+    command = setup.configured_driver(exam.root, exam.git)
     if command == "":
         detail = ".gitattributes names the merge driver skillvault, and this clone has none"
         yield Row("merge driver", "note", f"{detail}: `git merge` is on its own", "skillvault init")
@@ -316,15 +312,15 @@ def _driver(visit: Visit) -> Iterator[Row]:
     elif command != driver_command():
         detail = "its command names another Python, which is not tried"
         yield Row("merge driver", "note", detail, "skillvault init")
-    elif trouble := _trouble_of_python(visit.root):
+    elif trouble := _python_trouble(exam.root):
         yield Row("merge driver", "problem", trouble, "skillvault init")
     else:
         yield Row("merge driver", "ok", "`git merge` goes by the rules of `skillvault sync`")
 
 
-def _judge(visit: Visit) -> Iterator[Row]:
+def _judge(exam: Examination) -> Iterator[Row]:
     try:
-        rules = visit.head().policy.judge
+        rules = exam.head().policy.judge
     except BadInputError:  # told by the policy's own check
         yield Row("judge", "note", "not known: vault.yaml cannot be read")
         return
@@ -349,25 +345,25 @@ def _judge(visit: Visit) -> Iterator[Row]:
         yield Row("judge", "ok", detail)
 
 
-def _paused(visit: Visit) -> Iterator[Row]:
-    head = visit.head()
+def _pause(exam: Examination) -> Iterator[Row]:
+    head = exam.head()
     try:
         policy = head.policy
     except BadInputError:
         # Which branch learns cannot be read, so the one that stands there is no reason.
-        policy = Policy(branch=visit.git.branch() or Policy().branch)
-    reason = visit.store.pause_reason(policy)
+        policy = Policy(branch=exam.git.branch() or Policy().branch)
+    reason = exam.store.pause_reason(policy)
     if reason is None:
         yield Row("paused", "ok", "no: branch, HEAD and index are ready for a commit")
     else:
-        why, _, fix = reason.partition("; ")
-        yield Row("paused", "problem", why, fix or None)
+        detail, _, fix = reason.partition("; ")
+        yield Row("paused", "problem", detail, fix or None)
 
 
-def _killed(visit: Visit) -> Iterator[Row]:
-    visit.head()
+def _killed_writer(exam: Examination) -> Iterator[Row]:
+    exam.head()
     try:
-        recovered = visit.store.recover(wait=False)
+        recovered = exam.store.recover(wait=False)
     except VaultBusyError:
         yield Row("killed writer", "ok", "not looked for: another skillvault is writing")
         return
@@ -380,8 +376,8 @@ def _killed(visit: Visit) -> Iterator[Row]:
         yield Row("killed writer", "ok", "nothing is left half-made")
 
 
-def _lost(visit: Visit) -> Iterator[Row]:
-    if commits := check.find_losses(visit.git, visit.head()):
+def _lost_commits(exam: Examination) -> Iterator[Row]:
+    if commits := check.find_losses(exam.git, exam.head()):
         yield Row("lost commits", "note", check.name_commits(commits), check.cherry_pick(commits))
     else:
         yield Row("lost commits", "ok", "no commit of skillvault stands in the reflog alone")
@@ -390,84 +386,83 @@ def _lost(visit: Visit) -> Iterator[Row]:
 # ── who commits ──────────────────────────────────────────────────────────────────────
 
 
-def _identity(visit: Visit) -> Iterator[Row]:
-    visit.git.run("config", "--list")  # where this fails, git's own words say why
-    if visit.git.committer.identity_problem(visit.git.settings()):
+def _identity(exam: Examination) -> Iterator[Row]:
+    exam.git.run("config", "--list")  # where this fails, git's own words say why
+    if exam.git.committer.identity_problem(exam.git.settings()):
         yield Row("identity", "problem", "git does not know who commits", _IDENTITY)
         return
-    identity = visit.git.text("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
+    identity = exam.git.text("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
     yield Row("identity", "ok", identity.rpartition(">")[0] + ">")
 
 
-def _signing(visit: Visit) -> Iterator[Row]:
-    settings = visit.git.settings()
+def _signing(exam: Examination) -> Iterator[Row]:
+    settings = exam.git.settings()
     if not settings.signs:
         yield Row("signing", "ok", "off: commits are not signed")
         return
-    form = visit.git.text("config", "--get", "gpg.format", ok=(0, 1)) or "openpgp"
-    program, named_here = _signer(visit, form)
+    form = exam.git.text("config", "--get", "gpg.format", ok=(0, 1)) or "openpgp"
+    program, has_own_program = _signer(exam, form)
     path = shutil.which(Path(program).expanduser()) if program else None
-    aside = "; the program that the vault's own config names is not used" if named_here else ""
+    aside = "; the program that the vault's own config names is not used" if has_own_program else ""
     if path is None:
-        named = program or "the program that signs"
-        fix = f"install {named}, or git config --local commit.gpgSign false"
+        program_name = program or "the program that signs"
+        fix = f"install {program_name}, or git config --local commit.gpgSign false"
         yield Row("signing", "problem", f"on, and {program or form} is not found{aside}", fix)
         return
     try:
-        visit.git.committer.try_signing(visit.now, settings)
+        exam.git.committer.try_signing(exam.now, settings)
     except PausedError as error:
-        why, _, fix = str(error).removeprefix("paused: ").rpartition("; ")
-        yield Row("signing", "problem", f"on, by {path} ({form}), and fails: {why}{aside}", fix)
+        detail, _, fix = str(error).removeprefix("paused: ").rpartition("; ")
+        yield Row("signing", "problem", f"on, by {path} ({form}), and fails: {detail}{aside}", fix)
     else:
         yield Row("signing", "ok", f"on, by {path} ({form}), which has just signed{aside}")
 
 
-def _signer(visit: Visit, form: str) -> tuple[str | None, bool]:
-    """(the program that signs, whether the vault's own config names one, in vain)."""
+def _signer(exam: Examination, form: str) -> tuple[str | None, bool]:
+    """Return the program that signs, and True if the vault's own config names another one."""
     keys = {f"gpg.{form}.program", *(["gpg.program"] if form == "openpgp" else [])}
-    named = [line for line in visit.git.settings().lines if line.key in keys]
-    trusted = [line.value for line in named if not line.is_local and line.value]
-    program = trusted[-1] if trusted else _SIGNERS.get(form)
-    return program, any(line.is_local for line in named)
+    lines = [line for line in exam.git.settings().lines if line.key in keys]
+    programs = [line.value for line in lines if not line.is_local and line.value]
+    program = programs[-1] if programs else _SIGNERS.get(form)
+    return program, any(line.is_local for line in lines)
 
 
 # ── code that git would run ──────────────────────────────────────────────────────────
 
 
-def _config(visit: Visit) -> Iterator[Row]:
-    own, common = visit.git.ask_dirs()
-    settings = config.find_program_settings(visit.git.settings(), visit.root)
+def _config(exam: Examination) -> Iterator[Row]:
+    git_dir, common = exam.git.ask_dirs()
+    settings = config.find_program_settings(exam.git.settings(), exam.root)
     for setting in settings:
         values = shorten(", ".join(setting.values), _SHOWN)
-        fix = config.removal_command(setting, own, common)
+        fix = config.removal_command(setting, git_dir, common)
         if setting.key.startswith("include"):
-            what = "git takes more settings from there"
+            effect = "git takes more settings from there"
         else:
-            what = f"git runs it; {_NEVER}"
-        yield Row("config", "note", f"{setting.key} = {values}: {what}", fix)
+            effect = f"git runs it; {_NEVER}"
+        yield Row("config", "note", f"{setting.key} = {values}: {effect}", fix)
     if not settings:
         yield Row("config", "ok", "the vault's own git config names no program")
 
 
-def _hooks(visit: Visit) -> Iterator[Row]:
-    hooks = list(config.find_foreign_hooks(visit.dirs[1] / "hooks"))
+def _hooks(exam: Examination) -> Iterator[Row]:
+    hooks = list(config.find_foreign_hooks(exam.dirs[1] / "hooks"))
     for path in hooks:
         fix = f"chmod -x {shlex.quote(str(path))}"
         yield Row(
             "hooks", "note", f"{path.name} was not installed by init: git runs it; {_NEVER}", fix
         )
-    troubles = list(_own_hooks(visit))
+    troubles = list(_own_hooks(exam))
     yield from troubles
     if not (hooks or troubles):
         yield Row("hooks", "ok", "only those that init installed, and their Python runs")
 
 
-def _own_hooks(visit: Visit) -> Iterator[Row]:
-    """The hooks of `init` that are missing or do nothing."""
-    if not (visit.git.hooks_dir() / setup.HOOKS[0]).exists():
+def _own_hooks(exam: Examination) -> Iterator[Row]:
+    if not (exam.git.hooks_dir() / setup.HOOKS[0]).exists():
         detail = f"there is no {setup.HOOKS[0]} hook: a broken skill is committed unnoticed"
         yield Row("hooks", "note", detail, "skillvault init")
-    for path, python in setup.find_hooks(visit.git).items():
+    for path, python in setup.find_hooks(exam.git).items():
         idle = f"{path.name} does nothing"
         if not os.access(path, os.X_OK):
             fix = f"chmod +x {shlex.quote(str(path))}"
@@ -478,12 +473,12 @@ def _own_hooks(visit: Visit) -> Iterator[Row]:
         elif python != sys.executable:  # anybody may have written it there
             detail = f"{path.name} names another Python, {python}, which is not tried"
             yield Row("hooks", "note", detail, "skillvault init")
-        elif trouble := _trouble_of_python(visit.root):
+        elif trouble := _python_trouble(exam.root):
             yield Row("hooks", "problem", f"{idle}: {trouble}", "skillvault init")
 
 
 @cache
-def _trouble_of_python(root: Path) -> str | None:
+def _python_trouble(root: Path) -> str | None:
     """Say why this Python cannot run the program in a folder as git would; None if it can."""
     command = [sys.executable, "-P", "-c", "import skillvault"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -496,13 +491,13 @@ def _trouble_of_python(root: Path) -> str | None:
 # ── locks ────────────────────────────────────────────────────────────────────────────
 
 
-def _locks(visit: Visit) -> Iterator[Row]:
-    own, common = visit.dirs
+def _locks(exam: Examination) -> Iterator[Row]:
+    git_dir, common = exam.dirs
     for name in ("writer", "daemon"):
-        who = locks.holder(common / "skillvault" / f"{name}.lock")
-        yield Row(f"{name} lock", "ok", f"locked by {who}" if who else "free")
-    for lock in git_activity.git_locks(visit.root, own, common, visit.now.timestamp()):
-        yield _git_lock(lock, git_activity.describe_holder(lock.path, visit.root, own, common))
+        owner = locks.holder(common / "skillvault" / f"{name}.lock")
+        yield Row(f"{name} lock", "ok", f"locked by {owner}" if owner else "free")
+    for lock in git_activity.git_locks(exam.root, git_dir, common, exam.now.timestamp()):
+        yield _git_lock(lock, git_activity.describe_holder(lock.path, exam.root, git_dir, common))
     if holder := locks.gc_holder(common / "gc.pid"):
         fix = f"wait for it, or rm {shlex.quote(str(common / 'gc.pid'))} if no such process runs"
         yield Row("git lock", "note", holder, fix)
@@ -513,11 +508,11 @@ def _git_lock(lock: git_activity.GitLock, holder: str | None) -> Row:
     if lock.stale:
         fix = f"rm {shlex.quote(str(lock.path))}"
         return Row("git lock", "problem", f"{age}, and no git process seems to use it", fix)
-    what = f"in use: {holder}" if lock.used and holder else "in use" if lock.used else "young"
+    state = f"in use: {holder}" if lock.used and holder else "in use" if lock.used else "young"
     return Row(
         "git lock",
         "note",
-        f"{age}, {what}",
+        f"{age}, {state}",
         "wait for that git to end, then run skillvault doctor again",
     )
 
@@ -525,24 +520,24 @@ def _git_lock(lock: git_activity.GitLock, holder: str | None) -> Row:
 # ── what happened and what waits ─────────────────────────────────────────────────────
 
 
-def _last(visit: Visit) -> Iterator[Row]:
-    commits = visit.head().history.log(1)
+def _last_commit(exam: Examination) -> Iterator[Row]:
+    commits = exam.head().history.log(1)
     if not commits:
         yield Row("last commit", "note", "the program has made none yet")
         return
-    age = visit.now - datetime.fromisoformat(commits[0].date)
+    age = exam.now - datetime.fromisoformat(commits[0].date)
     ago = _age(max(0.0, age.total_seconds()))
     yield Row("last commit", "ok", f"{commits[0].subject}, {commits[0].date}, {ago} ago")
 
 
-def _waiting(visit: Visit) -> Iterator[Row]:
-    inbox = Inbox(visit.root)
+def _waiting(exam: Examination) -> Iterator[Row]:
+    inbox = Inbox(exam.root)
     counts = {"inbox": len(inbox.names()), "quarantine": len(inbox.quarantine.names())}
     nexts = {"inbox": "skillvault run", "quarantine": "skillvault quarantine list"}
-    if any(row.state == "problem" for row in visit.rows):
+    if any(row.state == "problem" for row in exam.rows):
         nexts["inbox"] = "mend what is a problem above, then skillvault run"
     for name, count in counts.items():
-        if not (visit.root / name).is_dir():
+        if not (exam.root / name).is_dir():
             yield Row(name, "note", "there is no such folder", "skillvault init")
         elif count:
             yield Row(name, "note", f"{count} file(s) wait", nexts[name])
@@ -561,9 +556,9 @@ def _age(seconds: float) -> str:
 
 
 class Space(Struct, frozen=True):
-    """Room that a file system has left; `inodes` is None if it does not count them.
+    """The free space of a file system; `inodes` is None if it does not count them.
 
-    `error` is what became of a file that was made there; None if it could be written.
+    `error` is why no file could be written there.
     """
 
     free: int
@@ -571,14 +566,14 @@ class Space(Struct, frozen=True):
     error: OSError | None = None
 
 
-def _disk(visit: Visit) -> Iterator[Row]:
-    yield disk_row("disk", visit.root, _space(visit.root))
-    own, common = visit.dirs
-    inbox = [visit.root / name for name in (layout.INBOX, layout.UNTRUSTED, layout.QUARANTINE)]
-    git = [own, common, common / "objects", common / "refs/heads"]
+def _disk(exam: Examination) -> Iterator[Row]:
+    yield disk_row("disk", exam.root, _space(exam.root))
+    git_dir, common = exam.dirs
+    inbox = [exam.root / name for name in (layout.INBOX, layout.UNTRUSTED, layout.QUARANTINE)]
+    git = [git_dir, common, common / "objects", common / "refs/heads"]
     for folder in filter(Path.is_dir, dict.fromkeys((*inbox, *git))):
         space = _space(folder)
-        if space.error or folder.stat().st_dev != visit.root.stat().st_dev:
+        if space.error or folder.stat().st_dev != exam.root.stat().st_dev:
             yield disk_row("disk of git" if folder in git else "disk", folder, space)
 
 
@@ -595,7 +590,6 @@ def _space(folder: Path) -> Space:
 
 
 def _writing_fix(folder: Path, error: OSError) -> str:
-    """The way to make a folder writable."""
     if error.errno == errno.EROFS:
         return "mount its file system for writing, or work in a clone on another disk"
     if error.errno not in (errno.EACCES, errno.EPERM):
@@ -606,9 +600,9 @@ def _writing_fix(folder: Path, error: OSError) -> str:
 
 
 def disk_row(name: str, folder: Path, space: Space) -> Row:
-    """What a folder's file system has left, and whether that is enough."""
-    counted = f", {space.inodes} inodes" if space.inodes is not None else ""
-    detail = f"{folder}: {space.free // _MIB} MiB free{counted}"
+    """Report the free space of a folder's file system, and whether it is enough."""
+    inode_count = f", {space.inodes} inodes" if space.inodes is not None else ""
+    detail = f"{folder}: {space.free // _MIB} MiB free{inode_count}"
     if space.error:
         why = disk.trouble(space.error) or f"not writable ({space.error.strerror})"
         return Row(name, "problem", f"{detail}; {why}", _writing_fix(folder, space.error))
@@ -632,17 +626,17 @@ CHECKS: dict[str, Check] = {
     "judge": _judge,
     "repository": _repository,
     "head": _head,
-    "killed writer": _killed,
-    "lost commits": _lost,
+    "killed writer": _killed_writer,
+    "lost commits": _lost_commits,
     "index": _index,
-    "paused": _paused,
+    "paused": _pause,
     "identity": _identity,
     "signing": _signing,
     "config": _config,
     "hooks": _hooks,
     "merge driver": _driver,
     "locks": _locks,
-    "last commit": _last,
+    "last commit": _last_commit,
     "disk": _disk,
     "inbox": _waiting,
 }

@@ -1,6 +1,6 @@
-"""The log of the loop: which commits are asked for, and what each did in a person's order.
+"""The log of the loop: choose commits, and show each in the order in which a person reads it.
 
-First the skill, then what it rests on, then the links in one line.
+First the skill, then its basis, then the links in one line.
 """
 
 import re
@@ -24,7 +24,7 @@ _ENDED: dict[Status, str] = {"failure": "failed", "success": "succeeded", "neutr
 
 
 class BasisRow(Struct, frozen=True):
-    """One outcome: how it ended, in which session and (a number) episode, and on what."""
+    """One outcome: its status, its session and the number of its episode, its decision."""
 
     outcome: str
     status: Status
@@ -34,25 +34,25 @@ class BasisRow(Struct, frozen=True):
 
 
 class Basis(Struct, frozen=True):
-    """The outcomes that something rests on, oldest first; one without a session is its own."""
+    """The outcomes that something rests on, oldest first."""
 
     rows: tuple[BasisRow, ...] = ()
 
     @property
     def sessions(self) -> int:
-        """In how many sessions they were decided."""
+        """The number of sessions; an outcome without one counts as its own."""
         return len({row.session or row.outcome for row in self.rows})
 
     @property
     def episodes(self) -> int:
-        """In how many episodes they were decided."""
+        """The number of episodes."""
         return len({row.episode for row in self.rows})
 
     @property
     def sentence(self) -> str:
-        """How many there are, how they ended, in how many sessions and episodes."""
-        ended = Counter(row.status for row in self.rows)
-        words = ((ended[status], word) for status, word in _ENDED.items())
+        """The numbers of outcomes by their status, of sessions and of episodes."""
+        statuses = Counter(row.status for row in self.rows)
+        words = ((statuses[status], word) for status, word in _ENDED.items())
         counts = join_items([f"{count} {word}" for count, word in words if count])
         return (
             f"{pluralize(len(self.rows), 'outcome')} ({counts}) in "
@@ -61,13 +61,13 @@ class Basis(Struct, frozen=True):
 
 
 def basis_of(outcomes: Iterable[Outcome], minutes: int) -> Basis:
-    """The basis that these outcomes are; decisions within so many minutes are one episode."""
-    ordered = sorted(outcomes, key=lambda outcome: outcome.order)
+    """Return the basis of these outcomes; decisions within so many minutes are one episode."""
+    outcomes = sorted(outcomes, key=lambda outcome: outcome.order)
     numbers = dict[int, int]()
     episodes = [
-        numbers.setdefault(episode, len(numbers) + 1) for episode in episodes_of(ordered, minutes)
+        numbers.setdefault(episode, len(numbers) + 1) for episode in episodes_of(outcomes, minutes)
     ]
-    return Basis(tuple(map(_basis_row, ordered, episodes)))
+    return Basis(tuple(map(_basis_row, outcomes, episodes)))
 
 
 def _basis_row(outcome: Outcome, episode: int) -> BasisRow:
@@ -77,11 +77,11 @@ def _basis_row(outcome: Outcome, episode: int) -> BasisRow:
 
 
 def outcomes_under(view: Topics, refs: Iterable[Ref]) -> list[Outcome]:
-    """The outcomes that these records are, or rest on through whatever links."""
+    """Return the outcomes that these records are, or rest on through any links."""
     ids: set[str] = set()
-    level, seen = set(refs), set[Ref]()
-    while level := level - seen:
-        seen |= level
+    level, visited = set(refs), set[Ref]()
+    while level := level - visited:
+        visited |= level
         ids.update(ref.id for ref in level if ref.kind in ("outcome", "evaluation"))
         ends = sorted(ref for ref in level if ref.kind in ("fact", "skill", "session"))
         # What speaks against a thing is not what it rests on.
@@ -94,8 +94,8 @@ _FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
 _READ = (*layout.SHELVES, "memory", layout.MARK, layout.LEARNINGS)
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    """Which commits of the log are asked for; what is None is not asked."""
+class LogFilter(Struct, frozen=True, kw_only=True):
+    """A choice of commits; None matches all."""
 
     since: datetime | None = None
     domain: str | None = None
@@ -103,8 +103,8 @@ class Wanted(Struct, frozen=True, kw_only=True):
     skill: str | None = None
 
 
-class LoggedCommit(Struct, frozen=True):
-    """A commit as it is read: what it says, its texts as a diff, and what they rest on."""
+class CommitReport(Struct, frozen=True):
+    """A commit to read: its message, its texts as a diff, and their basis."""
 
     sha: str
     date: str
@@ -116,8 +116,8 @@ class LoggedCommit(Struct, frozen=True):
     others: tuple[str, ...]
 
 
-def commits_wanted(head: Topics, asks: Wanted, limit: int | None) -> list[Commit]:
-    """What each step did in the commits that are asked for, newest first."""
+def find_commits(head: Topics, asks: LogFilter, limit: int | None) -> list[Commit]:
+    """Return the chosen commits, newest first, once for each step."""
     domain_of = cache(lambda ref: _domain_of_end(head, parse_ref(ref)))
 
     def is_wanted(commit: Commit) -> bool:
@@ -129,11 +129,11 @@ def commits_wanted(head: Topics, asks: Wanted, limit: int | None) -> list[Commit
             and (asks.domain is None or asks.domain in map(domain_of, ends))
         )
 
-    if asks == Wanted():
+    if asks == LogFilter():
         return head.history.log(limit)
-    matching = [commit for commit in head.history.log() if is_wanted(commit)]
-    newest = set(islice(dict.fromkeys(commit.sha for commit in matching), limit))
-    return [commit for commit in matching if commit.sha in newest]
+    matches = [commit for commit in head.history.log() if is_wanted(commit)]
+    shas = set(islice(dict.fromkeys(commit.sha for commit in matches), limit))
+    return [commit for commit in matches if commit.sha in shas]
 
 
 def _domain_of_end(head: Topics, ref: Ref) -> str | None:
@@ -144,39 +144,46 @@ def _domain_of_end(head: Topics, ref: Ref) -> str | None:
     return layout.domain_of(path) if path else None
 
 
-def logged(
+def describe_commits(
     store: Store, head: Topics, commits: Sequence[Commit], skill: str | None = None
-) -> Iterator[LoggedCommit]:
-    """These commits as they are read, each once; the texts of a skill stand first."""
+) -> Iterator[CommitReport]:
+    """Yield these commits to read, each once; the texts of a skill come first."""
     parts: dict[str, list[Commit]] = {}
     for commit in commits:
         parts.setdefault(commit.sha, []).append(commit)
     history = store.git.history
     messages = history.author_and_text(list(parts))
-    files = {one.sha: one.files for one in history.commits("--no-walk", *parts)} if parts else {}
+    files = (
+        {commit.sha: commit.files for commit in history.commits("--no-walk", *parts)}
+        if parts
+        else {}
+    )
     for sha, steps in parts.items():
         author, text = messages[sha]
-        changed = list(files[sha])
-        read = [path for path in changed if layout.shelf_of(path) in _READ]
+        changed_paths = list(files[sha])
+        paths = [path for path in changed_paths if layout.shelf_of(path) in _READ]
         links = [ref for ref in head.history.touched_refs(sha) if ref.kind == "link"]
         types = Counter(link.type for link in head.links.get_many(ref.id for ref in links).values())
-        yield LoggedCommit(
+        sources = {parse_ref(ref) for step in steps for ref in step.sources}
+        targets = {parse_ref(ref) for step in steps for ref in step.targets}
+        # What the commit says that it is made of; else what its targets rest on.
+        outcomes = outcomes_under(head, sources) or outcomes_under(head, targets)
+        yield CommitReport(
             sha=sha,
             date=steps[0].date,
             author=author,
             text=text,
-            patch=skill_first(history.patch(sha, read), skill),
-            basis=_basis(head, steps),
-            links=join_items([f"{count} {of}" for of, count in sorted(types.items())]),
-            others=tuple(_record_counts(changed)),
+            patch=sort_patch(history.patch(sha, paths), skill),
+            basis=basis_of(outcomes, head.policy.evaluate.episode_minutes),
+            links=join_items(
+                [f"{count} {link_type}" for link_type, count in sorted(types.items())]
+            ),
+            others=tuple(_record_counts(changed_paths)),
         )
 
 
-def skill_first(patch: str, skill: str | None = None) -> str:
-    """A diff with the texts of skills before all else, those that left behind those that came.
-
-    That of one `skill` is the first.
-    """
+def sort_patch(patch: str, skill: str | None = None) -> str:
+    """Sort a diff: `skill` first, then other skills, archived ones last, then all else."""
     files = _FILE.split(patch)
     return "".join(sorted(filter(None, files), key=partial(_precedence, skill=skill)))
 
@@ -187,19 +194,8 @@ def _precedence(patch: str, skill: str | None) -> tuple[bool, bool, bool]:
     return (not is_asked_for, not layout.is_skill(path), layout.shelf_of(path) == "archive")
 
 
-def _basis(head: Topics, steps: Iterable[Commit]) -> Basis:
-    """What the commit says that it is made of; else what its target rests on."""
-    sources = {parse_ref(ref) for step in steps for ref in step.sources}
-    targets = {parse_ref(ref) for step in steps for ref in step.targets}
-    outcomes = outcomes_under(head, sources) or outcomes_under(head, targets)
-    return basis_of(outcomes, head.policy.evaluate.episode_minutes)
-
-
 def _record_counts(paths: Iterable[str]) -> Iterator[str]:
-    """How many files of which folders a commit changes beside what is read and the links."""
-    counts: dict[str, int] = {}
-    for path in paths:
-        top = layout.shelf_of(path)
-        if top not in _READ and not layout.links_owner(path):
-            counts[top] = counts.get(top, 0) + 1
-    yield from (f"{count} in {top}" for top, count in sorted(counts.items()))
+    """Count the files of each folder that the diff and the links leave out."""
+    folders = (layout.shelf_of(path) for path in paths if not layout.links_owner(path))
+    counts = Counter(folder for folder in folders if folder not in _READ)
+    yield from (f"{count} in {folder}" for folder, count in sorted(counts.items()))

@@ -1,6 +1,6 @@
-"""The record that a person means by a name, a path or the beginning of an id, and its history.
+"""Find the record that a person means by a name, a path or the beginning of an id.
 
-Where it came from, what came of it, and who removed one that is gone.
+Also its history: where it came from, what came of it, who removed it.
 """
 
 from collections.abc import Callable, Iterable
@@ -47,45 +47,43 @@ class ListedSkill(Struct, frozen=True):
 
 
 def both_sides(view: Topics, ref: Ref) -> Sides:
-    """Return the runs for and against a fact or a skill; of a skill those of its facts too.
+    """Return the runs for and against a fact or a skill, and those of a skill's facts.
 
-    A skill that says which outcomes stand behind its statements is taken at its word.
+    The evidence file of a skill counts more than its links.
     """
-    if ref.kind == "skill" and (stated := _stated_sides(view, ref)):
-        return stated
-    return linked_sides(lambda one: view.links.by_target([one]), ref)
+    if ref.kind == "skill" and (sides := _evidence_sides(view, ref)):
+        return sides
+    return _linked_sides(lambda target: view.links.by_target([target]), ref)
 
 
-def linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) -> Sides:
-    """What speaks for and against a fact or a skill by its links, which `links` has by target."""
+def _linked_sides(links: Callable[[Ref], Iterable[Link | LinkEnds]], ref: Ref) -> Sides:
     supporting, against = set[str](), set[str]()
     for link in links(ref):
         if link.source.kind == "evaluation":
             (against if link.type == "contradicted" else supporting).add(link.source.id)
         elif link.source.kind == "fact" and ref.kind == "skill":
-            below = linked_sides(links, link.source)
-            supporting.update(below.supporting)
-            against.update(below.against)
+            fact_sides = _linked_sides(links, link.source)
+            supporting.update(fact_sides.supporting)
+            against.update(fact_sides.against)
     return Sides(tuple(sorted(supporting)), tuple(sorted(against)))
 
 
-def _stated_sides(view: Topics, ref: Ref) -> Sides | None:
-    """Return what the evidence beside a skill says; None where none can be read."""
+def _evidence_sides(view: Topics, ref: Ref) -> Sides | None:
     path = view.records.path_of(ref)
     place = f"{path.rpartition('/')[0]}/references/{EVIDENCE}" if path else ""
     content = view.files.read([place]).get(place)
     if content is None:
         return None
     with suppress(BadInputError):  # `check` tells of it
-        stated = from_text(content.decode(errors="replace")).statements
-        supporting = {name for one in stated for name in one.supporting}
-        against = {name for one in stated for name in one.against}
+        statements = from_text(content.decode(errors="replace")).statements
+        supporting = {name for statement in statements for name in statement.supporting}
+        against = {name for statement in statements for name in statement.against}
         return Sides(tuple(sorted(supporting)), tuple(sorted(against - supporting)))
     return None
 
 
 def resolve(store: Store, head: Topics, text: str, *, forward: bool = False) -> Ref:
-    """The record that `text` means; of one that was removed the error names the commit."""
+    """Return the record that `text` means; the error names the commit that removed it."""
     try:
         return provenance.resolve(head, store.root, text, forward=forward)
     except UsageError:
@@ -102,7 +100,7 @@ def resolve(store: Store, head: Topics, text: str, *, forward: bool = False) -> 
 
 
 def read(store: Store, name: str) -> tuple[Record, str]:
-    """(record, path) that a name means; SkillvaultError if it cannot be read."""
+    """Return (record, path) for a name; SkillvaultError if it cannot be read."""
     head = store.head()
     path = head.records.path_of(resolve(store, head, name)) or ""
     record = head.records.by_path([path])[path]
@@ -114,7 +112,7 @@ def read(store: Store, name: str) -> tuple[Record, str]:
 
 
 def read_skill(store: Store, name: str) -> tuple[Skill, str]:
-    """(skill, path) in whatever folder it is; UsageError if there is none."""
+    """Return (skill, path) in any folder; UsageError if there is none."""
     record, path = read(store, name)
     if not isinstance(record, Skill):
         kind = kind_of(record)
@@ -123,32 +121,32 @@ def read_skill(store: Store, name: str) -> tuple[Skill, str]:
 
 
 def why(run: Run, text: str) -> dict[str, Any]:
-    """`{ref, commits, sources, against, rules}`: a record back to where it came from."""
+    """Return `{ref, commits, sources, against, rules}`: where a record came from."""
     head, store = run.view, run.store
-    if (other := run.shelf.beside(text)) is not None:
-        return {**beside(head, other), "sources": [], "against": [], "rules": []}
+    if (entry := run.shelf.layer_skill(text)) is not None:
+        return {**_layer_skill(head, entry), "sources": [], "against": [], "rules": []}
     if (pattern := learned.find_pattern(head, text)) is not None:
         tree = learned.why_pattern(store, head, pattern)
         return {**tree, "sources": [], "against": [], "rules": []}
     ref = resolve(store, head, text)
-    tree = {**with_commits(head, ref), "sources": provenance.sources(head, ref)}
+    tree = {**_with_commits(head, ref), "sources": provenance.sources(head, ref)}
     against = list(both_sides(run.view, ref).against)
     answers = questions.answers_behind(run, ref) if len(head.answers) else []
-    shown = {"answers": answers} if answers else {}
-    return {**tree, "against": against, "rules": status.tested(run, ref), **shown}
+    answer_keys = {"answers": answers} if answers else {}
+    return {**tree, "against": against, "rules": status.tested_rules(run, ref), **answer_keys}
 
 
 def impact(run: Run, text: str) -> dict[str, Any]:
-    """`{ref, commits, targets}`: a record forward to what came of it."""
+    """Return `{ref, commits, targets}`: what came of a record."""
     head = run.view
-    if (other := run.shelf.beside(text)) is not None:
-        return {**beside(head, other), "targets": []}
+    if (entry := run.shelf.layer_skill(text)) is not None:
+        return {**_layer_skill(head, entry), "targets": []}
     ref = resolve(run.store, head, text, forward=True)
-    return {**with_commits(head, ref), "targets": provenance.targets(head, ref)}
+    return {**_with_commits(head, ref), "targets": provenance.targets(head, ref)}
 
 
-def listed_skills(head: Topics, shelf: str) -> list[ListedSkill]:
-    """The skills of a shelf by name."""
+def list_skills(head: Topics, shelf: str) -> list[ListedSkill]:
+    """Return the skills of a shelf by name."""
     shelves = {
         "skills": head.skills,
         "proposed": head.skills.proposed,
@@ -165,21 +163,18 @@ def listed_skills(head: Topics, shelf: str) -> list[ListedSkill]:
     ]
 
 
-def with_commits(head: Topics, ref: Ref) -> dict[str, Any]:
-    """`{ref, commits}`: a record, and every commit that touched it."""
+def _with_commits(head: Topics, ref: Ref) -> dict[str, Any]:
+    """Return `{ref, commits}`: a record, and every commit that touched it."""
     commits = head.history.commits_touching([ref])
-    return {
-        "ref": provenance.node(head, ref),
-        "commits": [_commit_shape(commit) for commit in commits],
-    }
+    return {"ref": provenance.node(head, ref), "commits": list(map(_commit_shape, commits))}
 
 
-def beside(head: Topics, other: ShelfSkill) -> dict[str, Any]:
-    """`{ref, commits}`: a skill of another layer, and what was decided about it here."""
-    ref = Ref("skill", other.skill.name)
+def _layer_skill(head: Topics, entry: ShelfSkill) -> dict[str, Any]:
+    """Return `{ref, commits}`: a skill of another layer, and the decisions about it here."""
+    ref = Ref("skill", entry.skill.name)
     commits = head.history.commits_changing(ref)
-    node = {"kind": ref.kind, "id": ref.id, "path": other.path, "layer": other.layer}
-    return {"ref": node, "commits": [_commit_shape(commit) for commit in commits]}
+    node = {"kind": ref.kind, "id": ref.id, "path": entry.path, "layer": entry.layer}
+    return {"ref": node, "commits": list(map(_commit_shape, commits))}
 
 
 def _commit_shape(commit: Commit) -> dict[str, Any]:
@@ -187,7 +182,7 @@ def _commit_shape(commit: Commit) -> dict[str, Any]:
 
 
 def remover(store: Store, head: Topics, view: WorkTreeView) -> Callable[[Ref], str | None]:
-    """Who removed a record that is not in `view`, in words; None for nobody."""
+    """Return a function that says who removed a record that is not in `view`."""
 
     @cache
     def deletions() -> dict[str, str]:
@@ -195,10 +190,10 @@ def remover(store: Store, head: Topics, view: WorkTreeView) -> Callable[[Ref], s
         refs = ((layout.ref_of(path), sha) for path, sha in reversed(history.items()))
         return {str(ref): sha for ref, sha in refs if ref}
 
-    def removed(ref: Ref) -> str | None:
+    def find_remover(ref: Ref) -> str | None:
         if ref in head.records and str(ref) not in view.paths:
             return "removed here and not committed yet"
         commit = deletions().get(str(ref))
         return f"removed by commit {commit[:10]}" if commit else None
 
-    return removed
+    return find_remover

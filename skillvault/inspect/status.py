@@ -1,6 +1,5 @@
 """A vault at a glance: what it holds, what waits for each step, who judges."""
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -13,51 +12,43 @@ from skillvault.loop.judging.judges import accuracy_of
 from skillvault.loop.learner import describe_silence, learner_elsewhere
 from skillvault.loop.run import Run
 from skillvault.model.change import FORMAT
-from skillvault.model.conditions import Separation, clause, risk
+from skillvault.model.conditions import clause, risk
 from skillvault.model.errors import UnavailableError
-from skillvault.model.records import Ref, Skill
+from skillvault.model.records import Ref
 from skillvault.vault.check import find_edits
 from skillvault.vault.commit import locks
 from skillvault.vault.files import layout
 from skillvault.vault.git.remote import upstream_of
 
 
-def tested(run: Run, ref: Ref) -> list[dict[str, Any]]:
-    """What a skill says separates outcomes, as of now, in words and with the figures of its test.
-
-    Nothing of what is no skill.
-    """
+def tested_rules(run: Run, ref: Ref) -> list[dict[str, Any]]:
+    """Return the current rules of a skill in words and with the figures of their tests."""
     skill = run.view.skills.find(ref.id) if ref.kind == "skill" else None
     if skill is None:
         return []
-    is_strategy = skill.kind == "strategy" and skill.domain
-    rules = run.rules.strategy_rules(run, skill.domain) if is_strategy else _of_guide(run, skill)
-    return list(map(_tested, rules))
-
-
-def _tested(rule: Separation) -> dict[str, Any]:
-    """A rule of an action in words, with the figures of its test."""
+    if skill.kind == "strategy" and skill.domain:
+        rules = list(run.rules.strategy_rules(run, skill.domain))
+    else:
+        sources = [link.source for link in run.view.links.by_target([Ref("skill", skill.name)])]
+        ids = [source.id for source in sources if source.kind == "evaluation"]
+        actions = run.view.outcomes.actions_of(ids)
+        rules = [rule for pair in actions for rule in run.accounts.actions.rules(*pair)]
     fields = ("action", "result", "met", "other", "episodes", "lately", "p", "z")
-    return {
-        "rule": f"{clause(rule.conditions)}: {risk(rule)}",
-        **{name: getattr(rule, name) for name in fields},
-        "held": [clause(conditions) for conditions in rule.held],
-    }
-
-
-def _of_guide(run: Run, skill: Skill) -> Iterator[Separation]:
-    """Yield the rules that a guide tells."""
-    sources = (link.source for link in run.view.links.by_target([Ref("skill", skill.name)]))
-    ids = [source.id for source in sources if source.kind == "evaluation"]
-    for domain, action in run.view.outcomes.actions_of(ids):
-        yield from run.accounts.actions.rules(domain, action)
+    return [
+        {
+            "rule": f"{clause(rule.conditions)}: {risk(rule)}",
+            **{name: getattr(rule, name) for name in fields},
+            "held": [clause(conditions) for conditions in rule.held],
+        }
+        for rule in rules
+    ]
 
 
 class JudgeStatus(Struct, frozen=True):
-    """Who judges, and what it took since midnight UTC.
+    """The judge, and its usage since midnight UTC.
 
-    `closed`: why nobody asks it now, and until when. `aside`: outcomes it failed at too often.
-    `accuracy`: how its verdicts agree with the results; None if too few were compared.
+    `closed`: why it is not asked now, and until when. `aside`: outcomes it failed at too often.
+    `accuracy`: the agreement of its verdicts with the results; None if too few were compared.
     """
 
     provider: str
@@ -71,14 +62,14 @@ class JudgeStatus(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True):
-    """A vault at a glance; `waiting` counts what each step has to look at.
+    """A vault at a glance; `waiting` counts the records that are due for each step.
 
-    `tomorrow` counts what of untrusted sources there is no room for today (UTC). `edited` are
-    files of the vault that a person edited locally, told if a step has to do: what concerns them
-    waits. `inbox` counts the files there, `git` names the person's git that they wait for. `rules`
-    are those of LEARNINGS.md, `patterns` those that code bears out. `learner` is the clone that
-    learns, `silent` says that it does nothing; `unpushed` counts commits that a remote lacks, as
-    far as is known here, `undecided` are keys of vault.yaml that clones set otherwise.
+    `tomorrow` counts untrusted records beyond today's (UTC) limit. `edited` are files that a person
+    edited locally, listed if a step is due: what concerns them waits. `inbox` counts its files,
+    `git` names the person's git that they wait for. `rules` counts those of LEARNINGS.md,
+    `patterns` those that code supports. `learner` is the clone that learns, `silent` says that it
+    does nothing; `unpushed` counts commits that a remote lacks, as far as is known here,
+    `undecided` are keys of vault.yaml that clones set differently.
     """
 
     format: int
@@ -108,14 +99,15 @@ class Status(Struct, frozen=True):
 
 
 def status(run: Run) -> Status:
-    """The vault at a glance."""
+    """Return the vault at a glance."""
     head = run.view
     files, links = head.records.count_by_folder(), head.links.count_by_type()
-    inbox, counts = len(run.inbox.names()), waiting(run)
+    inbox, counts = len(run.inbox.names()), count_waiting(run)
     paused = run.store.pause_reason(run.policy)
     patterns, rules = learned.counts(run.store, head)
     upstream = upstream_of(run.store.git, run.policy.branch)
     mark = run.store.root / layout.MARK
+    learner = learner_elsewhere(run.store.git, run.policy)
     settings = mark.read_text("utf-8", "replace") if mark.exists() else ""
     return Status(
         format=FORMAT,
@@ -143,16 +135,9 @@ def status(run: Run) -> Status:
         rules=rules,
         learner=run.policy.learner,
         unpushed=upstream.count_unpushed(run.view.commit) if upstream else 0,
-        silent=describe_silence(
-            head, learner_elsewhere(run.store.git, run.policy), _judgeable(counts), run.now
-        ),
+        silent=describe_silence(head, learner, counts.get("evaluate", 0), run.now),
         undecided=table.read_undecided(settings) if "# undecided: " in settings else {},
     )
-
-
-def _judgeable(counts: Mapping[str, int]) -> int:
-    """How many outcomes wait for the learner."""
-    return counts.get("evaluate", 0)
 
 
 def _judge(run: Run) -> JudgeStatus:
@@ -176,8 +161,8 @@ def _judge(run: Run) -> JudgeStatus:
     )
 
 
-def waiting(run: Run) -> dict[str, int]:
-    """How many records each step has to look at: a count of marks, nothing is worked out."""
+def count_waiting(run: Run) -> dict[str, int]:
+    """Count the records that are due for each step, without computing anything."""
     marks = run.view.due.lengths()
     return {
         name: step.waiting(run)

@@ -1,6 +1,6 @@
-"""Why nothing came of an outcome, a fact or a domain: what each step says of it.
+"""Say why nothing came of an outcome, a fact or a domain, step by step.
 
-The same rules that make a step due say why something is not.
+The rules that make a step due also say why something is not due.
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.records import IndexedOutcome, Ref
 
 
-def answers_about(run: Run, text: str) -> tuple[tuple[str, str], list[rules.StepAnswer]]:
-    """(what a text means as (kind, id), what each step says of it); see `Vault.why_not`."""
+def find_answers(run: Run, text: str) -> tuple[tuple[str, str], list[rules.StepAnswer]]:
+    """Return the (kind, id) that a text means, and each step's answer; see `Vault.why_not`."""
     if text in run.view.domains:
         return ("domain", text), why_no_strategy(run, text)
     if (rule := learned.find_rule(run.store, run.view, text)) is not None:
@@ -33,15 +33,15 @@ def answers_about(run: Run, text: str) -> tuple[tuple[str, str], list[rules.Step
 
 
 def why_no_strategy(run: Run, domain: str) -> list[rules.StepAnswer]:
-    """How far a domain is with its strategy, with its numbers."""
+    """Say what a domain lacks for a strategy, with its numbers."""
     if not run.view.outcomes.count_evaluated(domain):
         return [rules.StepAnswer("generate", "waiting", "no trusted outcome is evaluated yet")]
-    standing = run.rules.strategy_standing(run, domain)
-    return [rules.StepAnswer("generate", standing.state, standing.reason)]
+    state = run.rules.strategy_standing(run, domain)
+    return [rules.StepAnswer("generate", state.state, state.reason)]
 
 
 def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
-    """What each step says of an outcome, a fact or a session, with its numbers."""
+    """Return each step's answer about an outcome, a fact or a session, with its numbers."""
     view = run.view
     if ref.kind == "fact" and (fact := view.facts.get(ref.id)):
         memory = material_of_facts(run, view.facts.by_domain([fact.domain]))
@@ -57,14 +57,14 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
         letter = evaluate.set_aside(run).get(ref.id)
         aside = letter.reason if letter else None
         unevaluated = [] if ref.id in view.evaluations else [outcome]
-        edited = [": ".join(edit) for edit in evaluate.local_edits(run, unevaluated).items()]
+        edits = [": ".join(edit) for edit in evaluate.local_edits(run, unevaluated).items()]
         return rules.answers(
             outcome,
             material,
             memory,
             promoting.state(run, ref.id),
             aside=aside,
-            edited=next(iter(edited), None),
+            edited=next(iter(edits), None),
         )
     if ref.kind == "session" and (session := view.sessions.get(ref.id)):
         return rules.session_answers(session, distill.find_standing(run, session)[0])
@@ -76,15 +76,14 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
 
 
 def _accounts(run: Run, history: Sequence[IndexedOutcome]) -> rules.AccountMaterial:
-    """Return what is known of the outcomes of one action."""
-    outcomes = run.view.outcomes.get_many(outcome.id for outcome in history)
+    outcomes = run.view.outcomes.get_many(entry.id for entry in history)
     standings = run.rules.standings(run, history, outcomes)
     waiting = {
-        placed.id: SkillState("retracted", "counts nowhere")
-        if placed.id in run.view.retractions
+        entry.id: SkillState("retracted", "counts nowhere")
+        if entry.id in run.view.retractions
         else SkillState("waiting", "not evaluated")
-        for placed in history
-        if placed.id in outcomes and not placed.evaluated
+        for entry in history
+        if entry.id in outcomes and not entry.evaluated
     }
     return rules.AccountMaterial(
         outcomes=outcomes,
@@ -94,7 +93,7 @@ def _accounts(run: Run, history: Sequence[IndexedOutcome]) -> rules.AccountMater
 
 
 def reasons(run: Run) -> dict[str, list[str]]:
-    """Why a run made no skill and no fact, grouped, with counts."""
+    """Return the reasons for which a run made no skill and no fact, grouped, with counts."""
     histories = run.accounts.histories(run.view.outcomes, "action")
     materials = (_accounts(run, history) for history in histories)
     summaries = {"skill": rules.summary(materials, run.policy, len(run.view.sessions))}

@@ -34,11 +34,11 @@ def refusals(git: Git, view: Topics) -> list[RejectedSkill]:
     ]
     existing = view.records.existing(Ref("skill", name) for _, name in pairs)
     missing = {name for _, name in pairs if Ref("skill", name) not in existing}
-    rejected = [(sha, name) for sha, name in pairs if name in missing or may_be_next(name)]
-    if not rejected:
+    find_rejected = [(sha, name) for sha, name in pairs if name in missing or may_be_next(name)]
+    if not find_rejected:
         return []
-    reasons = git.history.trailer_values([sha for sha, _ in rejected], WHY)
-    places = {(f"{sha}^", layout.skill_path(name)): (sha, name) for sha, name in rejected}
+    reasons = git.history.trailer_values([sha for sha, _ in find_rejected], WHY)
+    places = {(f"{sha}^", layout.skill_path(name)): (sha, name) for sha, name in find_rejected}
     contents = skill_files(git, places)
     by_text: dict[tuple[str, str], RejectedSkill] = {}
     for place, (sha, name) in places.items():

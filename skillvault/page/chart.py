@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from skillvault.inspect.page.benefit import Rate, Span
+from skillvault.inspect.page import Rate, Span
 from skillvault.learning.effect.verdict import Verdict
 from skillvault.learning.stats import SkillStats
 from skillvault.page.template import render

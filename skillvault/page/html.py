@@ -16,9 +16,8 @@ import msgspec
 from markupsafe import Markup
 from msgspec import Struct
 
-from skillvault.inspect.page.page import Page
-from skillvault.inspect.page.skills import SkillPage
-from skillvault.inspect.page.week import EVENTS, Happened
+from skillvault.inspect.page import Page, SkillPage
+from skillvault.inspect.week import EVENTS, VaultEvent
 from skillvault.model.records import Evaluation, Outcome, stamp
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.page import chart
@@ -243,14 +242,14 @@ def _success(page: Page) -> Markup | None:
     return chart.success(title, spans, chart.IN_PAGE)
 
 
-def learned_first(page: Page) -> Sequence[Happened]:
+def learned_first(page: Page) -> Sequence[VaultEvent]:
     """Return the events, new knowledge before reinforced knowledge."""
     order = ("learned", "merged", "proposed", "retired", "refreshed", "contradicted")
     rank = {event: place for place, event in enumerate(order)}
     return sorted(page.week.happened, key=lambda entry: rank.get(entry.event, len(order)))
 
 
-def _event_entries(page: Page, event: str) -> tuple[list[Happened], int]:
+def _event_entries(page: Page, event: str) -> tuple[list[VaultEvent], int]:
     """Return (the listed entries of an event, the number of the others)."""
     entries = [entry for entry in page.week.happened if entry.event == event]
     return entries[:_MAX_ENTRIES], max(0, len(entries) - _MAX_ENTRIES)

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from skillvault.inspect.page.benefit import Benefit, Rate
-from skillvault.inspect.page.page import Page
-from skillvault.inspect.page.week import EVENTS
+from skillvault.inspect.page import Benefit, Page, Rate
+from skillvault.inspect.week import EVENTS
 from skillvault.learning.stats import SkillStats
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.model.text.text import flatten

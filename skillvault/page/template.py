@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from skillvault.inspect.page.benefit import Rate
+from skillvault.inspect.page import Rate
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.model.text.text import first_sentences, pluralize, shorten
 

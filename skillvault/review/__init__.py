@@ -1,1 +1,1 @@
-"""What people decide: approve, reject, undo, retract, install."""
+"""The decisions of a person: approve, reject, undo, retract, install."""

@@ -1,4 +1,4 @@
-"""What a person decides about skills and facts: one commit each, in the person's name."""
+"""The decisions of a person about skills and facts: one commit each, in the person's name."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -14,14 +14,12 @@ from skillvault.loop import next_versions, run
 from skillvault.loop import refusals as refusing
 from skillvault.loop.clock import clock
 from skillvault.loop.profiles import rules_of
-from skillvault.loop.registry import AGENDA
 from skillvault.model import codec, integrity
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Ref, ShelfSkill, Skill
-from skillvault.review import installing
+from skillvault.review import commits, installing
 from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
-from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import layout, redact
 
 if TYPE_CHECKING:
@@ -33,10 +31,10 @@ _OPTIONAL = ("domain", "created", "expires", "subject", "account", "retired", "t
 _LONGEST = 60  # characters of a value that is quoted
 
 
-def cleaned(skill: Skill) -> Skill:
-    """A skill without secrets and hidden characters, its description in one line, "" as None.
+def clean_skill(skill: Skill) -> Skill:
+    """Return a skill without secrets and hidden characters, its description in one line.
 
-    UsageError if it has a value of another type than its field.
+    Empty optional values become None. UsageError for a value of another type than its field.
     """
     try:
         values: dict[str, Any] = redact.redact_value(msgspec.to_builtins(skill))
@@ -48,18 +46,18 @@ def cleaned(skill: Skill) -> Skill:
     return msgspec.structs.replace(clean, **empty, description=description, body=clean.body.strip())
 
 
-def check_read_back(staged: StagedChange, skill: Skill) -> None:
-    """UsageError if the file that a skill becomes is not read as that skill, or is no good one."""
+def check_round_trip(staged: StagedChange, skill: Skill) -> None:
+    """Raise UsageError if the file that a skill becomes is read as another skill, or is invalid."""
     ((path, content),) = staged.files.items()
     try:
         decoded = codec.decode(Ref("skill", skill.name), content or b"")
     except BadInputError as error:
         raise UsageError(f"{skill.name}: cannot be read once written: {error.message}") from None
     for field in skill.__struct_fields__:
-        given, read = getattr(skill, field), getattr(decoded, field)
-        if given != read:
+        value, copy = getattr(skill, field), getattr(decoded, field)
+        if value != copy:
             raise UsageError(
-                f"{skill.name}: {field}: {_quoted(given)} would be read as {_quoted(read)}; give "
+                f"{skill.name}: {field}: {_quote(value)} would be read as {_quote(copy)}; give "
                 "what a skill's file can hold"
             )
     view = integrity.VaultRecords(
@@ -69,7 +67,7 @@ def check_read_back(staged: StagedChange, skill: Skill) -> None:
         raise UsageError(f"{skill.name}: {problem.message}")
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
@@ -77,111 +75,107 @@ def _quoted(value: object) -> str:
 class Curator:
     """The decisions about the skills of a vault; `clock` says when one is made by default.
 
-    `beside` gives the skill that a package or a folder has under a name; see `Shelf.beside`.
+    `layer_skill` gives the skill that a package or a folder has under a name; see
+    `Shelf.layer_skill`.
     """
 
     def __init__(
         self,
         store: Store,
         clock: Callable[[], datetime],
-        beside: Callable[[str], ShelfSkill | None],
+        layer_skill: Callable[[str], ShelfSkill | None],
     ) -> None:
         self._store = store
         self._clock = clock
-        self._beside = beside
+        self._layer_skill = layer_skill
 
     @cached_property
     def installer(self) -> "installing.Installer":
-        """What brings in skills of other people, and the package's own as files."""
+        """The installer of other people's skills, and of the package's own as files."""
         return installing.Installer(self._store, self._clock)
 
     def put(self, skill: Skill, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Write a skill into skills/, new or over the one of its name, with one commit.
 
-        Of a file that is there only what differs changes; if nothing does no commit is made. What
-        the skill leaves empty is cleared there; its status, origin and trust stay. Secrets and
-        hidden characters leave it. UsageError for what is no skill or would not be read back as it
-        was given, EditedError if a person is editing it.
+        Only what differs changes in an existing file; without a difference there is no commit.
+        Values that the skill leaves empty are cleared; its status, origin and trust stay.
+        UsageError for an invalid skill or one that would be read back as another,
+        UncommittedEditError if a person is editing it.
         """
-        skill = cleaned(skill)
+        skill = clean_skill(skill)
         if not dry:
             self._store.recover()
-        old, shelf = self._standing(skill.name)
-        change = rules.put(skill, old, shelf)
+        old_skill, shelf = None, "skills"
+        if Ref("skill", skill.name) in self._store.head().records:
+            old_skill, path = lookup.read_skill(self._store, skill.name)
+            shelf = layout.shelf_of(path)
+        change = rules.put(skill, old_skill, shelf)
         if change is None:
             return run.Report()
-        check = partial(check_read_back, skill=rules.apply_put(skill, old))
-        return decide(self._store, change, now or self._clock(), dry=dry, check=check)
-
-    def _standing(self, name: str) -> tuple[Skill | None, str]:
-        """(the skill of this name, its folder); SkillvaultError if its file cannot be read."""
-        if self._store.head().records.path_of(Ref("skill", name)) is None:
-            return None, "skills"
-        skill, path = lookup.read_skill(self._store, name)
-        return skill, layout.shelf_of(path)
+        check = partial(check_round_trip, skill=rules.apply_put(skill, old_skill))
+        return self._commit(change, now, dry=dry, check=check)
 
     def approve(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Let a proposed skill in, or the next version of an approved one take its place."""
-        return self._decide(name, self._approved, now, dry=dry)
+        """Approve a proposed skill, or replace an approved one with its next version."""
+        return self._decide(name, self._approve_change, now, dry=dry)
 
     def approval(self, name: str) -> "Change":
-        """What letting a proposed skill in changes."""
+        """Return the change that approves a proposed skill."""
         skill, path = lookup.read_skill(self._store, name)
-        named = msgspec.structs.replace(skill, name=Path(path).parent.name)
-        return self._approved(named, layout.shelf_of(path))
+        skill = msgspec.structs.replace(skill, name=Path(path).parent.name)
+        return self._approve_change(skill, layout.shelf_of(path))
 
     def reject(
         self, name: str, reason: str, *, now: datetime | None = None, dry: bool = False
     ) -> "run.Report":
-        """Take a proposed skill away; nothing that says the same is made again."""
+        """Remove a proposed skill; nothing that says the same is made again."""
 
-        def rejected(skill: Skill, shelf: str) -> "Change":
+        def reject_change(skill: Skill, shelf: str) -> "Change":
             head = self._store.head()
             next_versions.check_no_waiting_version(head, skill.name, "reject")
             paths = refusing.paths_of(head, shelf, skill.name)
             return rules.reject(skill, shelf, reason, paths)
 
-        return self._decide(name, rejected, now, dry=dry)
+        return self._decide(name, reject_change, now, dry=dry)
 
     def forget(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Take the rejection of a skill back: it waits again, and what is like it is due."""
+        """Take the rejection of a skill back: it waits again, and skills like it are due."""
         change = rules.forget(*refusing.find_rejected(self._store, name.replace("_", "-")))
-        return decide(self._store, change, now or self._clock(), dry=dry)
+        return self._commit(change, now, dry=dry)
 
     def lint(self, name: str) -> list[str]:
-        """What a person should look at before approving an installed skill, a line each."""
+        """Return what a person should look at before approving an installed skill, a line each."""
         return installing.lint_of_waiting(self._store, name.replace("_", "-"))
 
-    def _approved(self, skill: Skill, shelf: str) -> "Change":
+    def _approve_change(self, skill: Skill, shelf: str) -> "Change":
         next_versions.check_no_waiting_version(self._store.head(), skill.name, "approve")
         if shelf == "proposed" and skill.replaces:
             return next_versions.approval(self._store, skill)
         return rules.approve(skill, shelf)
 
     def retire(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Take a skill out of service, into archive/; one of another layer by `shelf.hidden`."""
-        return self._decide(name, self._retired, now, dry=dry, other=rules.retire_beside)
+        """Move a skill to archive/; hide one of another layer by `shelf.hidden`."""
+        return self._decide(name, self._retire_change, now, dry=dry, layer_act=rules.retire_beside)
 
-    def _retired(self, skill: Skill, shelf: str) -> "Change":
-        """With a skill goes the version that would have taken its place."""
+    def _retire_change(self, skill: Skill, shelf: str) -> "Change":
         head = self._store.head()
         next_versions.check_is_no_version(head, skill.name)
         return next_versions.with_versions_removed(head, rules.retire(skill, shelf))
 
     def pin(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
         """Keep a skill whatever its evidence and age; one of another layer by `shelf.pinned`."""
-        return self._decide(name, rules.pin, now, dry=dry, other=rules.pin_beside)
+        return self._decide(name, rules.pin, now, dry=dry, layer_act=rules.pin_beside)
 
     def restore(self, name: str, *, now: datetime | None = None, dry: bool = False) -> "run.Report":
-        """Bring an archived skill back, its time to live starts again.
+        """Bring an archived skill back and restart its time to live.
 
-        One of another layer is hidden and pinned no more.
+        A skill of another layer is no longer hidden or pinned.
         """
         now = now or self._clock()
-        other = rules.restore_beside
-        return self._decide(name, partial(self._restored, now=now), now, dry=dry, other=other)
+        act = partial(self._restore_change, now=now)
+        return self._decide(name, act, now, dry=dry, layer_act=rules.restore_beside)
 
-    def _restored(self, skill: Skill, shelf: str, *, now: datetime) -> "Change":
+    def _restore_change(self, skill: Skill, shelf: str, *, now: datetime) -> "Change":
         head = self._store.head()
         begins = clock(head, skill.domain, now, rules_of(head.policy)) or now
         return rules.restore(skill, shelf, now=begins, policy=head.policy)
@@ -193,47 +187,31 @@ class Curator:
         now: datetime | None,
         *,
         dry: bool,
-        other: "Callable[[str, Policy], Change] | None" = None,
+        layer_act: "Callable[[str, Policy], Change] | None" = None,
     ) -> "run.Report":
-        """One decision about a skill; EditedError if a person is editing it.
+        """Commit one decision about a skill; UncommittedEditError if a person is editing it.
 
-        `other` decides about one that is no file of the vault.
+        `layer_act` decides about a skill of another layer.
         """
         if not dry:
             self._store.recover()
-        beside = self._beside(name) if other else None
-        if other and beside:
-            change = other(beside.skill.name, self._store.head().policy)
+        layer_skill = self._layer_skill(name) if layer_act else None
+        if layer_act and layer_skill:
+            change = layer_act(layer_skill.skill.name, self._store.head().policy)
         else:
             skill, path = lookup.read_skill(self._store, name)
             # The folder is the name that all else goes by, whatever the front matter says.
-            named = msgspec.structs.replace(skill, name=Path(path).parent.name)
-            change = act(named, layout.shelf_of(path))
-        return decide(self._store, change, now or self._clock(), dry=dry)
+            skill = msgspec.structs.replace(skill, name=Path(path).parent.name)
+            change = act(skill, layout.shelf_of(path))
+        return self._commit(change, now, dry=dry)
 
-
-def decide(
-    store: Store,
-    change: "Change",
-    now: datetime,
-    *,
-    dry: bool,
-    check: "Callable[[StagedChange], None] | None" = None,
-) -> "run.Report":
-    """Make one change that a person asked for; `check` raises for what may not be written."""
-    if dry:
-        store = Store(store.root, AGENDA, apart=True)
-    store.follow()
-    policy, base = store.staging.policy, store.staging.commit
-    try:
-        staged = store.stage(change)
-        if check:
-            check(staged)
-        if dry:
-            store.check_free(staged)
-            return run.Report(done=[run.ChangeResult(staged.change, None)])
-        with pause_on_disk_errors():
-            (commit,) = store.apply([staged], base, now=now, policy=policy)
-    finally:
-        store.roll_back()
-    return run.Report(done=[run.ChangeResult(staged.change, commit)])
+    def _commit(
+        self,
+        change: "Change",
+        now: datetime | None,
+        *,
+        dry: bool,
+        check: "Callable[[StagedChange], None] | None" = None,
+    ) -> "run.Report":
+        now = now or self._clock()
+        return run.Report(commits.commit_changes(self._store, [change], now, dry=dry, check=check))

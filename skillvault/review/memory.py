@@ -1,25 +1,22 @@
-"""The facts of a vault: listed, shown, and written down by a person.
+"""The facts of a vault: list, show and add them as a person.
 
-What the steps make of insights is not made here.
+Facts that the steps make of insights are not made here.
 """
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from skillvault.inspect import lookup
 from skillvault.learning.promote import facts as promote
+from skillvault.loop import run
 from skillvault.model.errors import UsageError
 from skillvault.model.records import IMPORTANCES, Fact, Importance, Ref, kind_of
-from skillvault.review import curate
+from skillvault.review import commits
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import redact
-
-if TYPE_CHECKING:
-    from skillvault.loop.run import Report
 
 
 class ListedFact(Struct, frozen=True):
@@ -33,15 +30,15 @@ class ListedFact(Struct, frozen=True):
     path: str
 
 
-class FactsOnRecord:
-    """The facts of a vault; `clock` says when a person writes one."""
+class FactMemory:
+    """The facts of a vault; `clock` gives the default time."""
 
     def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._clock = clock
 
     def facts(self, domain: str | None = None, *, trusted: bool = False) -> list[ListedFact]:
-        """The facts that nothing supersedes, by domain, the most important first.
+        """Return the facts that nothing supersedes, by domain, the most important first.
 
         `trusted`: without those of untrusted sources. UsageError for an unknown domain.
         """
@@ -50,25 +47,25 @@ class FactsOnRecord:
             domains = ", ".join(head.domains) or "none yet"
             raise UsageError(f"{domain}: no such domain in this vault; there are {domains}")
         superseded = {fact.supersedes for fact in head.facts.values()}
-        current = [
+        facts = [
             fact
             for fact in head.facts.values()
             if fact.id not in superseded
             and domain in (None, fact.domain)
             and not (trusted and fact.trust != "local")
         ]
-        current.sort(key=lambda f: (f.domain, IMPORTANCES.index(f.importance), f.order))
+        facts.sort(key=lambda f: (f.domain, IMPORTANCES.index(f.importance), f.order))
         fields = ("id", "domain", "importance", "kind", "text")
         return [
             ListedFact(
                 **{field: getattr(fact, field) for field in fields},
                 path=head.records.path_of(Ref("fact", fact.id)) or "",
             )
-            for fact in current
+            for fact in facts
         ]
 
     def fact(self, name: str) -> tuple[Fact, str]:
-        """(fact, path); UsageError where there is none."""
+        """Return a fact and its path; UsageError if there is none."""
         record, path = lookup.read(self._store, name)
         if not isinstance(record, Fact):
             kind = kind_of(record)
@@ -85,20 +82,21 @@ class FactsOnRecord:
         review_by: str | None = None,
         now: datetime | None = None,
         dry: bool = False,
-    ) -> "Report":
-        """Write a fact down in the person's name; one with `supersedes` takes that one's place."""
+    ) -> "run.Report":
+        """Add a fact in the person's name; with `supersedes` it replaces that one."""
         now = now or self._clock()
         setup.check_domains([domain])
         head = self._store.head()
-        old = self.fact(supersedes)[0] if supersedes else None
+        old_fact = self.fact(supersedes)[0] if supersedes else None
         fact = promote.human_fact(
             redact.redact_value(text),
             domain,
             importance=importance,
-            supersedes=old,
+            supersedes=old_fact,
             review_by=review_by,
             now=now,
         )
         if Ref("fact", fact.id) in head.records:
             raise UsageError(f"{fact.id}: this fact is in the vault already")
-        return curate.decide(self._store, promote.addition_change(fact, now), now, dry=dry)
+        change = promote.addition_change(fact, now)
+        return run.Report(commits.commit_changes(self._store, [change], now, dry=dry))

@@ -1,6 +1,6 @@
 """Proposals that wait for a person: their text, diff and evidence, and each as a branch.
 
-It decides nothing; `curate` does. The vault's own branch and the work tree do not change.
+Nothing is decided here; see `curate`. The vault's own branch and the work tree do not change.
 """
 
 import difflib
@@ -28,7 +28,7 @@ _NEAR = 0.25  # the share of its statements that another text must say to be nam
 
 
 class TextPair(Struct, frozen=True):
-    """A skill's text before and after, each with where it stands; "" for none."""
+    """A skill's text before and after, each with its path; "" for none."""
 
     old: str
     new: str
@@ -37,13 +37,13 @@ class TextPair(Struct, frozen=True):
 
     @property
     def diff(self) -> list[str]:
-        """The lines that differ, as a unified diff; [] for none."""
+        """The lines that differ, as a unified diff."""
         texts = self.before.splitlines(), self.after.splitlines()
         return list(difflib.unified_diff(*texts, self.old, self.new, lineterm=""))
 
 
-class Like(Struct, frozen=True):
-    """Another text that says much of what a proposal says; the `reason` is of one rejected."""
+class SimilarText(Struct, frozen=True):
+    """Another text similar to a proposal; `reason` is why it was rejected."""
 
     skill: str
     share: float
@@ -51,12 +51,11 @@ class Like(Struct, frozen=True):
 
 
 class WaitingSkill(Struct, frozen=True, kw_only=True):
-    """A skill in proposed/, as a person decides about it.
+    """A skill in proposed/, with what a person needs to decide about it.
 
-    `replaces` are the skills in whose place it stands, `diff` what it says otherwise than these.
-    `nearest` is the live skill that says most of the same, `rejected` a rejected proposal that is
-    near. `supporting` and `against` are the runs, by their evaluations; `stats` what its use
-    showed, if it was ever shown.
+    `replaces` are the skills that it would replace, `diff` the difference to their text. `nearest`
+    is the most similar live skill, `rejected` a similar proposal that was rejected. `supporting`
+    and `against` are runs, by their evaluations; `stats` is its use, if it was ever shown.
     """
 
     name: str
@@ -74,28 +73,28 @@ class WaitingSkill(Struct, frozen=True, kw_only=True):
     facts: tuple[str, ...]
     supporting: tuple[str, ...]
     against: tuple[str, ...]
-    nearest: Like | None = None
-    rejected: Like | None = None
+    nearest: SimilarText | None = None
+    rejected: SimilarText | None = None
     stats: SkillStats | None = None
 
 
 def proposals(run: Run) -> Iterator[WaitingSkill]:
-    """Everything that waits, by name."""
+    """Yield everything that waits, by name."""
     for name, skill in sorted(run.view.skills.proposed.items()):
         yield proposal(run, name, skill)
 
 
 def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
-    """One skill that waits."""
+    """Return one skill that waits."""
     view = run.view
     old = Ref("skill", skill.replaces or "")  # a person may have removed or renamed it meanwhile
-    own = old.id if skill.origin in PROGRAM_ORIGINS and old in view.records else name
-    refs = [Ref("skill", skill_name) for skill_name in dict.fromkeys([own, name])]
-    pair = standing_for(run, name, skill)
+    shown_name = old.id if skill.origin in PROGRAM_ORIGINS and old in view.records else name
+    refs = [Ref("skill", skill_name) for skill_name in dict.fromkeys([shown_name, name])]
+    pair = compare_with_replaced(run, name, skill)
     sides = [both_sides(run.view, ref) for ref in refs]
     links = view.links.by_target(refs)
-    stats = run.shelf.effects(own, now=run.now) if name in view.skills.proposed else []
-    shown = next((one for one in stats if one.times_applied or one.shown), None)
+    stats = run.shelf.effects(shown_name, now=run.now) if name in view.skills.proposed else []
+    usage = next((entry for entry in stats if entry.times_applied or entry.shown), None)
     return WaitingSkill(
         name=name,
         path=view.records.path_of(Ref("skill", name)) or "",
@@ -106,72 +105,82 @@ def proposal(run: Run, name: str, skill: Skill) -> WaitingSkill:
         created=skill.created,
         description=skill.description,
         body=skill.body.strip(),
-        replaces=replaced_by(run, name, skill),
+        replaces=replaced_skills(run, name, skill),
         diff=tuple(pair.diff) if pair.before else (),
         basis=basis_of(outcomes_under(view, refs), run.policy.evaluate.episode_minutes),
         facts=tuple(sorted(link.source.id for link in links if link.source.kind == "fact")),
         supporting=tuple(sorted({run for side in sides for run in side.supporting})),
         against=tuple(sorted({run for side in sides for run in side.against})),
         nearest=_nearest(run, skill),
-        rejected=_rejected_before(run, skill) or _near_rejected(run, skill),
-        stats=shown,
+        rejected=_rejected_version(run, skill) or _near_rejected(run, skill),
+        stats=usage,
     )
 
 
-def replaced_by(run: Run, name: str, skill: Skill) -> tuple[str, ...]:
-    """The skills in whose place a proposal stands, whatever shelf they are on."""
+def replaced_skills(run: Run, name: str, skill: Skill) -> tuple[str, ...]:
+    """Return the skills that a proposal replaces, in whatever folder they are."""
     links = run.view.links.by_target([Ref("skill", name)])
     merged = (link.source.id for link in links if link.type == "merged")
     return tuple(dict.fromkeys([*([skill.replaces] if skill.replaces else []), *merged]))
 
 
-def standing_for(run: Run, name: str, skill: Skill) -> TextPair:
-    """A proposal beside what it replaces; beside nothing if it replaces nothing."""
+def compare_with_replaced(run: Run, name: str, skill: Skill) -> TextPair:
+    """Pair a proposal with the text that it replaces, or with nothing."""
     place = run.view.records.path_of(Ref("skill", name)) or ""
     approved = run.view.skills.get_many([skill.replaces or ""]).get(skill.replaces or "")
     if approved is not None and skill.origin in PROGRAM_ORIGINS:
-        after = as_approved(run.store.git, run.view, skill, approved)
-        return TextPair(approved.name, place, approved.body.strip(), after.body.strip())
-    old = replaced_by(run, name, skill)
-    texts = [found.body.strip() for one in old if (found := run.view.skills.find(one))]
-    return TextPair(", ".join(old) or "/dev/null", place, "\n\n".join(texts), skill.body.strip())
+        new_skill = as_approved(run.store.git, run.view, skill, approved)
+        return TextPair(approved.name, place, approved.body.strip(), new_skill.body.strip())
+    replaced = replaced_skills(run, name, skill)
+    texts = [
+        old_skill.body.strip()
+        for old_name in replaced
+        if (old_skill := run.view.skills.find(old_name))
+    ]
+    return TextPair(
+        ", ".join(replaced) or "/dev/null", place, "\n\n".join(texts), skill.body.strip()
+    )
 
 
-def _nearest(run: Run, skill: Skill) -> Like | None:
-    """The live skill of its domain, or of none, that says most of the same."""
+def _nearest(run: Run, skill: Skill) -> SimilarText | None:
     rows = run.view.skills.candidates(skill.domain)
     names = [row.name for row in rows if row.name != skill.replaces]
     shares = [
-        Like(name, round(likeness(skill.body, other.body), 2))
-        for name, other in run.view.skills.get_many(names).items()
+        SimilarText(name, round(likeness(skill.body, live_skill.body), 2))
+        for name, live_skill in run.view.skills.get_many(names).items()
     ]
-    best = max(shares, key=lambda like: (like.share, like.skill), default=None)
-    return best if best and best.share >= _NEAR else None
+    return _most_similar(shares)
 
 
-def _near_rejected(run: Run, skill: Skill) -> Like | None:
+def _near_rejected(run: Run, skill: Skill) -> SimilarText | None:
     likes = [
-        Like(one.skill, round(likeness(skill.body, one.body), 2), one.reason)
-        for one in run.rejections.proposals
-        if one.domain == skill.domain
+        SimilarText(
+            rejection.skill, round(likeness(skill.body, rejection.body), 2), rejection.reason
+        )
+        for rejection in run.rejections.proposals
+        if rejection.domain == skill.domain
     ]
-    best = max(likes, key=lambda like: (like.share, like.skill), default=None)
+    return _most_similar(likes)
+
+
+def _most_similar(texts: list[SimilarText]) -> SimilarText | None:
+    best = max(texts, key=lambda text: (text.share, text.skill), default=None)
     return best if best and best.share >= _NEAR else None
 
 
-def _rejected_before(run: Run, skill: Skill) -> Like | None:
-    """The version of the same skill that a person rejected last."""
+def _rejected_version(run: Run, skill: Skill) -> SimilarText | None:
     for refusal in run.rejections.proposals:
         if skill.replaces and refusal.replaces == skill.replaces:
             share = round(likeness(skill.body, refusal.body), 2)
-            return Like(refusal.skill, share, refusal.reason)
+            return SimilarText(refusal.skill, share, refusal.reason)
     return None
 
 
 def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
-    """A skill's text now beside another: that of a revision; of a proposal what it replaces.
+    """Pair a skill's text with that of a revision, or a proposal's with what it replaces.
 
-    Of any other skill that of before its latest commit. UsageError for what is not there.
+    Without a revision any other skill is paired with its text before its latest commit. UsageError
+    if there is no such skill or commit.
     """
     view, git = run.view, run.store.git
     name = name.replace("_", "-")
@@ -180,10 +189,10 @@ def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
     if path is None or skill is None:
         raise UsageError(f"{name}: no such skill; `skillvault skill list` shows those that are")
     if revision is None and path.startswith("proposed/"):
-        return standing_for(run, name, skill)
+        return compare_with_replaced(run, name, skill)
     if revision is None:
-        touching = view.history.commits_touching([Ref("skill", name)])
-        revision = f"{touching[0].sha}^" if touching else "HEAD"
+        commits = view.history.commits_touching([Ref("skill", name)])
+        revision = f"{commits[0].sha}^" if commits else "HEAD"
     commit = git.history.commit_named(revision)
     if commit is None:
         if revision.endswith("^"):
@@ -194,17 +203,17 @@ def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
     place = next(iter(contents), None)
     if place is None:
         return TextPair("/dev/null", path, "", skill.body.strip())
-    older = place.partition(":")[2]
-    before = parse_record(older, contents[place])
-    text = before.body.strip() if isinstance(before, Skill) else ""
-    return TextPair(f"{older} at {commit[:10]}", path, text, skill.body.strip())
+    old_path = place.partition(":")[2]
+    old_skill = parse_record(old_path, contents[place])
+    text = old_skill.body.strip() if isinstance(old_skill, Skill) else ""
+    return TextPair(f"{old_path} at {commit[:10]}", path, text, skill.body.strip())
 
 
 _ROWS = 20  # outcomes that a commit's message lists
 
 
 class ProposalBranch(Struct, frozen=True):
-    """A branch that lets a proposal in; `made`: it was not there before."""
+    """A branch that approves a proposal; `made`: it is new."""
 
     name: str
     branch: str
@@ -212,8 +221,7 @@ class ProposalBranch(Struct, frozen=True):
     made: bool
 
 
-def _with_evidence(change: Change, waiting: WaitingSkill) -> Change:
-    """What lets a proposal in, with what it rests on, as the reviewer of its branch reads it."""
+def _add_evidence(change: Change, waiting: WaitingSkill) -> Change:
     rows = [
         f"  {row.outcome}  {row.status:7}  {row.session or '-'}  episode {row.episode}"
         for row in waiting.basis.rows[-_ROWS:]
@@ -225,8 +233,8 @@ def _with_evidence(change: Change, waiting: WaitingSkill) -> Change:
 def proposal_branch(
     store: Store, waiting: WaitingSkill, approval: Change, now: datetime
 ) -> ProposalBranch:
-    """The branch `proposal/<name>`, made if it is not there."""
-    name, change = waiting.name, _with_evidence(approval, waiting)
+    """Make the branch `proposal/<name>`, unless it exists."""
+    name, change = waiting.name, _add_evidence(approval, waiting)
     branch = f"proposal/{name}"
     git = store.git
     if (tip := git.tip(branch)) is not None:
@@ -237,11 +245,11 @@ def proposal_branch(
     finally:
         store.roll_back()
     root = git.objects.root(parent) if parent else None
-    before = git.entries(parent, list(staged.files))
+    old_entries = git.entries(parent, list(staged.files))
     entries: dict[str, Entry | None] = dict.fromkeys(staged.files)
     for path, content in staged.files.items():
         if content is not None:
-            mode = mode_of(content, before.get(path))
+            mode = mode_of(content, old_entries.get(path))
             entries[path] = Entry(mode, git.objects.write_blob(content))
     tree = git.objects.write_tree(root, entries)
     (commit,) = git.committer.make_commits(

@@ -1,10 +1,9 @@
-"""A source of skills, opened: what it offers, and the files of each when they are asked for.
+"""Open a source of skills: its offers, and the files of each when they are asked for.
 
-Sources are exchange's words, git is the vault's. What comes of a private source has a marker in
-place of each secret; of a public one the bytes stay.
+Secrets of a private source are replaced by markers; of a public one the bytes stay.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -13,20 +12,31 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skillvault.exchange import fetch, well_known
-from skillvault.exchange import source_tree as folder
-from skillvault.exchange.source_tree import SkillPaths, SourceTree, files_of, skills_in, tree_of
-from skillvault.exchange.sources import SkillSource
+from skillvault.exchange.skills import agent_skills
+from skillvault.exchange.skills.agent_skills import ORIGIN, SkillFolder
+from skillvault.exchange.skills.folders import NAMES, TreeSkill
+from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
+from skillvault.exchange.source_tree import (
+    SkillPaths,
+    SourceTree,
+    files_of,
+    folder_tree,
+    skills_in,
+    tree_of,
+)
+from skillvault.exchange.sources import REGISTRY, SkillSource
+from skillvault.learning.install import Origin, digest_of
+from skillvault.learning.next_version import FILE, Files, metadata_of
 from skillvault.model.change import Program
-from skillvault.model.errors import BadInputError, UsageError
-from skillvault.model.records import Problem
+from skillvault.model.errors import BadInputError, GitError, UsageError
+from skillvault.model.records import Problem, Skill
+from skillvault.model.text.text import join_items
 from skillvault.vault.files import layout, redact
 from skillvault.vault.git import remote
 
-Files = Mapping[str, bytes]
-
 
 class Offer(Struct, frozen=True):
-    """A skill that a source offers: how its folder is called, how a person writes it, its files.
+    """A skill that a source offers: its folder's name, its address, its files.
 
     `files` raises BadInputError if they cannot be taken.
     """
@@ -37,16 +47,16 @@ class Offer(Struct, frozen=True):
     files: Callable[[], Files]
 
 
-class Opened(Struct):
-    """What a source offers, and what of it is no skill."""
+class SourceContents(Struct):
+    """The offers of a source, and the problems."""
 
     offers: list[Offer] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
 
 @contextmanager
-def opened(source: SkillSource) -> Iterator[Opened]:
-    """A source, while its skills are read.
+def open_source(source: SkillSource) -> Iterator[SourceContents]:
+    """Open a source as long as its skills are read.
 
     BadInputError, GitError or UsageError if there is none, or none that may be asked.
     """
@@ -54,13 +64,13 @@ def opened(source: SkillSource) -> Iterator[Opened]:
         with remote.fetch_files(source.url, source.ref, source.folder) as files:
             tree = SourceTree(files.sizes, files.read, files.unfit)
             tree = without_secrets(tree) if source.is_private else tree
-            yield _in_tree(tree, source, version=files.commit)
+            yield _tree_contents(tree, source, version=files.commit)
     elif source.kind == "folder":
-        yield _in_tree(without_secrets(folder.folder_tree(_folder_of(source))), source)
+        yield _tree_contents(without_secrets(folder_tree(_folder_of(source))), source)
     elif source.kind == "clawhub":
-        yield Opened([_released(source, fetch.Fetcher(source.url).fetch)])
+        yield SourceContents([_release_offer(source, fetch.Fetcher(source.url).fetch)])
     else:
-        yield _at_site(source, fetch.Fetcher(source.url).fetch)
+        yield _site_contents(source, fetch.Fetcher(source.url).fetch)
 
 
 def without_secrets(tree: SourceTree) -> SourceTree:
@@ -90,18 +100,18 @@ def _redact_file(data: bytes) -> bytes:
 
 
 def _folder_of(source: SkillSource) -> Path:
-    place = layout.real_path(Path(source.url).expanduser())
-    if not place.is_dir():
+    folder_path = layout.real_path(Path(source.url).expanduser())
+    if not folder_path.is_dir():
         raise UsageError(f"{source.url}: no folder; name the folder of a skill, or one above it")
-    return place
+    return folder_path
 
 
-def _in_tree(tree: SourceTree, source: SkillSource, version: str = "") -> Opened:
-    """The skills in a tree of files; a folder is written as it is from everywhere."""
+def _tree_contents(tree: SourceTree, source: SkillSource, version: str = "") -> SourceContents:
+    """Return the skills in a tree of files; a folder's address is absolute."""
     if source.kind == "folder":
         source = SkillSource("folder", str(_folder_of(source)))
     skills = skills_in(tree, source.folder)
-    return Opened([_offer(tree, source, skill, version) for skill in skills])
+    return SourceContents([_offer(tree, source, skill, version) for skill in skills])
 
 
 def _offer(tree: SourceTree, source: SkillSource, skill: SkillPaths, version: str) -> Offer:
@@ -114,34 +124,34 @@ def _offer(tree: SourceTree, source: SkillSource, skill: SkillPaths, version: st
     )
 
 
-def _released(source: SkillSource, get: well_known.Fetch) -> Offer:
+def _release_offer(source: SkillSource, get: well_known.Fetch) -> Offer:
     release = fetch.latest(source.url, source.owner, source.skill, get)
 
-    def released() -> Files:
-        return _alone(fetch.files_of_release(source.url, release, get))
+    def read_release() -> Files:
+        return _single_skill(fetch.files_of_release(source.url, release, get))
 
-    return Offer(source.skill, source.naming("", ""), release.version, released)
+    return Offer(source.skill, source.naming("", ""), release.version, read_release)
 
 
-def _at_site(source: SkillSource, get: well_known.Fetch) -> Opened:
-    skills, refused = well_known.index_of(source.url, get)
+def _site_contents(source: SkillSource, get: well_known.Fetch) -> SourceContents:
+    skills, errors = well_known.index_of(source.url, get)
     problems = [
-        Problem(place, error.key, error.code, error.message) for place, error in refused.items()
+        Problem(place, error.key, error.code, error.message) for place, error in errors.items()
     ]
-    named = [skill for skill in skills if source.skill in ("", skill.name)]
+    site_skills = [skill for skill in skills if source.skill in ("", skill.name)]
 
-    def checked(skill: well_known.SiteSkill) -> Files:
-        return _alone(well_known.files_at(skill, get))
+    def read_files(skill: well_known.SiteSkill) -> Files:
+        return _single_skill(well_known.files_at(skill, get))
 
     offers = [
-        Offer(skill.name, source.naming("", skill.name), "", partial(checked, skill))
-        for skill in named
+        Offer(skill.name, source.naming("", skill.name), "", partial(read_files, skill))
+        for skill in site_skills
     ]
-    return Opened(offers, problems)
+    return SourceContents(offers, problems)
 
 
-def _alone(files: Files) -> Files:
-    """The one skill in an archive; BadInputError where there are none or several."""
+def _single_skill(files: Files) -> Files:
+    """Return the one skill in an archive; BadInputError if there are none or several."""
     tree = tree_of(files)
     skills = skills_in(tree)
     if len(skills) != 1:
@@ -150,3 +160,142 @@ def _alone(files: Files) -> Files:
             code="no-skill",
         )
     return files_of(tree, skills[0])
+
+
+# ── reading skills ───────────────────────────────────────────────────────────────────
+
+_INTERNAL = "agent-skills.metadata.internal"
+_NAMED = 20  # skills of a source that a refusal names
+
+
+class SourceSkill(Struct, frozen=True):
+    """A skill that was read from its source, which held exactly `published`."""
+
+    folder: SkillFolder
+    published: Files
+    origin: Origin
+
+    @property
+    def name(self) -> str:
+        """The name of the skill in its source."""
+        return self.folder.skill.name
+
+    def has_text_of(self, skill: Skill | None) -> bool:
+        """Return True if another skill says the same, like one that was exported and comes back."""
+        if skill is None:
+            return False
+        words = (skill.description.split(), skill.body.strip())
+        return words == (self.folder.skill.description.split(), self.folder.skill.body.strip())
+
+    @property
+    def is_internal(self) -> bool:
+        """True if its author does not offer it."""
+        return metadata_of(self.folder.files).get(_INTERNAL) == "true"
+
+
+def read_offers(
+    offers: Sequence[Offer], registry: str, problems: list[Problem]
+) -> Iterator[SourceSkill]:
+    """Yield the skills that are offered, the same content once."""
+    digests: set[str] = set()
+    for offer in offers:
+        try:
+            files = offer.files()
+        except (BadInputError, GitError) as error:
+            problems.append(problem_of(offer.url, error))
+            continue
+        folder = agent_skills.read_skill(files, offer.name)
+        if isinstance(folder, Problem):
+            problems.append(Problem(offer.url, folder.key, folder.code, folder.message))
+            continue
+        digest = digest_of(files)
+        if digest not in digests:
+            digests.add(digest)
+            is_other = registry != REGISTRY and offer.url.startswith("clawhub:")
+            origin = Origin(
+                offer.url, offer.version, digest, len(files), registry if is_other else ""
+            )
+            yield SourceSkill(folder, files, origin)
+
+
+def choose_skills(
+    skills: Sequence[SourceSkill], names: Collection[str], *, is_complete: bool
+) -> list[SourceSkill]:
+    """Return the skills that are named, or all that their authors offer.
+
+    UsageError if a named one is missing, unless only a part of the source could be read.
+    """
+    offered = sorted({skill.name for skill in skills})
+    missing = sorted(set(names) - set(offered))
+    if is_complete and missing:
+        examples = ", ".join(offered[:_NAMED]) or "none"
+        raise UsageError(f"{', '.join(missing)}: not there; the source offers {examples}")
+    if is_complete and not skills:
+        raise UsageError(f"no skill there; a skill is a folder with a {FILE}")
+    return [
+        skill for skill in skills if skill.name in names or (not names and not skill.is_internal)
+    ]
+
+
+def problem_of(place: str, error: BadInputError | GitError | UsageError) -> Problem:
+    """Convert an error about a source."""
+    if isinstance(error, BadInputError):
+        return Problem(place, error.key, error.code, error.message)
+    code = "git" if isinstance(error, GitError) else "source"
+    return Problem(place, None, code, str(error))
+
+
+FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.read)
+
+
+def read_path(
+    path: Path, format_name: str | None = None
+) -> tuple[list[SourceSkill], list[Problem]]:
+    """Return the skills of a folder or file, and the problems.
+
+    The default format is the one that they resemble. UsageError if there is no skill, or no such
+    format.
+    """
+    place = layout.real_path(path.expanduser())
+    place = place.parent if place.name in NAMES else place
+    tree = without_secrets(_path_tree(place))
+    name = format_name or format_of(tree)
+    reader = SKILL_FORMATS[name].read if name in SKILL_FORMATS else None
+    if name is None or reader is None:
+        raise UsageError(
+            f"{path}: no skills of a format that is known; name it with --from "
+            f"{join_items(FORMATS, last='or')}"
+        )
+    entries = list(reader(tree, place.name.removesuffix(".md")))
+    if not entries:
+        raise UsageError(f"{path}: no skills of the format {name} there; name another path")
+    skills = [_incoming(place, name, skill) for skill in entries if isinstance(skill, TreeSkill)]
+    return skills, [problem for problem in entries if isinstance(problem, Problem)]
+
+
+def explain_no_source(name: str, origin: Origin) -> str | None:
+    """Explain that an imported skill has no source to ask; None if it was installed."""
+    format_name, _, place = origin.url.partition(":")
+    if format_name not in SKILL_FORMATS:
+        return None
+    return f"{name}: was imported; `skillvault import skills {place.partition('#')[0]}` renews it"
+
+
+def _path_tree(place: Path) -> SourceTree:
+    if place.is_dir():
+        return folder_tree(place)
+    if not place.is_file():
+        raise UsageError(f"{place}: no such file or folder; check the path")
+    return tree_of({place.name: place.read_bytes()})
+
+
+def _incoming(place: Path, format_name: str, skill: TreeSkill) -> SourceSkill:
+    """Return a skill with its origin, a plain folder's as `install` writes it."""
+    url = f"{place}/{skill.place}" if skill.place and place.is_dir() else str(place)
+    if not place.is_dir() and "#" in skill.place:
+        url = f"{place}#{skill.place.partition('#')[2]}"
+    if format_name != ORIGIN:
+        url = f"{format_name}:{url}"
+    digest = digest_of(skill.published)
+    origin = Origin(url, "", digest, len(skill.folder.files))
+    return SourceSkill(skill.folder, skill.published, origin)

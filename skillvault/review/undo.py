@@ -17,8 +17,8 @@ from skillvault.loop.run import Run, RunOptions
 from skillvault.model.change import Change
 from skillvault.model.errors import UncommittedEditError, UsageError
 from skillvault.model.records import Commit, Ref, Skill, ref_of
-from skillvault.review.recompute import recomputed
-from skillvault.review.retract import is_personal, without_facts
+from skillvault.review.commits import recompute
+from skillvault.review.retract import is_personal, skills_without_facts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.index.records import parse_ref
@@ -28,16 +28,16 @@ _MAKERS = frozenset({"promote", "generate", "distill", "merge"})
 _CHANGING = _MAKERS | {"refresh", "approve"}
 # What to do about a commit that made nothing which could be rejected, nor changed a skill.
 _RETRACT = "an outcome that was wrong is retracted: `skillvault retract OUTCOME --reason TEXT`"
-_TOLD = f"it says what the outcomes say by now; {_RETRACT}"
+_RECOMPUTED = f"it says what the outcomes say by now; {_RETRACT}"
 _INSTEAD = {
     "record": _RETRACT,
     "evaluate": _RETRACT,
     "answer": "an answer is taken back by `git revert`",
-    "refresh": _TOLD,
-    "promote": _TOLD,
-    "generate": _TOLD,
-    "distill": _TOLD,
-    "merge": _TOLD,
+    "refresh": _RECOMPUTED,
+    "promote": _RECOMPUTED,
+    "generate": _RECOMPUTED,
+    "distill": _RECOMPUTED,
+    "merge": _RECOMPUTED,
     "assess": "`skillvault skill pin` or `restore` sets aside what the evidence says of a skill",
     "expire": "`skillvault skill restore NAME` brings a skill back",
     "capture": "delete the entry of expertise.yaml, and the pattern is not captured again",
@@ -46,21 +46,23 @@ _INSTEAD = {
 }
 
 
-def undone(store: Store, judge: Judge, text: str, reason: str, *, now: datetime) -> list[Change]:
-    """What undoing a commit of the program's, or what made a skill, does.
+def undo_changes(
+    store: Store, judge: Judge, text: str, reason: str, *, now: datetime
+) -> list[Change]:
+    """Return the changes that undo a commit of the program, or the commit that made a skill.
 
-    UsageError for what cannot be undone, EditedError where that would touch a person's words.
+    UsageError for what cannot be undone, UncommittedEditError if that would touch a person's words.
     """
     store.follow()
     run = Run(store, judge=judge, now=now, options=RunOptions(dry=True))
-    commit, made = _made_by(run, text)
-    facts = [ref for ref in made if ref.kind == "fact"]
-    skills = [ref for ref in made if ref.kind == "skill"]
-    for ref in made:
+    commit, records = _find_records(run, text)
+    facts = [ref for ref in records if ref.kind == "fact"]
+    skills = [ref for ref in records if ref.kind == "skill"]
+    for ref in records:
         _refuse_personal(run, ref)
-    skills += [ref for ref in _like(run, skills) if ref not in skills]
-    derived = [Ref("skill", name) for _, name in without_facts(run, facts)]
-    skills += [ref for ref in derived if ref not in skills]
+    skills += [ref for ref in _later_skills(run, skills) if ref not in skills]
+    derived_skills = [Ref("skill", name) for _, name in skills_without_facts(run, facts)]
+    skills += [ref for ref in derived_skills if ref not in skills]
     view, paths = run.view, list[str]()
     for ref in skills:
         paths += paths_of(view, layout.shelf_of(view.records.path_of(ref) or ""), ref.id)
@@ -70,25 +72,21 @@ def undone(store: Store, judge: Judge, text: str, reason: str, *, now: datetime)
         paths += filter(None, [view.records.path_of(ref)])
         links = [*view.links.by_target([ref]), *view.links.by_source([ref])]
         paths += [str(ref_of(link)) for link in links]
-    first = Change(
+    lead = f"As if what {commit[:10]} made had been rejected when it was proposed"
+    because = f": {reason}" if reason else "."
+    undo_change = Change(
         step=UNDO,
         subject=", ".join(ref.id for ref in (*skills, *facts)),
-        reason=_why_undone(commit, reason, made),
+        reason="\n".join([f"{lead}{because}", *(f"  {ref}" for ref in records)]),
         removes=tuple(dict.fromkeys(paths)),
         targets=(*skills, *facts),
         why=reason,
     )
-    return recomputed(Run(store, judge=judge, now=now, options=RunOptions(dry=True)), first)
+    return recompute(Run(store, judge=judge, now=now, options=RunOptions(dry=True)), undo_change)
 
 
-def _why_undone(commit: str, reason: str, made: Sequence[Ref]) -> str:
-    lead = f"As if what {commit[:10]} made had been rejected when it was proposed"
-    because = f": {reason}" if reason else "."
-    return "\n".join([f"{lead}{because}", *(f"  {ref}" for ref in made)])
-
-
-def _made_by(run: Run, text: str) -> tuple[str, list[Ref]]:
-    """(the commit, what of what it made is there); of a skill's name that skill alone."""
+def _find_records(run: Run, text: str) -> tuple[str, list[Ref]]:
+    """Return the commit and the existing records it made; for a skill's name that skill alone."""
     view, name = run.view, text.replace("_", "-")
     skill = Ref("skill", name)
     if skill in view.records:
@@ -107,34 +105,33 @@ def _made_by(run: Run, text: str) -> tuple[str, list[Ref]]:
     steps = [part.step for part in parts]
     if not any(steps):
         raise UsageError(f"{sha[:10]}: is a person's commit; `git revert {sha[:10]}` takes it back")
-    made = [ref for ref in _skills_and_facts(parts, _MAKERS) if _is_made_by(run, ref, sha)]
-    there = [ref for ref in made if ref in view.records]
-    if made and not there:
+    records = [ref for ref in _skills_and_facts(parts, _MAKERS) if _is_creation(run, ref, sha)]
+    present_records = [ref for ref in records if ref in view.records]
+    if records and not present_records:
         raise UsageError(f"{sha[:10]}: nothing that it made is there any more")
-    if not made:
-        raise UsageError(f"{sha[:10]}: made nothing that could be rejected{_way(view, parts)}")
-    return sha, there
+    if not records:
+        raise UsageError(f"{sha[:10]}: made nothing that could be rejected{_advise(view, parts)}")
+    return sha, present_records
 
 
 def _skills_and_facts(parts: Iterable[Commit], steps: Collection[str]) -> list[Ref]:
-    """The skills and facts that these steps of a commit were about."""
     targets = (parse_ref(target) for part in parts if part.step in steps for target in part.targets)
     return list(dict.fromkeys(ref for ref in targets if ref.kind in ("skill", "fact")))
 
 
-def _is_made_by(run: Run, ref: Ref, sha: str) -> bool:
-    """Whether it was not there before; two clones may make the same, each not knowing the other."""
+def _is_creation(run: Run, ref: Ref, sha: str) -> bool:
+    """Return True if a commit created a record; two clones may each have created it."""
     changing = reversed(run.view.history.commits_changing(ref))
     older = takewhile(lambda commit: commit.sha != sha, changing)
     return not any(run.store.git.history.is_ancestor(commit.sha, sha) for commit in older)
 
 
-def _way(view: Topics, parts: Sequence[Commit]) -> str:
-    """What it did instead of making anything, and what a person may do about that."""
+def _advise(view: Topics, parts: Sequence[Commit]) -> str:
+    """Say what a commit did instead of making anything, and what a person may do about it."""
     step = next((part.step for part in parts if part.step in _INSTEAD), "")
     way = _INSTEAD.get(step, f"`git revert {parts[0].sha[:10]}` takes it back")
-    changed = [ref for ref in _skills_and_facts(parts, _CHANGING) if ref.kind == "skill"]
-    names = [ref.id for ref in changed if ref in view.records and _is_learned(view, ref)]
+    changed_skills = [ref for ref in _skills_and_facts(parts, _CHANGING) if ref.kind == "skill"]
+    names = [ref.id for ref in changed_skills if ref in view.records and _is_learned(view, ref)]
     if not names:
         return f"; {way}"
     several = f" and {len(names) - 1} more" if names[1:] else ""
@@ -143,19 +140,17 @@ def _way(view: Topics, parts: Sequence[Commit]) -> str:
 
 
 def _is_learned(view: Topics, ref: Ref) -> bool:
-    """Whether the program made a record."""
     makers = view.history.commits_changing(ref)
     return bool(makers) and makers[-1].step in _MAKERS
 
 
 def _refuse_personal(run: Run, ref: Ref) -> None:
-    """EditedError if a person wrote in it."""
     skill = run.view.skills.find(ref.id) if ref.kind == "skill" else None
     path = run.view.records.path_of(ref)
     if skill is not None:
-        written = run.versions(ref.id)
-        personal = sections.edited_sections(written.bodies, skill.body)
-        personal_description = not sections.is_untouched(written.descriptions, skill.description)
+        versions = run.versions(ref.id)
+        personal = sections.edited_sections(versions.bodies, skill.body)
+        personal_description = not sections.is_untouched(versions.descriptions, skill.description)
         is_theirs = bool(personal) or personal_description
     else:
         is_theirs = is_personal(run.view, ref)
@@ -166,26 +161,35 @@ def _refuse_personal(run: Run, ref: Ref) -> None:
         )
 
 
-def _like(run: Run, removed: Sequence[Ref]) -> Iterator[Ref]:
-    """The program's later skills that say the same, which a rejection would have kept away."""
+def _later_skills(run: Run, skills: Sequence[Ref]) -> Iterator[Ref]:
+    """Yield the program's later skills that say the same; a rejection would have prevented them."""
     view = run.view
-    for ref in removed:
+    for ref in skills:
         skill = view.skills.find(ref.id)
         names = [*view.skills.names("skills"), *view.skills.names("proposed")] if skill else []
         for name in names:
-            other = view.skills.find(name)
-            if skill and other and _is_later_like(run, skill, other, Ref("skill", name)):
+            candidate = view.skills.find(name)
+            if skill and candidate and _is_later_skill(run, skill, candidate, Ref("skill", name)):
                 yield Ref("skill", name)
 
 
-def _is_later_like(run: Run, skill: Skill, other: Skill, ref: Ref) -> bool:
+def _is_later_skill(run: Run, skill: Skill, candidate: Skill, ref: Ref) -> bool:
     history = run.view.history
-    if ref.id == skill.name or other.domain != skill.domain or not run.accounts.is_managed(other):
+    if (
+        ref.id == skill.name
+        or candidate.domain != skill.domain
+        or not run.accounts.is_managed(candidate)
+    ):
         return False
-    if not says_same(skill.body, other.body):
+    if not says_same(skill.body, candidate.body):
         return False
     first = history.commits_changing(Ref("skill", skill.name))[-1:]
-    later = history.commits_changing(ref)[-1:]
+    later_commits = history.commits_changing(ref)[-1:]
     git = run.store.git.history
-    edited = sections.edited_sections(run.versions(ref.id).bodies, other.body)
-    return bool(first and later and not edited and git.is_ancestor(first[0].sha, later[0].sha))
+    edited = sections.edited_sections(run.versions(ref.id).bodies, candidate.body)
+    return bool(
+        first
+        and later_commits
+        and not edited
+        and git.is_ancestor(first[0].sha, later_commits[0].sha)
+    )

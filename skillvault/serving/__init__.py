@@ -1,1 +1,1 @@
-"""What agents get: recommendations, search, skills of every layer, exports."""
+"""Recommendations, search, skills of every layer and exports: all that agents get."""

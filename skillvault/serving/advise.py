@@ -1,7 +1,7 @@
-"""The gate: the judge is asked before a decision is carried out.
+"""Ask the judge before a decision is carried out.
 
-It fails open: if nobody can be asked, the decision may be carried out, with a warning. A
-judge that is no better than chance in this vault is not asked.
+If nobody can be asked, the decision may be carried out, with a warning. A judge that is no better
+than chance in this vault is not asked.
 """
 
 import json
@@ -22,18 +22,20 @@ from skillvault.vault.files.inbox import Inbox
 from skillvault.vault.files.redact import redact_value
 
 
-def advise_on(store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime) -> advise.Advice:
-    """What is said of the decision in a file (name, bytes); a no goes through the inbox."""
+def judge_decision(
+    store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime
+) -> advise.Advice:
+    """Judge the decision in a file (name, bytes); a refusal is dropped into the inbox."""
     raw = redact_value(codec.parse_incoming(*file))
     proposal, rules = advise.parse_proposal(raw, now), store.head().policy.judge
     head = store.head()
-    own = Receipts(head, Inbox(store.root), now).own_receipts
-    outcome = with_names(proposal.outcome, own, shelf.uses.text_reader(head))
+    receipts = Receipts(head, Inbox(store.root), now).own_receipts
+    outcome = with_names(proposal.outcome, receipts, shelf.uses.text_reader(head))
     proposal = msgspec.structs.replace(proposal, outcome=outcome)
     if advise.is_skipped(proposal, rules):
         return advise.Advice(proceed=True, reason="nothing is to be carried out")
     judge = policy_judge(store, rules.inline_seconds)
-    skills, record = _fitting(shelf, proposal), accuracy_of(judge, store.head())
+    skills, record = _recommended_skills(shelf, proposal), accuracy_of(judge, store.head())
     if record and record.is_chance:
         return advise.chance_advice(skills)
     thorough = advise.has_high_stakes(proposal, rules)
@@ -48,13 +50,12 @@ def advise_on(store: Store, shelf: Shelf, file: tuple[str, bytes], now: datetime
     return advice
 
 
-def _fitting(shelf: Shelf, proposal: advise.Proposal) -> list[Skill]:
-    """The skills that would be recommended before this decision."""
+def _recommended_skills(shelf: Shelf, proposal: advise.Proposal) -> list[Skill]:
     outcome, decision = proposal.outcome, proposal.outcome.decision
     query = Query(
         domain=outcome.domain, context=outcome.context, strategy="hybrid", action=decision.action
     )
     words = (decision.task or decision.reasoning, decision.action, decision.target)
     served = shelf.recommend(query, " ".join(filter(None, words))).recommended
-    given = (skill.name for skill in served if skill.how != "named")
-    return [skill for name in given if (skill := shelf.get(name))]
+    names = (skill.name for skill in served if skill.how != "named")
+    return [skill for name in names if (skill := shelf.get(name))]

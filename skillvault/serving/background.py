@@ -1,6 +1,6 @@
-"""What a recommendation is told beside the skills: what they are about, facts, domains, context.
+"""The part of a recommendation beside its skills: their subjects, facts, domains, the context.
 
-Facts of other domains are those that are said to hold there too.
+Facts of other domains are included if their evaluations say that they apply there too.
 """
 
 import re
@@ -37,12 +37,13 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def background_of(
-    head: Topics,
-    query: Query,
-    asked: tuple[str, Mapping[str, Match]] | None,
+    head: Topics, query: Query, task_matches: tuple[str, Mapping[str, Match]] | None
 ) -> Background:
-    """`asked` is the task and how well skills answer it; None if none is given."""
-    task, matches = asked or ("", {})
+    """Collect the background of a query.
+
+    `task_matches` is the task and how well skills answer it, None without a task.
+    """
+    task, matches = task_matches or ("", {})
     return Background(
         about=_about(head),
         actions=_skill_actions(head, matches),
@@ -52,7 +53,7 @@ def background_of(
 
 
 def unknown_domain(head: Topics, domain: str) -> str | None:
-    """None for a domain that is known; else the known one that it looks like, or ""."""
+    """Return None for a known domain, else the known domain that it resembles, or ""."""
     if domain in head.domains:
         return None
     names = (row.domain for row in head.skills.candidates())
@@ -62,11 +63,11 @@ def unknown_domain(head: Topics, domain: str) -> str | None:
 
 def _about(head: Topics) -> Callable[[str], Summary]:
     def about(name: str) -> Summary:
-        own = head.skills.get(name)
-        if own is not None:
-            return Summary(own.description, f"skills/{name}/SKILL.md")
-        other = head.layers.of_name(name)
-        return Summary(other.skill.description, other.path) if other else Summary()
+        skill = head.skills.get(name)
+        if skill is not None:
+            return Summary(skill.description, f"skills/{name}/SKILL.md")
+        entry = head.layers.of_name(name)
+        return Summary(entry.skill.description, entry.path) if entry else Summary()
 
     return about
 
@@ -75,27 +76,27 @@ def _about(head: Topics) -> Callable[[str], Summary]:
 
 
 def _skill_actions(head: Topics, scores: Mapping[str, Match]) -> dict[str, frozenset[Action]]:
-    """Skill -> the actions that it is about, of those that answer a task best."""
-    best = sorted(scores, key=lambda name: (-scores[name].score, name))[:_ASKED]
-    behind = head.skills.subjects_behind(best) if best else {}
+    """Map the skills that answer a task best to their actions."""
+    names = sorted(scores, key=lambda name: (-scores[name].score, name))[:_ASKED]
+    subjects_by_skill = head.skills.subjects_behind(names) if names else {}
     return {
         name: frozenset((domain, action) for domain, action, _ in subjects)
-        for name, subjects in behind.items()
+        for name, subjects in subjects_by_skill.items()
     }
 
 
-def _leads(head: Topics, query: Query, task: str, found: Iterable[str]) -> dict[str, int]:
-    """Skill -> 0 if its subject is what is asked for, 1 if it is about the same action.
+def _leads(head: Topics, query: Query, task: str, matches: Iterable[str]) -> dict[str, int]:
+    """Map each skill to 0 if its subject is what is asked for, to 1 if it shares the action.
 
-    The action is the query's, whatever its letter case; without one those of whose words the task
-    says every one, and then only skills that the task finds.
+    The action is the query's, in any letter case. Without one it is each action whose words the
+    task mentions, and only skills that match the task count.
     """
     actions = _actions(head, query, task)
     if not actions:
         return {}
     names = _about_actions(head, query.domain, actions)
     if query.action is None:
-        names &= set(found)
+        names &= set(matches)
     subjects = head.skills.subjects(names)
     task_words = _words(task)
     exact = {subject_key((query.domain, action, None)) for action in actions}
@@ -103,12 +104,12 @@ def _leads(head: Topics, query: Query, task: str, found: Iterable[str]) -> dict[
 
 
 def is_taught(head: Topics, domain: str, action: str) -> bool:
-    """Whether a skill of a domain is about an action, whatever its letter case."""
-    return bool(_about_actions(head, domain, _called(head, domain, action)))
+    """Return True if a skill of a domain is about an action, in any letter case."""
+    return bool(_about_actions(head, domain, _actions_named(head, domain, action)))
 
 
 def _about_actions(head: Topics, domain: str, actions: Collection[str]) -> set[str]:
-    """The skills about these actions; a strategy is about all of its domain."""
+    """Return the skills about these actions; a strategy, which is about all of them, is none."""
     if not actions:
         return set()
     names = head.skills.of_actions(domain, actions)
@@ -116,48 +117,47 @@ def _about_actions(head: Topics, domain: str, actions: Collection[str]) -> set[s
     return {row.name for row in rows if row.layer == "vault" and row.kind != "strategy"}
 
 
-def _called(head: Topics, domain: str, action: str) -> list[str]:
-    """The actions of a domain's outcomes of this name, whatever its letter case."""
-    return [one for one in head.outcomes.actions(domain) if fold_name(one) == fold_name(action)]
+def _actions_named(head: Topics, domain: str, action: str) -> list[str]:
+    return [name for name in head.outcomes.actions(domain) if fold_name(name) == fold_name(action)]
 
 
 def _actions(head: Topics, query: Query, task: str) -> list[str]:
-    """The actions of the domain's outcomes that are asked for."""
+    """Return the actions of the domain's outcomes that a query or a task names."""
     if query.action is not None:
-        return _called(head, query.domain, query.action)
+        return _actions_named(head, query.domain, query.action)
     if not task:
         return []
     actions = head.outcomes.actions(query.domain)
     task_words = _words(task)
-    return [action for action in actions if len(_words(action)) > 1 and _says(task_words, action)]
+    return [
+        action for action in actions if len(_words(action)) > 1 and _mentions(task_words, action)
+    ]
 
 
-def _is_exact(subject: str | None, exact: Iterable[str], task_words: list[str]) -> bool:
-    """Whether a skill's subject is an action, or one on a target that the task names."""
+def _is_exact(subject: str | None, keys: Iterable[str], task_words: list[str]) -> bool:
+    """Return True for an action's subject, or one with a target that the task mentions."""
     if subject is None:
         return False
     return any(
-        subject == whole
-        or (subject.startswith(f"{whole} / ") and _says(task_words, subject[len(whole) :]))
-        for whole in exact
+        subject == key
+        or (subject.startswith(f"{key} / ") and _mentions(task_words, subject[len(key) :]))
+        for key in keys
     )
 
 
-def _says(task_words: Iterable[str], text: str) -> bool:
-    """Whether every word of a text is said, in whatever form."""
+def _mentions(task_words: Iterable[str], text: str) -> bool:
     words = _words(text)
-    return bool(words) and all(any(_is_form(word, other) for other in task_words) for word in words)
+    return bool(words) and all(any(_is_form(word, term) for term in task_words) for word in words)
 
 
-def _is_form(word: str, other: str) -> bool:
-    if word == other:
+def _is_form(word: str, term: str) -> bool:
+    if word == term:
         return True
-    stem = max(_STEM, min(len(word), len(other)) - _ENDING)
-    return len(word) >= _STEM and word[:stem] == other[:stem]
+    stem = max(_STEM, min(len(word), len(term)) - _ENDING)
+    return len(word) >= _STEM and word[:stem] == term[:stem]
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text or a name without function words."""
     return [word for word in _WORD.findall(text.lower()) if word not in FUNCTION_WORDS]
 
 
@@ -180,15 +180,15 @@ class Guide(NamedTuple):
         matches = match_lines(task, [*lines, *self.tried], self.action)
         return max(matches.values(), key=lambda match: match.strength, default=NO_LINE)
 
-    def cut_excerpt(self, task: str) -> str:
+    def excerpt(self, task: str) -> str:
         """Return the text cut to the lines that fit a task."""
         return cut_excerpt(task, self.body, self.tried, self.action)
 
 
-def guide_lines(head: Topics, found: Iterable[str], query: Query) -> dict[str, Guide]:
+def guide_lines(head: Topics, names: Iterable[str], query: Query) -> dict[str, Guide]:
     """Return the guides among the best skills for a task, and those that are pinned."""
     guides: dict[str, Guide] = {}
-    for name in [*found, *query.pins][:_ASKED]:
+    for name in [*names, *query.pins][:_ASKED]:
         skill = head.skills.get(name)
         if skill is not None and skill.kind == "guide" and skill.origin == "generated":
             action = (skill.subject or "").partition(" / ")[2]
@@ -220,7 +220,7 @@ def with_line_shares(
 
 
 def _fact_hits(head: Topics, task: str, domain: str) -> list[FactHit]:
-    """The trusted facts in force that a task finds, of the domain and what holds beyond its own."""
+    """Return the trusted facts in force that match a task and apply to its domain."""
     # Apart, so that the many of other domains take no place from those of this one.
     searches = [
         head.search(task, _HITS, kinds=("fact",), domains=domains) for domains in ((domain,), None)
@@ -239,42 +239,42 @@ def _fact_hits(head: Topics, task: str, domain: str) -> list[FactHit]:
             actions=frozenset(actions.get(fact.id, ())),
         )
         for fact in facts.values()
-        if _holds(domain, fact, evaluations := head.evaluations.supporting([fact.id]))
+        if _applies(domain, fact, evaluations := head.evaluations.supporting([fact.id]))
     ]
 
 
-def holding_abroad(head: Topics, ids: Iterable[str], domain: str) -> set[str]:
-    """Those of these facts that are of other domains and hold in this one too."""
+def applicable_facts(head: Topics, ids: Iterable[str], domain: str) -> set[str]:
+    """Return the ids of the facts from other domains that apply to this one."""
     return {
         fact.id
         for fact in _in_force(head, ids).values()
-        if fact.domain != domain and _holds(domain, fact, head.evaluations.supporting([fact.id]))
+        if fact.domain != domain and _applies(domain, fact, head.evaluations.supporting([fact.id]))
     }
 
 
 def _in_force(head: Topics, ids: Iterable[str]) -> dict[str, Fact]:
-    """The trusted ones of these facts that nothing supersedes or contests, with their counts."""
+    """Return the trusted facts that nothing supersedes or contests, with their counts."""
     facts = head.facts.get_many(ids)
-    gone = head.facts.superseded_ids(facts)
+    superseded = head.facts.superseded_ids(facts)
     against, runs = head.facts.opponent_counts(facts), head.facts.supporter_counts(facts)
-    made = head.facts.makers(facts)
+    makers = head.facts.makers(facts)
     return {
         name: replace(fact, text=text_with_rate(fact, runs.get(name, 0), against.get(name, 0)))
         for name, fact in facts.items()
         if fact.trust == "local"
-        and name not in gone
-        and (name in runs or name not in made)  # what a run made rests on those that still count
+        and name not in superseded
+        and (name in runs or name not in makers)  # what a run made rests on those that still count
         and not is_contested(fact, runs.get(name, 0), against.get(name, 0))
     }
 
 
-def _holds(domain: str, fact: Fact, evaluations: Iterable[Evaluation]) -> bool:
-    """Whether a fact is of a domain, or holds in others than its own."""
+def _applies(domain: str, fact: Fact, evaluations: Iterable[Evaluation]) -> bool:
+    """Return True if a fact is of a domain, or applies beyond its own."""
     return fact.domain == domain or any(e.applicability in _ABROAD for e in evaluations)
 
 
 def _advice(fact: Fact, evaluations: Iterable[Evaluation]) -> str:
-    """What to do: the fact's last line if it has several, else what would have been better."""
+    """Return a fact's last line if it has several, else what would have been better."""
     lines = [line for line in fact.text.splitlines() if line.strip()]
     if len(lines) > 1:
         return lines[-1]
@@ -287,16 +287,16 @@ def _advice(fact: Fact, evaluations: Iterable[Evaluation]) -> str:
 def unknown_context(
     policy: Policy, context: Mapping[str, Scalar], bodies: Iterable[str]
 ) -> list[str]:
-    """The keys that no boost and no skill knows, and the texts as `key=value` of those known.
+    """Return the unknown keys, and the unknown texts of known keys as `key=value`.
 
-    Known is what a boost of the policy asks for, or what the text of a skill says.
+    A key or a text is known if a boost of the policy or the text of a skill mentions it.
     """
     boosts = policy.recommend.boosts
     keys = {
         fold_name(key) for boost in boosts for key in (*boost.when, *boost.above, *boost.unless)
     }
-    asked = (pair for boost in boosts for pair in boost.when.items())
-    values = {(fold_name(key), fold_name(value)) for key, value in asked if isinstance(value, str)}
+    pairs = (pair for boost in boosts for pair in boost.when.items())
+    values = {(fold_name(key), fold_name(value)) for key, value in pairs if isinstance(value, str)}
     unknown_keys = {key for key in context if fold_name(key) not in keys}
     texts = {
         key: value
@@ -307,8 +307,8 @@ def unknown_context(
         if not (unknown_keys or texts):
             break
         text = f"_{'_'.join(_WORD.findall(body.casefold()))}_"
-        unknown_keys = {key for key in unknown_keys if not _is_said(key, text)}
-        texts = {key: value for key, value in texts.items() if not _is_said(value, text)}
+        unknown_keys = {key for key in unknown_keys if not _has_words(key, text)}
+        texts = {key: value for key, value in texts.items() if not _has_words(value, text)}
     return [
         key if key in unknown_keys else f"{key}={context[key]}"
         for key in context
@@ -316,7 +316,7 @@ def unknown_context(
     ]
 
 
-def _is_said(name: str, text: str) -> bool:
-    """Whether a text, its words between underscores, says a key or a value."""
+def _has_words(name: str, text: str) -> bool:
+    """Return True if a text, its words joined by underscores, has the words of a name."""
     words = [word for part in words_of(name) for word in _WORD.findall(part)]
     return bool(words) and any(f"_{link.join(words)}_" in text for link in ("_", ""))

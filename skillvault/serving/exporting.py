@@ -1,6 +1,6 @@
-"""Skills out: what is live, best first by its effect, in the format of another program.
+"""Write the live skills, best first by their effect, in the format of another program.
 
-A folder outside the vault is written, the vault never.
+It writes a folder outside the vault, never the vault.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from skillvault.learning.recommend.recommend import Candidate
 
 
-class Exported(Struct, frozen=True):
-    """What an export did: the skills in it, best first, and what of its folder it changed.
+class ExportReport(Struct, frozen=True):
+    """The result of an export: its skills, best first, and what of its folder it changed.
 
-    `skills` stand there as they are in the vault; of the `changed` ones something was written.
-    `cut` is to how many characters descriptions were cut, None if all are whole.
-    `written` and `removed` are paths below the folder; `left` is what a person, or nobody of ours,
-    wrote there.
+    Of the `changed` skills something was written. Descriptions were cut to `cut` characters, None
+    if all are whole. `written` and `removed` are paths below the folder; `left` are files that a
+    person or an unknown program wrote there.
     """
 
     format: str
@@ -63,11 +62,11 @@ class Exporter:
         domain: str | None = None,
         budget: int | None = None,
         dry: bool = False,
-    ) -> Exported:
-        """Bring a folder in step with the live skills, of a domain and of none, or of all.
+    ) -> ExportReport:
+        """Update a folder to the live skills, of a domain and of none, or of all.
 
-        `budget` is in characters of what a host lists; its own limit by default. UsageError for a
-        format that there is not, and for a folder that is the vault's.
+        `budget` is in characters of what a host lists; its own limit by default. UsageError for an
+        unknown format, and for a folder of the vault.
         """
         write = _writer(to)
         domains = self._store.head().domains
@@ -75,42 +74,60 @@ class Exporter:
             names = join_items(domains) or "none yet"
             raise UsageError(f"{domain}: no such domain in this vault; there are {names}")
         root = Path(target).absolute()
-        live = self.outgoing(self.live(domain))
+        live = list(self.outgoing(self.live(domain)))
         export = write([skill for skill in live if isinstance(skill, OutgoingSkill)], budget)
         unread = [skill for skill in live if isinstance(skill, OmittedSkill)]
         self._check_place(root, export)
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
         with pause_on_disk_errors():
-            synced = export_folder.sync(root, to, export, drafts, dry=dry)
+            result = export_folder.sync(root, to, export, drafts, dry=dry)
         places = {name: _places(export.units, name) for name in export.skills}
-        refused = {problem.path for problem in synced.left}
+        refused = {problem.path for problem in result.left}
         skills = [name for name in export.skills if not places[name] & refused]
-        return Exported(
+        return ExportReport(
             format=to,
             folder=str(target),
             skills=skills,
-            changed=[name for name in skills if places[name] & {*synced.written}],
+            changed=[name for name in skills if places[name] & {*result.written}],
             left_out=[*export.left_out, *unread],
             cut=export.cut,
-            **msgspec.structs.asdict(synced),
+            **msgspec.structs.asdict(result),
         )
 
     def withdraw(self, to: str, target: Path) -> "export_folder.FolderReport":
-        """Take out of a folder what was exported to it, but for what a person edited."""
+        """Remove from a folder what was exported to it, unless a person edited it."""
         drafts = self._store.git.dirs()[0] / "skillvault" / "drafts"
         with pause_on_disk_errors():
             return export_folder.sync(target.absolute(), to, Export(units={}), drafts, dry=False)
 
     def live(self, domain: str | None = None) -> "Sequence[Candidate]":
-        """The live skills, best first by their effect."""
+        """Return the live skills, best first by their effect."""
         return shelves.live(self._shelf(), domain)
 
-    def outgoing(self, candidates: "Sequence[Candidate]") -> list[OutgoingSkill | OmittedSkill]:
-        """Skills with their files and what their use showed."""
-        return list(_outgoing(self._store, candidates))
+    def outgoing(self, candidates: "Sequence[Candidate]") -> Iterator[OutgoingSkill | OmittedSkill]:
+        """Yield skills with their files and what their use showed."""
+        head = self._store.head()
+        names = [candidate.name for candidate in candidates]
+        vault_skills = head.skills.get_many(names)
+        layer_skills = {
+            entry.skill.name: entry for entry in head.layers.get_many(names, serving=True)
+        }
+        for candidate in candidates:
+            name = candidate.name
+            skill = vault_skills.get(name) or layer_skills[name].skill
+            try:
+                if name in vault_skills:
+                    files = folder_files(self._store.git, head, f"skills/{name}")
+                else:
+                    files = _layer_files(layer_skills[name])
+            except BadInputError as error:
+                yield OmittedSkill(name, error.message)
+            else:
+                uses = _uses(candidate, skill.elsewhere)
+                yield OutgoingSkill(name, skill.description, files, uses)
 
     def _check_place(self, root: Path, export: Export) -> None:
-        """UsageError for an export that would write where the vault has its records."""
+        """Raise UsageError for an export into the folders of the vault."""
         vault = self._store.root.resolve()
         shut = [vault / name for name in (*layout.FOLDERS, *layout.LOCAL)]
         for unit in export.units:
@@ -120,13 +137,12 @@ class Exporter:
 
 
 def _places(units: Units, skill: str) -> set[str]:
-    """The files of a skill in an export; where none bears its name, those of all skills are."""
+    """Return the files of a skill in an export; all files if none bears its name."""
     paths = {str(Path(unit, path)) for unit, files in units.items() for path in files}
     return {p for p in paths if skill in (*Path(p).parts, Path(p).stem)} or paths
 
 
 def _writer(name: str) -> "formats.Writer":
-    """How a format is written; UsageError for one that is not."""
     format_ = formats.SKILL_FORMATS.get(name)
     if format_ is None or format_.write is None:
         names = [name for name, format_ in formats.SKILL_FORMATS.items() if format_.write]
@@ -134,47 +150,24 @@ def _writer(name: str) -> "formats.Writer":
     return format_.write
 
 
-def _outgoing(
-    store: Store, candidates: "Sequence[Candidate]"
-) -> Iterator[OutgoingSkill | OmittedSkill]:
-    head = store.head()
-    names = [candidate.name for candidate in candidates]
-    own = head.skills.get_many(names)
-    others = {entry.skill.name: entry for entry in head.layers.get_many(names, serving=True)}
-    for candidate in candidates:
-        name = candidate.name
-        skill = own.get(name) or others[name].skill
-        try:
-            files = (
-                folder_files(store.git, head, f"skills/{name}")
-                if name in own
-                else _beside(others[name])
-            )
-        except BadInputError as error:
-            yield OmittedSkill(name, error.message)
-        else:
-            uses = _uses(candidate, skill.elsewhere)
-            yield OutgoingSkill(name, skill.description, files, uses)
-
-
-def _beside(entry: ShelfSkill) -> dict[str, bytes]:
-    """The files of a skill of another layer; BadInputError for what is none of its own."""
+def _layer_files(entry: ShelfSkill) -> dict[str, bytes]:
+    """Return the files of a skill of another layer; BadInputError if they cannot be read."""
     place = Path(entry.path)
     if not listing.is_skill_file(place.name):  # one of many flat files
         return {listing.FILE: layers.skill_bytes(place)}
     tree = source_tree.folder_tree(place.parent)
-    whole = source_tree.SkillPaths("", (*tree.sizes, *tree.unfit))
-    files = source_tree.files_of(tree, whole)
+    paths = source_tree.SkillPaths("", (*tree.sizes, *tree.unfit))
+    files = source_tree.files_of(tree, paths)
     return {listing.FILE: files.pop(place.name), **files}
 
 
 def _uses(candidate: "Candidate", elsewhere: ExternalUse | None) -> ExternalUse | None:
-    """How often it was applied, here and by other tools, with the latest moving average."""
+    """Return how often a skill was applied, here and elsewhere, with its latest moving average."""
     evidence = candidate.evidence
     if not evidence.times_applied:
         return elsewhere
-    before = elsewhere.times_applied if elsewhere else 0
+    earlier_uses = elsewhere.times_applied if elsewhere else 0
     rate = evidence.ema
     if rate is None and elsewhere:
         rate = elsewhere.success_rate
-    return ExternalUse(before + evidence.times_applied, rate)
+    return ExternalUse(earlier_uses + evidence.times_applied, rate)

@@ -1,4 +1,4 @@
-"""The layers before the vault's: which folders they are, and the index in step with these.
+"""The layers before the vault's: find their folders and keep the index in step with them.
 
 A folder is listed once and read where it changed; the index can be deleted at any time.
 """
@@ -38,19 +38,19 @@ class Folders:
         self.reload()
 
     def reload(self) -> None:
-        """List them again when something is asked of them next."""
+        """List the folders again at the next question."""
         self._followed = None
 
     def follow(self, head: Staged) -> None:
-        """Let the index have what stands in them, and which of it serves."""
+        """Bring the index in step with the folders, and mark which skills are served."""
         rules = head.policy.shelf
         readable = self._readable(rules)
         if self._followed is not None and self._followed == (rules, readable, head.layers.state):
             return
-        self._places, self._missing = self._found(rules, readable)
-        before = head.layers.listings()
+        self._places, self._missing = self._list_folders(rules, readable)
+        old_listings = head.layers.listings()
         listings = {
-            folder: list_folder(Path(folder), before.get(folder, EMPTY))
+            folder: list_folder(Path(folder), old_listings.get(folder, EMPTY))
             for _, folder in self._places
         }
         changed = head.layers.keep_files(self._places, listings)
@@ -62,25 +62,28 @@ class Folders:
         self._followed = rules, readable, head.layers.state
 
     def layers(self, head: Topics) -> list[list[ShelfSkill]]:
-        """The skills of each layer, from the first to the last; also those that do not serve."""
+        """Return the skills of each layer in order, also those that are not served."""
         by_place = head.layers.by_place()
         return [by_place.get(place, []) for place in range(len(self._places))]
 
     def problems(self, head: Topics) -> list[Problem]:
-        """What of them cannot be read."""
+        """Return what cannot be read in the folders."""
         return [*self._missing, *head.layers.unreadable()]
 
     def _readable(self, rules: ShelfPolicy) -> tuple[Path, ...]:
-        """The folders outside that this machine lets a vault read, if it names any."""
+        """Return the outside folders that this machine lets a vault read."""
         root = self._store.root
         if not layers.outside_folders(root, rules.dirs):
             return ()
         return layers.allowed_folders(root, self._store.git.settings().dirs)
 
-    def _found(
+    def _list_folders(
         self, rules: ShelfPolicy, readable: tuple[Path, ...]
     ) -> tuple[list[tuple[str, str]], list[Problem]]:
-        """((kind of layer, folder), what is no folder); of one that comes twice the last place."""
+        """List the folders as (kind of layer, path), and those that do not exist.
+
+        A folder that is named twice keeps its last place.
+        """
         folders, problems = layers.domains(self._store.root, rules.dirs, readable)
         for folder in self._added:
             if folder.is_dir():
@@ -93,22 +96,26 @@ class Folders:
         return [("seed", str(layers.seeds())), *places], problems
 
 
-def names_of_nothing(head: Topics) -> Iterator[Problem]:
-    """A note for each name that `shelf` of vault.yaml hides, pins or serves, and nothing has.
+def find_unknown_names(head: Topics) -> Iterator[Problem]:
+    """Yield a note for each name in `shelf` of vault.yaml that no skill and no domain has.
 
-    `head` has the layers before the vault's as they are.
+    `head` must have followed the other layers.
     """
     rules = head.policy.shelf
-    there = set(head.layers.names())
+    known_names = set(head.layers.names())
     for key, names in (("hidden", rules.hidden), ("pinned", rules.pinned)):
         for name in names:
-            if name not in there:
+            if name not in known_names:
                 message = f"{name}: no package and no folder has a skill of this name; remove it"
                 yield _note(key, "unknown-skill", message)
     for domain in rules.seeds:
-        near = background.unknown_domain(head, domain)
-        if near is not None:
-            hint = f"did you mean {near}?" if near else "remove it, or record an outcome of it"
+        similar_name = background.unknown_domain(head, domain)
+        if similar_name is not None:
+            hint = (
+                f"did you mean {similar_name}?"
+                if similar_name
+                else "remove it, or record an outcome of it"
+            )
             yield _note("seeds", "unknown-domain", f"{domain}: no such domain; {hint}")
 
 

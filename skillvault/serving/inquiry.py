@@ -1,20 +1,45 @@
-"""Questions of Python and of notebooks: search, figures of use, the rules that agents get.
+"""Questions from Python and notebooks, named as on the command line: search, use, learned rules."""
 
-Named as on the command line.
-"""
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
+
+from msgspec import Struct
 
 from skillvault.learning.capture import prompt
 from skillvault.loop import learned as tiers
 from skillvault.model.errors import UsageError
+from skillvault.model.records import Evaluation, Fact, Problem, Skill
+from skillvault.model.text.text import shorten
+from skillvault.serving import background
+from skillvault.serving import shelf as shelves
 from skillvault.vault.commit.store import Store
+from skillvault.vault.index.records import parse_ref
 
 if TYPE_CHECKING:
     from skillvault.learning.stats import SkillStats
-    from skillvault.serving.shelf import Found, Shelf
+    from skillvault.vault.index.snapshot import Topics
+    from skillvault.vault.search.ranking import Hit
+
+
+KINDS = ("skill", "fact", "evaluation")
+_LENGTH = 200  # characters of a result's text
+
+
+class SearchResult(Struct, frozen=True):
+    """A record that answers a search; `score` is the share of the query that it carries, 0..1.
+
+    A skill that a person approved keeps the `trust` of its sources.
+    """
+
+    kind: str
+    id: str
+    domain: str | None
+    score: float
+    text: str
+    path: str
+    trust: str
 
 
 class Notebook:
@@ -24,33 +49,33 @@ class Notebook:
         self._store = store
 
     def learn(self, rule: str, scope: Sequence[str] = (), *, dry: bool = False) -> str:
-        """Append a rule to LEARNINGS.md, without secrets; the rule as it stands there.
+        """Append a rule to LEARNINGS.md, without secrets; return it as it stands there.
 
         `scope`: the patterns of the files that it is about, YAML and markdown among them. The next
-        run commits it. UsageError for what can be no rule. `dry`: nothing is written.
+        run commits it. UsageError for an invalid rule. `dry`: nothing is written.
         """
         return tiers.note_rule(self._store, rule, scope, dry=dry)
 
-    def uncommitted(self) -> list[str]:
-        """The rules that were noted and that no run committed yet: no prompt has them."""
+    def uncommitted_rules(self) -> list[str]:
+        """Return the noted rules that no run committed yet: no prompt has them."""
         return tiers.uncommitted_rules(self._store, self._store.head())
 
     def learned(self, base: str = "") -> str:
-        """A prompt with the best patterns and the latest rules behind it.
+        """Return a prompt followed by the best patterns and the latest rules.
 
-        As it is if nothing was learned; they have at most `capture.budget` tokens.
+        They have at most `capture.budget` tokens; a vault that learned nothing adds none.
         """
-        return prompt.append_learned(base, self.told().told)
+        return prompt.append_learned(base, self.learned_rules().told)
 
-    def told(self) -> "tiers.LearnedPrompt":
-        """The same patterns and rules, how many were cut, and why there are no patterns."""
+    def learned_rules(self) -> "tiers.LearnedPrompt":
+        """Return the same patterns and rules, how many were cut, and why there are no patterns."""
         return tiers.learned_text(self._store)
 
 
 class Inquiry:
     """The questions of a vault's shelf."""
 
-    def __init__(self, shelf: "Callable[[], Shelf]", clock: Callable[[], datetime]) -> None:
+    def __init__(self, shelf: "Callable[[], shelves.Shelf]", clock: Callable[[], datetime]) -> None:
         self._shelf, self._clock = shelf, clock
 
     def search(
@@ -62,16 +87,37 @@ class Inquiry:
         k: int = 10,
         semantic: bool = True,
         untrusted: bool = False,
-    ) -> "list[Found]":
-        """The skills, facts and evaluations that answer a text best.
+    ) -> list[SearchResult]:
+        """Return the skills, facts and evaluations that answer a text best.
 
-        `kind` is skill, fact or evaluation; the score is a share of the query, 0..1. `semantic`:
-        what is near in meaning comes first, where the extra of that name is installed.
-        `untrusted`: also facts and evaluations of untrusted sources.
+        `kind` is skill, fact or evaluation; the score is a share of the query, 0..1. Of other
+        domains than the one asked only facts that apply there too. `semantic`: results near in
+        meaning come first, if that extra is installed. `untrusted`: also facts and evaluations of
+        untrusted sources. A skill of the package takes only a place that nothing else fills.
         """
-        return self._shelf().search(
-            text, kind=kind, domain=domain, k=k, semantic=semantic, untrusted=untrusted
-        )
+        if kind is not None and kind not in KINDS:
+            raise UsageError(f"--kind {kind}: there are {', '.join(KINDS)}")
+        kinds = None if kind is None else (kind,)
+        domains = None if domain is None else (domain, None)  # a skill may be of none
+
+        def search_head(head: "Topics") -> list[SearchResult]:
+            nearness = shelves.nearness_measure() if semantic else None
+            find = partial(head.search, text, nearness=nearness)
+            seeds = {f"skill:{name}" for name in head.skills.serving("seed")}
+            hits = find(k + len(seeds), kinds=kinds, domains=domains)
+            if domain is not None and kind in (None, "fact"):
+                facts = {hit.id.partition(":")[2]: hit for hit in find(k, kinds=("fact",))}
+                ids = background.applicable_facts(head, facts, domain)
+                hits += [hit for name, hit in facts.items() if name in ids]
+            doubtful = find(k, kinds=kinds, domains=domains, untrusted=True) if untrusted else []
+            ranking = sorted({hit.id: hit for hit in (*hits, *doubtful)}.values(), key=_by_score)
+            best = [hit for hit in ranking if hit.id not in seeds][:k]
+            requested = seeds - _unrequested_seeds(head, domain)
+            best += [hit for hit in ranking if hit.id in requested][: k - len(best)]
+            untrusted_ids = {hit.id for hit in doubtful}
+            return list(_results(head, sorted(best, key=_by_score), untrusted_ids))
+
+        return shelves.answer_question(self._shelf(), search_head)
 
     @overload
     def stats(
@@ -89,7 +135,7 @@ class Inquiry:
         decision: str | None = None,
         agent: str | None = None,
     ) -> "list[SkillStats] | dict[str, Any]":
-        """What is known of one skill's use, or of every used one's (of a domain), best lift first.
+        """Return the use of one skill, or of every used one (of a domain), best lift first.
 
         With a `decision` what it was shown, what it applied and how it ended; see `effect.detect`.
         `agent`: of several that use the same id, whose it is; else of the one who asked.
@@ -102,3 +148,52 @@ class Inquiry:
         if agent is not None:
             raise UsageError("an agent's name says whose decision is meant; pass its id too")
         return self._shelf().effects(skill, domain, now=self._clock())
+
+
+def _unrequested_seeds(head: "Topics", domain: str | None) -> set[str]:
+    """Return the addresses of the package's skills that nobody pinned and no domain asks for."""
+    domains = head.policy.shelf.seeds
+    if domain in domains or (domain is None and domains):
+        return set()
+    names = set(head.skills.serving("seed")).difference(head.policy.shelf.pinned)
+    return {f"skill:{name}" for name in names}
+
+
+def _by_score(hit: "Hit") -> tuple[float, str]:
+    return -hit.score, hit.id
+
+
+def _results(
+    head: "Topics", hits: "Iterable[Hit]", untrusted: Collection[str]
+) -> Iterator[SearchResult]:
+    """Yield search results in their order; `untrusted` are the addresses without trust."""
+    for hit in hits:
+        ref = parse_ref(hit.id)
+        # A proposed or archived skill may have the name of one of another layer.
+        path = (
+            shelves.skill_path(ref.id) if ref.kind == "skill" else head.records.path_of(ref) or ""
+        )
+        record = head.records.by_path([path]).get(path)
+        if record is None or isinstance(record, Problem):
+            entry = head.layers.of_name(ref.id)
+            if entry is None:
+                continue
+            record, path = entry.skill, entry.path
+        domain = getattr(record, "domain", None)
+        trust = "untrusted" if hit.id in untrusted else getattr(record, "trust", "local")
+        yield SearchResult(
+            ref.kind, ref.id, domain, round(hit.score, 6), _summary_text(record), path, trust
+        )
+
+
+def _summary_text(record: object) -> str:
+    match record:
+        case Skill():
+            text = record.description
+        case Fact():
+            text = record.text
+        case Evaluation():
+            text = record.key_insight or ""
+        case _:
+            text = ""
+    return shorten(" ".join(text.split()), _LENGTH)

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.inspect.logbook import skill_first
+from skillvault.inspect.logbook import sort_patch
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
 
@@ -92,8 +92,8 @@ def test_what_left_stands_behind_what_came() -> None:
         f"diff --git a/{path} b/{path}\n-x\n"
         for path in ("archive/a/SKILL.md", "skills/b/SKILL.md", "memory/d/f.md")
     )
-    assert skill_first(old + fact + new) == new + old + fact
-    assert skill_first(old + fact + new, "a") == old + new + fact
+    assert sort_patch(old + fact + new) == new + old + fact
+    assert sort_patch(old + fact + new, "a") == old + new + fact
 
 
 def test_hosts_fold_links_and_a_hunk_names_its_key(learned: Vault, person: Person) -> None:

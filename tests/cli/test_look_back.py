@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.cli.options import vault_at
+from skillvault.cli.options import past_vault
 from skillvault.model.errors import UsageError
 from tests.conftest import Person
 from tests.vault.given import HAND_MADE
@@ -54,7 +54,7 @@ def test_a_day_holds_all_its_commits(changed: Vault, at: str) -> None:
 
 def test_a_look_back_leaves_nothing_behind(changed: Vault, person: Person) -> None:
     before = person.git("for-each-ref"), person.git("status", "--porcelain")
-    with vault_at(changed, "HEAD~2") as (then, _):
+    with past_vault(changed, "HEAD~2") as (then, _):
         assert [skill.name for skill in then.skills()] == ["flags"]
         place = then.root
     assert not place.exists()

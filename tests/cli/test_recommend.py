@@ -9,10 +9,9 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.cli.recommend import KINDS, STRATEGIES
+from skillvault.cli.recommend import STRATEGIES
 from skillvault.learning.recommend.shelf import Strategy
 from skillvault.model.errors import UsageError
-from skillvault.serving import shelf as serving
 from skillvault.serving.shelf import has_model
 from tests.conftest import Person
 from tests.given import as_file, raw
@@ -35,7 +34,6 @@ def serve(vault: Vault, *args: str, stdin: bytes = b"") -> tuple[str, str]:
 
 def test_the_choices_are_those_of_the_rules() -> None:
     assert get_args(Strategy) == STRATEGIES
-    assert serving.KINDS == KINDS
 
 
 # ── recommend ────────────────────────────────────────────────────────────────────────

@@ -17,7 +17,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.clients import hook_client
-from skillvault.clients.hook_server import HookServer, HookRequest
+from skillvault.clients.hook_server import HookRequest, HookServer
 from skillvault.vault.commit.locks import DAEMON, holder
 
 TOLD = {"session_id": "s-1", "prompt_id": "p-1", "prompt": "Fix the flaky test of the checkout"}

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.inspect.doctor import CHECKS, Row, Space, Visit, _guarded, disk_row
+from skillvault.inspect.doctor import CHECKS, Examination, Row, Space, _run_check, disk_row
 from skillvault.model.errors import BadInputError, GitError, NotAVaultError
 from skillvault.vault.commit.locks import writer_lock
 from tests.conftest import NOW, Person
@@ -219,11 +219,11 @@ def test_a_git_dir_that_is_gone_is_told(tmp_path: Path) -> None:
 def test_what_a_check_fails_of_is_a_row_behind_those_it_had(
     tmp_path: Path, error: Exception
 ) -> None:
-    def failing(_: Visit) -> Iterator[Row]:
+    def failing(_: Examination) -> Iterator[Row]:
         yield Row("first", "ok", "fine")
         raise error
 
-    first, failed = _guarded("some", failing, Visit(tmp_path, NOW))
+    first, failed = _run_check("some", failing, Examination(tmp_path, NOW))
     assert (first.check, failed.check, failed.state) == ("first", "some", "problem")
     assert str(error) in failed.detail
 

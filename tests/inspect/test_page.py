@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from skillvault.api import Vault, page
-from skillvault.inspect.page.page import drawdown
-from skillvault.inspect.page.week import why_in
+from skillvault.inspect.page import drawdown
+from skillvault.inspect.week import find_reason
 from skillvault.model.errors import UsageError
 from skillvault.page.html import html_of
 from skillvault.sessions.closing import Closing
@@ -93,9 +93,12 @@ x: 7 of 7 outcomes are failures.
 
 Skillvault-Step: promote
 """
-    assert why_in(message, "one-fact") == "A bad decision (quality 0.03), confirmed by the result."
-    assert why_in(message, "other-fact") == "A good decision, a surprise."
-    assert why_in(message, "warning-coding-x") == "x: 7 of 7 outcomes are failures."
+    assert (
+        find_reason(message, "one-fact")
+        == "A bad decision (quality 0.03), confirmed by the result."
+    )
+    assert find_reason(message, "other-fact") == "A good decision, a surprise."
+    assert find_reason(message, "warning-coding-x") == "x: 7 of 7 outcomes are failures."
 
 
 def test_a_record_beyond_where_a_message_was_cut_has_no_other_ones_reason() -> None:
@@ -119,9 +122,9 @@ Skillvault-Source: evaluation:e4
 Skillvault-Source: fact:f1
 Skillvault-Target: skill:warning-c
 """
-    assert why_in(message, "warning-a") == "a: 7 of 7 outcomes are failures."
-    assert why_in(message, "warning-b") == "From 1 evaluation."
-    assert why_in(message, "warning-c") == "From 2 evaluations and 1 fact."
+    assert find_reason(message, "warning-a") == "a: 7 of 7 outcomes are failures."
+    assert find_reason(message, "warning-b") == "From 1 evaluation."
+    assert find_reason(message, "warning-c") == "From 2 evaluations and 1 fact."
 
 
 def test_a_domain_that_is_not_known_is_refused(vault: Vault) -> None:

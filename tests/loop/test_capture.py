@@ -82,7 +82,7 @@ def patterns(vault: Vault) -> list[LearnedPattern]:
 
 
 def rules(vault: Vault) -> list[str]:
-    return list(vault.notebook.told().told.rules)
+    return list(vault.notebook.learned_rules().told.rules)
 
 
 # ── promoting ────────────────────────────────────────────────────────────────────────
@@ -590,9 +590,9 @@ def test_a_dry_note_is_checked_and_written_nowhere(vault: Vault) -> None:
 
 def test_a_rule_is_uncommitted_until_a_run(vault: Vault, person: Person) -> None:
     vault.learn("Use `redux` for state.")
-    assert vault.notebook.uncommitted() == ["Use `redux` for state."]
+    assert vault.notebook.uncommitted_rules() == ["Use `redux` for state."]
     capture(vault)
-    assert vault.notebook.uncommitted() == []
+    assert vault.notebook.uncommitted_rules() == []
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from skillvault.api import Vault
 from skillvault.loop.run import Report
 from skillvault.model.change import Change, Edit
 from skillvault.model.records import Ref, link_of, stamp
-from skillvault.review.curate import decide
+from skillvault.review.commits import commit_changes
 from tests.conftest import NOW, Person
 from tests.given import as_file, passing, raw, trade
 from tests.loop.test_guides import DEEDS
@@ -295,7 +295,7 @@ def older(vault: Vault, name: str) -> None:
     links = (link_of("generated", Ref("evaluation", outcome), Ref("skill", name), NOW),)
     writes = (replace(skill, name=name, account=None, created=stamp(NOW)), *links)
     change = Change(step="generate", subject=name, writes=writes, targets=(Ref("skill", name),))
-    decide(vault.store, change, NOW, dry=False)
+    commit_changes(vault.store, [change], NOW, dry=False)
 
 
 @pytest.mark.parametrize("then", [None, "assess"])
@@ -311,9 +311,9 @@ def test_of_more_skills_of_a_subject_those_that_a_person_edited_stay(
     if then:
         proven = Edit(str(mine.relative_to(vault.root)), ("metadata", "status"), "proven")
         targets = (Ref("skill", "warning-perps-mine"),)
-        decide(
+        commit_changes(
             vault.store,
-            Change(step=then, subject="mine", edits=(proven,), targets=targets),
+            [Change(step=then, subject="mine", edits=(proven,), targets=targets)],
             NOW,
             dry=False,
         )

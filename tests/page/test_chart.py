@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element, fromstring
 
 import pytest
 
-from skillvault.inspect.page.benefit import Rate, Span
+from skillvault.inspect.page import Rate, Span
 from skillvault.learning.stats import SkillStats
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.page import chart

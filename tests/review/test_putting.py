@@ -10,7 +10,7 @@ from skillvault.api import Vault
 from skillvault.model import codec
 from skillvault.model.errors import BadInputError, SkillvaultError, UsageError
 from skillvault.model.records import Ref, Skill
-from skillvault.review.curate import cleaned
+from skillvault.review.curate import clean_skill
 from skillvault.vault.files.layers import seeds
 from tests.conftest import Person
 from tests.given import NOW
@@ -177,7 +177,7 @@ def test_of_mutated_skills_what_is_accepted_is_read_back(vault: Vault) -> None:
             refused.append(str(error))
             continue
         accepted += 1
-        expected = cleaned(skill)
+        expected = clean_skill(skill)
         if old:  # whose these are
             own = ("status", "origin", "trust", "created", "subject", "account", "retired", "trial")
             kept = {key: getattr(old, key) for key in (*own, "foreign", "elsewhere")}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from skillvault.api import Vault
-from skillvault.serving.shelf import Found
+from skillvault.serving.inquiry import SearchResult
 from tests.cli.test_recommend import call
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
@@ -41,7 +41,7 @@ def _flood(vault: Vault, person: Person) -> None:
     vault.run(now=NOW, patience=10)
 
 
-def _rows(found: list[Found]) -> list[tuple[str, str, str]]:
+def _rows(found: list[SearchResult]) -> list[tuple[str, str, str]]:
     return [(one.kind, one.trust, one.id) for one in found]
 
 

@@ -1,4 +1,7 @@
-"""What happened in some days: what was learned and why, by which commit, and what surprised."""
+"""The events of some days: what was learned and why, by which commit, and what surprised.
+
+`Contents` is the committed vault, read once for a page.
+"""
 
 import re
 from collections import Counter, defaultdict
@@ -8,13 +11,94 @@ from typing import Literal, cast, get_args
 
 from msgspec import Struct
 
-from skillvault.inspect.page.contents import Contents
 from skillvault.learning.promote.facts import statement_of
 from skillvault.learning.rejection import REJECT
+from skillvault.learning.stats import SkillStats
+from skillvault.loop.run import Run
 from skillvault.model.change import FORGET, parse_parts
-from skillvault.model.records import Commit, Outcome, RecordKind, Ref, Skill
+from skillvault.model.records import Commit, Evaluation, Fact, Outcome, RecordKind, Ref, Skill
 from skillvault.model.text.text import first_sentences, flatten, pluralize
 from skillvault.vault.files import layout
+from skillvault.vault.index.records import LinkEnds
+from skillvault.vault.index.snapshot import Topics
+
+SHELVES = ("skills", "proposed", "archive")
+
+
+class Contents(Struct, frozen=True, kw_only=True):
+    """The committed records of a domain or of all, and the use of each skill.
+
+    `shelves` are the skills by folder, `links` are by target, `by_id` all of them; `overruled`
+    outcomes do not count, because another record of their decision does. `since` to `until` is the
+    page's week.
+    """
+
+    run: Run
+    since: datetime
+    until: datetime
+    domain: str | None
+    outcomes: Mapping[str, Outcome]
+    evaluations: Mapping[str, Evaluation]
+    facts: Mapping[str, Fact]
+    shelves: Mapping[str, Mapping[str, Skill]]
+    links: Mapping[Ref, Sequence[LinkEnds]]
+    by_id: Mapping[str, LinkEnds]
+    overruled: frozenset[str]
+    effects: Sequence[SkillStats]
+
+    @property
+    def view(self) -> Topics:
+        """The index of the vault."""
+        return self.run.view
+
+    def skill(self, name: str) -> Skill | None:
+        """Return the skill of this name in any folder."""
+        return next((shelf[name] for shelf in self.shelves.values() if name in shelf), None)
+
+    def covers(self, domain: str | None) -> bool:
+        """Return True if the page covers this domain."""
+        return self.domain in (None, domain)
+
+
+def contents_of(
+    run: Run, effects: Sequence[SkillStats], span: tuple[datetime, datetime], domain: str | None
+) -> Contents:
+    """Read what a page of these days needs."""
+    view = run.view
+    outcomes = {
+        record.id: record
+        for record in view.outcomes.values()
+        if domain is None or record.domain == domain
+    }
+    by_id = view.links.ends()
+    links: dict[Ref, list[LinkEnds]] = defaultdict(list)
+    for link in by_id.values():
+        links[link.target].append(link)
+    folders = (view.skills, view.skills.proposed, view.skills.archived)
+    return Contents(
+        run=run,
+        since=span[0],
+        until=span[1],
+        domain=domain,
+        outcomes=outcomes,
+        evaluations={
+            record.id: record
+            for record in view.evaluations.values()
+            if domain in (None, record.domain)
+        },
+        facts={
+            record.id: record for record in view.facts.values() if domain in (None, record.domain)
+        },
+        shelves={
+            shelf: {name: skill for name, skill in folder.items() if domain in (None, skill.domain)}
+            for shelf, folder in zip(SHELVES, folders, strict=True)
+        },
+        links=links,
+        by_id=by_id,
+        overruled=frozenset(view.outcomes.overruled_ids(outcomes)),
+        effects=effects,
+    )
+
 
 Event = Literal[
     "learned", "strengthened", "contradicted", "refreshed", "merged", "retired", "proposed",
@@ -41,8 +125,8 @@ _WEIGHED: Mapping[str, Event] = {"reinforced": "strengthened", "contradicted": "
 _ITEM = re.compile(r"(?m)^- (?=\S+: )")
 
 
-class Happened(Struct, frozen=True, kw_only=True):
-    """One thing that a commit did to a skill or a fact: what it is now, and why it was done."""
+class VaultEvent(Struct, frozen=True, kw_only=True):
+    """One effect of a commit on a skill or a fact: its present text, and the reason."""
 
     event: Event
     ref: Ref
@@ -54,7 +138,7 @@ class Happened(Struct, frozen=True, kw_only=True):
 
 
 class Surprise(Struct, frozen=True, kw_only=True):
-    """An outcome that ended otherwise than its agent claimed, or than the judge was sure of."""
+    """An outcome that ended unlike its agent claimed, or unlike the judge was sure of."""
 
     outcome: str
     domain: str
@@ -66,9 +150,9 @@ class Surprise(Struct, frozen=True, kw_only=True):
 
 
 class Week(Struct, frozen=True, kw_only=True):
-    """What happened from `since` to `until`, newest first; `counts` has every event.
+    """The events from `since` to `until`, newest first; `counts` has every event.
 
-    `recorded` and `evaluated` count outcomes, `ended` how those that were recorded ended.
+    `recorded` and `evaluated` count outcomes, `ended` those recorded by their status.
     """
 
     since: datetime
@@ -78,39 +162,38 @@ class Week(Struct, frozen=True, kw_only=True):
     ended: Mapping[str, int]
     counts: Mapping[Event, int]
     surprises: Sequence[Surprise]
-    happened: Sequence[Happened]
+    happened: Sequence[VaultEvent]
 
 
 def week_of(vault: Contents) -> Week:
-    """What happened in the days that a page tells."""
+    """Return the events of the days that a page shows."""
     commits = [
         commit
         for commit in vault.view.history.since(vault.since)
         if datetime.fromisoformat(commit.date) <= vault.until
     ]
     recorded = [
-        vault.outcomes[name] for name in _named(commits, "record") if name in vault.outcomes
+        vault.outcomes[name] for name in _step_ids(commits, "record") if name in vault.outcomes
     ]
-    evaluated = [name for name in _named(commits, "evaluate") if name in vault.evaluations]
-    happened = [*_happened(vault, commits), *_rejected(vault, commits)]
-    happened.sort(key=lambda entry: entry.at, reverse=True)
+    evaluated = [name for name in _step_ids(commits, "evaluate") if name in vault.evaluations]
+    events = [*_learning_events(vault, commits), *_removals(vault, commits)]
+    events.sort(key=lambda entry: entry.at, reverse=True)
     return Week(
         since=vault.since,
         until=vault.until,
         recorded=len(recorded),
         evaluated=len(evaluated),
         ended=Counter(outcome.result.status for outcome in recorded),
-        counts={event: sum(entry.event == event for entry in happened) for event in EVENTS},
+        counts={event: sum(entry.event == event for entry in events) for event in EVENTS},
         surprises=sorted(
             _surprises(vault, {*(outcome.id for outcome in recorded), *evaluated}),
             key=lambda entry: (not entry.is_refused, -entry.at.timestamp(), entry.outcome),
         ),
-        happened=happened,
+        happened=events,
     )
 
 
-def _named(commits: Iterable[Commit], step: str) -> list[str]:
-    """The ids that a step's commits made, each once."""
+def _step_ids(commits: Iterable[Commit], step: str) -> list[str]:
     targets = (target for commit in commits if commit.step == step for target in commit.targets)
     return list(dict.fromkeys(target.partition(":")[2] for target in targets))
 
@@ -118,24 +201,24 @@ def _named(commits: Iterable[Commit], step: str) -> list[str]:
 # ── what commits did ─────────────────────────────────────────────────────────────────
 
 
-def _happened(vault: Contents, commits: Sequence[Commit]) -> Iterator[Happened]:
-    learning = [commit for commit in commits if commit.step not in _INTAKE]
-    ends = [(commit, ref) for commit in learning for ref in _targets(commit)]
+def _learning_events(vault: Contents, commits: Sequence[Commit]) -> Iterator[VaultEvent]:
+    learning_commits = [commit for commit in commits if commit.step not in _INTAKE]
+    ends = [(commit, ref) for commit in learning_commits for ref in _targets(commit)]
     first = vault.view.history.makers({ref for _, ref in ends})
     last = {ref: commit.sha for commit, ref in reversed(ends)}
     history, head = vault.run.store.git.history, vault.view.commit
-    messages = history.messages(head, vault.since) if learning and head else {}
-    for commit in learning:
+    messages = history.messages(head, vault.since) if learning_commits and head else {}
+    for commit in learning_commits:
         message = messages.get(commit.sha, "")
         for ref, event in _events(vault, commit, first, last):
             domain = _domain_of(vault, ref)
-            if vault.is_told(domain):
-                what = _said(vault, ref)
-                yield Happened(
+            if vault.covers(domain):
+                text = _text_of(vault, ref)
+                yield VaultEvent(
                     event=event,
                     ref=ref,
-                    what=what,
-                    why=_beyond(what, why_in(message, ref.id)),
+                    what=text,
+                    why=_without_repetition(text, find_reason(message, ref.id)),
                     commit=commit.sha[:10],
                     at=datetime.fromisoformat(commit.date),
                     domain=domain,
@@ -143,7 +226,6 @@ def _happened(vault: Contents, commits: Sequence[Commit]) -> Iterator[Happened]:
 
 
 def _targets(commit: Commit) -> list[Ref]:
-    """The skills and facts that a commit names as what it made."""
     pairs = (target.partition(":") for target in commit.targets)
     return [
         Ref(cast("RecordKind", kind), name) for kind, _, name in pairs if kind in ("fact", "skill")
@@ -153,24 +235,23 @@ def _targets(commit: Commit) -> list[Ref]:
 def _events(
     vault: Contents, commit: Commit, first: Mapping[Ref, str], last: Mapping[Ref, str]
 ) -> Iterator[tuple[Ref, Event]]:
-    """What a step did in a commit, to what."""
-    made = _targets(commit)
-    for ref in made:
+    targets = _targets(commit)
+    for ref in targets:
         is_first = first.get(ref) == commit.sha
         yield ref, _event(vault, commit, ref, (is_first, last[ref] == commit.sha))
-    weighed: dict[Ref, set[str]] = defaultdict(set)
+    types_by_record: dict[Ref, set[str]] = defaultdict(set)
     for target in commit.targets:
         link = vault.by_id.get(target.removeprefix("link:"))
-        if link is not None and link.type in _WEIGHED and link.target not in made:
-            weighed[link.target].add(link.type)
-    for ref, types in weighed.items():
+        if link is not None and link.type in _WEIGHED and link.target not in targets:
+            types_by_record[link.target].add(link.type)
+    for ref, types in types_by_record.items():
         yield from ((ref, event) for type_, event in _WEIGHED.items() if type_ in types)
 
 
 def _event(vault: Contents, commit: Commit, ref: Ref, place: tuple[bool, bool]) -> Event:
-    """What a step did to a record; `place`: whether it is its first commit, and its latest."""
+    """Classify the effect of a commit; `place` says if it is the record's first and its latest."""
     is_first, is_last = place
-    shelf = next((name for name, of in vault.shelves.items() if ref.id in of), "")
+    shelf = next((name for name, skills in vault.shelves.items() if ref.id in skills), "")
     present = shelf if ref.kind == "skill" and is_last else ""
     if commit.step in _ALWAYS:
         return _ALWAYS[commit.step]
@@ -186,8 +267,8 @@ def _domain_of(vault: Contents, ref: Ref) -> str | None:
     return record.domain if record else None
 
 
-def _said(vault: Contents, ref: Ref) -> str:
-    """What a fact or a skill says, in a sentence; its name if it is gone."""
+def _text_of(vault: Contents, ref: Ref) -> str:
+    """Return a fact or a skill in a sentence; its name if it is gone."""
     if ref.kind == "fact":
         fact = vault.facts.get(ref.id)
         return first_sentences(flatten(statement_of(fact)), _WHAT) if fact else ref.id
@@ -196,7 +277,7 @@ def _said(vault: Contents, ref: Ref) -> str:
 
 
 def title_of(skill: Skill) -> str:
-    """A skill's heading, else its name."""
+    """Return a skill's heading, else its name."""
     first = skill.body.lstrip().partition("\n")[0]
     return first_sentences(flatten(first), _WHAT) if first.startswith("# ") else skill.name
 
@@ -204,10 +285,10 @@ def title_of(skill: Skill) -> str:
 # ── why ──────────────────────────────────────────────────────────────────────────────
 
 
-def why_in(message: str, name: str) -> str:
-    """What a commit's message says of a record: of several that share it, the part about it.
+def find_reason(message: str, name: str) -> str:
+    """Return the reason for a record in a commit's message: its own part, if several share it.
 
-    If the message was cut before that, what its trailers say.
+    If the message was cut before that part, its trailers count.
     """
     text = "\n".join(line for line in message.splitlines() if not line.startswith("… "))
     parts = [part for part in text.split("\n\n")[1:] if not part.startswith("Skillvault-")]
@@ -215,26 +296,23 @@ def why_in(message: str, name: str) -> str:
         for line in _ITEM.split(part)[1:]:
             if line.startswith(f"{name}: "):
                 return _sentence(line.removeprefix(f"{name}: "))
-        head, _, rest = part.partition("\n")
-        if rest and head.rpartition(" ")[2] == name and ": " in head:
-            return _sentence(rest)
-    made = parse_parts(message.splitlines())
-    if len(made) > 1:
-        ends = ((part.sources, {end.partition(":")[2] for end in part.targets}) for part in made)
-        return _made_of(next((sources for sources, names in ends if name in names), ()))
+        opening, _, text_below = part.partition("\n")
+        if text_below and opening.rpartition(" ")[2] == name and ": " in opening:
+            return _sentence(text_below)
+    changes = parse_parts(message.splitlines())
+    if len(changes) > 1:
+        ends = ((part.sources, {end.partition(":")[2] for end in part.targets}) for part in changes)
+        sources = next((sources for sources, names in ends if name in names), ())
+        kinds = Counter(source.partition(":")[0] for source in sources)
+        counts = " and ".join(pluralize(count, kind) for kind, count in kinds.items())
+        return f"From {counts}." if kinds else ""
     prose = [part for part in parts if not part.startswith("  ")]
     return _sentence(prose[0]) if prose else ""
 
 
-def _made_of(sources: Iterable[str]) -> str:
-    """How many records a change was made of, by kind."""
-    kinds = Counter(source.partition(":")[0] for source in sources)
-    return f"From {' and '.join(pluralize(n, kind) for kind, n in kinds.items())}." if kinds else ""
-
-
-def _beyond(what: str, why: str) -> str:
-    """A reason up to where it repeats what it is the reason for."""
-    place = why.find(what[:_SAME])
+def _without_repetition(text: str, why: str) -> str:
+    """Cut a reason where it begins to repeat the text."""
+    place = why.find(text[:_SAME])
     return why[:place].rstrip() if place > 0 else why
 
 
@@ -245,22 +323,22 @@ def _sentence(prose: str) -> str:
 # ── what a person took away ──────────────────────────────────────────────────────────
 
 
-def _rejected(vault: Contents, commits: Sequence[Commit]) -> Iterator[Happened]:
-    """The skills and facts that a person removed in these days, and that are gone."""
-    theirs = {commit.sha: commit for commit in commits if not commit.step}
+def _removals(vault: Contents, commits: Sequence[Commit]) -> Iterator[VaultEvent]:
+    """Yield the skills and facts that a person removed in these days."""
+    manual_commits = {commit.sha: commit for commit in commits if not commit.step}
     head = vault.view.commit
-    if not theirs or head is None:
+    if not manual_commits or head is None:
         return
     removals = vault.run.store.git.history.deletions(head, vault.since)
     removed = {
-        ref: theirs[sha]
+        ref: manual_commits[sha]
         for path, sha in removals.items()
-        if sha in theirs and (ref := layout.ref_of(path)) and ref.kind in ("skill", "fact")
+        if sha in manual_commits and (ref := layout.ref_of(path)) and ref.kind in ("skill", "fact")
     }
     present = vault.view.records.existing(removed)
     for ref, commit in removed.items():
         if ref not in present and vault.domain is None:
-            yield Happened(
+            yield VaultEvent(
                 event="rejected",
                 ref=ref,
                 what=ref.id,
@@ -276,15 +354,15 @@ _REFUSED = "claimed success, {} refused"
 
 
 def _surprises(vault: Contents, ids: Iterable[str]) -> Iterator[Surprise]:
-    """Those of these outcomes whose claim was refused, or whose verdict was sure and wrong."""
+    """Yield the outcomes whose claim was refused, or whose verdict was sure and wrong."""
     for name in sorted(ids):
         outcome, evaluation = vault.outcomes.get(name), vault.evaluations.get(name)
         if outcome is None:
             continue
         if outcome.is_claim_refused:
-            seen = outcome.result.evidence or outcome.result.summary or outcome.result.claim
+            observation = outcome.result.evidence or outcome.result.summary or outcome.result.claim
             title = _REFUSED.format(_observer(outcome))
-            yield _surprise(outcome, title, seen)
+            yield _surprise(outcome, title, observation)
         elif evaluation is not None and vault.run.rules.is_surprise(evaluation, vault.run.policy):
             good = "good" if evaluation.was_good_decision else "bad"
             title = f"looked like a {good} decision, ended in {outcome.result.status}"
@@ -310,6 +388,6 @@ def _observer(outcome: Outcome) -> str:
 
 
 def subject_words(outcome: Outcome) -> str:
-    """What an outcome is about: its action, and on what."""
+    """Return an outcome's action and target in words."""
     _, action, target = outcome.subject
     return " on ".join(filter(None, (action or "a decision", target)))

@@ -22,6 +22,7 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 _OURS = ("GIT_", "SKILLVAULT_", "ANTHROPIC_", "CLAUDE_", *agents.MARKS)
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 MEMORY = Path("/dev/shm")  # noqa: S108 (a mount, in which pytest makes folders of its own)
+MOMENT = 0.02  # seconds, longer than between two ticks of any machine's clock of files
 ROOM = 2 << 30  # bytes; all that is kept until the end takes a quarter of it
 
 # Drawing and checking an example may take any time: a busy machine is no defect.
@@ -33,10 +34,18 @@ settings.load_profile("any-machine")
 
 def pytest_configure() -> None:
     """Tests work in memory, where nothing waits for a disk; `TMPDIR=/tmp pytest` uses the disk."""
+    gc.disable()  # what is collected stays until the end
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does
     if "TMPDIR" not in os.environ and _holds_vaults(MEMORY):
         os.environ["TMPDIR"] = str(MEMORY)
         tempfile.tempdir = None  # pytest asks for it again
+
+
+def pytest_collection_finish() -> None:
+    """The garbage collector looks at ten thousand tests once, not again in each of them."""
+    gc.enable()
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -60,6 +69,7 @@ def _close_off(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / ".gitconfig").write_text(
         "[user]\n\tname = Ada Person\n\temail = ada@example.org\n"
         "[init]\n\tdefaultBranch = main\n[commit]\n\tgpgsign = false\n"
+        "[maintenance]\n\tauto = false\n"  # else a process more after each commit and fetch
     )
     for name in [name for name in os.environ if name.startswith(_OURS)]:
         monkeypatch.delenv(name)
@@ -91,6 +101,8 @@ def _closed_off(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _close_off(Path(tempfile.mkdtemp(dir=_homes)), monkeypatch)
     # In a test nobody's git is half-way when the program begins, unless the test says so.
     monkeypatch.setattr("skillvault.vault.git.index_file.QUIET_SECONDS", 0.0)
+    # Each vault of a test is new: longer than this, each question would ask git for its config.
+    monkeypatch.setattr("skillvault.vault.git.config.MOMENT", MOMENT)
 
     connect = socket.socket.connect
 

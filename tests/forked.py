@@ -12,7 +12,7 @@ from pkgutil import walk_packages
 import skillvault
 from skillvault.cli import main
 from skillvault.vault.failpoint import VARIABLE
-from skillvault.vault.git import index_file
+from skillvault.vault.git import config, index_file
 from tests.crash import scenario
 
 PATIENCE = 240.0  # seconds after which a process says in its log what it waits for, and ends
@@ -93,5 +93,6 @@ def _log(root: Path, env: Mapping[str, str]) -> None:
     log = log_of(root).open("a", encoding="utf-8", buffering=1)
     sys.stdout = sys.stderr = log
     faulthandler.dump_traceback_later(PATIENCE, exit=True, file=log)
-    # As in the test's own process: nobody's git is half-way when the program begins.
+    # As in the test's own process: nobody's git is half-way, and no config was just saved.
     index_file.QUIET_SECONDS = 0.0
+    config.MOMENT = 0.02

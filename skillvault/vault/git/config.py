@@ -66,7 +66,7 @@ _REMOTE = re.compile(r"remote\.(?P<name>.+)\.url")
 _BRANCH_REMOTE = re.compile(r"branch\.(?P<branch>.+)\.remote")
 _ELSEWHERE = re.compile(r"include\.|includeif\.|extensions\.worktreeconfig$")
 _FILTER_STEPS = ("clean", "smudge", "process")
-_MOMENT = 0.1  # seconds in which a file may be saved twice and look the same
+MOMENT = 0.1  # seconds in which a file may be saved twice and look the same
 
 State = tuple[object, ...]
 
@@ -220,7 +220,7 @@ def cache_settings(settings: Settings, root: Path, since: float) -> CachedSettin
     files = tuple(sorted({*(root / name for name in settings.origins), *_person_files()}))
     state = _state(files)
     times = (status.st_ctime for file in files if (status := _stat(file)))
-    return CachedSettings(settings, files, state) if max(times) < since - _MOMENT else None
+    return CachedSettings(settings, files, state) if max(times) < since - MOMENT else None
 
 
 def _person_files() -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""`skillvault mcp`, by the SDK's own client over stdin and stdout, as a client starts it."""
+"""`skillvault mcp` by the SDK's own client, in this process or as a client starts it."""
 
 import asyncio
 import hashlib
@@ -14,6 +14,7 @@ from typing import IO, Any, TypeVar
 import pytest
 from mcp import StdioServerParameters
 from mcp.client import Client
+from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CallToolResult,
@@ -26,6 +27,7 @@ from mcp_types import (
 from pydantic import ConfigDict
 
 from skillvault.api import Vault
+from skillvault.cli.mcp_server import server_of
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 
@@ -37,12 +39,22 @@ TOOLS = [
 ]  # fmt: skip
 
 
-def ask(vault: Vault, talk: Callable[[Client], Awaitable[_Value]], *words: str) -> _Value:
-    """What a talk with a server of its own comes to."""
+def ask(vault: Vault, talk: Callable[[Client], Awaitable[_Value]]) -> _Value:
+    """What a talk with the vault's server comes to, in this process."""
+    return _talk_with(server_of(Vault(vault.root)), talk)
+
+
+def ask_program(vault: Vault, talk: Callable[[Client], Awaitable[_Value]], *words: str) -> _Value:
+    """What a talk with a process of its own comes to, over stdin and stdout."""
     command = ["-m", "skillvault", "--vault", str(vault.root), "mcp", *words]
     # What the server inherits otherwise is no home of a test's.
     server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
+    return _talk_with(server, talk)
 
+
+def _talk_with(
+    server: MCPServer[Any] | StdioServerParameters, talk: Callable[[Client], Awaitable[_Value]]
+) -> _Value:
     async def connected() -> _Value:
         async with Client(server, read_timeout_seconds=60) as client:
             return await talk(client)
@@ -79,7 +91,7 @@ def test_the_tools_are_few_annotated_and_have_output_schemas(learned: Vault) -> 
     assert all(tool.output_schema and tool.description for tool in tools)
     reads = {tool.name for tool in tools if tool.annotations.read_only_hint}
     assert reads == {"get", "next_question", "search", "status", "why"}
-    reviewing = {tool.name for tool in ask(learned, talk, "--allow-review")}
+    reviewing = {tool.name for tool in ask_program(learned, talk, "--allow-review")}
     assert reviewing - set(TOOLS) == {"approve", "reject"}
 
 
@@ -104,7 +116,7 @@ def test_a_task_from_its_skills_to_its_end(learned: Vault) -> None:
         ]
         return [value_of(told)] + [value_of(await client.call_tool(*call)) for call in calls]
 
-    told, recorded, closed, noted, hits, skill, why, status = ask(learned, talk)
+    told, recorded, closed, noted, hits, skill, why, status = ask_program(learned, talk)
     assert skill["name"] in told["prompt"]
     assert len(recorded["recorded"]) == len(closed["recorded"]) == 1
     assert noted["rule"].startswith("Wait for the event")
@@ -131,7 +143,7 @@ def test_nothing_is_held_out_where_the_client_lists_the_skills_itself(learned: V
         )
         return len(value_of(told)["skills"])
 
-    assert (ask(learned, talk), ask(learned, talk, "--no-holdout")) == (0, 1)
+    assert (ask(learned, talk), ask_program(learned, talk, "--no-holdout")) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +213,7 @@ def test_eight_calls_at_once_are_all_answered(learned: Vault) -> None:
         asks = [client.call_tool("search", {"text": "flaky"}) for _ in range(4)]
         return list(await asyncio.gather(*calls, *asks))
 
-    results = [value_of(result) for result in ask(learned, talk)]
+    results = [value_of(result) for result in ask_program(learned, talk)]
     assert len({ids for result in results[:4] for ids in result["recorded"]}) == 4
     assert len(learned.store.head().outcomes) == 6
 
@@ -230,7 +242,7 @@ def test_a_person_may_let_review_be_done(learned: Vault) -> None:
         calls = [("approve", {"name": name}), ("reject", {"name": name})]
         return [value_of(await client.call_tool(*call)) for call in calls]
 
-    approved, rejected = ask(learned, talk, "--allow-review")
+    approved, rejected = ask_program(learned, talk, "--allow-review")
     assert name in approved["commits"][0]
     assert name in rejected["commits"][0]
     assert name in learned.store.head().skills.archived

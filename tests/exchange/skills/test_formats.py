@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from skills_ref import validate  # type: ignore[import-untyped]
 
@@ -34,6 +34,7 @@ from tests.exchange.skills.given import (
     read_as,
     skill_file,
 )
+from tests.thorough import THOROUGH
 
 # What each program writes at the top beside the specification's keys.
 OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
@@ -69,6 +70,7 @@ def _authored(name: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", OWN)
+@settings(max_examples=100 if THOROUGH else 40)
 @given(data=st.data(), files=FILES)
 def test_there_and_back_a_folder_loses_nothing(
     name: str, data: st.DataObject, files: dict[str, bytes]

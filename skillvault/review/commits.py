@@ -9,9 +9,8 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from skillvault.loop import loop
 from skillvault.loop.registry import AGENDA
-from skillvault.loop.run import ChangeResult, Report, Run
+from skillvault.loop.run import ChangeResult, Report, Run, run_steps
 from skillvault.model.change import WHOLE, Change
 from skillvault.model.errors import UncommittedEditError
 from skillvault.vault.commit.publish import StagedChange
@@ -28,7 +27,7 @@ def recompute(run: Run, first: Change) -> list[Change]:
     """
     run.perform(first)
     if not run.report.waiting:
-        loop.run(run, LEARNING)
+        run_steps(run, LEARNING)
     for waiting in run.report.waiting:
         raise UncommittedEditError(
             f"{waiting.path}: {waiting.reason}; commit or undo it, and try again"

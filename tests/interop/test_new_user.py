@@ -3,7 +3,6 @@
 The page for agents has the commands; `pytest -s` prints how long each took.
 """
 
-import json
 import os
 import re
 import subprocess
@@ -21,10 +20,6 @@ ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(
     r"<!-- from-nothing:begin -->\n```sh\n(.*?)```\n<!-- from-nothing:end -->", re.DOTALL
 )
-ANSWER = {
-    "status": "failure",
-    "lesson": {"when": "totals are compared", "do": "round them first", "evidence": "1 != 2"},
-}
 
 
 def commands_of_the_page() -> list[str]:
@@ -95,7 +90,7 @@ def test_somebody_new_reads_what_the_first_session_taught(wheel: Path, tmp_path:
     newcomer = Newcomer(tmp_path / "home")
     check = tool("Bash", command="python3 -m unittest -q", description="test")
     done = [words("All done, it works.")]
-    with serving_model([check], done, [words(json.dumps(ANSWER))], [words("Hello.")]) as model:
+    with serving_model([check], done, [words("Hello.")]) as model:
         client = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "dummy"}
         for command in first:
             newcomer.types(command, **client)
@@ -103,5 +98,4 @@ def test_somebody_new_reads_what_the_first_session_taught(wheel: Path, tmp_path:
         newcomer.types(last, **client)
     *of_first, prompt = model.texts()
     assert f'<skill name=\\"{skill}\\"' in prompt
-    assert "round them first" in prompt
     assert skill not in "".join(of_first)

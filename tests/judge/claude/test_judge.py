@@ -32,7 +32,7 @@ from tests.judge.server import (
     told,
 )
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "claude.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "judges.md"
 
 
 def learn(vault: Vault, *given: Body) -> Vault:

@@ -166,7 +166,7 @@ class Hooks:
     # ── a session begins ─────────────────────────────────────────────────────────────
 
     def _open_session(self, payload: Payload) -> str:
-        noted.calls_folder(self._folder).mkdir(parents=True, exist_ok=True)
+        noted.calls_folder(self._folder).mkdir(mode=0o700, parents=True, exist_ok=True)
         self._hand_in_leftovers()
         if self._links is not None:
             self._vault.export(self._client, self._links, self._domain_of(payload))

@@ -185,13 +185,13 @@ NEEDED: dict[str, dict[str, Typed]] = {
     "setup": {"client": lambda *_: "codex", "project": lambda w, _: str(w.folder)},
     "skill diff": {"name": lambda w, _: next(w.live)},
     "skill reject": {"name": lambda w, _: next(w.proposed)},
-    "undo": {"what": lambda w, _: next(w.live)},
+    "undo": {"target": lambda w, _: next(w.live)},
     "stats": {"decision": lambda *_: "d-close"},
 }  # fmt: skip
 # How a token is typed where it does not stand alone.
 SAID: dict[str, Typed] = {
     "answer file": lambda w, token: w.file("reply.json", token),
-    "answer every": lambda w, token: w.replies(token),
+    "answer replies_file": lambda w, token: w.replies(token),
     "close junit": lambda w, token: w.report(token, "junit"),
     "close ctrf": lambda w, token: w.report(token, "ctrf"),
     "distill session": lambda w, token: w.file(
@@ -225,7 +225,7 @@ INSTEAD: dict[str, dict[str, Typed]] = {
 }
 # The words of a person or an agent: they are taken whatever they say.
 TAKEN = """
-answer every, answer session, close agent, close command, close ctrf, close decision, close
+answer replies_file, answer session, close agent, close command, close ctrf, close decision, close
 evidence, close junit, close lesson, distill session, fact add text, import decision, import files,
 install source, judge file, learn rule, recommend action, recommend agent, recommend decision,
 recommend pairs, recommend role, recommend stage, recommend task, record file, retract reason,
@@ -242,7 +242,7 @@ quarantine drop names, quarantine retry names, recommend at, recommend domain, r
 report domain, report output, retract outcome, search domain, setup domain, setup project, skill
 approve name, skill diff name, skill diff revision, skill list role, skill list stage, skill list
 tags, skill pin name, skill reject name, skill restore name, skill retire name, skill show name,
-stats agent, stats decision, stats domain, stats plot, stats skill, undo what, why ref, why-not
+stats agent, stats decision, stats domain, stats plot, stats skill, undo target, why ref, why-not
 ref
 """
 _EVERYWHERE = ("vault_path", "now", "at", "since")  # options of many commands, planted once
@@ -429,7 +429,7 @@ LESSON = ("when", "do", "because", "evidence")
 
 
 def test_no_text_that_a_hook_is_told_reaches_git(world: World) -> None:
-    world.person.rule("hook:\n  ask: always")
+    world.person.rule("hook:\n  insist: true")
     events = list(_events(world))
     planted = {key for _, told in events for key in told}
     planted |= {key for _, told in events for key in told.get("tool_response", ())}
@@ -444,7 +444,8 @@ def test_no_text_that_a_hook_is_told_reaches_git(world: World) -> None:
         hooks.react(event, said)
     assert world.vault.inbox.names()
     world.check(least=35)
-    assert not list((world.vault.root / ".git/skillvault/sessions").glob("*"))
+    sessions = world.vault.root / ".git/skillvault/sessions"
+    assert not [*sessions.glob("*.jsonl"), *sessions.glob("calls/*")]
     assert MARKER in world.history()
 
 

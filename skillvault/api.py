@@ -1,7 +1,7 @@
-"""Vault, the Python door: open a vault, record outcomes, run the loop, ask why.
+"""Vault, the Python interface: open a vault, record outcomes, run the loop, ask why.
 
-Everything the command line does, as typed calls. Times default to the wall clock here
-and nowhere below. A question loads only the modules that answer it: see `model.lazy`.
+It offers everything that the command line does, as typed calls. Only here do times default to the
+wall clock. A question loads only the modules that answer it: see `model.lazy`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from skillvault.team.sync import SyncReport
 
 _WEEK = timedelta(days=7)
-_PART = 200  # outcomes of transcripts that are recorded together
+_PART = 200  # outcomes of transcripts in one commit
 
 
 class Vault:
@@ -110,7 +110,7 @@ class Vault:
         return f"Vault({str(self.root)!r})"
 
     def _repr_html_(self) -> str:
-        """What `status` says, as notebooks show it."""
+        """Return the status as a table for notebooks."""
         at_a_glance = self.status()
         keys = ("outcomes", "evaluations", "facts", "skills", "proposed", "inbox", "paused")
         rows = [(key, getattr(at_a_glance, key)) for key in keys]
@@ -118,21 +118,21 @@ class Vault:
 
     @cached_property
     def curate(self) -> curating.Curator:
-        """What a person decides about skills."""
+        """The decisions of a user about skills."""
         return curating.Curator(self.store, _clock, self.shelf.layer_skill)
 
     @property
     def judge(self) -> Judge:
-        """Who evaluates and writes: the one that was given, else the policy's."""
+        """The judge that evaluates and writes: the one given to `Vault`, else the policy's."""
         if self._judge is not None:
             return self._judge
         return judges.policy_judge(self.store)
 
     @classmethod
     def open(cls, path: Path | str | None = None, judge: Judge | None = None) -> Vault:
-        """The vault in the folder `path`, or else the nearest at or above the current folder.
+        """Open the vault in the folder `path`, by default the nearest at or above this folder.
 
-        NotAVaultError where there is none: not even above a `path` one is looked for.
+        NotAVaultError if there is none; the parents of a given `path` are not searched.
         """
         root = layout.find_root(Path()) if path is None else layout.named_root(Path(path))
         vault = cls(root, judge)
@@ -149,9 +149,9 @@ class Vault:
         nested: bool = False,
         now: datetime | None = None,
     ) -> tuple[Vault, setup.SetupReport]:
-        """Make a vault, or mend a clone of one; (the vault, what was done).
+        """Make a vault, or repair a clone of one; return (the vault, what was done).
 
-        `nested`: also inside another repository.
+        `nested`: allow a vault inside another repository.
         """
         root = layout.real_path(Path(path))
         setup.check_place(root, domains, nested=nested)
@@ -165,7 +165,7 @@ class Vault:
 
     @staticmethod
     def doctor(path: Path | str | None = None, *, now: datetime | None = None) -> list[Row]:
-        """Find what keeps the vault of `open` from working, also where it cannot be opened."""
+        """Find what keeps the vault from working, even if it cannot be opened."""
         return diagnosis.examine(None if path is None else Path(path), now or _clock())
 
     # ── the loop ─────────────────────────────────────────────────────────────────────
@@ -186,10 +186,10 @@ class Vault:
     ) -> Report:
         """Do what is due in these steps (all by default); see `loop.run`.
 
-        `patience`: seconds to wait at most for a file that is being written. `consolidate`:
-        whether facts that recur become skills. `batch`: what a model is to be asked is sent as
-        a batch, and is due again when that has ended. `between` is called where nothing is half
-        done; it may raise. `code`: folders of code that bear rules out, in place of the policy's.
+        `patience`: seconds to wait at most for a file that is being written. `consolidate`: make
+        skills of facts that recur. `batch`: send the questions for a model as a batch; they are
+        due again when it has ended. `between` is called between two changes; it may raise. `code`:
+        folders of code that may support rules, in place of the policy's.
         """
         now = now or _clock()
         unasked: dict[str, JudgeRequest] = {}
@@ -232,9 +232,9 @@ class Vault:
     ) -> Report:
         """Put outcomes through the inbox into the vault: one, or files as (name, bytes).
 
-        A file that is refused is in the report; for one outcome BadInputError says why, and nothing
-        of it is kept. `by_agent`, and in an agent's session: the agent saw how each ended, whoever
-        it names.
+        The report lists refused files. If a single outcome is refused, BadInputError is raised and
+        nothing is kept. `by_agent`, and always in an agent's session: the agent is the observer,
+        whatever the outcomes say.
         """
         now = now or _clock()
         take = partial(_taken_in, self, is_attested=not (by_agent or agents.agent_at_work()))
@@ -253,11 +253,11 @@ class Vault:
         now: datetime | None = None,
         dry: bool = False,
     ) -> Report:
-        """Say how a decision ended, as somebody saw it; see `sessions.closing.Closing`.
+        """Record how a decision ended, as somebody saw it; see `sessions.closing.Closing`.
 
-        It joins what was recommended and recorded for the decision, whichever arrives first: the
-        strongest observer counts. Without a domain it waits in the inbox as long as nobody else
-        names the decision. UsageError for an empty id.
+        It is joined with the recommendation and the outcome of the decision, in whatever order
+        they arrive; the strongest observer counts. Without a domain it waits in the inbox until
+        the decision is known. UsageError for an empty id.
         """
         setup.check_domains([closing.domain] if closing.domain is not None else [])
         at = now or _clock()
@@ -274,9 +274,9 @@ class Vault:
         dry: bool = False,
         track: Tracker | None = None,
     ) -> Report:
-        """Bring in other people's results; a bad file or record is refused, the rest goes on.
+        """Import results of other programs; a bad file or record is refused, the rest goes on.
 
-        With a `decision` test reports are what ended it.
+        With a `decision` the test reports are its end.
         """
         setup.check_domains([domain] if domain is not None else [])
         now, refused = now or _clock(), list[RefusedFile]()
@@ -311,10 +311,11 @@ class Vault:
         advance: Callable[[int], object] = int,
         on_outcomes: Callable[[list[dict[str, Any]]], None] | None = None,
     ) -> tuple[Report, transcripts.ReadTranscripts]:
-        """Bring in what a client's transcripts tell, one outcome a prompt, a part at a time.
+        """Import a client's transcripts, one outcome a prompt, a part at a time.
 
-        (the report, what was read). Again adds nothing; a transcript that has grown adds what is
-        new. `advance` is told of bytes that were read, `on_outcomes` of each part as it was read.
+        It returns (the report, what was read). A second import of a transcript adds only what is
+        new. `advance` is called with the number of bytes that were read, `on_outcomes` with the
+        outcomes of each part.
         """
         setup.check_domains([domain] if domain is not None else [])
         request = transcripts.Request(
@@ -361,16 +362,17 @@ class Vault:
         explain: bool = False,
         now: datetime | None = None,
     ) -> selection.Selection:
-        """The few skills and facts that an agent should read before a task, and why not the others.
+        """Return the skills and facts for an agent to read before a task, and why not the others.
 
-        `k` and `budget` (tokens of the whole answer) default to the policy's; without a `strategy`
-        it is `hybrid` where a task is given and else `tag`. Skills about the `action` come first.
-        For a domain that the vault does not know the answer is empty, and not recorded. With a
-        `decision` the answer is recorded through the inbox, and only then skills are held out;
-        otherwise nothing is written. `agent` is who asks, as `source.agent` of its outcomes says:
-        only those are joined with what is recorded; what it has `seen` is not held out. UsageError
-        for a domain that is no slug, a
-        decision that is empty, an agent without one, and what cannot be recorded.
+        `k` and `budget` (tokens of the whole answer) default to the policy's. The `strategy`
+        defaults to `hybrid` with a task, else to `tag`. Skills about the `action` come first. For
+        an unknown domain the answer is empty and not recorded.
+
+        With a `decision` the answer is recorded through the inbox, and skills may be held out;
+        without one nothing is written. `agent` is the `source.agent` of the outcomes that are
+        joined with the answer. Skills that it has `seen` are not held out. UsageError for a domain
+        that is no slug, an empty decision, an agent without a decision, and values that cannot be
+        recorded.
         """
         setup.check_domains([domain])
         query = selection.Query(
@@ -410,8 +412,8 @@ class Vault:
         """Carry out a decision in a `with` block: skills before it, its outcome after it.
 
         `about` are the keys of a `sessions.decision.DecisionSubject`; `k` and `budget` are those of
-        `recommend`. The outcome is recorded when the block is left. UsageError for a domain that
-        looks like another one's name.
+        `recommend`. The outcome is recorded when the block is left. UsageError for an unknown
+        domain whose name resembles a known one.
         """
         subject = decisions.subject_of(domain, task, **about)
         answer = self.recommend(
@@ -430,11 +432,10 @@ class Vault:
         return decisions.carried_out(opened, lambda raw, at: self.record(raw, now=at), clock)
 
     def advise(self, name: str, data: bytes, *, now: datetime | None = None) -> Advice:
-        """Whether a decision may be carried out: a file like an outcome's, without its result.
+        """Ask the judge about a decision: a file like an outcome's, without its result.
 
-        Where the judge says no, the decision goes through the inbox as a neutral outcome; where
-        nobody can be asked it may be carried out, with a warning. BadInputError for what is no
-        decision.
+        If the judge says no, the decision goes through the inbox as a neutral outcome. If no judge
+        can be asked, the answer is yes with a warning. BadInputError if the file is no decision.
         """
         with pause_on_disk_errors():
             return advising.judge_decision(self.store, self.shelf, (name, data), now or _clock())
@@ -442,57 +443,56 @@ class Vault:
     # ── reading ──────────────────────────────────────────────────────────────────────
 
     def status(self) -> Status:
-        """The vault at a glance."""
+        """Return the state of the vault at a glance."""
         _recover_if_free(self.store)
         return overview.status(question(self))
 
     def log(self, limit: int | None = None, asks: logbook.LogFilter | None = None) -> list[Commit]:
-        """The program's commits, newest first; of all, or those that it `asks` for."""
+        """Return the program's commits, newest first: all of them, or those that match `asks`."""
         head = self.store.head()
         if asks is None:
             return head.history.log(limit)
         return logbook.find_commits(head, asks, limit)
 
     def why(self, text: str) -> dict[str, Any]:
-        """`{ref, commits, sources, against, rules}`: a record back to where it came from.
+        """Trace a record back to its sources, as `{ref, commits, sources, against, rules}`.
 
-        `against` are the evaluations of the runs that speak against a fact or a skill, `rules`
-        what a skill says separates outcomes, each with its test; `answers` what a judge answered
-        about it, if any.
+        `against` are the evaluations that contradict a fact or a skill. `rules` are a skill's
+        rules, each with its test. `answers` are the answers of a judge about it, if any.
         """
         return lookup.why(question(self), text)
 
     def impact(self, text: str) -> dict[str, Any]:
-        """`{ref, commits, targets}`: a record forward to what came of it."""
+        """Trace a record forward to its results, as `{ref, commits, targets}`."""
         return lookup.impact(question(self), text)
 
     def why_not(self, text: str) -> tuple[tuple[str, str], list[account.StepAnswer]]:
-        """What each step says of one outcome, fact, session, domain or rule, with its numbers.
+        """Explain what each step did with one outcome, fact, session, domain or rule, and why.
 
-        ((`outcome`, `fact`, `session`, `domain` or `rule`, its id), the answers in the order of
-        the loop).
+        It returns ((`outcome`, `fact`, `session`, `domain` or `rule`, its id), the answers in the
+        order of the loop).
         """
         return reasons.find_answers(question(self), text)
 
     def check(self, *, index: str | None = None, staged: bool = False) -> CheckReport:
-        """Everything that must hold, in the work tree or (`staged`) in the index.
+        """Check the vault's rules in the work tree or (`staged`) in git's index.
 
-        Of the index only what differs from HEAD is reported: a mistake that is committed
-        already must not keep a person from committing something else. Before the work tree is
-        looked at, the vault's own index is compared with git, and built anew if it differs.
+        For git's index only files that differ from HEAD are reported: an error that is already
+        committed must not keep a user from committing something else. Before the work tree is
+        checked, the index database is compared with git, and rebuilt if it differs.
         """
-        if not index:  # else a person's git is at work, and waits
+        if not index:  # else git is running, and waits for us
             _recover_if_free(self.store)
         return checks.check_vault(self.store, self.shelf, index, staged=staged)
 
     # ── skills ───────────────────────────────────────────────────────────────────────
 
     def skills(self, shelf: str = "skills") -> list[ListedSkill]:
-        """The live skills by name, or those in `proposed` or `archive`."""
+        """Return the live skills by name, or those in `proposed` or `archive`."""
         return lookup.list_skills(self.store.head(), shelf)
 
     def skill(self, name: str) -> tuple[Skill, str]:
-        """(skill, path) in whatever folder or layer it is; UsageError if there is none."""
+        """Return (skill, path) from any folder or layer; UsageError if there is none."""
         if (other := self.shelf.layer_skill(name)) is not None:
             return other.skill, other.path
         return lookup.read_skill(self.store, name)
@@ -500,7 +500,7 @@ class Vault:
 
 @contextmanager
 def _recovered(vault: Vault, *, dry: bool) -> Iterator[Store]:
-    """The vault as it is, once what a killed run left half-made is undone."""
+    """Yield the vault's store after the half-made changes of a killed run are undone."""
     if not dry:
         vault.store.recover()
     store = Store(vault.root, AGENDA, apart=True) if dry else vault.store
@@ -511,16 +511,16 @@ def _recovered(vault: Vault, *, dry: bool) -> Iterator[Store]:
 
 
 def _recover_if_free(store: Store) -> None:
-    """Let a question find finished what a killed writer left, if that can be done now.
+    """Complete or undo what a killed writer left, if that can be done now.
 
-    Another writer at work does it itself; why it may not be done `status` tells as `paused`.
+    If another writer is active, it does so itself. `status` tells why a vault is `paused`.
     """
     with suppress(VaultBusyError, PausedError):
         store.recover(wait=False)
 
 
 def _unrefused(report: Report) -> Report:
-    """A report; BadInputError if anything was refused."""
+    """Return the report; BadInputError if anything was refused."""
     for refused in report.quarantined:
         raise BadInputError(refused.message, code=refused.code, line=refused.line)
     return report
@@ -551,7 +551,7 @@ def _taken_in(
 ) -> Report:
     """Put files through the inbox into the vault, and do these steps.
 
-    `is_attested`: what they say of who saw an end counts.
+    `is_attested`: the observers that the files name are trusted.
     """
     with pause_on_disk_errors():
         if options.dry:
@@ -576,13 +576,13 @@ def _run_steps(vault: Vault, options: RunOptions, now: datetime, steps: Sequence
 def _done(state: Run, wanted: Sequence[str]) -> Report:
     report = runs.run_steps(state, wanted)
     if report.waiting:
-        state.renew()  # what waits may have met another run
+        state.renew()  # another run may have seen what waits
     report.reasons = partial(reasons.reasons, state)
     return report
 
 
 def _answered(vault: Vault, answers: Sequence[Answer], now: datetime | None) -> Report:
-    """Commit answers, and do what follows from them."""
+    """Commit answers, and run the steps that depend on them."""
     options = runs.RunOptions(answers=answers)
     steps = ("answer", "promote", "generate", "refresh", "merge")
     with pause_on_disk_errors(), vault._run_turn:  # noqa: SLF001 (its own)
@@ -595,9 +595,9 @@ def sync(
     take_over: bool = False,
     now: datetime | None = None,
 ) -> SyncReport:
-    """Bring this clone and the remote's branch together; see `team.sync`.
+    """Synchronize this clone with the remote's branch; see `team.sync`.
 
-    `take_over`: from then on this clone is the one that learns.
+    `take_over`: make this clone the learner.
     """
     with pause_on_disk_errors(), vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
         return exchange_of_clones.sync_clones(store, now or _clock(), take_over=take_over)
@@ -612,10 +612,10 @@ def distill(
     dry: bool = False,
     on_done: Callable[[ChangeResult], None] | None = None,
 ) -> tuple[str, Mapping[str, int], Report]:
-    """Make a skill of a session: of its file, its transcript, or the id of one that ended.
+    """Make a skill of a session, given as a file, a transcript or an id.
 
-    (its id, how many lines of a transcript were not understood by what they are, the report).
-    UsageError for what means no session, BadInputError for a transcript that tells of none.
+    It returns (its id, the counts of unknown lines in a transcript by kind, the report).
+    UsageError if there is no such session, BadInputError for a transcript without one.
     """
     setup.check_domains([domain] if domain is not None else [])
     source = session_sources.session_source(vault.store.head(), session, domain)
@@ -629,9 +629,9 @@ def distill(
 def retract(
     vault: Vault, outcome: str, reason: str, *, now: datetime | None = None, dry: bool = False
 ) -> Report:
-    """Let an outcome count nowhere, and compute again what rested on it; one commit.
+    """Retract an outcome, and compute again what is based on it, in one commit.
 
-    UncommittedEditError if that touches what a person is editing; nothing is done then.
+    UncommittedEditError if that touches uncommitted edits of the user; nothing is done then.
     """
     now = now or _clock()
     with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
@@ -643,10 +643,10 @@ def retract(
 def undo(
     vault: Vault, text: str, reason: str = "", *, now: datetime | None = None, dry: bool = False
 ) -> Report:
-    """The vault as if what a commit, or the one that made a skill, made had been rejected then.
+    """Undo a commit, or the one that made a skill, as if its results had been rejected.
 
-    UsageError for a commit that made nothing which could be, UncommittedEditError if it would touch
-    a person's words; nothing is done then.
+    UsageError for a commit with nothing to undo, UncommittedEditError if it touches uncommitted
+    edits of the user; nothing is done then.
     """
     now = now or _clock()
     with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
@@ -656,13 +656,13 @@ def undo(
 
 
 def proposals(vault: Vault) -> list[review.WaitingSkill]:
-    """What waits for a person, by name: its text, its diff, what it rests on."""
+    """Return the skills that wait for a review, by name, with text, diff and evidence."""
     vault.shelf.ready()
     return list(review.proposals(question(vault)))
 
 
 def proposal_branches(vault: Vault, *, now: datetime | None = None) -> list[review.ProposalBranch]:
-    """A branch `proposal/<name>` for each skill that waits, with the commit that lets it in."""
+    """Return a branch `proposal/<name>` for each waiting skill, with the commit to approve it."""
     apart, at = Store(vault.root, AGENDA, apart=True), now or _clock()
     return [
         review.proposal_branch(apart, waiting, vault.curate.approval(waiting.name), at)
@@ -677,12 +677,12 @@ def page(
     domain: str | None = None,
     now: datetime | None = None,
 ) -> Page:
-    """What a page of the vault tells, of the last seven days or `since` then; see `inspect.page`.
+    """Return the page of the vault for the last seven days, or `since`; see `inspect.page`.
 
     UsageError for a domain that the vault does not know.
     """
     until = now or _clock()
-    effects = vault.stats(domain=domain)  # looks at what changed of the uses
+    effects = vault.stats(domain=domain)  # brings the uses up to date
     status = vault.status()
     asks = status.judge.provider == "agent"
     questions = len(vault.queue.next_questions(sys.maxsize)) if asks else None
@@ -692,7 +692,7 @@ def page(
 
 
 def question(vault: Vault) -> Run:
-    """Return a run that changes nothing: the vault as a question finds it."""
+    """Return a run for questions, which changes nothing."""
     return _new_run(vault, vault.store, runs.RunOptions(dry=True, asks=True), now=None)
 
 

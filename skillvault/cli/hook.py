@@ -1,7 +1,7 @@
-"""hook: what a client's event calls. It ends with 0 and prints nothing on any trouble.
+"""hook: answer a client's event. On any error it ends with 0 and prints nothing.
 
-A client takes what is printed for the agent's to read, and an exit code of 2 for a veto: of a
-prompt, which a person would lose.
+A client passes what is printed to the agent. It takes an exit code of 2 for a veto of the prompt,
+which the user would lose.
 """
 
 import os
@@ -35,7 +35,7 @@ _LINE = 400  # characters
 
 
 def log_line(folder: Path, text: str) -> None:
-    """Append a line without secrets; of a log that is too long the older half goes."""
+    """Append a line without secrets; a log that is too long loses its older half."""
     place = folder / LOG
     folder.mkdir(parents=True, exist_ok=True)
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -51,7 +51,7 @@ def log_line(folder: Path, text: str) -> None:
 
 
 def start_detached(root: Path, *words: str) -> None:
-    """Run a command on a vault, in a session of its own."""
+    """Start a command on a vault that outlives this process."""
     subprocess.Popen(
         [sys.executable, "-m", "skillvault", "--vault", str(root), *words],
         cwd=root,
@@ -95,7 +95,7 @@ def hook(event: str, vault_path: Path | None, *, serves: bool, **options: Any) -
     vault = Vault.open(vault_path_of(vault_path) or layout.find_root(payload.cwd or Path()))
     text = _react(vault, payload, os.environ, event=event, process=str(os.getpid()), **options)
     if holder(vault.store.git.dirs()[1] / "skillvault" / DAEMON) is not None:
-        return text  # it takes what lies in the inbox
+        return text  # the daemon takes the files of the inbox
     waits = vault.inbox.names() or vault.store.taken.commits()
     if serves:
         start_detached(vault.root, "watch", "--idle", str(_IDLE))
@@ -105,7 +105,7 @@ def hook(event: str, vault_path: Path | None, *, serves: bool, **options: Any) -
 
 
 def answer_request(vault: Vault, request: HookRequest) -> str | None:
-    """Answer a hook that another process asks for; None if that has to do it itself."""
+    """Answer a request of a hook; None if the hook must do the work itself."""
     begun = time.monotonic()
     try:
         options = hook.make_context("hook", list(request.words)).params
@@ -132,7 +132,7 @@ def _react(
     domain: str | None,
     links: Path | None,
 ) -> str:
-    """Return what the client is to read; "" if it is too much."""
+    """Return the text for the client; "" if it is too long."""
     who = HookedClient(
         name=client,
         domain=domain,
@@ -150,12 +150,12 @@ def _react(
 
 
 def split_vault(words: list[str]) -> list[str]:
-    """The words of a command line, `--vault=PATH` as two of them."""
+    """Return the words of a command line, with `--vault=PATH` split in two."""
     return [part for w in words for part in (w.split("=", 1) if w.startswith("--vault=") else [w])]
 
 
 def run_quietly(words: list[str]) -> NoReturn:
-    """Run the hook and leave with 0; what it has to say is printed whole, at the end."""
+    """Run the hook and exit with 0; its text is printed at the end, whole or not at all."""
     begun = time.monotonic()
     deadline = threading.Timer(_DEADLINE, _give_up, args=(words,))
     deadline.daemon = True
@@ -164,7 +164,7 @@ def run_quietly(words: list[str]) -> NoReturn:
     try:
         os.dup2(2, 1)  # nothing but the answer is for the agent
         answer = cli(words, standalone_mode=False, prog_name="skillvault")
-    finally:  # whatever was raised, the person goes on
+    finally:  # whatever was raised, the user goes on
         deadline.cancel()
         try:
             _log_run(words, time.monotonic() - begun)
@@ -175,7 +175,7 @@ def run_quietly(words: list[str]) -> NoReturn:
 
 
 def _log_run(words: list[str], seconds: float) -> None:
-    """What went wrong, or took long."""
+    """Log an error, or a run that took long."""
     error = sys.exc_info()[1]
     if error is not None:
         _log_about(words, f"{type(error).__name__}: {error}")
@@ -184,7 +184,7 @@ def _log_run(words: list[str], seconds: float) -> None:
 
 
 def vault_parts(vault: Vault) -> HookVault:
-    """What the events need of a vault."""
+    """Return the parts of a vault that events need."""
     return HookVault(
         root=vault.root,
         store=vault.store,
@@ -196,14 +196,14 @@ def vault_parts(vault: Vault) -> HookVault:
 
 
 def _questions(vault: Vault, session: str) -> int:
-    """How many questions wait for the agent of a session, up to as many as one prompt has."""
+    """Count the questions that wait for the agent of a session, up to those of one prompt."""
     if vault.store.head().policy.judge.provider != "agent":
         return 0
     return len(vault.queue.next_questions(session=session))
 
 
 def _give_up(words: list[str]) -> None:
-    """Let the person go on; a vault that is slow to be read is read meanwhile for the next time."""
+    """Let the user go on; a slow vault is indexed in the background for the next time."""
     root = _root_named(words)
     if root is not None:
         _log_about(
@@ -214,7 +214,7 @@ def _give_up(words: list[str]) -> None:
 
 
 def _log_about(words: list[str], text: str) -> None:
-    """A line in the vault's log; on stderr where there is no vault, or it cannot be written."""
+    """Write a line to the vault's log; to stderr without a vault, or if the log fails."""
     line = f"{' '.join(words[:2])}: {text}"
     root = _root_named(words)
     try:
@@ -227,7 +227,7 @@ def _log_about(words: list[str], text: str) -> None:
 
 
 def _root_named(words: list[str]) -> Path | None:
-    """The vault that the words, the environment or this folder name; None if there is none."""
+    """Return the vault of the command line, the environment or this folder; None without one."""
     named = [words[place + 1] for place, word in enumerate(words[:-1]) if word == "--vault"]
     place = named[-1] if named else os.environ.get("SKILLVAULT_VAULT")
     try:

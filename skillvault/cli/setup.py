@@ -1,4 +1,4 @@
-"""setup, mcp: hook up an agent's client to the vault, take that back, serve it."""
+"""setup, mcp: set up an agent's client for the vault, remove that, serve it."""
 
 import sys
 from importlib.util import find_spec
@@ -48,7 +48,7 @@ def mcp(allow_review: bool, lists_all: bool, vault_path: Path | None) -> None:
 
 
 def has_sdk() -> bool:
-    """Whether the extra `mcp` is installed."""
+    """Return True if the extra `mcp` is installed."""
     return find_spec("mcp") is not None
 
 
@@ -130,7 +130,7 @@ def setup(
 
 
 def _check(client: str) -> None:
-    """Print how each setup of a client stands; exit code 1 if one does not work."""
+    """Print the state of each setup of a client; exit code 1 if one does not work."""
     states = [state_of(one) for one in ClientSetup().records() if one.client == client]
     for state in states:
         echo("\n".join(state.lines))
@@ -141,14 +141,14 @@ def _check(client: str) -> None:
 
 
 def _project(*, project: Path | None, is_user: bool, is_shared: bool) -> Path | None:
-    """Return the folder that is hooked up, None for all of a person's projects."""
+    """Return the folder to set up, None for all projects of a user."""
     if is_user and (project is not None or is_shared):
         raise UsageError("--user is for all projects; remove --project and --shared")
     return None if is_user else (project or Path()).resolve()
 
 
 def _vault_of(record: SetupRecord, vault_path: Path | None) -> Vault | None:
-    """Return the vault that was set up, None if it is gone: a removal does not need it."""
+    """Return the vault of a setup, None if it is gone: a removal does not need it."""
     named = vault_path_of(vault_path) or (Path(record.vault) if record.vault else None)
     try:
         return open_vault(named)
@@ -157,7 +157,7 @@ def _vault_of(record: SetupRecord, vault_path: Path | None) -> Vault | None:
 
 
 def _export(vault: Vault, client: str, wish: SetupWish) -> None:
-    """Put the skills to where the client lists its own."""
+    """Export the skills to the folder in which the client lists its own."""
     known = wish.domain in vault.store.head().domains
     root = wish.project or Path.home()
     exported = vault.exporter.export(client, root, domain=wish.domain if known else None)

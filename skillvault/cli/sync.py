@@ -1,4 +1,4 @@
-"""sync, watch: bring the clones of a team together, keep running; and git's merge driver."""
+"""sync, watch: synchronize the clones of a team, run in the background; git's merge driver."""
 
 import signal
 import sys
@@ -82,7 +82,7 @@ def sync(take_over: bool, vault_path: Path | None, now: datetime | None, as_data
 
 
 def print_sync_report(exchanged: SyncReport) -> None:
-    """Print what a sync did, and what needs a person."""
+    """Print what a sync did, and what the user must decide."""
     if exchanged.claimed:
         echo(f"this clone, {exchanged.claimed}, learns from now on")
     if exchanged.received:
@@ -138,7 +138,7 @@ def watch(
         print_run(vault.run(now=now, on_done=print_done, track=track))
         return
     with stop_signals() as stopping:
-        # Here, as only who watches pays for watchdog, and its threads must hold signals back too.
+        # Imported here: only `watch` needs watchdog, and its threads must block signals too.
         from skillvault.daemon import Watch  # noqa: PLC0415
 
         server = hook_server.HookServer(vault.root, partial(hook.answer_request, vault))
@@ -164,10 +164,10 @@ def watch(
 
 @contextmanager
 def stop_signals() -> Iterator[Callable[[], bool]]:
-    """Block SIGTERM and Ctrl-C, also for each git we start; yield a check whether one came.
+    """Block SIGTERM and Ctrl-C, also for each git we start; yield a function that checks for one.
 
-    A terminal and systemd send them to git too, and one killed at its work would leave a
-    change half made. One that was ignored before, as in a script's `&`, still is.
+    A terminal and systemd send them to git too, and a killed git would leave a change half made.
+    A signal that was ignored before, as after a script's `&`, still is.
     """
     signals = {s for s in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(s) != signal.SIG_IGN}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
@@ -178,12 +178,12 @@ def stop_signals() -> Iterator[Callable[[], bool]]:
     try:
         yield has_signal
     finally:
-        if not has_signal():  # else it would now kill what ends by itself
+        if not has_signal():  # else it would kill a process that is ending anyway
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _synchronizer(vault: Vault) -> Callable[[], None]:
-    """Brings the clones together, and prints what is new of that."""
+    """Return a function that synchronizes the clones, and prints what is new."""
     before: SyncReport | None = None
 
     def synchronize() -> None:
@@ -198,7 +198,7 @@ def _synchronizer(vault: Vault) -> Callable[[], None]:
 
 
 def _teller() -> Callable[[Report], None]:
-    """Prints what a run has to say, but for what the run before it said already."""
+    """Return a function that prints a report without what the last report said."""
     before: tuple[list[WaitingItem], list[Rejection]] | None = None
 
     def tell(report: Report) -> None:
@@ -210,7 +210,7 @@ def _teller() -> Callable[[Report], None]:
                 waiting=[entry for entry in report.waiting if entry not in before[0]],
                 rejected=[entry for entry in report.rejected if entry not in before[1]],
             )
-        # Not the report: it knows the whole vault as it was.
+        # Not the report: it holds the whole vault in memory.
         before = report.waiting, report.rejected
         print_run(news)
 

@@ -1,4 +1,4 @@
-"""Agents' clients: what they tell a hook, what is noted of a session, how they are set up.
+"""Agents' clients: payloads of hooks, notes of sessions, edits of a client's settings.
 
-An edge: it knows no vault but the folder that it is given, and a client's own files.
+It knows a vault's folder and a client's own files, and nothing else of a vault.
 """

@@ -1,9 +1,9 @@
-"""The programs of agents, by what they set in the environment of the commands that they run."""
+"""Recognize an agent by the environment variables that it sets for its commands."""
 
 import os
 from collections.abc import Mapping
 
-# Each is set by the program behind it; `AI_AGENT` is for every other agent to set.
+# Each agent sets its own; any other agent may set `AI_AGENT`.
 MARKS = {
     "AI_AGENT": "an agent",
     "AMP_CURRENT_THREAD_ID": "Amp",
@@ -31,7 +31,7 @@ _ENTRYPOINT = "CLAUDE_CODE_ENTRYPOINT"  # `cli` in a terminal, `sdk-cli` under `
 
 
 def agent_at_work() -> str | None:
-    """The agent in whose session this process runs, with the variable that says so."""
+    """Return the agent that runs this process, with the variable that shows it."""
     for name, agent in MARKS.items():
         if os.environ.get(name, "").lower() not in _OFF:
             return f"{agent} ({name})"

@@ -1,7 +1,7 @@
-"""What a setup changes of a client's files, as values: a file, what is put into it, what comes out.
+"""Edits of a client's files, as values: a file, what is put into it, what is taken out.
 
-`put` and `take_out` are texts in, texts out; "" is a file that is not there. JSON is written anew
-with the indent that it has; `sessions/client_setup.py` keeps the bytes that stood there before.
+`put` and `take_out` map a text to a text; "" stands for a missing file. JSON keeps its indent.
+`sessions/client_setup.py` keeps the earlier bytes.
 """
 
 import json
@@ -26,7 +26,7 @@ _DEPTH = 100
 
 
 class FileEdit(NamedTuple):
-    """One file; `by_hand` is what a person adds where it cannot be read."""
+    """The edit of one file; `by_hand` is for the user to add if it cannot be read."""
 
     place: Path
     put: Callable[[str], str]
@@ -35,7 +35,7 @@ class FileEdit(NamedTuple):
 
 
 class JsonWish(NamedTuple):
-    """A value that a list at `path` is to hold, or that stands under the last key (`is_value`)."""
+    """A value to put into the list at `path`, or at `path` itself (`is_value`)."""
 
     path: Sequence[str]
     value: Any
@@ -43,7 +43,7 @@ class JsonWish(NamedTuple):
 
 
 def json_edit(place: Path, wishes: Sequence[JsonWish], by_hand: str) -> FileEdit:
-    """A file of JSON that is to hold these values."""
+    """Return the edit that puts these values into a JSON file."""
 
     def put_all(text: str) -> str:
         return _rewrite(text, lambda whole: reduce(_put_wish, wishes, whole))
@@ -57,7 +57,7 @@ def json_edit(place: Path, wishes: Sequence[JsonWish], by_hand: str) -> FileEdit
 
 
 def lines_edit(place: Path, lines: Sequence[str]) -> FileEdit:
-    """Return the edit of a file that is to hold these lines."""
+    """Return the edit that puts these lines into a file."""
 
     def put_lines(text: str) -> str:
         bare = take_out_lines(text)
@@ -71,12 +71,12 @@ def lines_edit(place: Path, lines: Sequence[str]) -> FileEdit:
 
 
 def page_edit(place: Path, text: str) -> FileEdit:
-    """A page that is to hold the block of ours."""
+    """Return the edit that puts our block into a page."""
     return FileEdit(place, lambda page: with_block(page, text), without_block, text)
 
 
 def is_ours(value: Any) -> bool:
-    """Whether a value of a client's settings calls this program, and nothing else."""
+    """Return True if a value of a client's settings calls skillvault and nothing else."""
     hooks = value.get("hooks") if isinstance(value, dict) else None
     if isinstance(hooks, list):
         return bool(hooks) and all(map(is_ours, hooks))
@@ -84,7 +84,7 @@ def is_ours(value: Any) -> bool:
 
 
 def hook_groups(commands: Mapping[str, tuple[str, str | None]]) -> list[JsonWish]:
-    """The hooks of settings: event -> (command, matcher)."""
+    """Return the hooks for settings, of event -> (command, matcher)."""
     wishes = []
     for event, (command, matcher) in commands.items():
         hook = {"type": "command", "command": command, "timeout": 10}
@@ -94,7 +94,7 @@ def hook_groups(commands: Mapping[str, tuple[str, str | None]]) -> list[JsonWish
 
 
 def _rewrite(text: str, change: Callable[[Any], Any]) -> str:
-    """Return JSON with other values, indented as it was; the same text if no value changes."""
+    """Return JSON with changed values, indented as it was; the same text without a change."""
     text = text or "{}\n"
     try:
         values = strict_json.load(text, max_depth=_DEPTH)
@@ -114,7 +114,7 @@ def _rewrite(text: str, change: Callable[[Any], Any]) -> str:
 
 
 def _put_wish(value: Any, wish: JsonWish, depth: int = 0) -> Any:
-    """Return a value with what is wished below it; what is missing on the way there is made."""
+    """Return a value with the wish put into it; missing objects on the path are made."""
     keys = wish.path[depth:]
     if keys:
         if not isinstance(value, dict):
@@ -136,7 +136,7 @@ def _wrong_type(kind: str, path: Sequence[str]) -> BadInputError:
 
 
 def _take_out(value: Any, path: Sequence[str]) -> Any:
-    """Return a value without what is ours at a path, and without what that leaves empty."""
+    """Return a value without our entries at a path, and without what they leave empty."""
     if not path:
         if isinstance(value, list):
             return [entry for entry in value if not is_ours(entry)]

@@ -1,8 +1,8 @@
 """The command of a hook: ask the process that answers hooks, or run `skillvault hook`.
 
-`python -ISE` runs this file, as it starts in 10 ms and the program in 150. So it imports nothing
-of the package. The exchange, over a Unix socket: a request, `A` (accepted), `G` (go), `D` (done)
-and the answer. A client that is not accepted in time says no `G`, so nobody else works for it.
+`python -ISE` runs this file in 10 ms instead of the program's 150, so it imports nothing of the
+package. The exchange over a Unix socket: a request, `A` (accepted), `G` (go), `D` (done) and the
+answer. A client that is not accepted in time sends no `G`, so that the server drops its request.
 """
 
 import _socket
@@ -12,13 +12,13 @@ import sys
 _ACCEPTED_WITHIN = 0.05  # seconds
 _ANSWERED_WITHIN = 4.5  # seconds; the program gives up after four
 _MOST_INPUT = 16 * 1024 * 1024  # bytes of a payload
-# What the answer depends on: whether a person attends, and which vault is meant.
+# The variables that show whether a user attends.
 ENVIRONMENT = ("CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT")
 ACCEPTED, GO, DONE = b"A", b"G", b"D"
 
 
 def socket_path(vault: str) -> str:
-    """Return where the process of a vault listens: a short path, in a folder of this user alone."""
+    """Return the socket of a vault's process: a short path, in a folder of this user alone."""
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     temporary = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 (the folder in it is checked)
     folder = f"{runtime}/skillvault" if runtime else f"{temporary}/skillvault-{os.getuid()}"
@@ -35,7 +35,7 @@ def is_private(folder: str) -> bool:
 
 
 def request_of(words: list[str], payload: bytes) -> bytes:
-    """Return a request: the lengths of its head and of the payload, and both."""
+    """Return a request: the lengths of its head and of the payload, then both."""
     values = [os.environ.get(name, "") for name in ENVIRONMENT]
     head = "\0".join([str(os.getpid()), *values, *words]).encode(errors="surrogateescape")
     return b"%d %d\n" % (len(head), len(payload)) + head + payload
@@ -60,7 +60,7 @@ def ask(words: list[str], payload: bytes) -> bytes | None:
         answer = b""
         while part := connection.recv(65536):
             answer += part
-    except OSError:  # nobody listens, or nobody answers in time
+    except OSError:  # no process listens, or it does not answer in time
         return None
     finally:
         connection.close()
@@ -68,7 +68,7 @@ def ask(words: list[str], payload: bytes) -> bytes | None:
 
 
 def read_payload() -> bytes:
-    """Return what the client wrote for the hook."""
+    """Read the payload that the client wrote for the hook."""
     payload = b""
     while len(payload) < _MOST_INPUT and (part := os.read(0, 65536)):
         payload += part
@@ -76,7 +76,7 @@ def read_payload() -> bytes:
 
 
 def run_program(words: list[str], payload: bytes) -> None:
-    """Become the program, with the payload on stdin. The process stays the same, and its number."""
+    """Replace this process by the program, with the payload on stdin; its id stays the same."""
     reader, writer = os.pipe()
     if os.fork() == 0:
         os.close(reader)
@@ -90,7 +90,7 @@ def run_program(words: list[str], payload: bytes) -> None:
 
 
 def main() -> None:
-    """Answer the event that the words name."""
+    """Answer the event that the command line names."""
     words, payload = sys.argv[1:], read_payload()
     answer = ask(words, payload)
     if answer is None:

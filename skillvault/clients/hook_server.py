@@ -1,7 +1,7 @@
-"""Answer hooks on a Unix socket, so that each costs a client what Python takes to start.
+"""Answer hooks on a Unix socket, so that a hook costs no more than the start of Python.
 
-`clients.hook_client` is the other side and describes the exchange. What an event does is not
-known here.
+`clients.hook_client` is the other side and describes the exchange. This module does not know what
+an event does.
 """
 
 import os
@@ -24,13 +24,13 @@ from skillvault.clients.hook_client import (
     socket_path,
 )
 
-_PATIENCE = 1.0  # seconds in which a client sends its request, and says that it still waits
+_PATIENCE = 1.0  # seconds for a client to send its request, and to confirm that it still waits
 _MOST = 32 * 1024 * 1024  # bytes of a request
 _WAITING = 64  # connections that wait to be accepted
 
 
 class HookRequest(NamedTuple):
-    """An event that a client's hook asks about; `process` is the hook's."""
+    """An event to answer; `process` is the id of the hook's process."""
 
     words: list[str]
     payload: bytes
@@ -39,9 +39,9 @@ class HookRequest(NamedTuple):
 
 
 class HookServer:
-    """The hooks of one vault, answered one after the other.
+    """A server that answers the hooks of one vault, one after the other.
 
-    `answer` gives the text that a hook prints, None if the client has to do the work itself.
+    `answer` returns the text for a hook to print, None if the hook must do the work itself.
     """
 
     def __init__(self, root: Path, answer: Callable[[HookRequest], str | None]) -> None:
@@ -54,7 +54,7 @@ class HookServer:
         self._inode = 0
 
     def start(self) -> bool:
-        """Listen in a thread; False if another process does, or the folder is not ours alone."""
+        """Listen in a thread; False if another process listens, or others may enter the folder."""
         folder = self._place.parent
         folder.mkdir(mode=0o700, exist_ok=True)
         if not is_private(str(folder)) or _is_answered(self._place):
@@ -80,7 +80,7 @@ class HookServer:
 
     @property
     def idle_seconds(self) -> float:
-        """How long nothing was asked; infinite once the program on disk is another one."""
+        """The seconds since the last request; infinite once the program on disk has changed."""
         return time.monotonic() - self._last if self._program == _program_state() else float("inf")
 
     def _listen(self, listener: socket.socket) -> None:
@@ -93,7 +93,7 @@ class HookServer:
 
     def _serve(self, connection: socket.socket) -> None:
         """Answer one client, if it still waits."""
-        with connection, suppress(OSError, ValueError):  # it went away, or speaks otherwise
+        with connection, suppress(OSError, ValueError):  # it went away, or broke the protocol
             connection.settimeout(_PATIENCE)
             if _peer_of(connection) not in (None, os.getuid()):
                 return
@@ -131,7 +131,7 @@ def _read_request(connection: socket.socket) -> HookRequest | None:
 
 
 def _peer_of(connection: socket.socket) -> int | None:
-    """Return the user at the other end, None where the system does not tell."""
+    """Return the user id at the other end, None if the system does not tell it."""
     if not hasattr(socket, "SO_PEERCRED"):
         return None
     layout = struct.Struct("3i")
@@ -151,7 +151,7 @@ def _is_answered(place: Path) -> bool:
 
 
 def _program_state() -> tuple[int, int]:
-    """What an upgrade of the program changes."""
+    """Return a value that an upgrade of the program changes."""
     try:
         state = Path(skillvault.__file__).stat()
     except FileNotFoundError:

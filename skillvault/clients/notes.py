@@ -1,7 +1,7 @@
-"""Notes of hooks about a session until it is handed to the inbox: a file of lines a session.
+"""Notes of hooks about a session until its outcomes are in the inbox: one file a session.
 
-Each line is appended in one write, as events of a session may come at once. The file holds what the
-client holds in its own transcript, is its owner's alone and is removed when the session has ended.
+Each line is appended in one write, because events may come at the same time. Only its owner may
+read the file. It is removed when the session has ended.
 """
 
 import fcntl
@@ -23,12 +23,12 @@ from skillvault.model.text.text import slug
 
 
 def project_of(folder: Path) -> Path:
-    """The repository that holds a folder; the folder itself if none does."""
+    """Return the repository that holds a folder, else the folder itself."""
     return next((at for at in (folder, *folder.parents) if (at / ".git").exists()), folder)
 
 
 def exclude_file(folder: Path) -> Path | None:
-    """Return where git is told what to leave out of a folder, None outside a repository."""
+    """Return the file of git's personal exclude patterns, None outside a repository."""
     git = project_of(folder) / ".git"
     if git.is_file():  # a linked work tree
         named = git.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("gitdir:")
@@ -39,9 +39,10 @@ def exclude_file(folder: Path) -> Path | None:
 
 
 def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) -> str:
-    """The domain of the first pattern that a folder or one above it meets.
+    """Return the domain of the first pattern that matches a folder or one of its parents.
 
-    Else the default, else the repository's name as a slug; "" if that has no letters.
+    Without a match it is the default, else the repository's name as a slug; "" if that has no
+    letters.
     """
     project = project_of(folder)
     above = [str(at) for at in (folder, *folder.parents)]
@@ -55,15 +56,15 @@ def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) ->
 MOST = 4 * 1024 * 1024  # bytes of a session's notes
 FOLDER = "sessions"
 _DONE = "done"
-CLAIMS = ".events"  # which process answers an event, as hooks may be registered twice
+CLAIMS = ".events"  # the process that answers an event: hooks may be registered twice
 _HEX = 24
-_ABANDONED = 24 * 3600.0  # seconds after which nobody goes on with a session
+_ABANDONED = 24 * 3600.0  # seconds without a note after which a session counts as ended
 
 Time = Annotated[datetime, Meta(tz=True)]
 
 
 class SessionNote(Struct, frozen=True, kw_only=True, tag="opened"):
-    """A session began; `briefed` are the skills that its agent has read of since, or before."""
+    """The start of a session; `briefed` are the skills that its agent has read about."""
 
     session: str
     briefed: list[str]
@@ -72,7 +73,7 @@ class SessionNote(Struct, frozen=True, kw_only=True, tag="opened"):
 class ShownSkill(Struct, frozen=True):
     """A skill that came with a prompt; `blob` is "" if only its name did.
 
-    `lines` are digests of the lines of its text that came.
+    `lines` are digests of the lines that came.
     """
 
     name: str
@@ -81,10 +82,10 @@ class ShownSkill(Struct, frozen=True):
 
 
 class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
-    """A prompt; `position` is where its part of the transcript begins, in bytes.
+    """A prompt; `position` is the byte at which its part of the transcript begins.
 
     `attended`: a person wrote it. `shown` and `facts` came with it; `held_out` are the skills that
-    did not, to compare with; `receipt` is the record of both.
+    were held out; `receipt` is the record of both.
     """
 
     id: str
@@ -104,7 +105,7 @@ class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
 
 
 class CallNote(Struct, frozen=True, kw_only=True, tag="called"):
-    """A tool's call and what came of it."""
+    """A tool's call and its result."""
 
     id: str
     tool: str
@@ -116,14 +117,14 @@ class CallNote(Struct, frozen=True, kw_only=True, tag="called"):
 
 
 class WordNote(Struct, frozen=True, kw_only=True, tag="said"):
-    """What the agent said when it stopped."""
+    """The last words of an agent when it stopped."""
 
     text: str
     at: Time
 
 
 class HandoverNote(Struct, frozen=True, kw_only=True, tag="handed-in"):
-    """The outcome of a prompt lies in the inbox; `digest` is that of what it says."""
+    """A prompt whose outcome is in the inbox; `digest` is that of the outcome."""
 
     prompt: str
     digest: str
@@ -143,7 +144,7 @@ class SessionNotes:
     def claim(self, event: str, process: str) -> bool:
         """Return True if this process may answer an event, False if another one does or did.
 
-        A process that was killed at it leaves the event to the next.
+        If that process was killed, the next one may answer.
         """
         descriptor = _open_to_append(self.path.with_suffix(CLAIMS))
         try:
@@ -166,12 +167,12 @@ class SessionNotes:
             os.close(descriptor)
 
     def remove(self) -> None:
-        """Remove the notes, and which process answered what."""
+        """Remove the notes and the claims."""
         self.path.unlink(missing_ok=True)
         self.path.with_suffix(CLAIMS).unlink(missing_ok=True)
 
     def append(self, *notes: Note) -> None:
-        """Append notes in one write; a session that has too many gets no more."""
+        """Append notes in one write, unless the file would become too large."""
         data = b"".join(msgspec.json.encode(note) + b"\n" for note in notes)
         descriptor = _open_to_append(self.path)
         try:
@@ -180,7 +181,7 @@ class SessionNotes:
                 raise _damage("no regular file")
             size = state.st_size
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                data = b"\n" + data  # what was cut off spoils its own line alone
+                data = b"\n" + data  # a truncated line must not damage the next
             if size + len(data) <= MOST:
                 os.write(descriptor, data)
         finally:
@@ -204,7 +205,7 @@ def _open_to_append(path: Path) -> int:
 
 
 def read_notes(path: Path) -> tuple[list[Note | None], BadInputError | None]:
-    """(the notes of a file in their order, why not all of it can be read); None: a line is none."""
+    """Return (the notes of a file, why a part cannot be read); None for a damaged line."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return [], _damage("no regular file")
@@ -237,12 +238,12 @@ def _damage(what: str, line: int | None = None) -> BadInputError:
 
 
 def calls_folder(folder: Path) -> Path:
-    """Return the folder in which hooks put the calls of tools, a file each."""
+    """Return the folder to which hooks write the calls of tools, a file each."""
     return folder / FOLDER / "calls"
 
 
 class Activity(Struct, frozen=True, kw_only=True):
-    """The last event of a client, and the last prompt that something came with."""
+    """The last event of a client, and the last prompt that got a recommendation."""
 
     event: str = ""
     at: Time | None = None
@@ -250,7 +251,7 @@ class Activity(Struct, frozen=True, kw_only=True):
 
 
 def activity_of(folder: Path, client: str) -> Activity:
-    """Return what a client's hooks did last in a vault."""
+    """Read the last activity of a client in a vault."""
     try:
         return msgspec.json.decode(_activity_file(folder, client).read_bytes(), type=Activity)
     except (FileNotFoundError, msgspec.DecodeError):
@@ -258,7 +259,7 @@ def activity_of(folder: Path, client: str) -> Activity:
 
 
 def keep_activity(folder: Path, client: str, activity: Activity) -> None:
-    """Keep what a client's hooks did last."""
+    """Write the last activity of a client."""
     place = _activity_file(folder, client)
     draft = place.with_name(f".{place.name}.{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -272,7 +273,7 @@ def _activity_file(folder: Path, client: str) -> Path:
 
 
 def noted_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
-    """Yield the calls that hooks put down: file, payload, time; the oldest first."""
+    """Yield the calls that hooks wrote: (file, payload, time), the oldest first."""
     place = calls_folder(folder)
     files = [path for path in place.iterdir() if path.is_file()] if place.is_dir() else []
     for path in sorted(files, key=lambda path: (path.stat().st_mtime_ns, path.name)):
@@ -281,7 +282,7 @@ def noted_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
 
 
 def abandoned_notes(folder: Path) -> list[Path]:
-    """The notes of this user's sessions whose client went away without a word."""
+    """Return the notes of this user's sessions that did not end in a regular way."""
     place = folder / FOLDER
     files = sorted(place.glob("*.jsonl")) if place.is_dir() else []
     return [path for path in files if _is_abandoned(path)]
@@ -291,5 +292,5 @@ def _is_abandoned(path: Path) -> bool:
     try:
         state = path.lstat()
     except FileNotFoundError:
-        return False  # another session handed it in
+        return False  # another session has removed it
     return state.st_uid == os.getuid() and state.st_mtime < time.time() - _ABANDONED

@@ -1,4 +1,4 @@
-"""What a client tells a hook on stdin. Formats move: what is not as expected counts as absent."""
+"""Read the payload of a hook. Formats change, so an unexpected value counts as absent."""
 
 import re
 from collections.abc import Mapping
@@ -21,9 +21,9 @@ _OUTPUTS = ("stdout", "stderr", "output", "content", "text")
 
 
 class Payload(Struct, frozen=True, kw_only=True):
-    """An event of a session; `prompt_id` is the client's id of the prompt that is worked on.
+    """An event of a session; `prompt_id` is the client's id of the current prompt.
 
-    `goes_on`: a command that was started in the background, and has not ended.
+    `goes_on`: a command was started in the background, and has not ended.
     """
 
     session: str
@@ -44,7 +44,7 @@ class Payload(Struct, frozen=True, kw_only=True):
 
 
 def payload_from(data: bytes) -> Payload | None:
-    """What the bytes tell; None for what is no event of a session."""
+    """Read an event of a session; None if the bytes are none."""
     try:
         raw = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -73,7 +73,7 @@ def payload_from(data: bytes) -> Payload | None:
 
 
 def _tool_result_of(raw: Mapping[str, Any]) -> tuple[str, int | None]:
-    """(what a tool wrote, a command's exit code if it is told)."""
+    """Return (the output of a tool, the exit code of a command if there is one)."""
     error = _text_at(raw, "error")
     if error:
         match = _EXIT_CODE.match(error)
@@ -85,7 +85,7 @@ def _tool_result_of(raw: Mapping[str, Any]) -> tuple[str, int | None]:
         return "", None
     code = response.get("exit_code", response.get("exitCode"))
     if code is None and "stdout" in response and not response.get("interrupted"):
-        code = 0  # Claude Code tells any other by an event of its own
+        code = 0  # Claude Code reports any other code by an event of its own
     texts = [response[key] for key in _OUTPUTS if isinstance(response.get(key), str)]
     return "\n".join(filter(None, texts)), code if isinstance(code, int) else None
 

@@ -1,4 +1,4 @@
-"""Which files of a client a setup changes, and what it puts there; a client a function."""
+"""The edits of a setup: a client's files and what is put into them, one function a client."""
 
 import json
 import os
@@ -37,10 +37,10 @@ _BY_LINK = "Its skills are listed with your own."
 
 
 class SetupWish(Struct, frozen=True, kw_only=True):
-    """What is to be set up: `project` is None for all of a person's; `is_shared` for a team's.
+    """The options of a setup: `project` is None for all projects; `is_shared` for a team's files.
 
-    `exclude` is the file in which git is told what to leave out, None outside a repository.
-    `mcp`: the server is registered too. `calls` is the folder in which calls of tools are noted.
+    `exclude` is the file of git's personal exclude patterns, None outside a repository. `mcp`:
+    the server is registered too. `calls` is the folder to which hooks write the calls of tools.
     """
 
     vault: Path
@@ -60,9 +60,9 @@ class _Client(NamedTuple):
 
 
 def edits_of(client: str, wish: SetupWish) -> list[FileEdit]:
-    """The files that a setup of a client changes.
+    """Return the edits of a setup.
 
-    UsageError for a place whose name a client's settings, which are UTF-8, cannot hold.
+    UsageError for a path that is no UTF-8, as a client's settings must be.
     """
     for place in filter(None, (wish.vault, wish.project)):
         if any("\ud800" <= character <= "\udfff" for character in str(place)):
@@ -82,7 +82,7 @@ def _claude_code(wish: SetupWish) -> list[FileEdit]:
         edits = [json_edit(home / "settings.json", wishes, _hooks_by_hand(wishes))]
     elif wish.is_shared:
         servers = wish.project / ".mcp.json"
-        if wish.mcp:  # else the client asks whether the project's server may be started
+        if wish.mcp:  # else the client asks if the project's server may be started
             wishes.append(JsonWish(("enabledMcpjsonServers",), "skillvault"))
         place = wish.project / ".claude/settings.json"
         edits = [json_edit(place, wishes, _hooks_by_hand(wishes))]
@@ -105,14 +105,13 @@ def _excluded(places: Sequence[Path], wish: SetupWish) -> list[FileEdit]:
 
 
 def _of_user(home: Path) -> Path:
-    """Where the servers of all of a person's projects stand."""
     return (home if "CLAUDE_CONFIG_DIR" in os.environ else Path.home()) / ".claude.json"
 
 
 def _codex(wish: SetupWish) -> list[FileEdit]:
     home = Path(os.environ.get("CODEX_HOME", "~/.codex")).expanduser()
     place = home if wish.project is None else wish.project / ".codex"
-    # It tells of a command that failed by the same event as of one that did not.
+    # Codex reports a failed command by the same event as any other.
     events = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd")
     wishes = hook_groups(
         {event: (command, None) for event, (command, _) in _commands(events, "codex", wish).items()}
@@ -134,7 +133,7 @@ def _page(wish: SetupWish) -> str:
 def _commands(
     events: tuple[str, ...], client: str, wish: SetupWish
 ) -> Mapping[str, tuple[str, str | None]]:
-    """Event -> (the command of its hook, its matcher)."""
+    """Return event -> (the command of its hook, its matcher)."""
     return {event: (_hook_command(event, client, wish), _MATCHERS.get(event)) for event in events}
 
 
@@ -145,13 +144,13 @@ def _hook_command(event: str, client: str, wish: SetupWish) -> str:
     if wish.is_shared:
         words = shlex.join([*_program_words(wish, "hook"), event, *options])
         return f"if command -v skillvault >/dev/null 2>&1; then {words}; fi"
-    if event in _MATCHERS:  # the fastest: the next event of the session reads it
+    if event in _MATCHERS:  # the fastest way: the next event of the session reads it
         return f"{{ umask 077; cat >>{shlex.quote(str(wish.calls))}/$PPID.$$; }} 2>/dev/null || :"
     program = [sys.executable, "-ISE", hook_client.__file__]
     command = shlex.join([*program, event, *options, "--vault", str(wish.vault)])
     if event != "SessionStart":
         return command
-    # A person who moved one of these sees it when the next session begins.
+    # If one of these was moved, the user is told when the next session begins.
     places = [sys.executable, hook_client.__file__, f"{wish.vault}/vault.yaml"]
     tests = " && ".join(f"[ -e {shlex.quote(place)} ]" for place in places)
     sentence = (
@@ -163,7 +162,7 @@ def _hook_command(event: str, client: str, wish: SetupWish) -> str:
 
 
 def _program_words(wish: SetupWish, command: str) -> list[str]:
-    """How this program is called: on this machine as it runs now, in a team's file by its name."""
+    """Return the command: by its name in a team's file, else as it runs on this machine."""
     if wish.is_shared:
         return ["skillvault", command]
     return [sys.executable, "-m", "skillvault", "--vault", str(wish.vault), command]
@@ -175,7 +174,7 @@ def _server(wish: SetupWish) -> dict[str, object]:
 
 
 def _server_words(wish: SetupWish) -> list[str]:
-    """How the server is called; where skills are linked, its answers hold none out."""
+    """Return the server's command; if skills are linked, it must not hold any out."""
     return [*_program_words(wish, "mcp"), *(["--no-holdout"] if wish.links else [])]
 
 
@@ -185,9 +184,9 @@ def _hooks_by_hand(wishes: list[JsonWish]) -> str:
 
 
 def _toml_edit(place: Path, wish: SetupWish) -> FileEdit:
-    """The server in a file of TOML, between two comments at its end."""
+    """Return the edit that puts the server at the end of a TOML file, between two comments."""
     command, *words = _server_words(wish)
-    # A text of JSON is one of TOML too.
+    # A JSON string is a TOML string too.
     lines = [
         "[mcp_servers.skillvault]",
         f"command = {_toml_text(command)}",

@@ -1,7 +1,7 @@
-"""A client that is hooked up to a vault, or no more: its files are changed, and put back.
+"""Set up an agent's client for a vault and remove that again, by changing the client's files.
 
-What stood in a file before is kept in the person's own state folder, so that it is put back byte
-for byte, with the vault or without. Of a file that was changed since, our part is taken out.
+The earlier content of a file is kept in the user's state folder, so that a removal restores it
+byte for byte, even without the vault. If a file was changed since, only our part is taken out.
 """
 
 import base64
@@ -30,14 +30,14 @@ _HEX = 20
 
 
 class FileBefore(Struct, frozen=True, kw_only=True):
-    """A file as it stood before (base64; None: there was none), and the digest of what we wrote."""
+    """The earlier content of a file (base64; None: no file), and the digest of what we wrote."""
 
     before: str | None
     digest: str
 
 
 class SetupRecord(Struct, frozen=True, kw_only=True):
-    """What was set up of a client, and where; `project` "" for all of a person's."""
+    """The record of one setup of a client; `project` is "" for all projects of a user."""
 
     client: str
     project: str
@@ -50,7 +50,7 @@ class SetupRecord(Struct, frozen=True, kw_only=True):
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """A file as it is and as it will be; None: there is none. `trouble` says why it is left."""
+    """A file as it is and as it will be; None: no file. `trouble` says why it is left alone."""
 
     place: Path
     before: bytes | None
@@ -60,7 +60,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
     @property
     def diff(self) -> str:
-        """What changes, as lines of a diff."""
+        """The change as lines of a diff."""
         texts = [(c or b"").decode(errors="replace") for c in (self.before, self.after)]
         before, after = (text.splitlines(keepends=True) for text in texts)
         whole = unified_diff(before, after, str(self.place), str(self.place))
@@ -68,18 +68,18 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
 
 class ClientSetup:
-    """The setups of a person's clients."""
+    """The setups of a user's clients."""
 
     def __init__(self) -> None:
         state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
         self._folder = state / "skillvault" / "setups"
 
     def changes(self, client: str, wish: SetupWish, *, removes: bool) -> list[FileChange]:
-        """What a setup changes, or its removal."""
+        """Return what a setup changes, or what its removal does."""
         record = self.record_of(client, wish.project)
         edits = edits_of(client, wish)
         places = {edit.place for edit in edits}
-        # What was set up in another way before is put back.
+        # Files of an earlier setup with other options are restored.
         former = [] if removes else [p for p in map(Path, record.files) if p not in places]
         found = [_changed(edit, record, removes=removes) for edit in edits]
         found += [_restored(place, record) for place in former]
@@ -88,7 +88,7 @@ class ClientSetup:
     def carry_out(
         self, client: str, wish: SetupWish, changes: Sequence[FileChange], *, removes: bool
     ) -> None:
-        """Write what changes, after what stood there is kept."""
+        """Keep the earlier content of the files, then write the changes."""
         record = self.record_of(client, wish.project)
         known = replace(
             record,
@@ -121,14 +121,14 @@ class ClientSetup:
             _write_file(change)
 
     def record_of(self, client: str, project: Path | None) -> SetupRecord:
-        """Return what was set up there; an empty record for nothing."""
+        """Return the record of a setup; an empty one if nothing is set up."""
         place = self._place_of(client, project)
         if place.exists():
             return msgspec.json.decode(place.read_bytes(), type=SetupRecord)
         return SetupRecord(client=client, project=str(project or ""))
 
     def records(self, vault: Path | None = None) -> list[SetupRecord]:
-        """Return what is set up, or what of it uses a vault."""
+        """Return the records of all setups, or of those that use a vault."""
         files = sorted(self._folder.glob("*.json")) if self._folder.is_dir() else []
         records = [msgspec.json.decode(file.read_bytes(), type=SetupRecord) for file in files]
         return [one for one in records if vault is None or one.vault == str(vault)]
@@ -147,7 +147,7 @@ class ClientSetup:
 
 
 class SetupState(Struct, frozen=True, kw_only=True):
-    """How a setup stands: where it is, and what keeps it from working."""
+    """The state of a setup: where it is, and what keeps it from working."""
 
     record: SetupRecord
     activity: Activity
@@ -170,7 +170,7 @@ class SetupState(Struct, frozen=True, kw_only=True):
 
 
 def state_of(record: SetupRecord) -> SetupState:
-    """Return how a setup stands; it needs no vault that works."""
+    """Return the state of a setup, also if its vault does not work."""
     again = f"run `skillvault setup {record.client}` again"
     troubles = []
     if not Path(record.python).exists():
@@ -212,7 +212,7 @@ def _changed(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileChang
 
 
 def _restored(place: Path, record: SetupRecord) -> FileChange:
-    """A file as it was; one that was changed since is left, with what is to be taken out."""
+    """Return the change that restores a file; a file that was changed since is left alone."""
     before = _bytes_at(place)
     if not _is_as_written(place, before, record):
         advice = "was changed since; take the lines of skillvault out of it by hand"
@@ -229,7 +229,7 @@ def _is_as_written(place: Path, content: bytes | None, record: SetupRecord) -> b
 
 
 def _before(change: FileChange, record: SetupRecord) -> FileBefore | None:
-    """What is kept of a file: as it stood before the first setup, if it was not changed since."""
+    """Return the record of a file: its content before the first setup, and its digest now."""
     if change.after is None:
         return None
     known = record.files.get(str(change.place))
@@ -264,7 +264,7 @@ def _digest_of(content: bytes) -> str:
 
 
 def _write_file(change: FileChange) -> None:
-    """Put a file into its place in one step; a link stays one, and so does what may read it."""
+    """Write a file in one step; links and permissions stay."""
     place = change.place.resolve()
     if change.after is None:
         place.unlink(missing_ok=True)
@@ -279,7 +279,7 @@ def _write_file(change: FileChange) -> None:
 
 
 def _remove_empty(folder: Path) -> None:
-    """Remove a folder below the home, and those above it, as far as they are empty."""
+    """Remove a folder below the home folder and its parents while they are empty."""
     while folder.is_relative_to(Path.home()) and folder != Path.home():
         if folder.is_dir() and any(folder.iterdir()):
             return
@@ -289,7 +289,7 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _remove_folders(folders: Sequence[str]) -> None:
-    """Remove the folders that a setup made, if nothing else is in them."""
+    """Remove the folders that a setup made, if they are empty."""
     for folder in sorted(map(Path, folders), key=lambda path: len(path.parts), reverse=True):
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()

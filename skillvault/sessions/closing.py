@@ -1,7 +1,7 @@
-"""close: what somebody saw of the end of a decision, as a file for the inbox.
+"""close: the observed end of a decision, as a file for the inbox.
 
-What comes of it goes through the ordinary intake. The result says whose decision it ends
-and nothing of what was decided: that is joined when the vault is read, whichever arrived first.
+The file goes through the ordinary intake. It names the decision but does not describe it: both
+are joined when the vault is read, in whatever order they arrived.
 """
 
 import hashlib
@@ -21,11 +21,11 @@ _HEX = 10
 
 
 class Closing(Struct, frozen=True, kw_only=True):
-    """The end of a decision, and who saw it; without a status a lesson alone.
+    """The end of a decision, and who saw it; without a status only a lesson.
 
-    `details` are other keys of a result. Without a `domain` it has that of its decision; without an
-    `agent` it ends the decision of who described it first. `applied` is None where nobody could see
-    what was applied. `at` is when it ended, None for now.
+    `details` are other keys of a result. Without a `domain` the decision's counts; without an
+    `agent` it ends the decision of whoever described it first. `applied` is None if nobody could
+    see which skills were applied. `at` is the time of the end, None for now.
     """
 
     status: Status | None = None
@@ -43,7 +43,7 @@ class Closing(Struct, frozen=True, kw_only=True):
 
 
 def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, bytes]:
-    """(file name, bytes) of a result, as the inbox takes it; UsageError if it says nothing."""
+    """Return (file name, bytes) for the inbox; UsageError without a status and a lesson."""
     if not decision.strip():
         raise UsageError("the decision's id is empty; pass the one that its outcome has")
     lesson = closing.lesson.strip()
@@ -59,7 +59,7 @@ def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, b
                 **closing.details,
                 "status": closing.status or "neutral",
                 "summary": closing.summary,
-                # Of a lesson alone it is what the lesson rests on: nothing is said of the end.
+                # Without a status the evidence belongs to the lesson.
                 "evidence": closing.evidence if closing.status else "",
                 "observed_by": closing.observed_by,
             }
@@ -75,7 +75,7 @@ def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, b
 
 
 def closing_of(report: Mapping[str, Any], observer: Observer) -> Closing:
-    """A test report that was read as an outcome, as the end of a decision."""
+    """Convert a test report, read as an outcome, into the end of a decision."""
     result = dict(report["result"])
     return Closing(
         status=result.pop("status"),
@@ -83,7 +83,7 @@ def closing_of(report: Mapping[str, Any], observer: Observer) -> Closing:
         summary=result.pop("summary", ""),
         evidence=result.pop("evidence", ""),
         details=result,
-        # Whose tests they are is no decision of the agent's.
+        # The agent did not decide which tool ran the tests.
         context={"tool": report["decision"]["action"], **(report.get("context") or {})},
         batch=(report.get("source") or {}).get("batch"),
         at=report["occurred_at"],
@@ -91,7 +91,7 @@ def closing_of(report: Mapping[str, Any], observer: Observer) -> Closing:
 
 
 def closing_by_report(format_name: str, path: Path) -> Closing:
-    """What a test report says; BadInputError for a file that is none."""
+    """Read a test report as the end of a decision; BadInputError for any other file."""
     _, report = next(read_outcomes(format_name, path))
     if isinstance(report, BadInputError):
         raise report
@@ -99,7 +99,7 @@ def closing_by_report(format_name: str, path: Path) -> Closing:
 
 
 def closing_by_exit(code: int, output: str = "", command: str = "") -> Closing:
-    """What a command's exit code says, with the end of its output."""
+    """Return the end of a decision by a command's exit code, with the end of its output."""
     what = f"`{command}`" if command else "the command"
     return Closing(
         status="failure" if code else "success",

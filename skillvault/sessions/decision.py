@@ -1,6 +1,6 @@
-"""A decision while a program carries it out: what was recommended for it, and how it ends.
+"""A decision while a program carries it out: its recommendation, and its outcome.
 
-What comes of it is recorded like any outcome.
+The outcome is recorded like any other.
 """
 
 import json
@@ -23,7 +23,7 @@ from skillvault.sessions import transcripts
 
 
 def outcome_file(outcome: Mapping[str, Any] | Outcome) -> tuple[str, bytes]:
-    """(file name, bytes); BadInputError for values that no file can hold."""
+    """Return (file name, bytes); BadInputError for values that JSON cannot hold."""
     values = codec.outcome_values(outcome) if isinstance(outcome, Outcome) else dict(outcome)
     try:
         text = json.dumps(values, ensure_ascii=False, allow_nan=False, default=_as_text)
@@ -37,7 +37,7 @@ def outcome_file(outcome: Mapping[str, Any] | Outcome) -> tuple[str, bytes]:
 
 
 def _as_text(value: object) -> str:
-    """Values of Python that have one text: a time, a path."""
+    """Convert a time or a path; TypeError for any other value."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, PurePath):
@@ -49,10 +49,7 @@ _ID_BYTES = 6
 
 
 class DecisionSubject(Struct, frozen=True, kw_only=True):
-    """What a decision is about and whose it is.
-
-    Without an `action` it is one of a few fixed words, as the task asks for it.
-    """
+    """The task of a decision, and the agent that makes it."""
 
     id: str
     domain: str
@@ -65,9 +62,9 @@ class DecisionSubject(Struct, frozen=True, kw_only=True):
 
 
 class OpenDecision:
-    """A decision that is being carried out; `skills` and `prompt` are what was recommended.
+    """A decision that is being carried out; `skills` and `prompt` are the recommendation.
 
-    What is said last of its end counts; if nothing is said, it is neutral.
+    The last call of `succeed` or `fail` counts; without one the outcome is neutral.
     """
 
     def __init__(self, subject: DecisionSubject, answer: Selection, made_at: datetime) -> None:
@@ -80,7 +77,7 @@ class OpenDecision:
 
     @property
     def id(self) -> str:
-        """By what recommendation and outcome are joined."""
+        """The id that joins the recommendation and the outcome."""
         return self.subject.id
 
     @property
@@ -98,7 +95,7 @@ class OpenDecision:
         self._applied += [name for name in names if name not in self._applied]
 
     def reason(self, reasoning: str) -> None:
-        """Say why it is done so, before it is known how it ends; the judge reads it."""
+        """Give a reason for the decision before its end is known; the judge reads it."""
         self._reasons.append(reasoning)
 
     def succeed(self, evidence: str = "", **result: Any) -> None:
@@ -116,7 +113,7 @@ class OpenDecision:
         self._result = {**result, "status": status, "evidence": evidence}
 
     def outcome(self, at: datetime) -> dict[str, Any]:
-        """The outcome as it is recorded, if it ended at this time."""
+        """Return the outcome to record for a decision that ended at this time."""
         subject, reasoning = self.subject, "\n".join(self._reasons)
         decision = {
             "id": subject.id,
@@ -149,7 +146,7 @@ class OpenDecision:
 
 
 def subject_of(domain: str, task: str, **about: Any) -> DecisionSubject:
-    """What a decision is about, with an id and an action if it was given none."""
+    """Return the subject of a decision; a missing id is made, a missing action is guessed."""
     values = {key: value for key, value in about.items() if value is not None}
     values.setdefault("id", f"d-{token_hex(_ID_BYTES)}")
     values.setdefault("action", transcripts.action_of(task))
@@ -162,10 +159,10 @@ def carried_out(
     record: Callable[[dict[str, Any], datetime], object],
     clock: Callable[[], datetime],
 ) -> Iterator[OpenDecision]:
-    """Record how a decision ended once its block is left; an exception is a failure.
+    """Record the outcome of a decision when its block is left; an exception is a failure.
 
-    It is raised again, also if the outcome cannot be recorded: then a note on it says why. One that
-    only ends the program (an interrupt, an exit) says nothing of the decision.
+    The exception is raised again; a note on it says so if the outcome cannot be recorded. An
+    exception that only ends the program (an interrupt, an exit) is not recorded.
     """
     if decision.answer.near_domain:
         raise UsageError(

@@ -1,8 +1,8 @@
-"""What a hook of an agent's client says and records: the events of a session.
+"""Answer the hooks of an agent's client: the events of a session.
 
-Nothing is committed here: receipts and outcomes go to the inbox. What a session has done
-is noted below the git folder (`clients.notes`) until it is handed in. The same rules as for
-transcripts say how a prompt ended.
+Nothing is committed here: receipts and outcomes go to the inbox. The events of a session are
+noted below the git folder (`clients.notes`) until its outcomes are in the inbox. The end of a
+prompt follows the same rules as for transcripts.
 """
 
 import hashlib
@@ -38,19 +38,19 @@ if TYPE_CHECKING:
     from skillvault.serving.shelf import Shelf
 
 MOST = 8000  # characters that a hook prints
-_TASK = 8000  # characters of a prompt that say what is asked
+_TASK = 8000  # characters of a prompt that are read
 _BUDGET = 1700  # tokens of a recommendation, so that it is never longer than `MOST`
 _OUTPUT = 16 * 1024  # characters of the end of an output
-_ARGUMENT = 2000  # characters of what a tool was given
-_TRANSCRIPT = 8 * 1024 * 1024  # bytes of a prompt's part of a transcript that are read
+_ARGUMENT = 2000  # characters of a tool's argument
+_TRANSCRIPT = 8 * 1024 * 1024  # bytes that are read of a prompt's part of a transcript
 _LINE = 60  # tokens of a skill in a briefing
-_BEING_WRITTEN = timedelta(minutes=1)  # what cannot be read for longer is no call
+_BEING_WRITTEN = timedelta(minutes=1)  # a file that is unreadable for longer is no call
 _HEX = 8  # digits that tell the lines of one skill apart
 _EDITS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"})
 _SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 _READS = frozenset({"Read", "Skill"})
 _BRIEFED = ("strategy", "guide", "warning", "evolved")
-_CONTINUED = frozenset({"resume", "fork"})  # what the agent has read is before it again
+_CONTINUED = frozenset({"resume", "fork"})  # the agent sees again what it has read
 _CUT_OFF = BadInputError(
     "notes of an agent's session: handing them in was cut off; read them, then drop them",
     code="cut-off",
@@ -78,7 +78,7 @@ class Prompted(Struct):
 
 
 class HookVault(Struct, frozen=True, kw_only=True):
-    """What an event needs of a vault."""
+    """The parts of a vault that an event needs."""
 
     root: Path
     store: Store
@@ -89,11 +89,11 @@ class HookVault(Struct, frozen=True, kw_only=True):
 
 
 class HookedClient(Struct, frozen=True, kw_only=True):
-    """Who calls: `domain` is that of folders that no pattern names.
+    """The client that calls a hook; `domain` is used for folders that no pattern names.
 
     `links`: the folder to which skills are exported instead of being recommended. `is_attended`: a
-    person writes the prompts; False for a script, None where the client does not say. `process`
-    is the one that the client started for the event.
+    person writes the prompts; False for a script, None if the client does not say. `process` is
+    the process that the client started for the event.
     """
 
     name: str
@@ -117,7 +117,7 @@ class Hooks:
         self._folder = vault.store.git.dirs()[0] / "skillvault"
 
     def react(self, event: str, payload: Payload) -> str:
-        """What the client is to read, "" for nothing; what is to be recorded is on its way."""
+        """Record an event, and return the text for the client, "" for none."""
         acts: Mapping[str, Callable[[Payload], str]] = {
             "SessionStart": self._open_session,
             "UserPromptSubmit": self._advise_on,
@@ -154,7 +154,7 @@ class Hooks:
         return SessionNotes(self._folder, payload.session)
 
     def _collect_calls(self) -> None:
-        """Note the calls of tools that hooks put down since."""
+        """Move the calls of tools that hooks wrote into the notes of their sessions."""
         for place, data, at in noted.noted_calls(self._folder):
             payload = payload_from(data)
             if payload is not None:
@@ -173,7 +173,7 @@ class Hooks:
             return ""
         if payload.source in _CONTINUED:
             return ""
-        # Amid a session, as when it is made shorter, the decision that is open has its hold-outs.
+        # In a session that was compacted, the hold-outs of its decisions must stay hidden.
         notes = self._notes(payload)
         earlier = self._history(notes).prompts
         hidden = frozenset(name for one in earlier for name in one.asked.held_out)
@@ -186,7 +186,7 @@ class Hooks:
     ) -> tuple[str, list[str]]:
         """Return (the strategy, guides and warnings of a domain, a line each; their names).
 
-        Nothing of it tells of a skill that is `hidden`.
+        It does not mention the `hidden` skills.
         """
         budget = self._hook_rules.briefing
         head = f"Learned from earlier work in {domain}, to weigh and not to obey:"
@@ -209,7 +209,7 @@ class Hooks:
         return render.element("learned", render.inert_body("\n".join(lines))), names
 
     def _lessons(self, domain: str) -> Iterator[tuple[str, str]]:
-        """(name, description) of the domain's own, the strategy first."""
+        """Yield (name, description) of the domain's own skills, the strategy first."""
         candidates = shelves.live(self._vault.shelf(), domain)
         chosen = [one for one in candidates if one.kind in _BRIEFED and one.domain == domain]
         skills = self._vault.store.head().skills.get_many([one.name for one in chosen])
@@ -226,7 +226,7 @@ class Hooks:
         notes = self._notes(payload)
         history = self._history(notes)
         earlier, read, brought = history.prompts, history.read, history.brought
-        # Else nothing is known that was not at the stop.
+        # Other words add nothing to what was known at the stop.
         if earlier and self._is_attended is not False and signs.words_say(text):
             self._close_prompt(earlier[-1], text)
         domain = self._domain_of(payload)
@@ -234,7 +234,7 @@ class Hooks:
         shown, held_out = "", list[str]()
         names, facts, receipt = list[noted.ShownSkill](), list[str](), dict[str, Any]()
         if self._links is None:
-            if read is None:  # nothing is noted of how the session began: it may have read all
+            if read is None:  # no note of how the session began: it may have read all
                 read = [one.name for one in shelves.live(self._vault.shelf())]
                 notes.append(noted.SessionNote(session=payload.session, briefed=read))
             query = Query(
@@ -278,7 +278,7 @@ class Hooks:
     # ── a tool was used ──────────────────────────────────────────────────────────────
 
     def _note_call(self, payload: Payload, at: datetime | None = None) -> str:
-        """Note what a tool did, if it can say how the prompt ends."""
+        """Note a tool's call if it can show how the prompt ends."""
         is_shell = payload.tool in _SHELLS
         if payload.goes_on or not (is_shell or payload.tool in _EDITS or payload.tool in _READS):
             return ""
@@ -306,10 +306,10 @@ class Hooks:
     # ── the agent stops ──────────────────────────────────────────────────────────────
 
     def _answer_stop(self, payload: Payload) -> str:
-        """Hand in how the prompt ended, if that was observed.
+        """Put the outcome of the prompt into the inbox, if its end was observed.
 
-        Prints nothing: whatever a Stop hook says replaces the agent's answer. Only where the policy
-        insists is an agent sent back, once a prompt.
+        It prints nothing, because a Stop hook's text replaces the agent's answer. If the policy
+        insists, the agent is sent back, once a prompt.
         """
         notes = self._notes(payload)
         earlier = self._history(notes).prompts
@@ -346,9 +346,9 @@ class Hooks:
         return ""
 
     def _hand_in_leftovers(self) -> None:
-        """Hand in what sessions left whose client went away.
+        """Put the outcomes of abandoned sessions into the inbox.
 
-        Each is set aside before, so that whatever goes wrong with it meets no session again.
+        Their notes are quarantined first, so that a failure does not repeat in each session.
         """
         quarantine = self._vault.inbox.quarantine
         for place in noted.abandoned_notes(self._folder):
@@ -356,7 +356,7 @@ class Hooks:
             aside = quarantine.take_notes(place, damage or _CUT_OFF, self._now)
             try:
                 self._hand_in_rest(notes)
-            except (OSError, SkillvaultError):  # of the disk or the vault: another time
+            except (OSError, SkillvaultError):  # a fault of the disk or the vault: try again later
                 shutil.move(aside, place)
                 quarantine.remove(aside.name)
                 raise
@@ -365,7 +365,7 @@ class Hooks:
             place.with_suffix(noted.CLAIMS).unlink(missing_ok=True)
 
     def _hand_in_rest(self, notes: Iterable[noted.Note | None]) -> None:
-        """Hand in how each prompt ended that was not; one that only talked is left."""
+        """Put the outcomes that are not yet in the inbox into it."""
         for one in _history_in(notes).prompts:
             if one.handed_in:
                 continue
@@ -378,30 +378,30 @@ class Hooks:
     # ── outcomes ─────────────────────────────────────────────────────────────────────
 
     def _close_prompt(self, prompted: Prompted, next_words: str) -> None:
-        """Hand in how a prompt ended, if the next words or what was observed say so."""
+        """Put the outcome of a prompt into the inbox, if the next words or a check show its end."""
         prompted.next_words = next_words
         outcome = None if prompted.handed_in else self._outcome_so_far(prompted)
         if outcome is not None and "observed_by" in outcome["result"]:
             self._hand_in(prompted, outcome)
 
     def _hand_in(self, prompted: Prompted, outcome: Mapping[str, Any]) -> None:
-        """Hand in how a prompt ended, and note that it is done."""
+        """Put the outcome of a prompt into the inbox, and note that it is there."""
         digest = self._drop_outcome(prompted, outcome)
         if digest != prompted.handed_in:
             note = noted.HandoverNote(prompt=prompted.asked.id, digest=digest)
             SessionNotes(self._folder, prompted.asked.session).append(note)
 
     def _drop_outcome(self, prompted: Prompted, outcome: Mapping[str, Any]) -> str:
-        """Put an outcome into the inbox unless it was there; return the digest of what it says.
+        """Put an outcome into the inbox unless it is there; return its digest.
 
-        What was shown for the prompt goes with it, so that both are one commit.
+        The receipt of the prompt goes with it, so that both are one commit.
         """
         data = json.dumps(outcome, ensure_ascii=False).encode(errors="replace")
         said = json.dumps({**outcome, "occurred_at": ""}, sort_keys=True)
         digest = hashlib.sha256(said.encode(errors="replace")).hexdigest()
         if digest != prompted.handed_in:
             name = f"{transcripts.file_stem(prompted.asked.session)}-{digest[:8]}.json"
-            # What is observed of it the hook saw, whatever the agent says.
+            # The hook observed the end, whatever the agent says.
             git_dir = self._vault.store.git.dirs()[0]
             receipts = [] if prompted.handed_in else [*_receipt_file(prompted)]
             self._drop([*receipts, *arrival.attest_files(git_dir, [(name, data)])])
@@ -412,7 +412,7 @@ class Hooks:
             list(self._vault.inbox.drop(files))
 
     def _outcome_so_far(self, prompted: Prompted) -> dict[str, Any] | None:
-        """How a prompt ended as far as it is known; None if nothing was done for it."""
+        """Return the outcome of a prompt as far as it is known; None if nothing was done for it."""
         asked = prompted.asked
         policy = self._vault.store.head().policy.transcripts
         tally = prompts.PromptTally(policy.checks, redact.redact_text)
@@ -432,7 +432,7 @@ class Hooks:
     # ── what is noted ────────────────────────────────────────────────────────────────
 
     def _history(self, session: SessionNotes) -> "SessionHistory":
-        """Read the notes of a session; notes that cannot be read at all are set aside."""
+        """Read the notes of a session; a file that cannot be read is quarantined."""
         notes, damage = noted.read_notes(session.path)
         if damage is not None and damage.line is None:
             self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
@@ -452,7 +452,7 @@ class Hooks:
 
 
 class Brought(Struct):
-    """The texts and facts that a session has before it, since it began or was compacted."""
+    """The texts and facts that an agent has read since its session began or was compacted."""
 
     skills: dict[str, noted.ShownSkill] = {}
     facts: set[str] = set()
@@ -463,7 +463,7 @@ class Brought(Struct):
         return bool(self.skills or self.facts)
 
     def add(self, note: noted.PromptNote) -> None:
-        """Add what came with a prompt."""
+        """Add the skills and facts that came with a prompt."""
         self.facts.update(note.facts)
         for skill in note.shown:
             earlier = self.skills.get(skill.name)
@@ -473,7 +473,7 @@ class Brought(Struct):
             self.skills[skill.name] = noted.ShownSkill(skill.name, blob, lines | skill.lines)
 
     def without_repeats(self, answer: "Selection") -> "Selection":
-        """Return an answer that names a skill, and no fact, that the agent has read."""
+        """Return an answer without known facts; of a known skill only the name stays."""
         skills = tuple(self._unread(skill) for skill in answer.recommended)
         facts = tuple(fact for fact in answer.facts if f"{fact.id} {fact.blob}" not in self.facts)
         return replace(answer, recommended=skills, facts=facts)
@@ -492,7 +492,7 @@ class Brought(Struct):
 class SessionHistory(Struct):
     """The prompts of a session in their order, and what its agent has read so far.
 
-    `read` is None if it is not noted how the session began.
+    `read` is None without a note of how the session began.
     """
 
     prompts: list[Prompted] = []
@@ -500,12 +500,12 @@ class SessionHistory(Struct):
     brought: Brought = field(default_factory=Brought)
 
     def begin(self, briefed: Iterable[str]) -> None:
-        """Note that the session begins, or goes on with nothing but what it is told now."""
+        """Begin the session, or begin it again after it was compacted."""
         self.read = [*(self.read or ()), *briefed]
         self.brought = Brought()
 
     def open_prompt(self, note: noted.PromptNote, current: Prompted | None) -> Prompted:
-        """Add a prompt, whose words say how the current one ended."""
+        """Add a prompt; its words may show how the current one ended."""
         if current and note.attended:
             current.next_words = note.text
         if self.read is not None:
@@ -526,7 +526,7 @@ def _history_in(notes: Iterable[noted.Note | None]) -> SessionHistory:
     current: Prompted | None = None
     for note in notes:
         match note:
-            case None:  # nobody knows for which prompt was done what follows
+            case None:  # the notes that follow may belong to another prompt
                 current = None
             case noted.SessionNote(briefed=names):
                 history.begin(names)
@@ -542,7 +542,7 @@ def _history_in(notes: Iterable[noted.Note | None]) -> SessionHistory:
 
 
 def _receipt_file(prompted: Prompted) -> Iterator[tuple[str, bytes]]:
-    """Yield the file that says what was shown for a prompt, if anything was asked for."""
+    """Yield the file with the receipt of a prompt, if there is one."""
     if prompted.asked.receipt:
         text = json.dumps(prompted.asked.receipt, ensure_ascii=False)
         yield f"recommendation-{prompted.asked.id}.json", text.encode(errors="replace")
@@ -556,7 +556,7 @@ def _shown_skill(skill: "ServedSkill") -> noted.ShownSkill:
 
 
 def _lines_of(skill: "ServedSkill") -> list[str]:
-    """The lines of a skill's text but for headings, which say nothing alone."""
+    """Return the lines of a skill's text without its headings."""
     return [line for line in skill.body.splitlines() if line.strip() and line[0] != "#"]
 
 
@@ -565,7 +565,7 @@ def _line_digest(line: str) -> str:
 
 
 def _via_hook(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
-    """An outcome whose end a hook saw, marked so; the checks of a prompt are its tests."""
+    """Mark an outcome whose end a hook saw; the checks of a prompt count as tests."""
     if outcome is None or "observed_by" not in outcome["result"]:
         return outcome
     observer = outcome["result"]["observed_by"]
@@ -574,7 +574,7 @@ def _via_hook(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _events_for(prompted: Prompted, header: "events.Header") -> "Iterator[events.Event]":
-    """What happened for a prompt: by its transcript, and by the notes that this lacks."""
+    """Yield the events of a prompt: those of its transcript, then notes that it lacks."""
     told: set[str] = set()
     last = ""
     for event in _told_by_transcript(prompted, header):
@@ -592,7 +592,7 @@ def _events_for(prompted: Prompted, header: "events.Header") -> "Iterator[events
 
 
 def _told_by_transcript(prompted: Prompted, header: "events.Header") -> "Iterator[events.Event]":
-    """What a transcript tells from the prompt on, up to the next; nothing if it cannot be read."""
+    """Yield the events of a prompt in its transcript; none if it cannot be read."""
     asked = prompted.asked
     place = Path(asked.transcript) if asked.transcript else None
     if place is None or not 0 <= _size_of(place) - asked.position <= _TRANSCRIPT:
@@ -608,7 +608,7 @@ def _told_by_transcript(prompted: Prompted, header: "events.Header") -> "Iterato
             elif not getattr(event, "aside", False):
                 yield event
     except (BadInputError, ValueError):  # it cannot be read, or is no name of a file
-        return  # the notes tell what was done
+        return  # the notes remain
     header.model, header.branch = transcript.header.model, transcript.header.branch
 
 
@@ -620,6 +620,6 @@ def _size_of(place: Path | None) -> int:
 
 
 def _is_false_claim(outcome: Mapping[str, Any]) -> bool:
-    """Return True for a failed check whose agent says that it succeeded."""
+    """Return True for a failure that the agent calls a success."""
     result = outcome["result"]
     return result["status"] == "failure" and reasoning.claims_success(result.get("claim", ""))

@@ -1,6 +1,6 @@
-"""Where a session to distill comes from: a file, a client's transcript, or its outcomes alone.
+"""Find a session to distill: in a file, in a client's transcript, or in its outcomes.
 
-What comes of it goes through the ordinary intake.
+The session goes through the ordinary intake.
 """
 
 import json
@@ -27,9 +27,9 @@ _TRUSTS: tuple[Trust, ...] = ("local", "untrusted")
 
 
 class SessionSource(NamedTuple):
-    """A session as it arrives: (file name, bytes), None if the vault has it; what it is called.
+    """A session's id and its file, (file name, bytes); None if the vault has it already.
 
-    `unread` counts the lines of a transcript that are not understood, by what they are.
+    `unread` counts the lines of a transcript that are not understood, by kind.
     """
 
     session: str
@@ -38,9 +38,9 @@ class SessionSource(NamedTuple):
 
 
 def session_source(head: Topics, text: str, domain: str | None) -> SessionSource:
-    """What a person means by a file or an id; UsageError and BadInputError if that is no session.
+    """Find the session of a file or an id; UsageError and BadInputError if it is none.
 
-    `domain` is given to what names none; of a session's outcomes it chooses those of one domain.
+    `domain` is the default of a file. It selects among the outcomes of a session.
     """
     path = Path(text)
     if path.is_file():
@@ -53,7 +53,7 @@ def session_source(head: Topics, text: str, domain: str | None) -> SessionSource
 
 
 def _recorded(head: Topics, name: str, domain: str | None) -> SessionSource:
-    """What the vault has of a session, as a record or in its outcomes; the trusted come first."""
+    """Find a session in the vault, as a record or in its outcomes; trusted ones first."""
     for trust in _TRUSTS:
         session = session_id(name, trust)
         if Ref("session", session) in head.records:
@@ -67,7 +67,7 @@ def _recorded(head: Topics, name: str, domain: str | None) -> SessionSource:
 
 
 def _from_file(path: Path, domain: str | None) -> SessionSource:
-    """A session file; it need not say that it is one."""
+    """Read a session file; its type may be missing."""
     try:
         raw = {"type": "session", **codec.parse_incoming(path.name, _bytes(path))}
     except BadInputError as error:
@@ -79,7 +79,7 @@ def _from_file(path: Path, domain: str | None) -> SessionSource:
 
 
 def _bytes(path: Path) -> bytes:
-    """A session file's bytes, which must not be more than the inbox takes."""
+    """Read a file, up to the size that the inbox takes."""
     with path.open("rb") as file:
         data = file.read(MAX_OUTCOME + 1)
     if len(data) > MAX_OUTCOME:
@@ -93,7 +93,7 @@ def _bytes(path: Path) -> bytes:
 def _from_outcomes(
     outcomes: Sequence[Outcome], name: str, domain: str | None, trust: Trust
 ) -> SessionSource:
-    """The session that stands only in its outcomes."""
+    """Make a session of its outcomes."""
     domains = sorted({outcome.domain for outcome in outcomes})
     if domain is None and len(domains) > 1:
         raise UsageError(
@@ -106,7 +106,7 @@ def _from_outcomes(
 
 
 def _told_by(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """What the outcomes of a session say failed and worked, in the order of time."""
+    """Return a session with the failures and successes of its outcomes, in order of time."""
     failures = [
         {
             "lemma": _lemma(outcome),

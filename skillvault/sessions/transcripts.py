@@ -1,7 +1,7 @@
-"""Transcripts of agents' clients as outcomes, one a prompt, ended by independent signs alone.
+"""Read transcripts of agents' clients as outcomes, one a prompt.
 
-What comes of it goes through the ordinary intake. The strongest sign counts: a check that
-ran, a commit that was kept or taken back, the person's next words. Else it is neutral.
+Only independent signs show how a prompt ended. The strongest counts: a check that ran, a commit
+that was kept or reverted, the user's next words. Without a sign the outcome is neutral.
 """
 
 import json
@@ -28,7 +28,7 @@ from skillvault.vault.git.objects import commit_state
 
 CODING = "coding"
 CLIENTS = ("claude-code", "codex")
-# The first of these that a prompt holds is what was done.
+# The first one whose words occur in a prompt is its action.
 _VERBS = (
     ("undo", r"undo|revert|roll back|take back"),
     ("fix", r"fix|debug|repair|mend|correct|solve|resolve|broken|fails?|failing|bug"),
@@ -42,11 +42,11 @@ _VERBS = (
 )
 _ACTIONS = tuple((name, re.compile(rf"\b(?:{cue})\b", re.IGNORECASE)) for name, cue in _VERBS)
 _OTHER = "work"
-_OPENING = 200  # characters of a prompt that say what is asked
+_OPENING = 200  # characters of a prompt in which its action is looked for
 
 
 class Ending(NamedTuple):
-    """How a prompt ended, who saw it (None: nobody), and what shows it."""
+    """The end of a prompt, its observer (None: nobody), and the evidence."""
 
     status: Status
     observed_by: Observer | None = None
@@ -55,7 +55,7 @@ class Ending(NamedTuple):
 
 
 class ReadTranscripts(Struct):
-    """What was read so far: refused files, lines not understood by what they are, by client."""
+    """The state of an import: refused files, counts of unknown lines by kind, files read."""
 
     refused: list[RefusedFile] = field(default_factory=list)
     unread: dict[str, int] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class ReadTranscripts(Struct):
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """Which transcripts are read and how; `advance` is told how many bytes were read."""
+    """The options of an import; `advance` is called with the number of bytes that were read."""
 
     client: str
     domain: str | None
@@ -73,7 +73,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 def transcript_files(paths: Iterable[Path]) -> list[Path]:
-    """The transcripts at and below these paths; a subagent's belongs to its parent's."""
+    """Return the transcripts at and below these paths, without those of subagents."""
     files: dict[Path, None] = {}
     for path in paths:
         below = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
@@ -84,7 +84,7 @@ def transcript_files(paths: Iterable[Path]) -> list[Path]:
 def outcomes_of(
     files: Sequence[Path], request: Request, read: ReadTranscripts
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(label, outcome) of each prompt; what cannot be read goes into `read`."""
+    """Yield (label, outcome) of each prompt; count in `read` what cannot be read."""
     for path in files:
         try:
             yield from _outcomes_of_file(path, request, read)
@@ -116,7 +116,7 @@ def _outcomes_of_file(
 
 
 def outcome_of_prompt(run: PromptRun, header: Header, request: Request) -> dict[str, Any] | None:
-    """The outcome of a prompt; None for one that no time or nothing that was done is known of."""
+    """Return the outcome of a prompt; None if its time is unknown or nothing was done."""
     ended = run.ended_at or run.at
     if ended is None or not run.text.strip() or not (run.remarks or run.has_changed or run.checks):
         return None
@@ -156,33 +156,33 @@ def outcome_of_prompt(run: PromptRun, header: Header, request: Request) -> dict[
 
 
 def _changes(run: PromptRun, folder: str | None) -> str:
-    """The calls that changed something, each once, files below the folder by their names there."""
+    """Return the calls that changed something, each once, with paths relative to the folder."""
     words = "; ".join(dict.fromkeys(run.changes))
     return words.replace(f"{folder}/", "") if folder else words
 
 
 def filled(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that say something."""
+    """Return the values without None and empty texts."""
     return {key: value for key, value in values.items() if value not in (None, "")}
 
 
 def action_of(prompt: str) -> str:
-    """What a prompt asks for, in one of a few fixed words."""
+    """Return the action of a prompt, one of a few fixed words."""
     opening = prompt[:_OPENING]
     matches = ((name, cue.search(opening)) for name, cue in _ACTIONS)
     return next((name for name, match in matches if match), _OTHER)
 
 
 def _ending(run: PromptRun, cwd: str | None) -> Ending:
-    """The strongest sign of how it ended."""
+    """Return the end of a prompt by its strongest sign."""
     check = run.check
     last = check or next(iter(run.checks[-1:]), None)
     command = f"`{last.command}`" if last else ""
     output = last.output if last else ""
-    # What the person stopped was not at its end: that a check had failed till then says nothing.
+    # If the user stopped the agent, a check that had failed by then says nothing.
     is_open = is_to_fail(run.text) or run.is_interrupted
     words = words_say(run.next_words) if run.next_words else None
-    # Tests that pass do not know what the person wanted.
+    # Tests may pass although the user wanted something else.
     is_rejected = check is not None and check.passed and words == "failure"
     if check is not None and not is_rejected and (check.passed or not is_open):
         how = "passed" if check.passed else "failed"
@@ -201,18 +201,18 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
 
 
 def _of_commits(run: PromptRun, folder: Path) -> str | None:
-    """What became of the commits: one that was taken back decides."""
+    """Return the state of the commits: "reverted" if one of them was."""
     states = {commit_state(folder, commit) for commit in run.commits}
     return "reverted" if "reverted" in states else "kept" if "kept" in states else None
 
 
 def file_stem(session: str) -> str:
-    """How the names of a session's outcomes begin in the inbox."""
+    """Return the prefix of the file names of a session's outcomes."""
     return slug(session, limit=40) or "session"
 
 
 def as_files(outcomes: Iterable[tuple[str, dict[str, Any]]]) -> list[tuple[str, bytes]]:
-    """Outcomes as files for the inbox."""
+    """Return outcomes as files for the inbox."""
     return [
         (f"{name}.json", json.dumps(outcome, ensure_ascii=False).encode(errors="replace"))
         for name, outcome in outcomes

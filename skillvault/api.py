@@ -192,9 +192,9 @@ class Vault:
         folders of code that may support rules, in place of the policy's.
         """
         now = now or _clock()
-        unasked: dict[str, JudgeRequest] = {}
+        requests: dict[str, JudgeRequest] = {}
         with pause_on_disk_errors(), self._run_turn, _recovered(self, dry=dry) as store:
-            judge = judges.unasked_judge(store, unasked) if batch else None
+            judge = judges.unasked_judge(store, requests) if batch else None
             intake = recording.Intake()
             if "record" in (wanted or registry.STEPS):
                 intake = recording.intake_of(self.inbox, store.head(), patience, now, dry=dry)
@@ -214,10 +214,10 @@ class Vault:
                 state.leave(names, reason)
             if intake.held:
                 state.wait(layout.UNTRUSTED, intake.held, tomorrow=True)
-            with judges.batching(state, unasked):
+            with judges.batching(state, requests):
                 report = _done(state, wanted)
         if not dry:
-            records = [record for done in report.done for record in done.change.writes]
+            records = [record for result in report.done for record in result.change.writes]
             report.uses = partial(self.shelf.find_uses, records)
         return report
 
@@ -279,11 +279,11 @@ class Vault:
         With a `decision` the test reports are its end.
         """
         setup.check_domains([domain] if domain is not None else [])
-        now, refused = now or _clock(), list[RefusedFile]()
+        now, refused_files = now or _clock(), list[RefusedFile]()
         results: list[tuple[str, dict[str, Any]]] = []
         for label, item in formats.read_files(format_name, paths, domain):
             if isinstance(item, BadInputError):
-                refused.append(RefusedFile(label, item.code, item.message, item.line))
+                refused_files.append(RefusedFile(label, item.code, item.message, item.line))
             else:
                 results.append((label, item))
         if decision is not None:
@@ -296,7 +296,7 @@ class Vault:
                 for name, result in results
             ]
         report = self.record(files, now=now, dry=dry, track=track) if files else runs.Report()
-        report.quarantined = refused + report.quarantined
+        report.quarantined = refused_files + report.quarantined
         return report
 
     def import_transcripts(
@@ -325,16 +325,16 @@ class Vault:
             rules=self.store.head().policy.transcripts,
             advance=advance,
         )
-        read, report = transcripts.ReadTranscripts(), runs.Report()
+        tally, report = transcripts.ReadTranscripts(), runs.Report()
         files = transcripts.transcript_files(paths)
-        outcomes = transcripts.outcomes_of(files, request, read)
+        outcomes = transcripts.outcomes_of(files, request, tally)
         for part in iter(lambda: list(islice(outcomes, _PART)), []):
             if on_outcomes is not None:
                 on_outcomes([outcome for _, outcome in part])
-            done = self.record(transcripts.as_files(part), now=now or _clock(), dry=dry)
-            report.include(done)
-        report.quarantined = read.refused + report.quarantined
-        return report, read
+            part_report = self.record(transcripts.as_files(part), now=now or _clock(), dry=dry)
+            report.include(part_report)
+        report.quarantined = tally.refused + report.quarantined
+        return report, tally
 
     # ── serving ──────────────────────────────────────────────────────────────────────
 
@@ -394,9 +394,9 @@ class Vault:
         answer = self.shelf.recommend(query, task)
         if decision is not None and answer.near_domain is None:  # else it would be refused
             record = render.record(answer, query, now or _clock(), task)
-            said = json.dumps(record, ensure_ascii=False)
+            receipt = json.dumps(record, ensure_ascii=False)
             with pause_on_disk_errors():
-                list(self.inbox.drop([(f"recommendation-{decision}.json", said.encode())]))
+                list(self.inbox.drop([(f"recommendation-{decision}.json", receipt.encode())]))
         return answer
 
     def decision(
@@ -428,8 +428,8 @@ class Vault:
             now=now,
         )
         clock = _clock if now is None else partial(datetime.fromtimestamp, now.timestamp(), UTC)
-        opened = decisions.OpenDecision(subject, answer, clock())
-        return decisions.carried_out(opened, lambda raw, at: self.record(raw, now=at), clock)
+        open_decision = decisions.OpenDecision(subject, answer, clock())
+        return decisions.carried_out(open_decision, lambda raw, at: self.record(raw, now=at), clock)
 
     def advise(self, name: str, data: bytes, *, now: datetime | None = None) -> Advice:
         """Ask the judge about a decision: a file like an outcome's, without its result.
@@ -493,8 +493,8 @@ class Vault:
 
     def skill(self, name: str) -> tuple[Skill, str]:
         """Return (skill, path) from any folder or layer; UsageError if there is none."""
-        if (other := self.shelf.layer_skill(name)) is not None:
-            return other.skill, other.path
+        if (layer_skill := self.shelf.layer_skill(name)) is not None:
+            return layer_skill.skill, layer_skill.path
         return lookup.read_skill(self.store, name)
 
 
@@ -521,8 +521,8 @@ def _recover_if_free(store: Store) -> None:
 
 def _unrefused(report: Report) -> Report:
     """Return the report; BadInputError if anything was refused."""
-    for refused in report.quarantined:
-        raise BadInputError(refused.message, code=refused.code, line=refused.line)
+    for file in report.quarantined:
+        raise BadInputError(file.message, code=file.code, line=file.line)
     return report
 
 
@@ -555,8 +555,10 @@ def _taken_in(
     """
     with pause_on_disk_errors():
         if options.dry:
-            received = (arrival.ReceivedFile(*file, is_attested=is_attested) for file in files)
-            return _run_steps(vault, replace(options, arrived=tuple(received)), now, steps)
+            received_files = (
+                arrival.ReceivedFile(*file, is_attested=is_attested) for file in files
+            )
+            return _run_steps(vault, replace(options, arrived=tuple(received_files)), now, steps)
         if is_attested:
             files = arrival.attest_files(vault.store.git.dirs()[0], files)
         with vault.inbox.drop_reserved(files) as names:
@@ -573,8 +575,8 @@ def _run_steps(vault: Vault, options: RunOptions, now: datetime, steps: Sequence
         return runs.run_steps(_new_run(vault, store, options, now=now), steps)
 
 
-def _done(state: Run, wanted: Sequence[str]) -> Report:
-    report = runs.run_steps(state, wanted)
+def _done(state: Run, steps: Sequence[str]) -> Report:
+    report = runs.run_steps(state, steps)
     if report.waiting:
         state.renew()  # another run may have seen what waits
     report.reasons = partial(reasons.reasons, state)
@@ -635,8 +637,10 @@ def retract(
     """
     now = now or _clock()
     with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
-        apart = Store(store.root, AGENDA, apart=True)
-        changes = retracting.retraction_changes(apart, vault.judge, outcome, reason, now=now)
+        preview_store = Store(store.root, AGENDA, apart=True)
+        changes = retracting.retraction_changes(
+            preview_store, vault.judge, outcome, reason, now=now
+        )
         return commits.publish(store, changes, now, dry=dry)
 
 
@@ -650,8 +654,8 @@ def undo(
     """
     now = now or _clock()
     with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
-        apart = Store(store.root, AGENDA, apart=True)
-        changes = undoing.undo_changes(apart, vault.judge, text, reason, now=now)
+        preview_store = Store(store.root, AGENDA, apart=True)
+        changes = undoing.undo_changes(preview_store, vault.judge, text, reason, now=now)
         return commits.publish(store, changes, now, dry=dry)
 
 
@@ -663,10 +667,10 @@ def proposals(vault: Vault) -> list[review.WaitingSkill]:
 
 def proposal_branches(vault: Vault, *, now: datetime | None = None) -> list[review.ProposalBranch]:
     """Return a branch `proposal/<name>` for each waiting skill, with the commit to approve it."""
-    apart, at = Store(vault.root, AGENDA, apart=True), now or _clock()
+    preview_store, at = Store(vault.root, AGENDA, apart=True), now or _clock()
     return [
-        review.proposal_branch(apart, waiting, vault.curate.approval(waiting.name), at)
-        for waiting in proposals(vault)
+        review.proposal_branch(preview_store, proposal, vault.curate.approval(proposal.name), at)
+        for proposal in proposals(vault)
     ]
 
 
@@ -681,13 +685,13 @@ def page(
 
     UsageError for a domain that the vault does not know.
     """
-    until = now or _clock()
+    page_end = now or _clock()
     effects = vault.stats(domain=domain)  # brings the uses up to date
     status = vault.status()
     asks = status.judge.provider == "agent"
     questions = len(vault.queue.next_questions(sys.maxsize)) if asks else None
     return pages.page_of(
-        question(vault), (status, effects), (since or until - _WEEK, until), domain, questions
+        question(vault), (status, effects), (since or page_end - _WEEK, page_end), domain, questions
     )
 
 

@@ -106,19 +106,19 @@ def hook(event: str, vault_path: Path | None, *, serves: bool, **options: Any) -
 
 def answer_request(vault: Vault, request: HookRequest) -> str | None:
     """Answer a request of a hook; None if the hook must do the work itself."""
-    begun = time.monotonic()
+    start = time.monotonic()
     try:
         options = hook.make_context("hook", list(request.words)).params
         payload = payload_from(request.payload)
         if payload is None:
             return None
-        chosen = {name: options[name] for name in ("event", "client", "domain", "links")}
-        text = _react(vault, payload, request.environment, process=request.process, **chosen)
+        event_options = {name: options[name] for name in ("event", "client", "domain", "links")}
+        text = _react(vault, payload, request.environment, process=request.process, **event_options)
         return escape_hidden(text)
     except (SkillvaultError, click.ClickException, OSError):
         return None
     finally:
-        _log_run(request.words, time.monotonic() - begun)
+        _log_run(request.words, time.monotonic() - start)
 
 
 def _react(
@@ -133,7 +133,7 @@ def _react(
     links: Path | None,
 ) -> str:
     """Return the text for the client; "" if it is too long."""
-    who = HookedClient(
+    caller = HookedClient(
         name=client,
         domain=domain,
         links=links,
@@ -141,7 +141,7 @@ def _react(
         process=process,
     )
     now = datetime.now(UTC).replace(microsecond=0)
-    text = Hooks(vault_parts(vault), who, now).react(event, payload)
+    text = Hooks(vault_parts(vault), caller, now).react(event, payload)
     if len(text) <= MOST:
         return text
     folder = vault.store.git.dirs()[0] / "skillvault"
@@ -156,7 +156,7 @@ def split_vault(words: list[str]) -> list[str]:
 
 def run_quietly(words: list[str]) -> NoReturn:
     """Run the hook and exit with 0; its text is printed at the end, whole or not at all."""
-    begun = time.monotonic()
+    start = time.monotonic()
     deadline = threading.Timer(_DEADLINE, _give_up, args=(words,))
     deadline.daemon = True
     deadline.start()
@@ -167,7 +167,7 @@ def run_quietly(words: list[str]) -> NoReturn:
     finally:  # whatever was raised, the user goes on
         deadline.cancel()
         try:
-            _log_run(words, time.monotonic() - begun)
+            _log_run(words, time.monotonic() - start)
             if isinstance(answer, str) and answer:
                 os.write(client_reads, escape_hidden(answer).encode(errors="replace"))
         finally:
@@ -228,8 +228,8 @@ def _log_about(words: list[str], text: str) -> None:
 
 def _root_named(words: list[str]) -> Path | None:
     """Return the vault of the command line, the environment or this folder; None without one."""
-    named = [words[place + 1] for place, word in enumerate(words[:-1]) if word == "--vault"]
-    place = named[-1] if named else os.environ.get("SKILLVAULT_VAULT")
+    paths = [words[place + 1] for place, word in enumerate(words[:-1]) if word == "--vault"]
+    place = paths[-1] if paths else os.environ.get("SKILLVAULT_VAULT")
     try:
         return layout.named_root(Path(place)) if place else layout.find_root(Path())
     except NotAVaultError:

@@ -131,7 +131,7 @@ def setup(
 
 def _check(client: str) -> None:
     """Print the state of each setup of a client; exit code 1 if one does not work."""
-    states = [state_of(one) for one in ClientSetup().records() if one.client == client]
+    states = [state_of(record) for record in ClientSetup().records() if record.client == client]
     for state in states:
         echo("\n".join(state.lines))
     if not states:
@@ -149,24 +149,24 @@ def _project(*, project: Path | None, is_user: bool, is_shared: bool) -> Path | 
 
 def _vault_of(record: SetupRecord, vault_path: Path | None) -> Vault | None:
     """Return the vault of a setup, None if it is gone: a removal does not need it."""
-    named = vault_path_of(vault_path) or (Path(record.vault) if record.vault else None)
+    path = vault_path_of(vault_path) or (Path(record.vault) if record.vault else None)
     try:
-        return open_vault(named)
+        return open_vault(path)
     except NotAVaultError:
         return None
 
 
 def _export(vault: Vault, client: str, wish: SetupWish) -> None:
     """Export the skills to the folder in which the client lists its own."""
-    known = wish.domain in vault.store.head().domains
+    is_known = wish.domain in vault.store.head().domains
     root = wish.project or Path.home()
-    exported = vault.exporter.export(client, root, domain=wish.domain if known else None)
-    say(f"{len(exported.skills)} skill(s) stand where {client} lists its own")
-    _say_left(exported.left)
+    report = vault.exporter.export(client, root, domain=wish.domain if is_known else None)
+    say(f"{len(report.skills)} skill(s) stand where {client} lists its own")
+    _say_left(report.left)
 
 
-def _say_left(left: list[Problem]) -> None:
-    for problem in left:
+def _say_left(problems: list[Problem]) -> None:
+    for problem in problems:
         say(f"left as it is: {problem.path}: {problem.message}")
 
 

@@ -51,8 +51,8 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> None:
         say(f"{path}: no record of a vault; git leaves it to you")
         sys.exit(1)
     try:
-        old, mine, remote = (file.read_bytes() for file in (base, ours, theirs))
-        merged = rule_of(kind)(Versions(old or None, mine, remote))
+        old_data, our_data, their_data = (file.read_bytes() for file in (base, ours, theirs))
+        merged = rule_of(kind)(Versions(old_data or None, our_data, their_data))
         if path == layout.MARK:
             policy_of(merged)
     except (SkillvaultError, OSError, ValueError) as error:
@@ -81,28 +81,28 @@ def sync(take_over: bool, vault_path: Path | None, now: datetime | None, as_data
         sys.exit(1)
 
 
-def print_sync_report(exchanged: SyncReport) -> None:
+def print_sync_report(report: SyncReport) -> None:
     """Print what a sync did, and what the user must decide."""
-    if exchanged.claimed:
-        echo(f"this clone, {exchanged.claimed}, learns from now on")
-    if exchanged.received:
-        how = f", merged as {exchanged.merged[:10]}" if exchanged.merged else ""
-        echo(f"received {pluralize(exchanged.received, 'commit')}{how}")
-    for place in exchanged.decided:
+    if report.claimed:
+        echo(f"this clone, {report.claimed}, learns from now on")
+    if report.received:
+        suffix = f", merged as {report.merged[:10]}" if report.merged else ""
+        echo(f"received {pluralize(report.received, 'commit')}{suffix}")
+    for place in report.decided:
         echo(f"  changed on both sides: {place}")
-    if exchanged.sent:
-        echo(f"sent {pluralize(exchanged.sent, 'commit')}")
-    idle = not (exchanged.received or exchanged.sent or exchanged.claimed)
-    if idle and not exchanged.problems and not exchanged.away:
-        echo(f"nothing new here or in {exchanged.remote}")
-    for problem in exchanged.problems:
+    if report.sent:
+        echo(f"sent {pluralize(report.sent, 'commit')}")
+    idle = not (report.received or report.sent or report.claimed)
+    if idle and not report.problems and not report.away:
+        echo(f"nothing new here or in {report.remote}")
+    for problem in report.problems:
         say(f"{problem.path}: {problem.message} [{problem.code}]")
-    if exchanged.problems:
+    if report.problems:
         say("nothing was published; both sides stay as they are")
-    for key, values in exchanged.undecided.items():
+    for key, values in report.undecided.items():
         say(f"vault.yaml: {key} is {' or '.join(values)}; write one, and remove the comment")
-    if exchanged.away:
-        say(f"{exchanged.away}; {pluralize(exchanged.waiting, 'commit')} wait")
+    if report.away:
+        say(f"{report.away}; {pluralize(report.waiting, 'commit')} wait")
 
 
 @click.command()
@@ -170,7 +170,7 @@ def stop_signals() -> Iterator[Callable[[], bool]]:
     A signal that was ignored before, as after a script's `&`, still is.
     """
     signals = {s for s in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(s) != signal.SIG_IGN}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
 
     def has_signal() -> bool:
         return bool(signal.sigpending() & signals)
@@ -179,39 +179,39 @@ def stop_signals() -> Iterator[Callable[[], bool]]:
         yield has_signal
     finally:
         if not has_signal():  # else it would kill a process that is ending anyway
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)
 
 
 def _synchronizer(vault: Vault) -> Callable[[], None]:
     """Return a function that synchronizes the clones, and prints what is new."""
-    before: SyncReport | None = None
+    last_report: SyncReport | None = None
 
     def synchronize() -> None:
-        nonlocal before
-        exchanged = api.sync(vault)
-        news = exchanged.received or exchanged.sent or exchanged.claimed
-        if news or exchanged != before:
-            print_sync_report(exchanged)
-        before = exchanged
+        nonlocal last_report
+        report = api.sync(vault)
+        news = report.received or report.sent or report.claimed
+        if news or report != last_report:
+            print_sync_report(report)
+        last_report = report
 
     return synchronize
 
 
 def _teller() -> Callable[[Report], None]:
     """Return a function that prints a report without what the last report said."""
-    before: tuple[list[WaitingItem], list[Rejection]] | None = None
+    last_items: tuple[list[WaitingItem], list[Rejection]] | None = None
 
     def tell(report: Report) -> None:
-        nonlocal before
+        nonlocal last_items
         news = report
-        if before is not None:
+        if last_items is not None:
             news = msgspec.structs.replace(
                 report,
-                waiting=[entry for entry in report.waiting if entry not in before[0]],
-                rejected=[entry for entry in report.rejected if entry not in before[1]],
+                waiting=[entry for entry in report.waiting if entry not in last_items[0]],
+                rejected=[entry for entry in report.rejected if entry not in last_items[1]],
             )
         # Not the report: it holds the whole vault in memory.
-        before = report.waiting, report.rejected
+        last_items = report.waiting, report.rejected
         print_run(news)
 
     return tell

@@ -40,7 +40,7 @@ def agent_at_work() -> str | None:
 
 def attendance(environment: Mapping[str, str]) -> bool | None:
     """Return True if a person is at the client, False for a script, None if nothing says so."""
-    said = environment.get(_ATTENDED) or environment.get(_ENTRYPOINT)
-    if not said:
+    value = environment.get(_ATTENDED) or environment.get(_ENTRYPOINT)
+    if not value:
         return None
-    return said in ("1", "cli")
+    return value in ("1", "cli")

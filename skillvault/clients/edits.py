@@ -46,12 +46,12 @@ def json_edit(place: Path, wishes: Sequence[JsonWish], by_hand: str) -> FileEdit
     """Return the edit that puts these values into a JSON file."""
 
     def put_all(text: str) -> str:
-        return _rewrite(text, lambda whole: reduce(_put_wish, wishes, whole))
+        return _rewrite(text, lambda values: reduce(_put_wish, wishes, values))
 
     def take_out_all(text: str) -> str:
         paths = [wish.path for wish in reversed(wishes)]
-        emptied = _rewrite(text, lambda whole: reduce(_take_out, paths, whole))
-        return "" if emptied.strip() == "{}" else emptied
+        new_text = _rewrite(text, lambda values: reduce(_take_out, paths, values))
+        return "" if new_text.strip() == "{}" else new_text
 
     return FileEdit(place, put_all, take_out_all, by_hand)
 
@@ -60,12 +60,13 @@ def lines_edit(place: Path, lines: Sequence[str]) -> FileEdit:
     """Return the edit that puts these lines into a file."""
 
     def put_lines(text: str) -> str:
-        bare = take_out_lines(text)
-        return bare + ("\n" if bare and not bare.endswith("\n") else "") + "\n".join([*lines, ""])
+        other_text = take_out_lines(text)
+        newline = "\n" if other_text and not other_text.endswith("\n") else ""
+        return other_text + newline + "\n".join([*lines, ""])
 
     def take_out_lines(text: str) -> str:
-        kept = [line for line in text.splitlines(keepends=True) if line.strip() not in lines]
-        return "".join(kept)
+        other_lines = [line for line in text.splitlines(keepends=True) if line.strip() not in lines]
+        return "".join(other_lines)
 
     return FileEdit(place, put_lines, take_out_lines, "\n".join(lines))
 
@@ -102,15 +103,15 @@ def _rewrite(text: str, change: Callable[[Any], Any]) -> str:
         raise BadInputError(f"is no strict JSON ({error.message})", code="json") from None
     if not isinstance(values, dict):
         raise BadInputError("is no object of JSON", code="wrong-type")
-    changed = change(values)
-    if changed == values:
+    new_values = change(values)
+    if new_values == values:
         return text
     body = text.rstrip()
-    indented = _INDENT.search(body)
-    indent = indented[1] if indented else None if values else "  "
-    written = json.dumps(changed, indent=indent, ensure_ascii=text.isascii())
+    match = _INDENT.search(body)
+    indent = match[1] if match else None if values else "  "
+    new_text = json.dumps(new_values, indent=indent, ensure_ascii=text.isascii())
     newline = "\r\n" if "\r\n" in text else "\n"
-    return written.replace("\n", newline) + text[len(body) :]
+    return new_text.replace("\n", newline) + text[len(body) :]
 
 
 def _put_wish(value: Any, wish: JsonWish, depth: int = 0) -> Any:
@@ -146,7 +147,7 @@ def _take_out(value: Any, path: Sequence[str]) -> Any:
     inner = _take_out(value[path[0]], path[1:])
     if inner or inner == value[path[0]]:
         return {**value, path[0]: inner}
-    return {key: other for key, other in value.items() if key != path[0]}
+    return {key: entry for key, entry in value.items() if key != path[0]}
 
 
 def _texts_below(value: Any) -> Iterator[str]:

@@ -31,8 +31,8 @@ def exclude_file(folder: Path) -> Path | None:
     """Return the file of git's personal exclude patterns, None outside a repository."""
     git = project_of(folder) / ".git"
     if git.is_file():  # a linked work tree
-        named = git.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("gitdir:")
-        git = git.parent / named.strip()
+        git_dir = git.read_text(encoding="utf-8", errors="surrogateescape").removeprefix("gitdir:")
+        git = git.parent / git_dir.strip()
         common = git / "commondir"
         git = git / common.read_text().strip() if common.is_file() else git
     return git / "info" / "exclude" if git.is_dir() else None
@@ -45,10 +45,10 @@ def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) ->
     letters.
     """
     project = project_of(folder)
-    above = [str(at) for at in (folder, *folder.parents)]
+    folders = [str(at) for at in (folder, *folder.parents)]
     for pattern, domain in patterns.items():
-        whole = str(Path(pattern).expanduser())
-        if any(fnmatchcase(place, whole) for place in above):
+        expanded = str(Path(pattern).expanduser())
+        if any(fnmatchcase(place, expanded) for place in folders):
             return domain
     return default or slug(project.name, limit=64)
 
@@ -232,8 +232,8 @@ def _note_in(line: bytes) -> Note:
     return note
 
 
-def _damage(what: str, line: int | None = None) -> BadInputError:
-    message = f"notes of an agent's session: {what}; read what is left, then drop it"
+def _damage(reason: str, line: int | None = None) -> BadInputError:
+    message = f"notes of an agent's session: {reason}; read what is left, then drop it"
     return BadInputError(message, code="bad-notes", line=line)
 
 

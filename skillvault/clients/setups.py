@@ -76,7 +76,7 @@ def _claude_code(wish: SetupWish) -> list[FileEdit]:
     home = Path(os.environ.get("CLAUDE_CONFIG_DIR", "~/.claude")).expanduser()
     events = ("SessionStart", "UserPromptSubmit", *_MATCHERS, "Stop", "SessionEnd")
     wishes = hook_groups(_commands(events, "claude-code", wish))
-    above: tuple[str, ...] = ()
+    parent_keys: tuple[str, ...] = ()
     servers = _of_user(home)
     if wish.project is None:
         edits = [json_edit(home / "settings.json", wishes, _hooks_by_hand(wishes))]
@@ -88,10 +88,10 @@ def _claude_code(wish: SetupWish) -> list[FileEdit]:
         edits = [json_edit(place, wishes, _hooks_by_hand(wishes))]
         edits.append(page_edit(wish.project / "CLAUDE.md", _page(wish)))
     else:
-        above = ("projects", str(wish.project))  # as `claude mcp add` has it without a scope
+        parent_keys = ("projects", str(wish.project))  # as `claude mcp add` has it without a scope
         place = wish.project / ".claude/settings.local.json"
         edits = [json_edit(place, wishes, _hooks_by_hand(wishes)), *_excluded([place], wish)]
-    server = JsonWish((*above, "mcpServers", "skillvault"), _server(wish), is_value=True)
+    server = JsonWish((*parent_keys, "mcpServers", "skillvault"), _server(wish), is_value=True)
     by_hand = f"claude mcp add skillvault -- {shlex.join(_server_words(wish))}"
     return [*edits, json_edit(servers, [server], by_hand)] if wish.mcp else edits
 
@@ -195,17 +195,17 @@ def _toml_edit(place: Path, wish: SetupWish) -> FileEdit:
     block = "\n".join([_TOML[0], *lines, _TOML[1], ""])
 
     def put_block(text: str) -> str:
-        bare = take_out_block(text)
-        _check_toml(bare)
-        apart = "" if not bare else "\n" if bare.endswith("\n") else "\n\n"
-        return bare + apart + block
+        other_text = take_out_block(text)
+        _check_toml(other_text)
+        gap = "" if not other_text else "\n" if other_text.endswith("\n") else "\n\n"
+        return other_text + gap + block
 
     def take_out_block(text: str) -> str:
-        before, mark, rest = text.partition(_TOML[0])
+        head, mark, block_and_tail = text.partition(_TOML[0])
         if not mark:
             return text
-        behind = rest.partition(f"{_TOML[1]}\n")[2]
-        return (before[:-1] if before.endswith("\n\n") else before.strip("\n")) + behind
+        tail = block_and_tail.partition(f"{_TOML[1]}\n")[2]
+        return (head[:-1] if head.endswith("\n\n") else head.strip("\n")) + tail
 
     return FileEdit(place, put_block, take_out_block, "\n".join(lines))
 

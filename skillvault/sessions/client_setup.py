@@ -62,9 +62,9 @@ class FileChange(Struct, frozen=True, kw_only=True):
     def diff(self) -> str:
         """The change as lines of a diff."""
         texts = [(c or b"").decode(errors="replace") for c in (self.before, self.after)]
-        before, after = (text.splitlines(keepends=True) for text in texts)
-        whole = unified_diff(before, after, str(self.place), str(self.place))
-        return "".join(line if line.endswith("\n") else f"{line}\n" for line in whole)
+        old_lines, new_lines = (text.splitlines(keepends=True) for text in texts)
+        lines = unified_diff(old_lines, new_lines, str(self.place), str(self.place))
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
 class ClientSetup:
@@ -80,44 +80,44 @@ class ClientSetup:
         edits = edits_of(client, wish)
         places = {edit.place for edit in edits}
         # Files of an earlier setup with other options are restored.
-        former = [] if removes else [p for p in map(Path, record.files) if p not in places]
-        found = [_changed(edit, record, removes=removes) for edit in edits]
-        found += [_restored(place, record) for place in former]
-        return [change for change in found if change.trouble or change.before != change.after]
+        obsolete = [] if removes else [p for p in map(Path, record.files) if p not in places]
+        changes = [_changed(edit, record, removes=removes) for edit in edits]
+        changes += [_restored(place, record) for place in obsolete]
+        return [change for change in changes if change.trouble or change.before != change.after]
 
     def carry_out(
         self, client: str, wish: SetupWish, changes: Sequence[FileChange], *, removes: bool
     ) -> None:
         """Keep the earlier content of the files, then write the changes."""
         record = self.record_of(client, wish.project)
-        known = replace(
+        updated_record = replace(
             record,
             links=wish.links,
             domain=wish.domain,
             vault=str(wish.vault),
             python=sys.executable,
         )
-        writable = [change for change in changes if not change.trouble]
+        writable_changes = [change for change in changes if not change.trouble]
         if removes:
-            for change in writable:
+            for change in writable_changes:
                 _write_file(change)
             _remove_folders(record.folders)
             self._place_of(client, wish.project).unlink(missing_ok=True)
             _remove_empty(self._folder)
             return
-        places = [change.place for change in writable]
+        places = [change.place for change in writable_changes]
         if wish.links:  # there an export puts the skills
             places.append((wish.project or Path.home()) / SKILLS[client] / "any")
-        missing = {
+        new_folders = {
             str(folder): None
             for place in places
             for folder in takewhile(lambda folder: not folder.exists(), place.parents)
         }
-        files = {str(change.place): _before(change, record) for change in writable}
+        files = {str(change.place): _before(change, record) for change in writable_changes}
         files = {place: file for place, file in (record.files | files).items() if file is not None}
-        folders = [*record.folders, *(f for f in missing if f not in record.folders)]
-        self._keep_record(replace(known, files=files, folders=folders))
-        for change in writable:
+        folders = [*record.folders, *(f for f in new_folders if f not in record.folders)]
+        self._keep_record(replace(updated_record, files=files, folders=folders))
+        for change in writable_changes:
             _write_file(change)
 
     def record_of(self, client: str, project: Path | None) -> SetupRecord:
@@ -131,7 +131,7 @@ class ClientSetup:
         """Return the records of all setups, or of those that use a vault."""
         files = sorted(self._folder.glob("*.json")) if self._folder.is_dir() else []
         records = [msgspec.json.decode(file.read_bytes(), type=SetupRecord) for file in files]
-        return [one for one in records if vault is None or one.vault == str(vault)]
+        return [record for record in records if vault is None or record.vault == str(vault)]
 
     def _place_of(self, client: str, project: Path | None) -> Path:
         digest = hashlib.sha256(f"{client}\n{project or ''}".encode()).hexdigest()[:_HEX]
@@ -158,30 +158,30 @@ class SetupState(Struct, frozen=True, kw_only=True):
         """The state as a person reads it."""
         record, activity = self.record, self.activity
         event = f"{activity.event} at {_minute(activity.at)}" if activity.at else "none yet"
-        shown = _minute(activity.shown_at) if activity.shown_at else "none yet"
+        last_prompt = _minute(activity.shown_at) if activity.shown_at else "none yet"
         return [
             f"{record.client} in {record.project or 'all projects'}",
             *(f"  file: {place}" for place in record.files),
             f"  python: {record.python}",
             f"  vault: {record.vault}",
-            f"  last event: {event}; last prompt that got something: {shown}",
+            f"  last event: {event}; last prompt that got something: {last_prompt}",
             *(f"  problem: {trouble}" for trouble in self.troubles),
         ]
 
 
 def state_of(record: SetupRecord) -> SetupState:
     """Return the state of a setup, also if its vault does not work."""
-    again = f"run `skillvault setup {record.client}` again"
+    remedy = f"run `skillvault setup {record.client}` again"
     troubles = []
     if not Path(record.python).exists():
-        troubles.append(f"{record.python} is gone; {again}")
+        troubles.append(f"{record.python} is gone; {remedy}")
     root = Path(record.vault)
     if not (root / MARK).is_file():
-        troubles.append(f"{record.vault} is no vault any more; {again} with --vault")
+        troubles.append(f"{record.vault} is no vault any more; {remedy} with --vault")
         return SetupState(record=record, activity=Activity(), troubles=tuple(troubles))
     settings = (Path(file) for file in record.files if file.endswith((".json", ".toml")))
     troubles += [
-        f"{place} does not name skillvault any more; {again}"
+        f"{place} does not name skillvault any more; {remedy}"
         for place in settings
         if not place.exists() or "skillvault" not in place.read_text(errors="replace")
     ]
@@ -198,49 +198,48 @@ def _minute(time: datetime) -> str:
 def _changed(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileChange:
     place = edit.place
     try:
-        before = _bytes_at(place)
-        if removes and _is_as_written(place, before, record):
+        old_content = _bytes_at(place)
+        if removes and _is_as_written(place, old_content, record):
             return _restored(place, record)
-        text = "" if before is None else _text_of(before)
-        after = edit.take_out(text) if removes else edit.put(text)
+        text = "" if old_content is None else _text_of(old_content)
+        new_text = edit.take_out(text) if removes else edit.put(text)
     except BadInputError as error:
         return FileChange(
             place=place, before=None, after=None, trouble=error.message, by_hand=edit.by_hand
         )
-    is_gone = not after and (removes or before is None)
-    return FileChange(place=place, before=before, after=None if is_gone else after.encode())
+    is_gone = not new_text and (removes or old_content is None)
+    return FileChange(place=place, before=old_content, after=None if is_gone else new_text.encode())
 
 
 def _restored(place: Path, record: SetupRecord) -> FileChange:
     """Return the change that restores a file; a file that was changed since is left alone."""
-    before = _bytes_at(place)
-    if not _is_as_written(place, before, record):
+    content = _bytes_at(place)
+    if not _is_as_written(place, content, record):
         advice = "was changed since; take the lines of skillvault out of it by hand"
         return FileChange(place=place, before=None, after=None, trouble=advice)
-    kept = record.files[str(place)].before
-    return FileChange(
-        place=place, before=before, after=None if kept is None else base64.b64decode(kept)
-    )
+    saved_content = record.files[str(place)].before
+    original = None if saved_content is None else base64.b64decode(saved_content)
+    return FileChange(place=place, before=content, after=original)
 
 
 def _is_as_written(place: Path, content: bytes | None, record: SetupRecord) -> bool:
-    known = record.files.get(str(place))
-    return content is not None and known is not None and known.digest == _digest_of(content)
+    file = record.files.get(str(place))
+    return content is not None and file is not None and file.digest == _digest_of(content)
 
 
 def _before(change: FileChange, record: SetupRecord) -> FileBefore | None:
     """Return the record of a file: its content before the first setup, and its digest now."""
     if change.after is None:
         return None
-    known = record.files.get(str(change.place))
+    file = record.files.get(str(change.place))
     digest = _digest_of(change.after)
-    if known is not None and change.before is not None:
+    if file is not None and change.before is not None:
         return FileBefore(
-            before=known.before,
-            digest=digest if known.digest == _digest_of(change.before) else "",
+            before=file.before,
+            digest=digest if file.digest == _digest_of(change.before) else "",
         )
-    kept = None if change.before is None else base64.b64encode(change.before).decode()
-    return FileBefore(before=kept, digest=digest)
+    content = None if change.before is None else base64.b64encode(change.before).decode()
+    return FileBefore(before=content, digest=digest)
 
 
 def _bytes_at(place: Path) -> bytes | None:

@@ -100,11 +100,11 @@ def closing_by_report(format_name: str, path: Path) -> Closing:
 
 def closing_by_exit(code: int, output: str = "", command: str = "") -> Closing:
     """Return the end of a decision by a command's exit code, with the end of its output."""
-    what = f"`{command}`" if command else "the command"
+    name = f"`{command}`" if command else "the command"
     return Closing(
         status="failure" if code else "success",
         observed_by="exit-code",
-        summary=f"{what} ended with exit code {code}",
+        summary=f"{name} ended with exit code {code}",
         evidence=output,
         details={"exit_code": code},
     )

@@ -175,8 +175,8 @@ class Hooks:
             return ""
         # In a session that was compacted, the hold-outs of its decisions must stay hidden.
         notes = self._notes(payload)
-        earlier = self._history(notes).prompts
-        hidden = frozenset(name for one in earlier for name in one.asked.held_out)
+        earlier_prompts = self._history(notes).prompts
+        hidden = frozenset(name for prompt in earlier_prompts for name in prompt.asked.held_out)
         text, names = self._briefing(self._domain_of(payload), payload.session, hidden)
         notes.append(noted.SessionNote(session=payload.session, briefed=names))
         return text
@@ -190,17 +190,17 @@ class Hooks:
         """
         budget = self._hook_rules.briefing
         head = f"Learned from earlier work in {domain}, to weigh and not to obey:"
-        lines, names, rest = [head], list[str](), budget - count_tokens(head)
+        lines, names, budget_left = [head], list[str](), budget - count_tokens(head)
         waiting = self._vault.questions(session) if budget else 0
         if waiting:
             lines.append(f"{waiting} question(s) wait for an agent: `skillvault ask --next`.")
-            rest -= count_tokens(lines[-1])
+            budget_left -= count_tokens(lines[-1])
         for name, description in self._lessons(domain) if budget else ():
             if name in hidden or description != disclosure.without_names(description, hidden):
                 continue
             line = f"- {name}: {trim_to_tokens(description, _LINE)}"
-            rest -= count_tokens(line) + 1
-            if rest < 0:
+            budget_left -= count_tokens(line) + 1
+            if budget_left < 0:
                 break
             lines.append(line)
             names.append(name)
@@ -211,9 +211,11 @@ class Hooks:
     def _lessons(self, domain: str) -> Iterator[tuple[str, str]]:
         """Yield (name, description) of the domain's own skills, the strategy first."""
         candidates = shelves.live(self._vault.shelf(), domain)
-        chosen = [one for one in candidates if one.kind in _BRIEFED and one.domain == domain]
-        skills = self._vault.store.head().skills.get_many([one.name for one in chosen])
-        for candidate in sorted(chosen, key=lambda one: _BRIEFED.index(one.kind)):
+        briefed = [
+            skill for skill in candidates if skill.kind in _BRIEFED and skill.domain == domain
+        ]
+        skills = self._vault.store.head().skills.get_many([skill.name for skill in briefed])
+        for candidate in sorted(briefed, key=lambda skill: _BRIEFED.index(skill.kind)):
             if candidate.name in skills:
                 yield candidate.name, skills[candidate.name].description
 
@@ -225,22 +227,22 @@ class Hooks:
             return ""
         notes = self._notes(payload)
         history = self._history(notes)
-        earlier, read, brought = history.prompts, history.read, history.brought
+        earlier_prompts, read_skills, known_texts = history.prompts, history.read, history.brought
         # Other words add nothing to what was known at the stop.
-        if earlier and self._is_attended is not False and signs.words_say(text):
-            self._close_prompt(earlier[-1], text)
+        if earlier_prompts and self._is_attended is not False and signs.words_say(text):
+            self._close_prompt(earlier_prompts[-1], text)
         domain = self._domain_of(payload)
-        decision = payload.prompt_id or f"{payload.session}-{len(earlier) + 1}"
-        shown, held_out = "", list[str]()
+        decision = payload.prompt_id or f"{payload.session}-{len(earlier_prompts) + 1}"
+        text_shown, held_out = "", list[str]()
         names, facts, receipt = list[noted.ShownSkill](), list[str](), dict[str, Any]()
         if self._links is None:
-            if read is None:  # no note of how the session began: it may have read all
-                read = [one.name for one in shelves.live(self._vault.shelf())]
-                notes.append(noted.SessionNote(session=payload.session, briefed=read))
+            if read_skills is None:  # no note of how the session began: it may have read all
+                read_skills = [skill.name for skill in shelves.live(self._vault.shelf())]
+                notes.append(noted.SessionNote(session=payload.session, briefed=read_skills))
             query = Query(
                 domain=domain,
                 budget=self._budget(),
-                seen=tuple(read),
+                seen=tuple(read_skills),
                 strategy="hybrid",
                 decision=decision,
                 agent=self._client,
@@ -250,11 +252,11 @@ class Hooks:
             if answer.near_domain:  # its outcome would be refused
                 return ""
             receipt = render.record(answer, query, self._now, text)
-            answer = brought.without_repeats(answer)
-            shown = render.prompt(answer, again=brought.has_any)
+            answer = known_texts.without_repeats(answer)
+            text_shown = render.prompt(answer, again=known_texts.has_any)
             names = [_shown_skill(skill) for skill in answer.recommended]
             facts = [f"{fact.id} {fact.blob}" for fact in answer.facts]
-            held_out = [one.name for one in answer.withheld if one.reason == "held-out"]
+            held_out = [skill.name for skill in answer.withheld if skill.reason == "held-out"]
         notes.append(
             noted.PromptNote(
                 id=decision,
@@ -273,7 +275,7 @@ class Hooks:
                 held_out=held_out,
             )
         )
-        return shown
+        return text_shown
 
     # ── a tool was used ──────────────────────────────────────────────────────────────
 
@@ -312,9 +314,11 @@ class Hooks:
         insists, the agent is sent back, once a prompt.
         """
         notes = self._notes(payload)
-        earlier = self._history(notes).prompts
-        named = [one for one in earlier if payload.prompt_id in (None, one.asked.id)]
-        current = named[-1] if named else None
+        earlier_prompts = self._history(notes).prompts
+        matches = [
+            prompt for prompt in earlier_prompts if payload.prompt_id in (None, prompt.asked.id)
+        ]
+        current = matches[-1] if matches else None
         if current is None or not current.calls:  # it only talked
             return ""
         words = cut_between_words(payload.last_message, _TASK)
@@ -353,27 +357,27 @@ class Hooks:
         quarantine = self._vault.inbox.quarantine
         for place in noted.abandoned_notes(self._folder):
             notes, damage = noted.read_notes(place)
-            aside = quarantine.take_notes(place, damage or _CUT_OFF, self._now)
+            quarantined = quarantine.take_notes(place, damage or _CUT_OFF, self._now)
             try:
                 self._hand_in_rest(notes)
             except (OSError, SkillvaultError):  # a fault of the disk or the vault: try again later
-                shutil.move(aside, place)
-                quarantine.remove(aside.name)
+                shutil.move(quarantined, place)
+                quarantine.remove(quarantined.name)
                 raise
             if damage is None:
-                quarantine.remove(aside.name)
+                quarantine.remove(quarantined.name)
             place.with_suffix(noted.CLAIMS).unlink(missing_ok=True)
 
     def _hand_in_rest(self, notes: Iterable[noted.Note | None]) -> None:
         """Put the outcomes that are not yet in the inbox into it."""
-        for one in _history_in(notes).prompts:
-            if one.handed_in:
+        for prompt in _history_in(notes).prompts:
+            if prompt.handed_in:
                 continue
-            outcome = self._outcome_so_far(one)
+            outcome = self._outcome_so_far(prompt)
             if outcome is not None:
-                self._drop_outcome(one, outcome)
+                self._drop_outcome(prompt, outcome)
             else:
-                self._drop([*_receipt_file(one)])
+                self._drop([*_receipt_file(prompt)])
 
     # ── outcomes ─────────────────────────────────────────────────────────────────────
 
@@ -397,8 +401,8 @@ class Hooks:
         The receipt of the prompt goes with it, so that both are one commit.
         """
         data = json.dumps(outcome, ensure_ascii=False).encode(errors="replace")
-        said = json.dumps({**outcome, "occurred_at": ""}, sort_keys=True)
-        digest = hashlib.sha256(said.encode(errors="replace")).hexdigest()
+        content = json.dumps({**outcome, "occurred_at": ""}, sort_keys=True)
+        digest = hashlib.sha256(content.encode(errors="replace")).hexdigest()
         if digest != prompted.handed_in:
             name = f"{transcripts.file_stem(prompted.asked.session)}-{digest[:8]}.json"
             # The hook observed the end, whatever the agent says.
@@ -413,19 +417,19 @@ class Hooks:
 
     def _outcome_so_far(self, prompted: Prompted) -> dict[str, Any] | None:
         """Return the outcome of a prompt as far as it is known; None if nothing was done for it."""
-        asked = prompted.asked
+        note = prompted.asked
         policy = self._vault.store.head().policy.transcripts
         tally = prompts.PromptTally(policy.checks, redact.redact_text)
-        run = tally.open_run(events.Prompt(asked.at, asked.text, asked.id))
-        header = events.Header(session=asked.session, cwd=asked.cwd)
+        run = tally.open_run(events.Prompt(note.at, note.text, note.id))
+        header = events.Header(session=note.session, cwd=note.cwd)
         for event in _events_for(prompted, header):
             tally.note_event(event, run)
         run.next_words = prompted.next_words
         if not (run.has_changed or run.checks or run.skills):
             return None
-        header.cwd = asked.cwd
+        header.cwd = note.cwd
         request = transcripts.Request(
-            client=asked.client, domain=asked.domain, trust="local", rules=policy
+            client=note.client, domain=note.domain, trust="local", rules=policy
         )
         return _via_hook(transcripts.outcome_of_prompt(run, header, request))
 
@@ -443,8 +447,8 @@ class Hooks:
         return domain_of(folder, self._hook_rules.domains, self._domain)
 
     def _budget(self) -> int:
-        asked = self._vault.store.head().policy.recommend.budget
-        return _BUDGET if asked is None else min(_BUDGET, asked)
+        budget = self._vault.store.head().policy.recommend.budget
+        return _BUDGET if budget is None else min(_BUDGET, budget)
 
     @property
     def _hook_rules(self) -> "HookPolicy":
@@ -466,10 +470,10 @@ class Brought(Struct):
         """Add the skills and facts that came with a prompt."""
         self.facts.update(note.facts)
         for skill in note.shown:
-            earlier = self.skills.get(skill.name)
-            is_same = earlier is not None and skill.blob in ("", earlier.blob)
-            lines = earlier.lines if earlier and is_same else frozenset[str]()
-            blob = earlier.blob if earlier and is_same else skill.blob
+            known_skill = self.skills.get(skill.name)
+            is_same = known_skill is not None and skill.blob in ("", known_skill.blob)
+            lines = known_skill.lines if known_skill and is_same else frozenset[str]()
+            blob = known_skill.blob if known_skill and is_same else skill.blob
             self.skills[skill.name] = noted.ShownSkill(skill.name, blob, lines | skill.lines)
 
     def without_repeats(self, answer: "Selection") -> "Selection":
@@ -480,10 +484,10 @@ class Brought(Struct):
 
     def _unread(self, skill: "ServedSkill") -> "ServedSkill":
         """Return a skill with the lines of its text that the agent has not read."""
-        known = self.skills.get(skill.name)
-        if known is None or not known.blob or known.blob != skill.blob:
+        known_skill = self.skills.get(skill.name)
+        if known_skill is None or not known_skill.blob or known_skill.blob != skill.blob:
             return skill
-        lines = [line for line in _lines_of(skill) if _line_digest(line) not in known.lines]
+        lines = [line for line in _lines_of(skill) if _line_digest(line) not in known_skill.lines]
         if not lines:
             return replace(skill, how="named", body="", description="")
         return replace(skill, how="part", body="\n".join(lines))
@@ -569,42 +573,42 @@ def _via_hook(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
     if outcome is None or "observed_by" not in outcome["result"]:
         return outcome
     observer = outcome["result"]["observed_by"]
-    seen = {"observed_by": "tests" if observer == "exit-code" else observer, "via": "hook"}
-    return {**outcome, "result": {**outcome["result"], **seen}}
+    observation = {"observed_by": "tests" if observer == "exit-code" else observer, "via": "hook"}
+    return {**outcome, "result": {**outcome["result"], **observation}}
 
 
 def _events_for(prompted: Prompted, header: "events.Header") -> "Iterator[events.Event]":
     """Yield the events of a prompt: those of its transcript, then notes that it lacks."""
-    told: set[str] = set()
-    last = ""
+    result_ids: set[str] = set()
+    last_remark = ""
     for event in _told_by_transcript(prompted, header):
         if isinstance(event, events.ToolResult):
-            told.add(event.id)
+            result_ids.add(event.id)
         if isinstance(event, events.Remark):
-            last = event.text
+            last_remark = event.text
         yield event
     for call in prompted.calls:
-        if call.id not in told:
+        if call.id not in result_ids:
             yield events.ToolCall(call.at, call.id, call.tool, call.arguments)
             yield events.ToolResult(call.at, call.id, call.output, call.is_error, call.exit_code)
-    if prompted.last_words.strip() and prompted.last_words != last:
+    if prompted.last_words.strip() and prompted.last_words != last_remark:
         yield events.Remark(prompted.said_at, prompted.last_words)
 
 
 def _told_by_transcript(prompted: Prompted, header: "events.Header") -> "Iterator[events.Event]":
     """Yield the events of a prompt in its transcript; none if it cannot be read."""
-    asked = prompted.asked
-    place = Path(asked.transcript) if asked.transcript else None
-    if place is None or not 0 <= _size_of(place) - asked.position <= _TRANSCRIPT:
+    note = prompted.asked
+    place = Path(note.transcript) if note.transcript else None
+    if place is None or not 0 <= _size_of(place) - note.position <= _TRANSCRIPT:
         return
-    begun = False
+    has_begun = False
     try:
-        transcript = reader.Transcript(place, asked.position)
+        transcript = reader.Transcript(place, note.position)
         for event in transcript:
             if isinstance(event, events.Prompt):
-                if event.id != asked.id and (begun or event.id is not None):
+                if event.id != note.id and (has_begun or event.id is not None):
                     break
-                begun = True
+                has_begun = True
             elif not getattr(event, "aside", False):
                 yield event
     except (BadInputError, ValueError):  # it cannot be read, or is no name of a file

@@ -99,10 +99,10 @@ def _from_outcomes(
         raise UsageError(
             f"{name}: its outcomes are of {join_items(domains)}; choose with --domain {domains[0]}"
         )
-    chosen = [outcome for outcome in outcomes if outcome.domain == (domain or domains[0])]
-    if not chosen:
+    domain_outcomes = [outcome for outcome in outcomes if outcome.domain == (domain or domains[0])]
+    if not domain_outcomes:
         raise UsageError(f"{name}: has no outcome in {domain}; there are {join_items(domains)}")
-    return _session_source({**_told_by(chosen), "id": name, "trust": trust})
+    return _session_source({**_told_by(domain_outcomes), "id": name, "trust": trust})
 
 
 def _told_by(outcomes: Sequence[Outcome]) -> dict[str, Any]:

@@ -76,25 +76,25 @@ def transcript_files(paths: Iterable[Path]) -> list[Path]:
     """Return the transcripts at and below these paths, without those of subagents."""
     files: dict[Path, None] = {}
     for path in paths:
-        below = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
-        files.update((f, None) for f in below if f == path or f.parent.name != SUBAGENTS)
+        transcripts = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
+        files.update((f, None) for f in transcripts if f == path or f.parent.name != SUBAGENTS)
     return list(files)
 
 
 def outcomes_of(
-    files: Sequence[Path], request: Request, read: ReadTranscripts
+    files: Sequence[Path], request: Request, tally: ReadTranscripts
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (label, outcome) of each prompt; count in `read` what cannot be read."""
     for path in files:
         try:
-            yield from _outcomes_of_file(path, request, read)
+            yield from _outcomes_of_file(path, request, tally)
         except BadInputError as error:
             message = error.message.removeprefix(f"{path.name}: ")
-            read.refused.append(RefusedFile(path.name, error.code, message, error.line))
+            tally.refused.append(RefusedFile(path.name, error.code, message, error.line))
 
 
 def _outcomes_of_file(
-    path: Path, request: Request, read: ReadTranscripts
+    path: Path, request: Request, tally: ReadTranscripts
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     client = client_of(path)
     if client not in (None, request.client):
@@ -110,15 +110,15 @@ def _outcomes_of_file(
         if outcome := outcome_of_prompt(run, reader.header, request):
             yield f"{file_stem(path.stem)}-{number}", outcome
     request.advance(reader.transcript.position - position)
-    read.files += 1
+    tally.files += 1
     for kind, count in reader.transcript.unread.items():
-        read.unread[kind] = read.unread.get(kind, 0) + count
+        tally.unread[kind] = tally.unread.get(kind, 0) + count
 
 
 def outcome_of_prompt(run: PromptRun, header: Header, request: Request) -> dict[str, Any] | None:
     """Return the outcome of a prompt; None if its time is unknown or nothing was done."""
-    ended = run.ended_at or run.at
-    if ended is None or not run.text.strip() or not (run.remarks or run.has_changed or run.checks):
+    end = run.ended_at or run.at
+    if end is None or not run.text.strip() or not (run.remarks or run.has_changed or run.checks):
         return None
     ending = _ending(run, header.cwd)
     claimed = "success" if claims_success(run.claim) else None
@@ -140,7 +140,7 @@ def outcome_of_prompt(run: PromptRun, header: Header, request: Request) -> dict[
     }
     return {
         "domain": request.domain or CODING,
-        "occurred_at": stamp(ended),
+        "occurred_at": stamp(end),
         "decision": filled(decision),
         "result": filled(result),
         "context": filled({"model": header.model, "branch": header.branch}),
@@ -185,10 +185,10 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
     # Tests may pass although the user wanted something else.
     is_rejected = check is not None and check.passed and words == "failure"
     if check is not None and not is_rejected and (check.passed or not is_open):
-        how = "passed" if check.passed else "failed"
+        verb = "passed" if check.passed else "failed"
         code = "" if check.exit_code is None else f" with exit code {check.exit_code}"
         status: Status = "success" if check.passed else "failure"
-        return Ending(status, "exit-code", f"{command} {how}{code}", output)
+        return Ending(status, "exit-code", f"{command} {verb}{code}", output)
     if not is_rejected and cwd and (state := _of_commits(run, Path(cwd))):
         status = "success" if state == "kept" else "failure"
         return Ending(status, "commit", f"commit {run.commits[-1]} was {state}", output)

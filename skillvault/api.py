@@ -100,7 +100,7 @@ class Vault:
         self.memory = remembering.FactMemory(self.store, _clock)
         self.queue = QuestionQueue(
             lambda: question(self),
-            lambda answers, now: _answered(self, answers, now),
+            lambda answers, now: _commit_answers(self, answers, now),
             lambda: self.store.git.dirs()[0] / "skillvault" / "dropped-questions",
         )
         self._judge = judge
@@ -193,7 +193,7 @@ class Vault:
         """
         now = now or _clock()
         requests: dict[str, JudgeRequest] = {}
-        with pause_on_disk_errors(), self._run_turn, _recovered(self, dry=dry) as store:
+        with pause_on_disk_errors(), self._run_turn, _recovered_store(self, dry=dry) as store:
             judge = judges.unasked_judge(store, requests) if batch else None
             intake = recording.Intake()
             if "record" in (wanted or registry.STEPS):
@@ -215,7 +215,10 @@ class Vault:
             if intake.held:
                 state.wait(layout.UNTRUSTED, intake.held, tomorrow=True)
             with judges.batching(state, requests):
-                report = _done(state, wanted)
+                report = runs.run_steps(state, wanted)
+                if report.waiting:
+                    state.renew()  # another run may have seen what waits
+                report.reasons = partial(reasons.reasons, state)
         if not dry:
             records = [record for result in report.done for record in result.change.writes]
             report.uses = partial(self.shelf.find_uses, records)
@@ -237,13 +240,13 @@ class Vault:
         whatever the outcomes say.
         """
         now = now or _clock()
-        take = partial(_taken_in, self, is_attested=not (by_agent or agents.agent_at_work()))
+        take = partial(_take_files, self, is_attested=not (by_agent or agents.agent_at_work()))
         options = runs.RunOptions(dry=dry, track=track)
         if not isinstance(outcomes, Mapping | Outcome):
             return take(outcomes, options, now)
         files = [decisions.outcome_file(outcomes)]
-        report = _unrefused(take(files, replace(options, dry=True), now))
-        return report if dry else _unrefused(take(files, options, now))
+        report = _check_accepted(take(files, replace(options, dry=True), now))
+        return report if dry else _check_accepted(take(files, options, now))
 
     def close(
         self,
@@ -310,7 +313,7 @@ class Vault:
         dry: bool = False,
         advance: Callable[[int], object] = int,
         on_outcomes: Callable[[list[dict[str, Any]]], None] | None = None,
-    ) -> tuple[Report, transcripts.ReadTranscripts]:
+    ) -> tuple[Report, transcripts.ImportTally]:
         """Import a client's transcripts, one outcome a prompt, a part at a time.
 
         It returns (the report, what was read). A second import of a transcript adds only what is
@@ -325,7 +328,7 @@ class Vault:
             rules=self.store.head().policy.transcripts,
             advance=advance,
         )
-        tally, report = transcripts.ReadTranscripts(), runs.Report()
+        tally, report = transcripts.ImportTally(), runs.Report()
         files = transcripts.transcript_files(paths)
         outcomes = transcripts.outcomes_of(files, request, tally)
         for part in iter(lambda: list(islice(outcomes, _PART)), []):
@@ -429,7 +432,7 @@ class Vault:
         )
         clock = _clock if now is None else partial(datetime.fromtimestamp, now.timestamp(), UTC)
         open_decision = decisions.OpenDecision(subject, answer, clock())
-        return decisions.carried_out(open_decision, lambda raw, at: self.record(raw, now=at), clock)
+        return decisions.carry_out(open_decision, lambda raw, at: self.record(raw, now=at), clock)
 
     def advise(self, name: str, data: bytes, *, now: datetime | None = None) -> Advice:
         """Ask the judge about a decision: a file like an outcome's, without its result.
@@ -499,7 +502,7 @@ class Vault:
 
 
 @contextmanager
-def _recovered(vault: Vault, *, dry: bool) -> Iterator[Store]:
+def _recovered_store(vault: Vault, *, dry: bool) -> Iterator[Store]:
     """Yield the vault's store after the half-made changes of a killed run are undone."""
     if not dry:
         vault.store.recover()
@@ -519,7 +522,7 @@ def _recover_if_free(store: Store) -> None:
         store.recover(wait=False)
 
 
-def _unrefused(report: Report) -> Report:
+def _check_accepted(report: Report) -> Report:
     """Return the report; BadInputError if anything was refused."""
     for file in report.quarantined:
         raise BadInputError(file.message, code=file.code, line=file.line)
@@ -540,7 +543,7 @@ def _new_run(
     )
 
 
-def _taken_in(
+def _take_files(
     vault: Vault,
     files: Iterable[tuple[str, bytes]],
     options: RunOptions,
@@ -571,19 +574,11 @@ def _taken_in(
 
 
 def _run_steps(vault: Vault, options: RunOptions, now: datetime, steps: Sequence[str]) -> Report:
-    with _recovered(vault, dry=options.dry) as store:
+    with _recovered_store(vault, dry=options.dry) as store:
         return runs.run_steps(_new_run(vault, store, options, now=now), steps)
 
 
-def _done(state: Run, steps: Sequence[str]) -> Report:
-    report = runs.run_steps(state, steps)
-    if report.waiting:
-        state.renew()  # another run may have seen what waits
-    report.reasons = partial(reasons.reasons, state)
-    return report
-
-
-def _answered(vault: Vault, answers: Sequence[Answer], now: datetime | None) -> Report:
+def _commit_answers(vault: Vault, answers: Sequence[Answer], now: datetime | None) -> Report:
     """Commit answers, and run the steps that depend on them."""
     options = runs.RunOptions(answers=answers)
     steps = ("answer", "promote", "generate", "refresh", "merge")
@@ -601,7 +596,7 @@ def sync(
 
     `take_over`: make this clone the learner.
     """
-    with pause_on_disk_errors(), vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
+    with pause_on_disk_errors(), vault._run_turn, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
         return exchange_of_clones.sync_clones(store, now or _clock(), take_over=take_over)
 
 
@@ -620,11 +615,11 @@ def distill(
     UsageError if there is no such session, BadInputError for a transcript without one.
     """
     setup.check_domains([domain] if domain is not None else [])
-    source = session_sources.session_source(vault.store.head(), session, domain)
+    source = session_sources.find_session(vault.store.head(), session, domain)
     files = [source.file] if source.file else []
     options = runs.RunOptions(dry=dry, on_done=on_done)
     with vault._run_turn:  # noqa: SLF001 (its own)
-        report = _taken_in(vault, files, options, now or _clock(), steps=("record", "distill"))
+        report = _take_files(vault, files, options, now or _clock(), steps=("record", "distill"))
     return source.session, source.unread, report
 
 
@@ -636,7 +631,7 @@ def retract(
     UncommittedEditError if that touches uncommitted edits of the user; nothing is done then.
     """
     now = now or _clock()
-    with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
+    with vault._run_turn, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
         preview_store = Store(store.root, AGENDA, apart=True)
         changes = retracting.retraction_changes(
             preview_store, vault.judge, outcome, reason, now=now
@@ -653,7 +648,7 @@ def undo(
     edits of the user; nothing is done then.
     """
     now = now or _clock()
-    with vault._run_turn, _recovered(vault, dry=False) as store:  # noqa: SLF001 (its own)
+    with vault._run_turn, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
         preview_store = Store(store.root, AGENDA, apart=True)
         changes = undoing.undo_changes(preview_store, vault.judge, text, reason, now=now)
         return commits.publish(store, changes, now, dry=dry)

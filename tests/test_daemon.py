@@ -20,7 +20,7 @@ from watchdog.observers.api import BaseObserver, EventEmitter
 
 from skillvault import daemon
 from skillvault.api import Vault
-from skillvault.cli.sync import _teller
+from skillvault.cli.sync import _report_printer
 from skillvault.daemon import Pace, Watch, inbox_events
 from skillvault.loop.run import ChangeResult, Report, WaitingItem
 from skillvault.model.intake import parse_outcome
@@ -513,7 +513,7 @@ def test_asked_to_stop_while_it_sleeps_it_ends(process: Process, wish: signal.Si
 
 
 def test_what_waits_is_said_when_it_begins_to_wait(capsys: pytest.CaptureFixture[str]) -> None:
-    tell = _teller()
+    tell = _report_printer()
     for paths in (["a"], ["a"], ["a", "b"], ["b"], ["a", "b"]):
         tell(Report(waiting=[WaitingItem(path, "edited") for path in paths]))
     lines = capsys.readouterr().err.splitlines()

@@ -21,10 +21,10 @@ from skillvault.cli.commands import cli
 from skillvault.cli.options import say, vault_option, vault_path_of
 from skillvault.clients import agents
 from skillvault.clients.hook_server import HookRequest
-from skillvault.clients.payload import EVENTS, Payload, payload_from
+from skillvault.clients.payload import EVENTS, Payload, parse_payload
 from skillvault.model.errors import NotAVaultError, SkillvaultError
 from skillvault.model.text.hidden_characters import escape_hidden
-from skillvault.sessions.hooks import MOST, HookedClient, Hooks, HookVault
+from skillvault.sessions.hooks import MOST, HookClient, Hooks, HookVault
 from skillvault.vault.commit.locks import DAEMON, holder
 from skillvault.vault.disk import private_mode
 from skillvault.vault.files import layout, redact
@@ -89,7 +89,7 @@ def hook(event: str, vault_path: Path | None, *, serves: bool, **options: Any) -
 
     It is for `skillvault setup` to call: whatever goes wrong, it ends with 0 and prints nothing.
     """
-    payload = payload_from(sys.stdin.buffer.read(_MOST_INPUT))
+    payload = parse_payload(sys.stdin.buffer.read(_MOST_INPUT))
     if payload is None:
         raise click.ClickException("the payload on stdin is no event of a session")
     vault = Vault.open(vault_path_of(vault_path) or layout.find_root(payload.cwd or Path()))
@@ -109,7 +109,7 @@ def answer_request(vault: Vault, request: HookRequest) -> str | None:
     start = time.monotonic()
     try:
         options = hook.make_context("hook", list(request.words)).params
-        payload = payload_from(request.payload)
+        payload = parse_payload(request.payload)
         if payload is None:
             return None
         event_options = {name: options[name] for name in ("event", "client", "domain", "links")}
@@ -133,7 +133,7 @@ def _react(
     links: Path | None,
 ) -> str:
     """Return the text for the client; "" if it is too long."""
-    caller = HookedClient(
+    caller = HookClient(
         name=client,
         domain=domain,
         links=links,
@@ -178,9 +178,9 @@ def _log_run(words: list[str], seconds: float) -> None:
     """Log an error, or a run that took long."""
     error = sys.exc_info()[1]
     if error is not None:
-        _log_about(words, f"{type(error).__name__}: {error}")
+        _log_event(words, f"{type(error).__name__}: {error}")
     elif seconds > _SLOW:
-        _log_about(words, f"took {seconds:.1f} s")
+        _log_event(words, f"took {seconds:.1f} s")
 
 
 def vault_parts(vault: Vault) -> HookVault:
@@ -204,19 +204,19 @@ def _questions(vault: Vault, session: str) -> int:
 
 def _give_up(words: list[str]) -> None:
     """Let the user go on; a slow vault is indexed in the background for the next time."""
-    root = _root_named(words)
+    root = _find_root(words)
     if root is not None:
-        _log_about(
+        _log_event(
             words, f"gave up after {_DEADLINE:.0f} s; the index is brought up to date meanwhile"
         )
         start_detached(root, "status")
     os._exit(0)
 
 
-def _log_about(words: list[str], text: str) -> None:
+def _log_event(words: list[str], text: str) -> None:
     """Write a line to the vault's log; to stderr without a vault, or if the log fails."""
     line = f"{' '.join(words[:2])}: {text}"
-    root = _root_named(words)
+    root = _find_root(words)
     try:
         if root is not None and (root / ".git").is_dir():
             log_line(root / ".git" / "skillvault", line)
@@ -226,7 +226,7 @@ def _log_about(words: list[str], text: str) -> None:
     say(f"skillvault: {line}")
 
 
-def _root_named(words: list[str]) -> Path | None:
+def _find_root(words: list[str]) -> Path | None:
     """Return the vault of the command line, the environment or this folder; None without one."""
     paths = [words[place + 1] for place, word in enumerate(words[:-1]) if word == "--vault"]
     place = paths[-1] if paths else os.environ.get("SKILLVAULT_VAULT")

@@ -31,7 +31,7 @@ from skillvault.exchange.suite_report import failing_assertion, printable
 from skillvault.model.errors import SkillvaultError, UsageError
 from skillvault.model.records import OBSERVERS, Observer, Status
 from skillvault.model.text.text import cut_between_words
-from skillvault.sessions.closing import Closing, closing_by_exit, closing_by_report
+from skillvault.sessions.closing import Closing, closing_of_exit, read_closing
 from skillvault.vault.files import layout
 
 _KEPT = 16 * 1024  # bytes of the output's end
@@ -262,9 +262,9 @@ def _choose_source(sources: dict[str, Any], command: tuple[str, ...], *, teaches
 
 def _closing(source: str, value: Any) -> Closing:
     if source in ("junit", "ctrf"):
-        return closing_by_report(source, value)
+        return read_closing(source, value)
     if source == "from_exit":
-        return closing_by_exit(value)
+        return closing_of_exit(value)
     return Closing(status=value, observed_by="person")
 
 
@@ -273,7 +273,7 @@ def _run_and_close(command: tuple[str, ...]) -> tuple[Closing, int]:
     lines = printable(run.output).splitlines()[-_LINES:]
     evidence = failing_assertion(run.output) if run.exit_code else "\n".join(lines)
     words = cut_between_words(shlex.join(command), _WORDS)
-    return closing_by_exit(run.exit_code, evidence, words), run.exit_code
+    return closing_of_exit(run.exit_code, evidence, words), run.exit_code
 
 
 def _close_quietly(

@@ -152,7 +152,7 @@ def watch(
             stopping=is_over,
             say=say,
             on_done=print_done,
-            on_report=_teller(),
+            on_report=_report_printer(),
             track=track,
             synchronize=_synchronizer(vault) if syncs else None,
         )
@@ -197,7 +197,7 @@ def _synchronizer(vault: Vault) -> Callable[[], None]:
     return synchronize
 
 
-def _teller() -> Callable[[Report], None]:
+def _report_printer() -> Callable[[Report], None]:
     """Return a function that prints a report without what the last report said."""
     last_items: tuple[list[WaitingItem], list[Rejection]] | None = None
 

@@ -16,7 +16,7 @@ from skillvault.model.errors import BadInputError
 from skillvault.model.text import strict_json
 from skillvault.model.text.managed_block import with_block, without_block
 
-OURS = "skillvault"
+_NAME = "skillvault"
 _HOOK = re.compile(
     rf"\bskillvault\b.* hook (?:{'|'.join(EVENTS)})\b"
     r"|\bskillvault/clients/hook_client\.py\b|\bskillvault/sessions/calls\b"
@@ -76,12 +76,12 @@ def page_edit(place: Path, text: str) -> FileEdit:
     return FileEdit(place, lambda page: with_block(page, text), without_block, text)
 
 
-def is_ours(value: Any) -> bool:
+def is_skillvault_entry(value: Any) -> bool:
     """Return True if a value of a client's settings calls skillvault and nothing else."""
     hooks = value.get("hooks") if isinstance(value, dict) else None
     if isinstance(hooks, list):
-        return bool(hooks) and all(map(is_ours, hooks))
-    return any(text == OURS or _HOOK.search(text) for text in _texts_below(value))
+        return bool(hooks) and all(map(is_skillvault_entry, hooks))
+    return any(text == _NAME or _HOOK.search(text) for text in _texts_below(value))
 
 
 def hook_groups(commands: Mapping[str, tuple[str, str | None]]) -> list[JsonWish]:
@@ -128,7 +128,7 @@ def _put_wish(value: Any, wish: JsonWish, depth: int = 0) -> Any:
         raise _wrong_type("array", wish.path)
     if wish.value in value:
         return value
-    place = next((n for n, entry in enumerate(value) if is_ours(entry)), len(value))
+    place = next((n for n, entry in enumerate(value) if is_skillvault_entry(entry)), len(value))
     return [*value[:place], wish.value, *value[place + 1 :]]
 
 
@@ -140,8 +140,8 @@ def _take_out(value: Any, path: Sequence[str]) -> Any:
     """Return a value without our entries at a path, and without what they leave empty."""
     if not path:
         if isinstance(value, list):
-            return [entry for entry in value if not is_ours(entry)]
-        return None if is_ours(value) else value
+            return [entry for entry in value if not is_skillvault_entry(entry)]
+        return None if is_skillvault_entry(value) else value
     if not isinstance(value, dict) or path[0] not in value:
         return value
     inner = _take_out(value[path[0]], path[1:])

@@ -218,14 +218,14 @@ def read_notes(path: Path) -> tuple[list[Note | None], BadInputError | None]:
     notes, damage = list[Note | None](), _damage("too large") if len(data) > MOST else None
     for number, line in enumerate(data.splitlines(), 1):
         try:
-            notes.append(_note_in(line))
+            notes.append(_parse_note(line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
             notes.append(None)
             damage = damage or _damage(f"line {number} is no note ({error})", number)
     return notes, damage
 
 
-def _note_in(line: bytes) -> Note:
+def _parse_note(line: bytes) -> Note:
     note: Note = _DECODER.decode(line)
     if isinstance(note, PromptNote | CallNote | WordNote):
         note.at.astimezone(UTC)  # OverflowError for a time that the calendar does not have
@@ -258,7 +258,7 @@ def activity_of(folder: Path, client: str) -> Activity:
         return Activity()
 
 
-def keep_activity(folder: Path, client: str, activity: Activity) -> None:
+def write_activity(folder: Path, client: str, activity: Activity) -> None:
     """Write the last activity of a client."""
     place = _activity_file(folder, client)
     draft = place.with_name(f".{place.name}.{os.getpid()}")
@@ -272,7 +272,7 @@ def _activity_file(folder: Path, client: str) -> Path:
     return folder / FOLDER / f"{client}.last"
 
 
-def noted_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
+def read_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
     """Yield the calls that hooks wrote: (file, payload, time), the oldest first."""
     place = calls_folder(folder)
     files = [path for path in place.iterdir() if path.is_file()] if place.is_dir() else []

@@ -43,38 +43,38 @@ class Payload(Struct, frozen=True, kw_only=True):
     last_message: str = ""
 
 
-def payload_from(data: bytes) -> Payload | None:
+def parse_payload(data: bytes) -> Payload | None:
     """Read an event of a session; None if the bytes are none."""
     try:
         raw = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    if not isinstance(raw, dict) or not _text_at(raw, "session_id"):
+    if not isinstance(raw, dict) or not _text_of(raw, "session_id"):
         return None
     output, code = _tool_result_of(raw)
     arguments = raw.get("tool_input")
     return Payload(
-        session=_text_at(raw, "session_id"),
-        cwd=_path_at(raw, "cwd"),
-        transcript=_path_at(raw, "transcript_path"),
-        prompt_id=_text_at(raw, "prompt_id") or _text_at(raw, "turn_id") or None,
-        prompt=_text_at(raw, "prompt"),
-        tool=_text_at(raw, "tool_name"),
-        tool_id=_text_at(raw, "tool_use_id"),
+        session=_text_of(raw, "session_id"),
+        cwd=_path_of(raw, "cwd"),
+        transcript=_path_of(raw, "transcript_path"),
+        prompt_id=_text_of(raw, "prompt_id") or _text_of(raw, "turn_id") or None,
+        prompt=_text_of(raw, "prompt"),
+        tool=_text_of(raw, "tool_name"),
+        tool_id=_text_of(raw, "tool_use_id"),
         arguments=arguments if isinstance(arguments, dict) else {},
         output=output,
-        is_error=bool(_text_at(raw, "error")) or bool(code),
+        is_error=bool(_text_of(raw, "error")) or bool(code),
         exit_code=code,
-        goes_on=_goes_on(raw.get("tool_response")),
-        source=_text_at(raw, "source"),
+        goes_on=_runs_in_background(raw.get("tool_response")),
+        source=_text_of(raw, "source"),
         has_gone_on=raw.get("stop_hook_active") is True,
-        last_message=_text_at(raw, "last_assistant_message"),
+        last_message=_text_of(raw, "last_assistant_message"),
     )
 
 
 def _tool_result_of(raw: Mapping[str, Any]) -> tuple[str, int | None]:
     """Return (the output of a tool, the exit code of a command if there is one)."""
-    error = _text_at(raw, "error")
+    error = _text_of(raw, "error")
     if error:
         match = _EXIT_CODE.match(error)
         return (error[match.end() :], int(match[1])) if match else (error, None)
@@ -90,15 +90,15 @@ def _tool_result_of(raw: Mapping[str, Any]) -> tuple[str, int | None]:
     return "\n".join(filter(None, texts)), code if isinstance(code, int) else None
 
 
-def _goes_on(response: object) -> bool:
-    return isinstance(response, dict) and bool(_text_at(response, "backgroundTaskId"))
+def _runs_in_background(response: object) -> bool:
+    return isinstance(response, dict) and bool(_text_of(response, "backgroundTaskId"))
 
 
-def _text_at(raw: Mapping[str, Any], key: str) -> str:
+def _text_of(raw: Mapping[str, Any], key: str) -> str:
     value = raw.get(key)
     return value if isinstance(value, str) else ""
 
 
-def _path_at(raw: Mapping[str, Any], key: str) -> Path | None:
-    text = _text_at(raw, key)
+def _path_of(raw: Mapping[str, Any], key: str) -> Path | None:
+    text = _text_of(raw, key)
     return Path(text) if text and "\0" not in text else None

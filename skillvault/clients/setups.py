@@ -77,7 +77,7 @@ def _claude_code(wish: SetupWish) -> list[FileEdit]:
     events = ("SessionStart", "UserPromptSubmit", *_MATCHERS, "Stop", "SessionEnd")
     wishes = hook_groups(_commands(events, "claude-code", wish))
     parent_keys: tuple[str, ...] = ()
-    servers = _of_user(home)
+    servers = (home if "CLAUDE_CONFIG_DIR" in os.environ else Path.home()) / ".claude.json"
     if wish.project is None:
         edits = [json_edit(home / "settings.json", wishes, _hooks_by_hand(wishes))]
     elif wish.is_shared:
@@ -90,22 +90,20 @@ def _claude_code(wish: SetupWish) -> list[FileEdit]:
     else:
         parent_keys = ("projects", str(wish.project))  # as `claude mcp add` has it without a scope
         place = wish.project / ".claude/settings.local.json"
-        edits = [json_edit(place, wishes, _hooks_by_hand(wishes)), *_excluded([place], wish)]
-    server = JsonWish((*parent_keys, "mcpServers", "skillvault"), _server(wish), is_value=True)
-    by_hand = f"claude mcp add skillvault -- {shlex.join(_server_words(wish))}"
+        edits = [json_edit(place, wishes, _hooks_by_hand(wishes)), *_exclude_edits([place], wish)]
+    command, *words = _server_words(wish)
+    values = {"command": command, "args": words}
+    server = JsonWish((*parent_keys, "mcpServers", "skillvault"), values, is_value=True)
+    by_hand = f"claude mcp add skillvault -- {shlex.join([command, *words])}"
     return [*edits, json_edit(servers, [server], by_hand)] if wish.mcp else edits
 
 
-def _excluded(places: Sequence[Path], wish: SetupWish) -> list[FileEdit]:
+def _exclude_edits(places: Sequence[Path], wish: SetupWish) -> list[FileEdit]:
     """Return the edit by which git leaves personal files out of its status."""
     if wish.project is None or wish.exclude is None:
         return []
     root = project_of(wish.project)
     return [lines_edit(wish.exclude, [f"/{place.relative_to(root)}" for place in places])]
-
-
-def _of_user(home: Path) -> Path:
-    return (home if "CLAUDE_CONFIG_DIR" in os.environ else Path.home()) / ".claude.json"
 
 
 def _codex(wish: SetupWish) -> list[FileEdit]:
@@ -122,7 +120,7 @@ def _codex(wish: SetupWish) -> list[FileEdit]:
     if wish.is_shared and wish.project:
         edits.append(page_edit(wish.project / "AGENTS.md", _page(wish)))
     elif wish.project:
-        edits += _excluded([edit.place for edit in edits], wish)
+        edits += _exclude_edits([edit.place for edit in edits], wish)
     return edits
 
 
@@ -166,11 +164,6 @@ def _program_words(wish: SetupWish, command: str) -> list[str]:
     if wish.is_shared:
         return ["skillvault", command]
     return [sys.executable, "-m", "skillvault", "--vault", str(wish.vault), command]
-
-
-def _server(wish: SetupWish) -> dict[str, object]:
-    command, *words = _server_words(wish)
-    return {"command": command, "args": words}
 
 
 def _server_words(wish: SetupWish) -> list[str]:

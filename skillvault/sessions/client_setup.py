@@ -29,7 +29,7 @@ from skillvault.vault.git.repository import Git
 _HEX = 20
 
 
-class FileBefore(Struct, frozen=True, kw_only=True):
+class FileRecord(Struct, frozen=True, kw_only=True):
     """The earlier content of a file (base64; None: no file), and the digest of what we wrote."""
 
     before: str | None
@@ -45,7 +45,7 @@ class SetupRecord(Struct, frozen=True, kw_only=True):
     python: str = ""
     links: bool = False
     domain: str | None = None
-    files: dict[str, FileBefore] = field(default_factory=dict)
+    files: dict[str, FileRecord] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
 
 
@@ -81,8 +81,8 @@ class ClientSetup:
         places = {edit.place for edit in edits}
         # Files of an earlier setup with other options are restored.
         obsolete = [] if removes else [p for p in map(Path, record.files) if p not in places]
-        changes = [_changed(edit, record, removes=removes) for edit in edits]
-        changes += [_restored(place, record) for place in obsolete]
+        changes = [_plan_change(edit, record, removes=removes) for edit in edits]
+        changes += [_plan_restore(place, record) for place in obsolete]
         return [change for change in changes if change.trouble or change.before != change.after]
 
     def carry_out(
@@ -113,10 +113,10 @@ class ClientSetup:
             for place in places
             for folder in takewhile(lambda folder: not folder.exists(), place.parents)
         }
-        files = {str(change.place): _before(change, record) for change in writable_changes}
+        files = {str(change.place): _file_record(change, record) for change in writable_changes}
         files = {place: file for place, file in (record.files | files).items() if file is not None}
         folders = [*record.folders, *(f for f in new_folders if f not in record.folders)]
-        self._keep_record(replace(updated_record, files=files, folders=folders))
+        self._write_record(replace(updated_record, files=files, folders=folders))
         for change in writable_changes:
             _write_file(change)
 
@@ -137,7 +137,7 @@ class ClientSetup:
         digest = hashlib.sha256(f"{client}\n{project or ''}".encode()).hexdigest()[:_HEX]
         return self._folder / f"{digest}.json"
 
-    def _keep_record(self, record: SetupRecord) -> None:
+    def _write_record(self, record: SetupRecord) -> None:
         place = self._place_of(record.client, Path(record.project) if record.project else None)
         place.parent.mkdir(parents=True, exist_ok=True)
         draft = place.with_suffix(".tmp")
@@ -195,12 +195,12 @@ def _minute(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _changed(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileChange:
+def _plan_change(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileChange:
     place = edit.place
     try:
-        old_content = _bytes_at(place)
+        old_content = _read_bytes(place)
         if removes and _is_as_written(place, old_content, record):
-            return _restored(place, record)
+            return _plan_restore(place, record)
         text = "" if old_content is None else _text_of(old_content)
         new_text = edit.take_out(text) if removes else edit.put(text)
     except BadInputError as error:
@@ -211,9 +211,9 @@ def _changed(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileChang
     return FileChange(place=place, before=old_content, after=None if is_gone else new_text.encode())
 
 
-def _restored(place: Path, record: SetupRecord) -> FileChange:
+def _plan_restore(place: Path, record: SetupRecord) -> FileChange:
     """Return the change that restores a file; a file that was changed since is left alone."""
-    content = _bytes_at(place)
+    content = _read_bytes(place)
     if not _is_as_written(place, content, record):
         advice = "was changed since; take the lines of skillvault out of it by hand"
         return FileChange(place=place, before=None, after=None, trouble=advice)
@@ -227,22 +227,22 @@ def _is_as_written(place: Path, content: bytes | None, record: SetupRecord) -> b
     return content is not None and file is not None and file.digest == _digest_of(content)
 
 
-def _before(change: FileChange, record: SetupRecord) -> FileBefore | None:
+def _file_record(change: FileChange, record: SetupRecord) -> FileRecord | None:
     """Return the record of a file: its content before the first setup, and its digest now."""
     if change.after is None:
         return None
     file = record.files.get(str(change.place))
     digest = _digest_of(change.after)
     if file is not None and change.before is not None:
-        return FileBefore(
+        return FileRecord(
             before=file.before,
             digest=digest if file.digest == _digest_of(change.before) else "",
         )
     content = None if change.before is None else base64.b64encode(change.before).decode()
-    return FileBefore(before=content, digest=digest)
+    return FileRecord(before=content, digest=digest)
 
 
-def _bytes_at(place: Path) -> bytes | None:
+def _read_bytes(place: Path) -> bytes | None:
     try:
         return place.read_bytes()
     except FileNotFoundError:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from skillvault.exchange.formats import read_outcomes
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.records import Observer, Scalar, Status, stamp
+from skillvault.sessions import transcripts
 
 _HEX = 10
 
@@ -54,7 +55,7 @@ def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, b
         "domain": closing.domain,
         "occurred_at": at if isinstance(at, str) else stamp(at),
         "decision": {"id": decision},
-        "result": _filled(
+        "result": transcripts.drop_empty(
             {
                 **closing.details,
                 "status": closing.status or "neutral",
@@ -64,10 +65,12 @@ def closing_file(decision: str, closing: Closing, now: datetime) -> tuple[str, b
                 "observed_by": closing.observed_by,
             }
         ),
-        "lesson": _filled({"do": lesson, "evidence": closing.evidence}) if lesson else None,
+        "lesson": transcripts.drop_empty({"do": lesson, "evidence": closing.evidence})
+        if lesson
+        else None,
         "context": dict(closing.context),
         "applied": None if closing.applied is None else list(closing.applied),
-        "source": _filled({"agent": closing.agent, "batch": closing.batch}),
+        "source": transcripts.drop_empty({"agent": closing.agent, "batch": closing.batch}),
     }
     file = {key: value for key, value in raw.items() if value is not None and value != {}}
     data = json.dumps(file, ensure_ascii=False).encode(errors="replace")
@@ -90,7 +93,7 @@ def closing_of(report: Mapping[str, Any], observer: Observer) -> Closing:
     )
 
 
-def closing_by_report(format_name: str, path: Path) -> Closing:
+def read_closing(format_name: str, path: Path) -> Closing:
     """Read a test report as the end of a decision; BadInputError for any other file."""
     _, report = next(read_outcomes(format_name, path))
     if isinstance(report, BadInputError):
@@ -98,7 +101,7 @@ def closing_by_report(format_name: str, path: Path) -> Closing:
     return closing_of(report, "tests")
 
 
-def closing_by_exit(code: int, output: str = "", command: str = "") -> Closing:
+def closing_of_exit(code: int, output: str = "", command: str = "") -> Closing:
     """Return the end of a decision by a command's exit code, with the end of its output."""
     name = f"`{command}`" if command else "the command"
     return Closing(
@@ -108,7 +111,3 @@ def closing_by_exit(code: int, output: str = "", command: str = "") -> Closing:
         evidence=output,
         details={"exit_code": code},
     )
-
-
-def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value not in (None, "")}

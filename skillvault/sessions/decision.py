@@ -128,11 +128,11 @@ class OpenDecision:
         return {
             "domain": subject.domain,
             "occurred_at": stamp(at),
-            "decision": transcripts.filled(decision),
-            "result": transcripts.filled(self._result),
+            "decision": transcripts.drop_empty(decision),
+            "result": transcripts.drop_empty(self._result),
             "context": dict(subject.context),
             **({"applied": self._applied} if self._applied else {}),
-            "source": transcripts.filled(source),
+            "source": transcripts.drop_empty(source),
         }
 
     def __repr__(self) -> str:
@@ -154,7 +154,7 @@ def subject_of(domain: str, task: str, **about: Any) -> DecisionSubject:
 
 
 @contextmanager
-def carried_out(
+def carry_out(
     decision: OpenDecision,
     record: Callable[[dict[str, Any], datetime], object],
     clock: Callable[[], datetime],

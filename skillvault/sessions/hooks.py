@@ -16,9 +16,26 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skillvault.clients import notes as noted
-from skillvault.clients.notes import SessionNotes, domain_of
-from skillvault.clients.payload import Payload, payload_from
+from skillvault.clients.notes import (
+    CLAIMS,
+    Activity,
+    CallNote,
+    HandoverNote,
+    Note,
+    PromptNote,
+    SessionNote,
+    SessionNotes,
+    ShownSkill,
+    WordNote,
+    abandoned_notes,
+    activity_of,
+    calls_folder,
+    domain_of,
+    read_calls,
+    read_notes,
+    write_activity,
+)
+from skillvault.clients.payload import Payload, parse_payload
 from skillvault.exchange.transcripts import events, prompts, reader, signs
 from skillvault.learning.recommend import disclosure, render
 from skillvault.learning.recommend.recommend import Query
@@ -66,15 +83,15 @@ def _key_of(event: str, payload: Payload) -> str:
     return f"{event} {payload.prompt_id}" if is_prompt else ""
 
 
-class Prompted(Struct):
+class SessionPrompt(Struct):
     """A prompt of a session with the notes that belong to it."""
 
-    asked: noted.PromptNote
-    calls: list[noted.CallNote]
+    note: PromptNote
+    calls: list[CallNote]
     last_words: str = ""
     said_at: datetime | None = None
     next_words: str | None = None
-    handed_in: str = ""
+    digest: str = ""
 
 
 class HookVault(Struct, frozen=True, kw_only=True):
@@ -88,7 +105,7 @@ class HookVault(Struct, frozen=True, kw_only=True):
     questions: Callable[[str], int]
 
 
-class HookedClient(Struct, frozen=True, kw_only=True):
+class HookClient(Struct, frozen=True, kw_only=True):
     """The client that calls a hook; `domain` is used for folders that no pattern names.
 
     `links`: the folder to which skills are exported instead of being recommended. `is_attended`: a
@@ -106,7 +123,7 @@ class HookedClient(Struct, frozen=True, kw_only=True):
 class Hooks:
     """The events of a client's sessions."""
 
-    def __init__(self, vault: HookVault, client: HookedClient, now: datetime) -> None:
+    def __init__(self, vault: HookVault, client: HookClient, now: datetime) -> None:
         self._vault = vault
         self._client = client.name
         self._domain = client.domain
@@ -120,7 +137,7 @@ class Hooks:
         """Record an event, and return the text for the client, "" for none."""
         acts: Mapping[str, Callable[[Payload], str]] = {
             "SessionStart": self._open_session,
-            "UserPromptSubmit": self._advise_on,
+            "UserPromptSubmit": self._advise,
             "PostToolUse": self._note_call,
             "PostToolUseFailure": self._note_call,
             "Stop": self._answer_stop,
@@ -129,14 +146,14 @@ class Hooks:
         self._collect_calls()
         text = self._answer_once(event, payload, acts[event])
         if event not in ("PostToolUse", "PostToolUseFailure"):
-            self._keep_activity(event, shows=bool(text) and event == "UserPromptSubmit")
+            self._write_activity(event, shows=bool(text) and event == "UserPromptSubmit")
         return text
 
-    def _keep_activity(self, event: str, *, shows: bool) -> None:
-        earlier = noted.activity_of(self._folder, self._client)
+    def _write_activity(self, event: str, *, shows: bool) -> None:
+        earlier = activity_of(self._folder, self._client)
         shown_at = self._now if shows else earlier.shown_at
-        activity = noted.Activity(event=event, at=self._now, shown_at=shown_at)
-        noted.keep_activity(self._folder, self._client, activity)
+        activity = Activity(event=event, at=self._now, shown_at=shown_at)
+        write_activity(self._folder, self._client, activity)
 
     def _answer_once(self, event: str, payload: Payload, act: Callable[[Payload], str]) -> str:
         """Answer an event, unless another process does: hooks may be registered twice."""
@@ -155,8 +172,8 @@ class Hooks:
 
     def _collect_calls(self) -> None:
         """Move the calls of tools that hooks wrote into the notes of their sessions."""
-        for place, data, at in noted.noted_calls(self._folder):
-            payload = payload_from(data)
+        for place, data, at in read_calls(self._folder):
+            payload = parse_payload(data)
             if payload is not None:
                 self._note_call(payload, at)
             elif self._now - at < _BEING_WRITTEN:
@@ -166,8 +183,8 @@ class Hooks:
     # ── a session begins ─────────────────────────────────────────────────────────────
 
     def _open_session(self, payload: Payload) -> str:
-        noted.calls_folder(self._folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._hand_in_leftovers()
+        calls_folder(self._folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._submit_abandoned()
         if self._links is not None:
             self._vault.export(self._client, self._links, self._domain_of(payload))
             return ""
@@ -176,9 +193,9 @@ class Hooks:
         # In a session that was compacted, the hold-outs of its decisions must stay hidden.
         notes = self._notes(payload)
         earlier_prompts = self._history(notes).prompts
-        hidden = frozenset(name for prompt in earlier_prompts for name in prompt.asked.held_out)
+        hidden = frozenset(name for prompt in earlier_prompts for name in prompt.note.held_out)
         text, names = self._briefing(self._domain_of(payload), payload.session, hidden)
-        notes.append(noted.SessionNote(session=payload.session, briefed=names))
+        notes.append(SessionNote(session=payload.session, briefed=names))
         return text
 
     def _briefing(
@@ -221,27 +238,28 @@ class Hooks:
 
     # ── a prompt ─────────────────────────────────────────────────────────────────────
 
-    def _advise_on(self, payload: Payload) -> str:
+    def _advise(self, payload: Payload) -> str:
         text = cut_between_words(payload.prompt, _TASK).encode(errors="replace").decode()
         if not text.strip():
             return ""
         notes = self._notes(payload)
         history = self._history(notes)
-        earlier_prompts, read_skills, known_texts = history.prompts, history.read, history.brought
+        earlier_prompts, read_skills = history.prompts, history.read_skills
         # Other words add nothing to what was known at the stop.
         if earlier_prompts and self._is_attended is not False and signs.words_say(text):
             self._close_prompt(earlier_prompts[-1], text)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier_prompts) + 1}"
         text_shown, held_out = "", list[str]()
-        names, facts, receipt = list[noted.ShownSkill](), list[str](), dict[str, Any]()
+        names, facts, receipt = list[ShownSkill](), list[str](), dict[str, Any]()
         if self._links is None:
             if read_skills is None:  # no note of how the session began: it may have read all
                 read_skills = [skill.name for skill in shelves.live(self._vault.shelf())]
-                notes.append(noted.SessionNote(session=payload.session, briefed=read_skills))
+                notes.append(SessionNote(session=payload.session, briefed=read_skills))
+            budget = self._vault.store.head().policy.recommend.budget
             query = Query(
                 domain=domain,
-                budget=self._budget(),
+                budget=_BUDGET if budget is None else min(_BUDGET, budget),
                 seen=tuple(read_skills),
                 strategy="hybrid",
                 decision=decision,
@@ -252,13 +270,13 @@ class Hooks:
             if answer.near_domain:  # its outcome would be refused
                 return ""
             receipt = render.record(answer, query, self._now, text)
-            answer = known_texts.without_repeats(answer)
-            text_shown = render.prompt(answer, again=known_texts.has_any)
-            names = [_shown_skill(skill) for skill in answer.recommended]
+            answer = history.known_texts.without_repeats(answer)
+            text_shown = render.prompt(answer, again=history.known_texts.has_any)
+            names = [_skill_note(skill) for skill in answer.recommended]
             facts = [f"{fact.id} {fact.blob}" for fact in answer.facts]
             held_out = [skill.name for skill in answer.withheld if skill.reason == "held-out"]
         notes.append(
-            noted.PromptNote(
+            PromptNote(
                 id=decision,
                 session=payload.session,
                 client=self._client,
@@ -293,7 +311,7 @@ class Hooks:
         if is_shell:
             output = payload.output[-_OUTPUT:]
             output = output if len(payload.output) <= _OUTPUT else output.partition("\n")[2]
-        call = noted.CallNote(
+        call = CallNote(
             id=payload.tool_id,
             tool=payload.tool,
             arguments=arguments,
@@ -316,64 +334,64 @@ class Hooks:
         notes = self._notes(payload)
         earlier_prompts = self._history(notes).prompts
         matches = [
-            prompt for prompt in earlier_prompts if payload.prompt_id in (None, prompt.asked.id)
+            prompt for prompt in earlier_prompts if payload.prompt_id in (None, prompt.note.id)
         ]
         current = matches[-1] if matches else None
         if current is None or not current.calls:  # it only talked
             return ""
         words = cut_between_words(payload.last_message, _TASK)
-        notes.append(noted.WordNote(text=words, at=self._now))
+        notes.append(WordNote(text=words, at=self._now))
         current.last_words, current.said_at = words, self._now
-        outcome = self._outcome_so_far(current)
+        outcome = self._current_outcome(current)
         if outcome is None or "observed_by" not in outcome["result"]:
             return ""
         insists = self._hook_rules.insist and self._is_attended and not payload.has_gone_on
-        key = f"sent back {current.asked.id}"
+        key = f"sent back {current.note.id}"
         if insists and _is_false_claim(outcome) and notes.claim(key, self._process):
             notes.settle(key)
             summary = outcome["result"].get("summary") or "the last check failed"
             reason = f"{summary.rstrip('.')}. Fix it, or say that it fails."
             return json.dumps({"decision": "block", "reason": reason})
-        self._hand_in(current, outcome)
+        self._submit(current, outcome)
         return ""
 
     # ── a session ends ───────────────────────────────────────────────────────────────
 
     def _end_session(self, payload: Payload) -> str:
         session = self._notes(payload)
-        notes, damage = noted.read_notes(session.path)
-        self._hand_in_rest(notes)
+        notes, damage = read_notes(session.path)
+        self._submit_open_prompts(notes)
         if damage is None:
             session.remove()
         else:
             self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
         return ""
 
-    def _hand_in_leftovers(self) -> None:
+    def _submit_abandoned(self) -> None:
         """Put the outcomes of abandoned sessions into the inbox.
 
         Their notes are quarantined first, so that a failure does not repeat in each session.
         """
         quarantine = self._vault.inbox.quarantine
-        for place in noted.abandoned_notes(self._folder):
-            notes, damage = noted.read_notes(place)
+        for place in abandoned_notes(self._folder):
+            notes, damage = read_notes(place)
             quarantined = quarantine.take_notes(place, damage or _CUT_OFF, self._now)
             try:
-                self._hand_in_rest(notes)
+                self._submit_open_prompts(notes)
             except (OSError, SkillvaultError):  # a fault of the disk or the vault: try again later
                 shutil.move(quarantined, place)
                 quarantine.remove(quarantined.name)
                 raise
             if damage is None:
                 quarantine.remove(quarantined.name)
-            place.with_suffix(noted.CLAIMS).unlink(missing_ok=True)
+            place.with_suffix(CLAIMS).unlink(missing_ok=True)
 
-    def _hand_in_rest(self, notes: Iterable[noted.Note | None]) -> None:
+    def _submit_open_prompts(self, notes: Iterable[Note | None]) -> None:
         """Put the outcomes that are not yet in the inbox into it."""
-        for prompt in _history_in(notes).prompts:
-            if prompt.handed_in:
+        for prompt in _build_history(notes).prompts:
+            if prompt.digest:
                 continue
-            outcome = self._outcome_so_far(prompt)
+            outcome = self._current_outcome(prompt)
             if outcome is not None:
                 self._drop_outcome(prompt, outcome)
             else:
@@ -381,21 +399,21 @@ class Hooks:
 
     # ── outcomes ─────────────────────────────────────────────────────────────────────
 
-    def _close_prompt(self, prompted: Prompted, next_words: str) -> None:
+    def _close_prompt(self, prompt: SessionPrompt, next_words: str) -> None:
         """Put the outcome of a prompt into the inbox, if the next words or a check show its end."""
-        prompted.next_words = next_words
-        outcome = None if prompted.handed_in else self._outcome_so_far(prompted)
+        prompt.next_words = next_words
+        outcome = None if prompt.digest else self._current_outcome(prompt)
         if outcome is not None and "observed_by" in outcome["result"]:
-            self._hand_in(prompted, outcome)
+            self._submit(prompt, outcome)
 
-    def _hand_in(self, prompted: Prompted, outcome: Mapping[str, Any]) -> None:
+    def _submit(self, prompt: SessionPrompt, outcome: Mapping[str, Any]) -> None:
         """Put the outcome of a prompt into the inbox, and note that it is there."""
-        digest = self._drop_outcome(prompted, outcome)
-        if digest != prompted.handed_in:
-            note = noted.HandoverNote(prompt=prompted.asked.id, digest=digest)
-            SessionNotes(self._folder, prompted.asked.session).append(note)
+        digest = self._drop_outcome(prompt, outcome)
+        if digest != prompt.digest:
+            note = HandoverNote(prompt=prompt.note.id, digest=digest)
+            SessionNotes(self._folder, prompt.note.session).append(note)
 
-    def _drop_outcome(self, prompted: Prompted, outcome: Mapping[str, Any]) -> str:
+    def _drop_outcome(self, prompt: SessionPrompt, outcome: Mapping[str, Any]) -> str:
         """Put an outcome into the inbox unless it is there; return its digest.
 
         The receipt of the prompt goes with it, so that both are one commit.
@@ -403,11 +421,11 @@ class Hooks:
         data = json.dumps(outcome, ensure_ascii=False).encode(errors="replace")
         content = json.dumps({**outcome, "occurred_at": ""}, sort_keys=True)
         digest = hashlib.sha256(content.encode(errors="replace")).hexdigest()
-        if digest != prompted.handed_in:
-            name = f"{transcripts.file_stem(prompted.asked.session)}-{digest[:8]}.json"
+        if digest != prompt.digest:
+            name = f"{transcripts.file_stem(prompt.note.session)}-{digest[:8]}.json"
             # The hook observed the end, whatever the agent says.
             git_dir = self._vault.store.git.dirs()[0]
-            receipts = [] if prompted.handed_in else [*_receipt_file(prompted)]
+            receipts = [] if prompt.digest else [*_receipt_file(prompt)]
             self._drop([*receipts, *arrival.attest_files(git_dir, [(name, data)])])
         return digest
 
@@ -415,50 +433,46 @@ class Hooks:
         with pause_on_disk_errors():
             list(self._vault.inbox.drop(files))
 
-    def _outcome_so_far(self, prompted: Prompted) -> dict[str, Any] | None:
+    def _current_outcome(self, prompt: SessionPrompt) -> dict[str, Any] | None:
         """Return the outcome of a prompt as far as it is known; None if nothing was done for it."""
-        note = prompted.asked
+        note = prompt.note
         policy = self._vault.store.head().policy.transcripts
         tally = prompts.PromptTally(policy.checks, redact.redact_text)
         run = tally.open_run(events.Prompt(note.at, note.text, note.id))
         header = events.Header(session=note.session, cwd=note.cwd)
-        for event in _events_for(prompted, header):
+        for event in _prompt_events(prompt, header):
             tally.note_event(event, run)
-        run.next_words = prompted.next_words
+        run.next_words = prompt.next_words
         if not (run.has_changed or run.checks or run.skills):
             return None
         header.cwd = note.cwd
         request = transcripts.Request(
             client=note.client, domain=note.domain, trust="local", rules=policy
         )
-        return _via_hook(transcripts.outcome_of_prompt(run, header, request))
+        return _mark_observer(transcripts.outcome_of_prompt(run, header, request))
 
     # ── what is noted ────────────────────────────────────────────────────────────────
 
     def _history(self, session: SessionNotes) -> "SessionHistory":
         """Read the notes of a session; a file that cannot be read is quarantined."""
-        notes, damage = noted.read_notes(session.path)
+        notes, damage = read_notes(session.path)
         if damage is not None and damage.line is None:
             self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
-        return _history_in(notes)
+        return _build_history(notes)
 
     def _domain_of(self, payload: Payload) -> str:
         folder = payload.cwd or Path.cwd()
         return domain_of(folder, self._hook_rules.domains, self._domain)
-
-    def _budget(self) -> int:
-        budget = self._vault.store.head().policy.recommend.budget
-        return _BUDGET if budget is None else min(_BUDGET, budget)
 
     @property
     def _hook_rules(self) -> "HookPolicy":
         return self._vault.store.head().policy.hook
 
 
-class Brought(Struct):
+class KnownTexts(Struct):
     """The texts and facts that an agent has read since its session began or was compacted."""
 
-    skills: dict[str, noted.ShownSkill] = {}
+    skills: dict[str, ShownSkill] = {}
     facts: set[str] = set()
 
     @property
@@ -466,7 +480,7 @@ class Brought(Struct):
         """True if the agent has read the instruction."""
         return bool(self.skills or self.facts)
 
-    def add(self, note: noted.PromptNote) -> None:
+    def add(self, note: PromptNote) -> None:
         """Add the skills and facts that came with a prompt."""
         self.facts.update(note.facts)
         for skill in note.shown:
@@ -474,7 +488,7 @@ class Brought(Struct):
             is_same = known_skill is not None and skill.blob in ("", known_skill.blob)
             lines = known_skill.lines if known_skill and is_same else frozenset[str]()
             blob = known_skill.blob if known_skill and is_same else skill.blob
-            self.skills[skill.name] = noted.ShownSkill(skill.name, blob, lines | skill.lines)
+            self.skills[skill.name] = ShownSkill(skill.name, blob, lines | skill.lines)
 
     def without_repeats(self, answer: "Selection") -> "Selection":
         """Return an answer without known facts; of a known skill only the name stays."""
@@ -496,67 +510,67 @@ class Brought(Struct):
 class SessionHistory(Struct):
     """The prompts of a session in their order, and what its agent has read so far.
 
-    `read` is None without a note of how the session began.
+    `read_skills` is None without a note of how the session began.
     """
 
-    prompts: list[Prompted] = []
-    read: list[str] | None = None
-    brought: Brought = field(default_factory=Brought)
+    prompts: list[SessionPrompt] = []
+    read_skills: list[str] | None = None
+    known_texts: KnownTexts = field(default_factory=KnownTexts)
 
     def begin(self, briefed: Iterable[str]) -> None:
         """Begin the session, or begin it again after it was compacted."""
-        self.read = [*(self.read or ()), *briefed]
-        self.brought = Brought()
+        self.read_skills = [*(self.read_skills or ()), *briefed]
+        self.known_texts = KnownTexts()
 
-    def open_prompt(self, note: noted.PromptNote, current: Prompted | None) -> Prompted:
+    def open_prompt(self, note: PromptNote, current: SessionPrompt | None) -> SessionPrompt:
         """Add a prompt; its words may show how the current one ended."""
         if current and note.attended:
             current.next_words = note.text
-        if self.read is not None:
-            self.read += [skill.name for skill in note.shown]
-        self.brought.add(note)
-        self.prompts.append(Prompted(asked=note, calls=[]))
+        if self.read_skills is not None:
+            self.read_skills += [skill.name for skill in note.shown]
+        self.known_texts.add(note)
+        self.prompts.append(SessionPrompt(note=note, calls=[]))
         return self.prompts[-1]
 
-    def mark_handed_in(self, note: noted.HandoverNote) -> None:
+    def note_handover(self, note: HandoverNote) -> None:
         """Mark the prompt whose outcome lies in the inbox."""
         for prompt in self.prompts:
-            if prompt.asked.id == note.prompt:
-                prompt.handed_in = note.digest
+            if prompt.note.id == note.prompt:
+                prompt.digest = note.digest
 
 
-def _history_in(notes: Iterable[noted.Note | None]) -> SessionHistory:
+def _build_history(notes: Iterable[Note | None]) -> SessionHistory:
     history = SessionHistory()
-    current: Prompted | None = None
+    current: SessionPrompt | None = None
     for note in notes:
         match note:
             case None:  # the notes that follow may belong to another prompt
                 current = None
-            case noted.SessionNote(briefed=names):
+            case SessionNote(briefed=names):
                 history.begin(names)
-            case noted.PromptNote():
+            case PromptNote():
                 current = history.open_prompt(note, current)
-            case noted.CallNote() if current and note.id not in {call.id for call in current.calls}:
+            case CallNote() if current and note.id not in {call.id for call in current.calls}:
                 current.calls.append(note)
-            case noted.WordNote() if current:
+            case WordNote() if current:
                 current.last_words, current.said_at = note.text, note.at
-            case noted.HandoverNote():
-                history.mark_handed_in(note)
+            case HandoverNote():
+                history.note_handover(note)
     return history
 
 
-def _receipt_file(prompted: Prompted) -> Iterator[tuple[str, bytes]]:
+def _receipt_file(prompt: SessionPrompt) -> Iterator[tuple[str, bytes]]:
     """Yield the file with the receipt of a prompt, if there is one."""
-    if prompted.asked.receipt:
-        text = json.dumps(prompted.asked.receipt, ensure_ascii=False)
-        yield f"recommendation-{prompted.asked.id}.json", text.encode(errors="replace")
+    if prompt.note.receipt:
+        text = json.dumps(prompt.note.receipt, ensure_ascii=False)
+        yield f"recommendation-{prompt.note.id}.json", text.encode(errors="replace")
 
 
-def _shown_skill(skill: "ServedSkill") -> noted.ShownSkill:
+def _skill_note(skill: "ServedSkill") -> ShownSkill:
     if skill.how == "named":
-        return noted.ShownSkill(skill.name)
+        return ShownSkill(skill.name)
     lines = frozenset(map(_line_digest, _lines_of(skill)))
-    return noted.ShownSkill(skill.name, skill.blob, lines)
+    return ShownSkill(skill.name, skill.blob, lines)
 
 
 def _lines_of(skill: "ServedSkill") -> list[str]:
@@ -568,7 +582,7 @@ def _line_digest(line: str) -> str:
     return hashlib.sha256(line.encode()).hexdigest()[:_HEX]
 
 
-def _via_hook(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
+def _mark_observer(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
     """Mark an outcome whose end a hook saw; the checks of a prompt count as tests."""
     if outcome is None or "observed_by" not in outcome["result"]:
         return outcome
@@ -577,27 +591,27 @@ def _via_hook(outcome: dict[str, Any] | None) -> dict[str, Any] | None:
     return {**outcome, "result": {**outcome["result"], **observation}}
 
 
-def _events_for(prompted: Prompted, header: "events.Header") -> "Iterator[events.Event]":
+def _prompt_events(prompt: SessionPrompt, header: "events.Header") -> "Iterator[events.Event]":
     """Yield the events of a prompt: those of its transcript, then notes that it lacks."""
     result_ids: set[str] = set()
     last_remark = ""
-    for event in _told_by_transcript(prompted, header):
+    for event in _transcript_events(prompt, header):
         if isinstance(event, events.ToolResult):
             result_ids.add(event.id)
         if isinstance(event, events.Remark):
             last_remark = event.text
         yield event
-    for call in prompted.calls:
+    for call in prompt.calls:
         if call.id not in result_ids:
             yield events.ToolCall(call.at, call.id, call.tool, call.arguments)
             yield events.ToolResult(call.at, call.id, call.output, call.is_error, call.exit_code)
-    if prompted.last_words.strip() and prompted.last_words != last_remark:
-        yield events.Remark(prompted.said_at, prompted.last_words)
+    if prompt.last_words.strip() and prompt.last_words != last_remark:
+        yield events.Remark(prompt.said_at, prompt.last_words)
 
 
-def _told_by_transcript(prompted: Prompted, header: "events.Header") -> "Iterator[events.Event]":
+def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Iterator[events.Event]":
     """Yield the events of a prompt in its transcript; none if it cannot be read."""
-    note = prompted.asked
+    note = prompt.note
     place = Path(note.transcript) if note.transcript else None
     if place is None or not 0 <= _size_of(place) - note.position <= _TRANSCRIPT:
         return

@@ -37,7 +37,7 @@ class SessionSource(NamedTuple):
     unread: dict[str, int]
 
 
-def session_source(head: Topics, text: str, domain: str | None) -> SessionSource:
+def find_session(head: Topics, text: str, domain: str | None) -> SessionSource:
     """Find the session of a file or an id; UsageError and BadInputError if it is none.
 
     `domain` is the default of a file. It selects among the outcomes of a session.
@@ -45,31 +45,31 @@ def session_source(head: Topics, text: str, domain: str | None) -> SessionSource
     path = Path(text)
     if path.is_file():
         if path.suffix in _ENDINGS:
-            return _from_file(path, domain)
+            return _read_file(path, domain)
         transcript = Transcript(path)
         raw = session_of(transcript, domain or CODING, redact_text)
         return _session_source(raw)._replace(unread=dict(transcript.unread))
-    return _recorded(head, text, domain)
+    return _find_in_vault(head, text, domain)
 
 
-def _recorded(head: Topics, name: str, domain: str | None) -> SessionSource:
+def _find_in_vault(head: Topics, name: str, domain: str | None) -> SessionSource:
     """Find a session in the vault, as a record or in its outcomes; trusted ones first."""
     for trust in _TRUSTS:
         session = session_id(name, trust)
         if Ref("session", session) in head.records:
             return SessionSource(session, None, {})
         if outcomes := head.outcomes.by_session(name, trust):
-            return _from_outcomes(outcomes, name, domain, trust)
+            return _session_of_outcomes(outcomes, name, domain, trust)
     raise UsageError(
         f"{name}: no file, and no session of this vault; give a session's file, its id, or "
         "the transcript of a client"
     )
 
 
-def _from_file(path: Path, domain: str | None) -> SessionSource:
+def _read_file(path: Path, domain: str | None) -> SessionSource:
     """Read a session file; its type may be missing."""
     try:
-        raw = {"type": "session", **codec.parse_incoming(path.name, _bytes(path))}
+        raw = {"type": "session", **codec.parse_incoming(path.name, _read_bytes(path))}
     except BadInputError as error:
         message = f"{path.name}: {error.message}"
         raise BadInputError(message, code=error.code, key=error.key, line=error.line) from None
@@ -78,7 +78,7 @@ def _from_file(path: Path, domain: str | None) -> SessionSource:
     return _session_source(raw)
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     """Read a file, up to the size that the inbox takes."""
     with path.open("rb") as file:
         data = file.read(MAX_OUTCOME + 1)
@@ -90,7 +90,7 @@ def _bytes(path: Path) -> bytes:
     return data
 
 
-def _from_outcomes(
+def _session_of_outcomes(
     outcomes: Sequence[Outcome], name: str, domain: str | None, trust: Trust
 ) -> SessionSource:
     """Make a session of its outcomes."""
@@ -102,10 +102,10 @@ def _from_outcomes(
     domain_outcomes = [outcome for outcome in outcomes if outcome.domain == (domain or domains[0])]
     if not domain_outcomes:
         raise UsageError(f"{name}: has no outcome in {domain}; there are {join_items(domains)}")
-    return _session_source({**_told_by(domain_outcomes), "id": name, "trust": trust})
+    return _session_source({**_session_values(domain_outcomes), "id": name, "trust": trust})
 
 
-def _told_by(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def _session_values(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return a session with the failures and successes of its outcomes, in order of time."""
     failures = [
         {

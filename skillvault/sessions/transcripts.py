@@ -54,7 +54,7 @@ class Ending(NamedTuple):
     evidence: str = ""
 
 
-class ReadTranscripts(Struct):
+class ImportTally(Struct):
     """The state of an import: refused files, counts of unknown lines by kind, files read."""
 
     refused: list[RefusedFile] = field(default_factory=list)
@@ -82,7 +82,7 @@ def transcript_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def outcomes_of(
-    files: Sequence[Path], request: Request, tally: ReadTranscripts
+    files: Sequence[Path], request: Request, tally: ImportTally
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (label, outcome) of each prompt; count in `read` what cannot be read."""
     for path in files:
@@ -94,7 +94,7 @@ def outcomes_of(
 
 
 def _outcomes_of_file(
-    path: Path, request: Request, tally: ReadTranscripts
+    path: Path, request: Request, tally: ImportTally
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     client = client_of(path)
     if client not in (None, request.client):
@@ -141,11 +141,11 @@ def outcome_of_prompt(run: PromptRun, header: Header, request: Request) -> dict[
     return {
         "domain": request.domain or CODING,
         "occurred_at": stamp(end),
-        "decision": filled(decision),
-        "result": filled(result),
-        "context": filled({"model": header.model, "branch": header.branch}),
+        "decision": drop_empty(decision),
+        "result": drop_empty(result),
+        "context": drop_empty({"model": header.model, "branch": header.branch}),
         **({"applied": run.skills} if run.skills else {}),
-        "source": filled(
+        "source": drop_empty(
             {
                 "agent": request.client,
                 "session": header.session,
@@ -161,7 +161,7 @@ def _changes(run: PromptRun, folder: str | None) -> str:
     return words.replace(f"{folder}/", "") if folder else words
 
 
-def filled(values: Mapping[str, Any]) -> dict[str, Any]:
+def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values without None and empty texts."""
     return {key: value for key, value in values.items() if value not in (None, "")}
 

@@ -10,7 +10,7 @@ import pytest
 from skillvault.cli import hook
 from skillvault.clients import notes
 from skillvault.clients.notes import domain_of
-from skillvault.clients.payload import payload_from
+from skillvault.clients.payload import parse_payload
 from tests.conftest import NOW
 
 
@@ -19,11 +19,11 @@ from tests.conftest import NOW
     [b"", b"no json", b"[]", b"{}", b'{"session_id": 7}', b"\xff\xfe", b'{"session_id": ""}'],
 )
 def test_what_is_no_event_of_a_session_is_none(data: bytes) -> None:
-    assert payload_from(data) is None
+    assert parse_payload(data) is None
 
 
 def test_a_key_of_another_type_counts_as_absent() -> None:
-    payload = payload_from(b'{"session_id": "s", "prompt": 7, "cwd": [], "tool_input": "x"}')
+    payload = parse_payload(b'{"session_id": "s", "prompt": 7, "cwd": [], "tool_input": "x"}')
     assert payload is not None
     assert (payload.prompt, payload.cwd, payload.arguments) == ("", None, {})
 
@@ -43,7 +43,7 @@ def test_a_key_of_another_type_counts_as_absent() -> None:
 def test_how_a_tool_ended_is_read_of_either_event(
     told: dict[str, object], expected: tuple[str, int | None, bool]
 ) -> None:
-    payload = payload_from(json.dumps({"session_id": "s", **told}).encode())
+    payload = parse_payload(json.dumps({"session_id": "s", **told}).encode())
     assert payload is not None
     assert (payload.output, payload.exit_code, payload.is_error) == expected
 

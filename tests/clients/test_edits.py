@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.clients.edits import JsonWish, is_ours, json_edit, page_edit
+from skillvault.clients.edits import JsonWish, is_skillvault_entry, json_edit, page_edit
 from skillvault.model.errors import BadInputError
 from skillvault.model.text.managed_block import with_block, without_block
 
@@ -98,7 +98,7 @@ def test_what_cannot_be_read_is_refused(text: str) -> None:
     ],
 )
 def test_only_what_calls_this_program_and_nothing_else_is_ours(value: object, ours: bool) -> None:
-    assert is_ours(value) is ours
+    assert is_skillvault_entry(value) is ours
 
 
 @pytest.mark.parametrize("page", ["", "# Mine\n", "# Mine\r\n\r\nText.\r\n"])

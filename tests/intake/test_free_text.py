@@ -24,12 +24,12 @@ from skillvault.cli import mcp_server
 from skillvault.cli.commands import COMMANDS, HIDDEN, cli
 from skillvault.cli.hook import vault_parts
 from skillvault.clients import payload
-from skillvault.clients.payload import EVENTS, payload_from
+from skillvault.clients.payload import EVENTS, parse_payload
 from skillvault.exchange.formats import FORMATS
 from skillvault.exchange.skills.formats import SKILL_FORMATS
 from skillvault.model.records import Outcome, Recommendation, Session, Skill
 from skillvault.page import server
-from skillvault.sessions.hooks import HookedClient, Hooks
+from skillvault.sessions.hooks import HookClient, Hooks
 from skillvault.sessions.transcripts import CLIENTS
 from tests.conftest import NOW, Person, unguarded
 from tests.given import as_file, ended, raw
@@ -437,9 +437,9 @@ def test_no_text_that_a_hook_is_told_reaches_git(world: World) -> None:
     read = {*_KEYS.findall(inspect.getsource(payload)), *payload._OUTPUTS}
     assert read - planted - _NO_TEXT == set()
     assert {event for event, _ in events} == set(EVENTS)
-    hooks = Hooks(vault_parts(world.vault), HookedClient(name="claude-code", domain=DOMAIN), NOW)
+    hooks = Hooks(vault_parts(world.vault), HookClient(name="claude-code", domain=DOMAIN), NOW)
     for event, told in events:
-        said = payload_from(json.dumps(told).encode())
+        said = parse_payload(json.dumps(told).encode())
         assert said is not None
         hooks.react(event, said)
     assert world.vault.inbox.names()

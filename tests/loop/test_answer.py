@@ -280,7 +280,7 @@ def test_of_threads_that_answer_one_question_at_the_same_moment_one_is_told(
     assert agents.check().problems == []
 
 
-MOMENTS = ("skillvault.api._answered", "skillvault.vault.commit.store.Store.apply")
+MOMENTS = ("skillvault.api._commit_answers", "skillvault.vault.commit.store.Store.apply")
 
 
 @pytest.mark.parametrize("moment", MOMENTS)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from skillvault.api import Vault
-from skillvault.sessions.closing import Closing, closing_by_exit, closing_file
+from skillvault.sessions.closing import Closing, closing_file, closing_of_exit
 from skillvault.vault.files.arrival import attest_files
 from tests.conftest import NOW, unguarded
 from tests.given import as_file, raw, shown
@@ -105,7 +105,7 @@ def test_a_result_of_an_unknown_decision_waits_and_says_so(new_vault: Any) -> No
     assert report.done == []
     assert "it is taken when one arrives, or give --domain" in report.waiting[0].reason
     assert len(vault.inbox.names()) == 1
-    closed = vault.close("d-2", closing_by_exit(0), now=NOW)
+    closed = vault.close("d-2", closing_of_exit(0), now=NOW)
     assert closed.done == []
 
 

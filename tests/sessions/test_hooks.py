@@ -12,10 +12,10 @@ from skillvault.api import Vault
 from skillvault.cli.hook import vault_parts
 from skillvault.clients import agents
 from skillvault.clients.notes import SessionNotes
-from skillvault.clients.payload import payload_from
+from skillvault.clients.payload import parse_payload
 from skillvault.model.records import Outcome
 from skillvault.model.text.text import count_tokens
-from skillvault.sessions.hooks import HookedClient, Hooks
+from skillvault.sessions.hooks import HookClient, Hooks
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 
@@ -29,14 +29,14 @@ class Client:
 
     def __init__(self, vault: Vault, folder: Path) -> None:
         self.vault, self.folder, self.at, self.calls = vault, folder, NOW, 0
-        self.who = HookedClient(name="claude-code", domain="coding")
+        self.who = HookClient(name="claude-code", domain="coding")
         folder.mkdir(exist_ok=True)
 
     def tell(self, event: str, **values: Any) -> str:
         """What an event's hook prints."""
         self.at += timedelta(minutes=1)
         told = {"session_id": "s-1", "cwd": str(self.folder), **values}
-        payload = payload_from(json.dumps(told).encode())
+        payload = parse_payload(json.dumps(told).encode())
         assert payload is not None
         who = replace(self.who, process=f"at {self.at}")
         return Hooks(vault_parts(self.vault), who, self.at).react(event, payload)
@@ -300,7 +300,7 @@ def test_a_stop_says_nothing_whatever_failed(client: Client) -> None:
 
 def test_who_insists_sends_a_false_claim_back_once_a_prompt(client: Client, person: Person) -> None:
     person.rule("hook: {insist: true}")
-    client.who = HookedClient(name="claude-code", domain="coding", is_attended=True)
+    client.who = HookClient(name="claude-code", domain="coding", is_attended=True)
     client.ask()
     client.test(passes=False)
     reply = json.loads(client.stop("Fixed it, everything works."))
@@ -318,7 +318,7 @@ def test_nobody_is_sent_back_where_no_person_attends(
     client: Client, person: Person, is_attended: bool | None
 ) -> None:
     person.rule("hook: {insist: true}")
-    client.who = HookedClient(name="claude-code", domain="coding", is_attended=is_attended)
+    client.who = HookClient(name="claude-code", domain="coding", is_attended=is_attended)
     client.ask()
     client.test(passes=False)
     assert client.stop("Fixed it, everything works.") == ""
@@ -329,7 +329,7 @@ def test_an_agent_that_says_it_fails_is_not_sent_back(
     client: Client, person: Person, words: str
 ) -> None:
     person.rule("hook: {insist: true}")
-    client.who = HookedClient(name="claude-code", domain="coding", is_attended=True)
+    client.who = HookClient(name="claude-code", domain="coding", is_attended=True)
     client.ask()
     client.test(passes=False)
     assert client.stop(words) == ""
@@ -376,7 +376,7 @@ def test_the_next_words_of_the_person_say_how_it_ended(client: Client) -> None:
 
 
 def test_the_next_words_of_a_script_say_nothing(client: Client) -> None:
-    client.who = HookedClient(name="claude-code", domain="coding", is_attended=False)
+    client.who = HookClient(name="claude-code", domain="coding", is_attended=False)
     client.ask()
     client.edit()
     client.stop()
@@ -430,9 +430,9 @@ def test_what_a_transcript_tells_and_the_notes_too_counts_once(client: Client) -
 
 
 def test_a_domain_that_looks_like_another_ones_name_is_left_alone(client: Client) -> None:
-    hooks = Hooks(vault_parts(client.vault), HookedClient(name="claude-code", domain="codng"), NOW)
+    hooks = Hooks(vault_parts(client.vault), HookClient(name="claude-code", domain="codng"), NOW)
     told = {"session_id": "s-1", "cwd": "/", "prompt_id": "p-1", "prompt": TASK}
-    payload = payload_from(json.dumps(told).encode())
+    payload = parse_payload(json.dumps(told).encode())
     assert payload is not None
     assert hooks.react("UserPromptSubmit", payload) == ""
     client.test(passes=True)
@@ -441,7 +441,7 @@ def test_a_domain_that_looks_like_another_ones_name_is_left_alone(client: Client
 
 
 def test_where_skills_are_linked_they_are_exported_and_none_is_recommended(client: Client) -> None:
-    client.who = HookedClient(name="claude-code", domain="coding", links=client.folder)
+    client.who = HookClient(name="claude-code", domain="coding", links=client.folder)
     assert client.tell("SessionStart", source="startup") == ""
     (skill,) = client.vault.skills()
     assert (client.folder / f".claude/skills/{skill.name}/SKILL.md").exists()

@@ -50,7 +50,7 @@ from skillvault.serving.inquiry import Inquiry, Notebook
 from skillvault.sessions import closing as closings
 from skillvault.sessions import decision as decisions
 from skillvault.sessions import session_sources, transcripts
-from skillvault.team import sync as exchange_of_clones
+from skillvault.team import sync as clone_sync
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import pause_on_disk_errors
@@ -104,7 +104,7 @@ class Vault:
             lambda: self.store.git.dirs()[0] / "skillvault" / "dropped-questions",
         )
         self._judge = judge
-        self._run_turn = threading.RLock()
+        self._run_lock = threading.RLock()
 
     def __repr__(self) -> str:
         return f"Vault({str(self.root)!r})"
@@ -193,7 +193,7 @@ class Vault:
         """
         now = now or _clock()
         requests: dict[str, JudgeRequest] = {}
-        with pause_on_disk_errors(), self._run_turn, _recovered_store(self, dry=dry) as store:
+        with pause_on_disk_errors(), self._run_lock, _recovered_store(self, dry=dry) as store:
             judge = judges.unasked_judge(store, requests) if batch else None
             intake = recording.Intake()
             if "record" in (wanted or registry.STEPS):
@@ -321,7 +321,7 @@ class Vault:
         outcomes of each part.
         """
         setup.check_domains([domain] if domain is not None else [])
-        request = transcripts.Request(
+        options = transcripts.ImportOptions(
             client=client,
             domain=domain,
             trust=trust,
@@ -330,7 +330,7 @@ class Vault:
         )
         tally, report = transcripts.ImportTally(), runs.Report()
         files = transcripts.transcript_files(paths)
-        outcomes = transcripts.outcomes_of(files, request, tally)
+        outcomes = transcripts.outcomes_of(files, options, tally)
         for part in iter(lambda: list(islice(outcomes, _PART)), []):
             if on_outcomes is not None:
                 on_outcomes([outcome for _, outcome in part])
@@ -582,7 +582,7 @@ def _commit_answers(vault: Vault, answers: Sequence[Answer], now: datetime | Non
     """Commit answers, and run the steps that depend on them."""
     options = runs.RunOptions(answers=answers)
     steps = ("answer", "promote", "generate", "refresh", "merge")
-    with pause_on_disk_errors(), vault._run_turn:  # noqa: SLF001 (its own)
+    with pause_on_disk_errors(), vault._run_lock:  # noqa: SLF001 (its own)
         return _run_steps(vault, options, now or _clock(), steps)
 
 
@@ -596,8 +596,8 @@ def sync(
 
     `take_over`: make this clone the learner.
     """
-    with pause_on_disk_errors(), vault._run_turn, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
-        return exchange_of_clones.sync_clones(store, now or _clock(), take_over=take_over)
+    with pause_on_disk_errors(), vault._run_lock, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
+        return clone_sync.sync_clones(store, now or _clock(), take_over=take_over)
 
 
 def distill(
@@ -618,7 +618,7 @@ def distill(
     source = session_sources.find_session(vault.store.head(), session, domain)
     files = [source.file] if source.file else []
     options = runs.RunOptions(dry=dry, on_done=on_done)
-    with vault._run_turn:  # noqa: SLF001 (its own)
+    with vault._run_lock:  # noqa: SLF001 (its own)
         report = _take_files(vault, files, options, now or _clock(), steps=("record", "distill"))
     return source.session, source.unread, report
 
@@ -631,7 +631,7 @@ def retract(
     UncommittedEditError if that touches uncommitted edits of the user; nothing is done then.
     """
     now = now or _clock()
-    with vault._run_turn, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
+    with vault._run_lock, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
         preview_store = Store(store.root, AGENDA, apart=True)
         changes = retracting.retraction_changes(
             preview_store, vault.judge, outcome, reason, now=now
@@ -648,7 +648,7 @@ def undo(
     edits of the user; nothing is done then.
     """
     now = now or _clock()
-    with vault._run_turn, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
+    with vault._run_lock, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
         preview_store = Store(store.root, AGENDA, apart=True)
         changes = undoing.undo_changes(preview_store, vault.judge, text, reason, now=now)
         return commits.publish(store, changes, now, dry=dry)

@@ -18,7 +18,7 @@ from skillvault.cli.options import (
     vault_path_of,
 )
 from skillvault.clients.notes import calls_folder, exclude_file
-from skillvault.clients.setups import SetupWish
+from skillvault.clients.setups import SetupOptions
 from skillvault.model.errors import NotAVaultError, UsageError
 from skillvault.model.records import Problem
 from skillvault.sessions.client_setup import ClientSetup, FileChange, SetupRecord, state_of
@@ -96,7 +96,7 @@ def setup(
     setups = ClientSetup()
     record = setups.record_of(client, place)
     vault = _vault_of(record, vault_path) if removes else open_vault(vault_path)
-    wish = SetupWish(
+    options = SetupOptions(
         vault=vault.root if vault else Path(record.vault),
         calls=calls_folder(vault.store.git.dirs()[0] / "skillvault" if vault else Path()),
         exclude=exclude_file(place) if place else None,
@@ -111,7 +111,7 @@ def setup(
             f"{place}: lies in the vault; pass the project in which the agent works as "
             "--project DIR"
         )
-    changes = setups.changes(client, wish, removes=removes)
+    changes = setups.changes(client, options, removes=removes)
     for change in changes:
         echo(change.diff, nl=False)
         if change.trouble:
@@ -121,9 +121,9 @@ def setup(
     if not dry:
         if vault and record.links and (removes or not links):
             _say_left(vault.exporter.withdraw(client, place or Path.home()).left)
-        setups.carry_out(client, wish, changes, removes=removes)
+        setups.carry_out(client, options, changes, removes=removes)
         if vault and links and not removes:
-            _export(vault, client, wish)
+            _export(vault, client, options)
     _say_end(client, changes, dry=dry, removes=removes)
     if any(change.trouble for change in changes):
         sys.exit(1)
@@ -156,11 +156,11 @@ def _vault_of(record: SetupRecord, vault_path: Path | None) -> Vault | None:
         return None
 
 
-def _export(vault: Vault, client: str, wish: SetupWish) -> None:
+def _export(vault: Vault, client: str, options: SetupOptions) -> None:
     """Export the skills to the folder in which the client lists its own."""
-    is_known = wish.domain in vault.store.head().domains
-    root = wish.project or Path.home()
-    report = vault.exporter.export(client, root, domain=wish.domain if is_known else None)
+    is_known = options.domain in vault.store.head().domains
+    root = options.project or Path.home()
+    report = vault.exporter.export(client, root, domain=options.domain if is_known else None)
     say(f"{len(report.skills)} skill(s) stand where {client} lists its own")
     _say_left(report.left)
 

@@ -6,7 +6,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ class FileEdit(NamedTuple):
     by_hand: str
 
 
-class JsonWish(NamedTuple):
+class JsonEntry(NamedTuple):
     """A value to put into the list at `path`, or at `path` itself (`is_value`)."""
 
     path: Sequence[str]
@@ -42,14 +42,14 @@ class JsonWish(NamedTuple):
     is_value: bool = False
 
 
-def json_edit(place: Path, wishes: Sequence[JsonWish], by_hand: str) -> FileEdit:
+def json_edit(place: Path, entries: Sequence[JsonEntry], by_hand: str) -> FileEdit:
     """Return the edit that puts these values into a JSON file."""
 
     def put_all(text: str) -> str:
-        return _rewrite(text, lambda values: reduce(_put_wish, wishes, values))
+        return _rewrite(text, lambda values: reduce(_put_entry, entries, values))
 
     def take_out_all(text: str) -> str:
-        paths = [wish.path for wish in reversed(wishes)]
+        paths = [entry.path for entry in reversed(entries)]
         new_text = _rewrite(text, lambda values: reduce(_take_out, paths, values))
         return "" if new_text.strip() == "{}" else new_text
 
@@ -84,16 +84,6 @@ def is_skillvault_entry(value: Any) -> bool:
     return any(text == _NAME or _HOOK.search(text) for text in _texts_below(value))
 
 
-def hook_groups(commands: Mapping[str, tuple[str, str | None]]) -> list[JsonWish]:
-    """Return the hooks for settings, of event -> (command, matcher)."""
-    wishes = []
-    for event, (command, matcher) in commands.items():
-        hook = {"type": "command", "command": command, "timeout": 10}
-        group = {"hooks": [hook]} if matcher is None else {"matcher": matcher, "hooks": [hook]}
-        wishes.append(JsonWish(("hooks", event), group))
-    return wishes
-
-
 def _rewrite(text: str, change: Callable[[Any], Any]) -> str:
     """Return JSON with changed values, indented as it was; the same text without a change."""
     text = text or "{}\n"
@@ -114,22 +104,22 @@ def _rewrite(text: str, change: Callable[[Any], Any]) -> str:
     return new_text.replace("\n", newline) + text[len(body) :]
 
 
-def _put_wish(value: Any, wish: JsonWish, depth: int = 0) -> Any:
-    """Return a value with the wish put into it; missing objects on the path are made."""
-    keys = wish.path[depth:]
+def _put_entry(value: Any, entry: JsonEntry, depth: int = 0) -> Any:
+    """Return a value with the entry put into it; missing objects on the path are made."""
+    keys = entry.path[depth:]
     if keys:
         if not isinstance(value, dict):
-            raise _wrong_type("object", wish.path[:depth])
+            raise _wrong_type("object", entry.path[:depth])
         inner = value.get(keys[0], {} if keys[1:] else [])
-        return {**value, keys[0]: _put_wish(inner, wish, depth + 1)}
-    if wish.is_value:
-        return wish.value
+        return {**value, keys[0]: _put_entry(inner, entry, depth + 1)}
+    if entry.is_value:
+        return entry.value
     if not isinstance(value, list):
-        raise _wrong_type("array", wish.path)
-    if wish.value in value:
+        raise _wrong_type("array", entry.path)
+    if entry.value in value:
         return value
-    place = next((n for n, entry in enumerate(value) if is_skillvault_entry(entry)), len(value))
-    return [*value[:place], wish.value, *value[place + 1 :]]
+    place = next((n for n, element in enumerate(value) if is_skillvault_entry(element)), len(value))
+    return [*value[:place], entry.value, *value[place + 1 :]]
 
 
 def _wrong_type(kind: str, path: Sequence[str]) -> BadInputError:
@@ -140,14 +130,14 @@ def _take_out(value: Any, path: Sequence[str]) -> Any:
     """Return a value without our entries at a path, and without what they leave empty."""
     if not path:
         if isinstance(value, list):
-            return [entry for entry in value if not is_skillvault_entry(entry)]
+            return [element for element in value if not is_skillvault_entry(element)]
         return None if is_skillvault_entry(value) else value
     if not isinstance(value, dict) or path[0] not in value:
         return value
     inner = _take_out(value[path[0]], path[1:])
     if inner or inner == value[path[0]]:
         return {**value, path[0]: inner}
-    return {key: entry for key, entry in value.items() if key != path[0]}
+    return {key: element for key, element in value.items() if key != path[0]}
 
 
 def _texts_below(value: Any) -> Iterator[str]:

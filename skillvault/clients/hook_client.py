@@ -9,8 +9,8 @@ import _socket
 import os
 import sys
 
-_ACCEPTED_WITHIN = 0.05  # seconds
-_ANSWERED_WITHIN = 4.5  # seconds; the program gives up after four
+_ACCEPT_TIMEOUT = 0.05  # seconds
+_ANSWER_TIMEOUT = 4.5  # seconds; the program gives up after four
 _MOST_INPUT = 16 * 1024 * 1024  # bytes of a payload
 # The variables that show whether a user attends.
 ENVIRONMENT = ("CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT")
@@ -50,12 +50,12 @@ def ask(words: list[str], payload: bytes) -> bytes | None:
     try:
         if not is_private(os.path.dirname(place)):  # noqa: PTH120 (`pathlib` takes as long as all)
             return None
-        connection.settimeout(_ACCEPTED_WITHIN)
+        connection.settimeout(_ACCEPT_TIMEOUT)
         connection.connect(place)
         connection.sendall(request_of(words, payload))
         if connection.recv(1) != ACCEPTED:
             return None
-        connection.settimeout(_ANSWERED_WITHIN)
+        connection.settimeout(_ANSWER_TIMEOUT)
         connection.sendall(GO)
         answer = b""
         while part := connection.recv(65536):

@@ -47,7 +47,7 @@ class HookServer:
     def __init__(self, root: Path, answer: Callable[[HookRequest], str | None]) -> None:
         self._place = Path(socket_path(str(root)))
         self._answer = answer
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._last = time.monotonic()
         self._program = _program_state()
         self._listener: socket.socket | None = None
@@ -103,7 +103,7 @@ class HookServer:
             connection.sendall(ACCEPTED)
             if connection.recv(1) != GO:
                 return
-            with self._turn:
+            with self._lock:
                 self._last = time.monotonic()
                 text = self._answer(request)
                 self._last = time.monotonic()

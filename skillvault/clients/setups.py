@@ -5,17 +5,15 @@ import os
 import shlex
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from skillvault.clients import hook_client
 from skillvault.clients.edits import (
     FileEdit,
-    JsonWish,
-    hook_groups,
+    JsonEntry,
     json_edit,
     lines_edit,
     page_edit,
@@ -36,7 +34,7 @@ _BY_HOOK = "What fits a prompt comes with it."
 _BY_LINK = "Its skills are listed with your own."
 
 
-class SetupWish(Struct, frozen=True, kw_only=True):
+class SetupOptions(Struct, frozen=True, kw_only=True):
     """The options of a setup: `project` is None for all projects; `is_shared` for a team's files.
 
     `exclude` is the file of git's personal exclude patterns, None outside a repository. `mcp`:
@@ -53,132 +51,132 @@ class SetupWish(Struct, frozen=True, kw_only=True):
     mcp: bool = True
 
 
-class _Client(NamedTuple):
-    events: tuple[str, ...]
-    settings: Path
-    page: Path
-
-
-def edits_of(client: str, wish: SetupWish) -> list[FileEdit]:
+def edits_of(client: str, options: SetupOptions) -> list[FileEdit]:
     """Return the edits of a setup.
 
     UsageError for a path that is no UTF-8, as a client's settings must be.
     """
-    for place in filter(None, (wish.vault, wish.project)):
+    for place in filter(None, (options.vault, options.project)):
         if any("\ud800" <= character <= "\udfff" for character in str(place)):
             raise UsageError(
                 f"{place}: has a name that is no UTF-8; rename it, then set up {client}"
             )
-    return {"claude-code": _claude_code, "codex": _codex}[client](wish)
+    return {"claude-code": _claude_code, "codex": _codex}[client](options)
 
 
-def _claude_code(wish: SetupWish) -> list[FileEdit]:
+def _claude_code(options: SetupOptions) -> list[FileEdit]:
     home = Path(os.environ.get("CLAUDE_CONFIG_DIR", "~/.claude")).expanduser()
     events = ("SessionStart", "UserPromptSubmit", *_MATCHERS, "Stop", "SessionEnd")
-    wishes = hook_groups(_commands(events, "claude-code", wish))
+    entries = _hook_entries(events, "claude-code", options)
     parent_keys: tuple[str, ...] = ()
     servers = (home if "CLAUDE_CONFIG_DIR" in os.environ else Path.home()) / ".claude.json"
-    if wish.project is None:
-        edits = [json_edit(home / "settings.json", wishes, _hooks_by_hand(wishes))]
-    elif wish.is_shared:
-        servers = wish.project / ".mcp.json"
-        if wish.mcp:  # else the client asks if the project's server may be started
-            wishes.append(JsonWish(("enabledMcpjsonServers",), "skillvault"))
-        place = wish.project / ".claude/settings.json"
-        edits = [json_edit(place, wishes, _hooks_by_hand(wishes))]
-        edits.append(page_edit(wish.project / "CLAUDE.md", _page(wish)))
+    if options.project is None:
+        edits = [json_edit(home / "settings.json", entries, _hooks_by_hand(entries))]
+    elif options.is_shared:
+        servers = options.project / ".mcp.json"
+        if options.mcp:  # else the client asks if the project's server may be started
+            entries.append(JsonEntry(("enabledMcpjsonServers",), "skillvault"))
+        place = options.project / ".claude/settings.json"
+        edits = [json_edit(place, entries, _hooks_by_hand(entries))]
+        edits.append(page_edit(options.project / "CLAUDE.md", _page(options)))
     else:
-        parent_keys = ("projects", str(wish.project))  # as `claude mcp add` has it without a scope
-        place = wish.project / ".claude/settings.local.json"
-        edits = [json_edit(place, wishes, _hooks_by_hand(wishes)), *_exclude_edits([place], wish)]
-    command, *words = _server_words(wish)
+        # As `claude mcp add` has it without a scope.
+        parent_keys = ("projects", str(options.project))
+        place = options.project / ".claude/settings.local.json"
+        edits = [json_edit(place, entries, _hooks_by_hand(entries))]
+        edits += _exclude_edits([place], options)
+    command, *words = _server_words(options)
     values = {"command": command, "args": words}
-    server = JsonWish((*parent_keys, "mcpServers", "skillvault"), values, is_value=True)
+    server = JsonEntry((*parent_keys, "mcpServers", "skillvault"), values, is_value=True)
     by_hand = f"claude mcp add skillvault -- {shlex.join([command, *words])}"
-    return [*edits, json_edit(servers, [server], by_hand)] if wish.mcp else edits
+    return [*edits, json_edit(servers, [server], by_hand)] if options.mcp else edits
 
 
-def _exclude_edits(places: Sequence[Path], wish: SetupWish) -> list[FileEdit]:
+def _exclude_edits(places: Sequence[Path], options: SetupOptions) -> list[FileEdit]:
     """Return the edit by which git leaves personal files out of its status."""
-    if wish.project is None or wish.exclude is None:
+    if options.project is None or options.exclude is None:
         return []
-    root = project_of(wish.project)
-    return [lines_edit(wish.exclude, [f"/{place.relative_to(root)}" for place in places])]
+    root = project_of(options.project)
+    return [lines_edit(options.exclude, [f"/{place.relative_to(root)}" for place in places])]
 
 
-def _codex(wish: SetupWish) -> list[FileEdit]:
+def _codex(options: SetupOptions) -> list[FileEdit]:
     home = Path(os.environ.get("CODEX_HOME", "~/.codex")).expanduser()
-    place = home if wish.project is None else wish.project / ".codex"
+    place = home if options.project is None else options.project / ".codex"
     # Codex reports a failed command by the same event as any other.
     events = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd")
-    wishes = hook_groups(
-        {event: (command, None) for event, (command, _) in _commands(events, "codex", wish).items()}
-    )
-    edits = [json_edit(place / "hooks.json", wishes, _hooks_by_hand(wishes))]
-    if wish.mcp:
-        edits.append(_toml_edit(place / "config.toml", wish))
-    if wish.is_shared and wish.project:
-        edits.append(page_edit(wish.project / "AGENTS.md", _page(wish)))
-    elif wish.project:
-        edits += _exclude_edits([edit.place for edit in edits], wish)
+    entries = _hook_entries(events, "codex", options)
+    edits = [json_edit(place / "hooks.json", entries, _hooks_by_hand(entries))]
+    if options.mcp:
+        edits.append(_toml_edit(place / "config.toml", options))
+    if options.is_shared and options.project:
+        edits.append(page_edit(options.project / "AGENTS.md", _page(options)))
+    elif options.project:
+        edits += _exclude_edits([edit.place for edit in edits], options)
     return edits
 
 
-def _page(wish: SetupWish) -> str:
-    return _PAGE.format(how=_BY_LINK if wish.links else _BY_HOOK)
+def _page(options: SetupOptions) -> str:
+    return _PAGE.format(how=_BY_LINK if options.links else _BY_HOOK)
 
 
-def _commands(
-    events: tuple[str, ...], client: str, wish: SetupWish
-) -> Mapping[str, tuple[str, str | None]]:
-    """Return event -> (the command of its hook, its matcher)."""
-    return {event: (_hook_command(event, client, wish), _MATCHERS.get(event)) for event in events}
+def _hook_entries(events: Sequence[str], client: str, options: SetupOptions) -> list[JsonEntry]:
+    """Return the hooks for settings; only Claude Code knows matchers."""
+    entries = []
+    for event in events:
+        hook = {"type": "command", "command": _hook_command(event, client, options), "timeout": 10}
+        group: dict[str, object] = {"hooks": [hook]}
+        if client == "claude-code" and event in _MATCHERS:
+            group = {"matcher": _MATCHERS[event], **group}
+        entries.append(JsonEntry(("hooks", event), group))
+    return entries
 
 
-def _hook_command(event: str, client: str, wish: SetupWish) -> str:
-    options = [] if client == "claude-code" else ["--client", client]
-    options += ["--domain", wish.domain] if wish.domain else []
-    options += ["--link", str(wish.project or Path.home())] if wish.links else []
-    if wish.is_shared:
-        words = shlex.join([*_program_words(wish, "hook"), event, *options])
+def _hook_command(event: str, client: str, options: SetupOptions) -> str:
+    flags = [] if client == "claude-code" else ["--client", client]
+    flags += ["--domain", options.domain] if options.domain else []
+    flags += ["--link", str(options.project or Path.home())] if options.links else []
+    if options.is_shared:
+        words = shlex.join([*_program_words(options, "hook"), event, *flags])
         return f"if command -v skillvault >/dev/null 2>&1; then {words}; fi"
     if event in _MATCHERS:  # the fastest way: the next event of the session reads it
-        return f"{{ umask 077; cat >>{shlex.quote(str(wish.calls))}/$PPID.$$; }} 2>/dev/null || :"
+        folder = shlex.quote(str(options.calls))
+        return f"{{ umask 077; cat >>{folder}/$PPID.$$; }} 2>/dev/null || :"
     program = [sys.executable, "-ISE", hook_client.__file__]
-    command = shlex.join([*program, event, *options, "--vault", str(wish.vault)])
+    command = shlex.join([*program, event, *flags, "--vault", str(options.vault)])
     if event != "SessionStart":
         return command
     # If one of these was moved, the user is told when the next session begins.
-    places = [sys.executable, hook_client.__file__, f"{wish.vault}/vault.yaml"]
+    places = [sys.executable, hook_client.__file__, f"{options.vault}/vault.yaml"]
     tests = " && ".join(f"[ -e {shlex.quote(place)} ]" for place in places)
     sentence = (
-        f"skillvault: {sys.executable} or the vault {wish.vault} was moved, so nothing is learned "
-        f"here; run `skillvault setup {client}` again"
+        f"skillvault: {sys.executable} or the vault {options.vault} was moved, so nothing is "
+        f"learned here; run `skillvault setup {client}` again"
     )
     message = shlex.quote(json.dumps({"systemMessage": sentence}))
     return f"if {tests}; then {command}; else printf %s {message}; fi"
 
 
-def _program_words(wish: SetupWish, command: str) -> list[str]:
+def _program_words(options: SetupOptions, command: str) -> list[str]:
     """Return the command: by its name in a team's file, else as it runs on this machine."""
-    if wish.is_shared:
+    if options.is_shared:
         return ["skillvault", command]
-    return [sys.executable, "-m", "skillvault", "--vault", str(wish.vault), command]
+    return [sys.executable, "-m", "skillvault", "--vault", str(options.vault), command]
 
 
-def _server_words(wish: SetupWish) -> list[str]:
+def _server_words(options: SetupOptions) -> list[str]:
     """Return the server's command; if skills are linked, it must not hold any out."""
-    return [*_program_words(wish, "mcp"), *(["--no-holdout"] if wish.links else [])]
+    return [*_program_words(options, "mcp"), *(["--no-holdout"] if options.links else [])]
 
 
-def _hooks_by_hand(wishes: list[JsonWish]) -> str:
-    groups = {wish.path[1]: wish.value for wish in wishes if wish.path[0] == "hooks"}
+def _hooks_by_hand(entries: list[JsonEntry]) -> str:
+    groups = {entry.path[1]: entry.value for entry in entries if entry.path[0] == "hooks"}
     return "\n".join(f"{event}: {group['hooks'][0]['command']}" for event, group in groups.items())
 
 
-def _toml_edit(place: Path, wish: SetupWish) -> FileEdit:
+def _toml_edit(place: Path, options: SetupOptions) -> FileEdit:
     """Return the edit that puts the server at the end of a TOML file, between two comments."""
-    command, *words = _server_words(wish)
+    command, *words = _server_words(options)
     # A JSON string is a TOML string too.
     lines = [
         "[mcp_servers.skillvault]",

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from skillvault.clients.edits import FileEdit
 from skillvault.clients.notes import Activity, activity_of
-from skillvault.clients.setups import SKILLS, SetupWish, edits_of
+from skillvault.clients.setups import SKILLS, SetupOptions, edits_of
 from skillvault.model.errors import BadInputError
 from skillvault.vault.disk import private_mode
 from skillvault.vault.files.layout import MARK
@@ -74,10 +74,10 @@ class ClientSetup:
         state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
         self._folder = state / "skillvault" / "setups"
 
-    def changes(self, client: str, wish: SetupWish, *, removes: bool) -> list[FileChange]:
+    def changes(self, client: str, options: SetupOptions, *, removes: bool) -> list[FileChange]:
         """Return what a setup changes, or what its removal does."""
-        record = self.record_of(client, wish.project)
-        edits = edits_of(client, wish)
+        record = self.record_of(client, options.project)
+        edits = edits_of(client, options)
         places = {edit.place for edit in edits}
         # Files of an earlier setup with other options are restored.
         obsolete = [] if removes else [p for p in map(Path, record.files) if p not in places]
@@ -86,15 +86,15 @@ class ClientSetup:
         return [change for change in changes if change.trouble or change.before != change.after]
 
     def carry_out(
-        self, client: str, wish: SetupWish, changes: Sequence[FileChange], *, removes: bool
+        self, client: str, options: SetupOptions, changes: Sequence[FileChange], *, removes: bool
     ) -> None:
         """Keep the earlier content of the files, then write the changes."""
-        record = self.record_of(client, wish.project)
+        record = self.record_of(client, options.project)
         updated_record = replace(
             record,
-            links=wish.links,
-            domain=wish.domain,
-            vault=str(wish.vault),
+            links=options.links,
+            domain=options.domain,
+            vault=str(options.vault),
             python=sys.executable,
         )
         writable_changes = [change for change in changes if not change.trouble]
@@ -102,12 +102,12 @@ class ClientSetup:
             for change in writable_changes:
                 _write_file(change)
             _remove_folders(record.folders)
-            self._place_of(client, wish.project).unlink(missing_ok=True)
+            self._place_of(client, options.project).unlink(missing_ok=True)
             _remove_empty(self._folder)
             return
         places = [change.place for change in writable_changes]
-        if wish.links:  # there an export puts the skills
-            places.append((wish.project or Path.home()) / SKILLS[client] / "any")
+        if options.links:  # there an export puts the skills
+            places.append((options.project or Path.home()) / SKILLS[client] / "any")
         new_folders = {
             str(folder): None
             for place in places

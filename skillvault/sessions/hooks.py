@@ -446,10 +446,10 @@ class Hooks:
         if not (run.has_changed or run.checks or run.skills):
             return None
         header.cwd = note.cwd
-        request = transcripts.Request(
+        options = transcripts.ImportOptions(
             client=note.client, domain=note.domain, trust="local", rules=policy
         )
-        return _mark_observer(transcripts.outcome_of_prompt(run, header, request))
+        return _mark_observer(transcripts.outcome_of_prompt(run, header, options))
 
     # ── what is noted ────────────────────────────────────────────────────────────────
 

@@ -62,7 +62,7 @@ class ImportTally(Struct):
     files: int = 0
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class ImportOptions(Struct, frozen=True, kw_only=True):
     """The options of an import; `advance` is called with the number of bytes that were read."""
 
     client: str
@@ -82,40 +82,42 @@ def transcript_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def outcomes_of(
-    files: Sequence[Path], request: Request, tally: ImportTally
+    files: Sequence[Path], options: ImportOptions, tally: ImportTally
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (label, outcome) of each prompt; count in `read` what cannot be read."""
     for path in files:
         try:
-            yield from _outcomes_of_file(path, request, tally)
+            yield from _outcomes_of_file(path, options, tally)
         except BadInputError as error:
             message = error.message.removeprefix(f"{path.name}: ")
             tally.refused.append(RefusedFile(path.name, error.code, message, error.line))
 
 
 def _outcomes_of_file(
-    path: Path, request: Request, tally: ImportTally
+    path: Path, options: ImportOptions, tally: ImportTally
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     client = client_of(path)
-    if client not in (None, request.client):
+    if client not in (None, options.client):
         raise BadInputError(
             f"a transcript of {client}; write `skillvault import {client} {path.name}`",
             code="wrong-type",
         )
-    reader = PromptReader(path, request.rules.checks, redact_text)
+    reader = PromptReader(path, options.rules.checks, redact_text)
     position = 0
     for number, run in enumerate(reader, 1):
-        request.advance(reader.transcript.position - position)
+        options.advance(reader.transcript.position - position)
         position = reader.transcript.position
-        if outcome := outcome_of_prompt(run, reader.header, request):
+        if outcome := outcome_of_prompt(run, reader.header, options):
             yield f"{file_stem(path.stem)}-{number}", outcome
-    request.advance(reader.transcript.position - position)
+    options.advance(reader.transcript.position - position)
     tally.files += 1
     for kind, count in reader.transcript.unread.items():
         tally.unread[kind] = tally.unread.get(kind, 0) + count
 
 
-def outcome_of_prompt(run: PromptRun, header: Header, request: Request) -> dict[str, Any] | None:
+def outcome_of_prompt(
+    run: PromptRun, header: Header, options: ImportOptions
+) -> dict[str, Any] | None:
     """Return the outcome of a prompt; None if its time is unknown or nothing was done."""
     end = run.ended_at or run.at
     if end is None or not run.text.strip() or not (run.remarks or run.has_changed or run.checks):
@@ -139,7 +141,7 @@ def outcome_of_prompt(run: PromptRun, header: Header, request: Request) -> dict[
         "done": _changes(run, header.cwd),
     }
     return {
-        "domain": request.domain or CODING,
+        "domain": options.domain or CODING,
         "occurred_at": stamp(end),
         "decision": drop_empty(decision),
         "result": drop_empty(result),
@@ -147,9 +149,9 @@ def outcome_of_prompt(run: PromptRun, header: Header, request: Request) -> dict[
         **({"applied": run.skills} if run.skills else {}),
         "source": drop_empty(
             {
-                "agent": request.client,
+                "agent": options.client,
                 "session": header.session,
-                "trust": None if request.trust == "local" else request.trust,
+                "trust": None if options.trust == "local" else options.trust,
             }
         ),
     }
@@ -189,7 +191,7 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
         code = "" if check.exit_code is None else f" with exit code {check.exit_code}"
         status: Status = "success" if check.passed else "failure"
         return Ending(status, "exit-code", f"{command} {verb}{code}", output)
-    if not is_rejected and cwd and (state := _of_commits(run, Path(cwd))):
+    if not is_rejected and cwd and (state := _commits_state(run, Path(cwd))):
         status = "success" if state == "kept" else "failure"
         return Ending(status, "commit", f"commit {run.commits[-1]} was {state}", output)
     if words is not None:
@@ -200,7 +202,7 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
     )
 
 
-def _of_commits(run: PromptRun, folder: Path) -> str | None:
+def _commits_state(run: PromptRun, folder: Path) -> str | None:
     """Return the state of the commits: "reverted" if one of them was."""
     states = {commit_state(folder, commit) for commit in run.commits}
     return "reverted" if "reverted" in states else "kept" if "kept" in states else None

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.clients.edits import JsonWish, is_skillvault_entry, json_edit, page_edit
+from skillvault.clients.edits import JsonEntry, is_skillvault_entry, json_edit, page_edit
 from skillvault.model.errors import BadInputError
 from skillvault.model.text.managed_block import with_block, without_block
 
 GROUP = {"hooks": [{"type": "command", "command": "python -m skillvault --vault /v hook Stop"}]}
 WISHES = [
-    JsonWish(("hooks", "Stop"), GROUP),
-    JsonWish(("hooks", "Pre"), GROUP),
-    JsonWish(("mcpServers", "skillvault"), {"command": "skillvault"}, is_value=True),
+    JsonEntry(("hooks", "Stop"), GROUP),
+    JsonEntry(("hooks", "Pre"), GROUP),
+    JsonEntry(("mcpServers", "skillvault"), {"command": "skillvault"}, is_value=True),
 ]
 EDIT = json_edit(Path("settings.json"), WISHES, "")
 TEXTS = [
@@ -64,7 +64,7 @@ def test_what_a_person_adds_later_stays(text: str, added: str) -> None:
 
 def test_a_command_of_ours_that_changed_takes_the_place_of_the_former() -> None:
     other = json.loads(json.dumps(GROUP).replace("/v", "/w"))
-    whole = json_edit(Path("s"), [JsonWish(("hooks", "Stop"), other)], "").put(EDIT.put("{}"))
+    whole = json_edit(Path("s"), [JsonEntry(("hooks", "Stop"), other)], "").put(EDIT.put("{}"))
     assert json.loads(whole)["hooks"]["Stop"] == [other]
 
 

@@ -102,7 +102,7 @@ def test_without_an_answer_the_client_has_to_do_the_work(tmp_path: Path, trouble
 def test_a_client_that_stopped_waiting_is_not_worked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hook_client, "_ACCEPTED_WITHIN", 0.0001)
+    monkeypatch.setattr(hook_client, "_ACCEPT_TIMEOUT", 0.0001)
     server = serving(tmp_path, answers := Answers())
     assert ask(tmp_path, b"x" * 8_000_000) is None
     time.sleep(0.2)

@@ -111,9 +111,9 @@ class Vault:
 
     def _repr_html_(self) -> str:
         """Return the status as a table for notebooks."""
-        at_a_glance = self.status()
+        status = self.status()
         keys = ("outcomes", "evaluations", "facts", "skills", "proposed", "inbox", "paused")
-        rows = [(key, getattr(at_a_glance, key)) for key in keys]
+        rows = [(key, getattr(status, key)) for key in keys]
         return html_table.html_table(str(self.root), (), rows)
 
     @cached_property

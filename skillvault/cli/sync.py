@@ -52,13 +52,13 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> None:
         sys.exit(1)
     try:
         old_data, our_data, their_data = (file.read_bytes() for file in (base, ours, theirs))
-        merged = rule_of(kind)(Versions(old_data or None, our_data, their_data))
+        merged_data = rule_of(kind)(Versions(old_data or None, our_data, their_data))
         if path == layout.MARK:
-            policy_of(merged)
+            policy_of(merged_data)
     except (SkillvaultError, OSError, ValueError) as error:
         say(f"{path}: {error}")
         sys.exit(1)
-    ours.write_bytes(merged)
+    ours.write_bytes(merged_data)
 
 
 @click.command()
@@ -137,7 +137,7 @@ def watch(
     if once:
         print_run(vault.run(now=now, on_done=print_done, track=track))
         return
-    with stop_signals() as stopping:
+    with stop_signals() as has_signal:
         # Imported here: only `watch` needs watchdog, and its threads must block signals too.
         from skillvault.daemon import Watch  # noqa: PLC0415
 
@@ -145,7 +145,7 @@ def watch(
         server.start()
 
         def is_over() -> bool:
-            return stopping() or (idle is not None and server.idle_seconds > idle)
+            return has_signal() or (idle is not None and server.idle_seconds > idle)
 
         daemon = Watch(
             vault,
@@ -189,8 +189,8 @@ def _synchronizer(vault: Vault) -> Callable[[], None]:
     def synchronize() -> None:
         nonlocal last_report
         report = api.sync(vault)
-        news = report.received or report.sent or report.claimed
-        if news or report != last_report:
+        has_news = report.received or report.sent or report.claimed
+        if has_news or report != last_report:
             print_sync_report(report)
         last_report = report
 
@@ -203,15 +203,15 @@ def _report_printer() -> Callable[[Report], None]:
 
     def tell(report: Report) -> None:
         nonlocal last_items
-        news = report
+        new_report = report
         if last_items is not None:
-            news = msgspec.structs.replace(
+            new_report = msgspec.structs.replace(
                 report,
                 waiting=[entry for entry in report.waiting if entry not in last_items[0]],
                 rejected=[entry for entry in report.rejected if entry not in last_items[1]],
             )
         # Not the report: it holds the whole vault in memory.
         last_items = report.waiting, report.rejected
-        print_run(news)
+        print_run(new_report)
 
     return tell

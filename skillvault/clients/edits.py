@@ -110,8 +110,8 @@ def _put_entry(value: Any, entry: JsonEntry, depth: int = 0) -> Any:
     if keys:
         if not isinstance(value, dict):
             raise _wrong_type("object", entry.path[:depth])
-        inner = value.get(keys[0], {} if keys[1:] else [])
-        return {**value, keys[0]: _put_entry(inner, entry, depth + 1)}
+        inner_value = value.get(keys[0], {} if keys[1:] else [])
+        return {**value, keys[0]: _put_entry(inner_value, entry, depth + 1)}
     if entry.is_value:
         return entry.value
     if not isinstance(value, list):
@@ -134,9 +134,9 @@ def _take_out(value: Any, path: Sequence[str]) -> Any:
         return None if is_skillvault_entry(value) else value
     if not isinstance(value, dict) or path[0] not in value:
         return value
-    inner = _take_out(value[path[0]], path[1:])
-    if inner or inner == value[path[0]]:
-        return {**value, path[0]: inner}
+    inner_value = _take_out(value[path[0]], path[1:])
+    if inner_value or inner_value == value[path[0]]:
+        return {**value, path[0]: inner_value}
     return {key: element for key, element in value.items() if key != path[0]}
 
 
@@ -145,5 +145,5 @@ def _texts_below(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _texts_below(inner)
+        for element in value.values() if isinstance(value, dict) else value:
+            yield from _texts_below(element)

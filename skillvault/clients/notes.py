@@ -47,8 +47,8 @@ def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) ->
     project = project_of(folder)
     folders = [str(at) for at in (folder, *folder.parents)]
     for pattern, domain in patterns.items():
-        expanded = str(Path(pattern).expanduser())
-        if any(fnmatchcase(place, expanded) for place in folders):
+        full_pattern = str(Path(pattern).expanduser())
+        if any(fnmatchcase(place, full_pattern) for place in folders):
             return domain
     return default or slug(project.name, limit=64)
 

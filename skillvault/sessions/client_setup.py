@@ -80,9 +80,9 @@ class ClientSetup:
         edits = edits_of(client, options)
         places = {edit.place for edit in edits}
         # Files of an earlier setup with other options are restored.
-        obsolete = [] if removes else [p for p in map(Path, record.files) if p not in places]
+        obsolete_places = [] if removes else [p for p in map(Path, record.files) if p not in places]
         changes = [_plan_change(edit, record, removes=removes) for edit in edits]
-        changes += [_plan_restore(place, record) for place in obsolete]
+        changes += [_plan_restore(place, record) for place in obsolete_places]
         return [change for change in changes if change.trouble or change.before != change.after]
 
     def carry_out(

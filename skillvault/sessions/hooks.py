@@ -150,8 +150,8 @@ class Hooks:
         return text
 
     def _write_activity(self, event: str, *, shows: bool) -> None:
-        earlier = activity_of(self._folder, self._client)
-        shown_at = self._now if shows else earlier.shown_at
+        last_activity = activity_of(self._folder, self._client)
+        shown_at = self._now if shows else last_activity.shown_at
         activity = Activity(event=event, at=self._now, shown_at=shown_at)
         write_activity(self._folder, self._client, activity)
 
@@ -193,27 +193,27 @@ class Hooks:
         # In a session that was compacted, the hold-outs of its decisions must stay hidden.
         notes = self._notes(payload)
         earlier_prompts = self._history(notes).prompts
-        hidden = frozenset(name for prompt in earlier_prompts for name in prompt.note.held_out)
-        text, names = self._briefing(self._domain_of(payload), payload.session, hidden)
+        hold_outs = frozenset(name for prompt in earlier_prompts for name in prompt.note.held_out)
+        text, names = self._briefing(self._domain_of(payload), payload.session, hold_outs)
         notes.append(SessionNote(session=payload.session, briefed=names))
         return text
 
     def _briefing(
-        self, domain: str, session: str, hidden: Collection[str]
+        self, domain: str, session: str, hold_outs: Collection[str]
     ) -> tuple[str, list[str]]:
         """Return (the strategy, guides and warnings of a domain, a line each; their names).
 
-        It does not mention the `hidden` skills.
+        It does not mention the `hold_outs`.
         """
         budget = self._hook_rules.briefing
         head = f"Learned from earlier work in {domain}, to weigh and not to obey:"
         lines, names, budget_left = [head], list[str](), budget - count_tokens(head)
-        waiting = self._vault.questions(session) if budget else 0
-        if waiting:
-            lines.append(f"{waiting} question(s) wait for an agent: `skillvault ask --next`.")
+        count = self._vault.questions(session) if budget else 0
+        if count:
+            lines.append(f"{count} question(s) wait for an agent: `skillvault ask --next`.")
             budget_left -= count_tokens(lines[-1])
         for name, description in self._lessons(domain) if budget else ():
-            if name in hidden or description != disclosure.without_names(description, hidden):
+            if name in hold_outs or description != disclosure.without_names(description, hold_outs):
                 continue
             line = f"- {name}: {trim_to_tokens(description, _LINE)}"
             budget_left -= count_tokens(line) + 1
@@ -228,11 +228,11 @@ class Hooks:
     def _lessons(self, domain: str) -> Iterator[tuple[str, str]]:
         """Yield (name, description) of the domain's own skills, the strategy first."""
         candidates = shelves.live(self._vault.shelf(), domain)
-        briefed = [
+        briefed_skills = [
             skill for skill in candidates if skill.kind in _BRIEFED and skill.domain == domain
         ]
-        skills = self._vault.store.head().skills.get_many([skill.name for skill in briefed])
-        for candidate in sorted(briefed, key=lambda skill: _BRIEFED.index(skill.kind)):
+        skills = self._vault.store.head().skills.get_many([skill.name for skill in briefed_skills])
+        for candidate in sorted(briefed_skills, key=lambda skill: _BRIEFED.index(skill.kind)):
             if candidate.name in skills:
                 yield candidate.name, skills[candidate.name].description
 
@@ -250,7 +250,7 @@ class Hooks:
             self._close_prompt(earlier_prompts[-1], text)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier_prompts) + 1}"
-        text_shown, held_out = "", list[str]()
+        recommendation, held_out_names = "", list[str]()
         names, facts, receipt = list[ShownSkill](), list[str](), dict[str, Any]()
         if self._links is None:
             if read_skills is None:  # no note of how the session began: it may have read all
@@ -271,10 +271,10 @@ class Hooks:
                 return ""
             receipt = render.record(answer, query, self._now, text)
             answer = history.known_texts.without_repeats(answer)
-            text_shown = render.prompt(answer, again=history.known_texts.has_any)
+            recommendation = render.prompt(answer, again=history.known_texts.has_any)
             names = [_skill_note(skill) for skill in answer.recommended]
             facts = [f"{fact.id} {fact.blob}" for fact in answer.facts]
-            held_out = [skill.name for skill in answer.withheld if skill.reason == "held-out"]
+            held_out_names = [skill.name for skill in answer.withheld if skill.reason == "held-out"]
         notes.append(
             PromptNote(
                 id=decision,
@@ -290,10 +290,10 @@ class Hooks:
                 shown=names,
                 facts=facts,
                 receipt=receipt,
-                held_out=held_out,
+                held_out=held_out_names,
             )
         )
-        return text_shown
+        return recommendation
 
     # ── a tool was used ──────────────────────────────────────────────────────────────
 
@@ -375,15 +375,15 @@ class Hooks:
         quarantine = self._vault.inbox.quarantine
         for place in abandoned_notes(self._folder):
             notes, damage = read_notes(place)
-            quarantined = quarantine.take_notes(place, damage or _CUT_OFF, self._now)
+            quarantined_file = quarantine.take_notes(place, damage or _CUT_OFF, self._now)
             try:
                 self._submit_open_prompts(notes)
             except (OSError, SkillvaultError):  # a fault of the disk or the vault: try again later
-                shutil.move(quarantined, place)
-                quarantine.remove(quarantined.name)
+                shutil.move(quarantined_file, place)
+                quarantine.remove(quarantined_file.name)
                 raise
             if damage is None:
-                quarantine.remove(quarantined.name)
+                quarantine.remove(quarantined_file.name)
             place.with_suffix(CLAIMS).unlink(missing_ok=True)
 
     def _submit_open_prompts(self, notes: Iterable[Note | None]) -> None:
@@ -517,9 +517,9 @@ class SessionHistory(Struct):
     read_skills: list[str] | None = None
     known_texts: KnownTexts = field(default_factory=KnownTexts)
 
-    def begin(self, briefed: Iterable[str]) -> None:
+    def begin(self, skill_names: Iterable[str]) -> None:
         """Begin the session, or begin it again after it was compacted."""
-        self.read_skills = [*(self.read_skills or ()), *briefed]
+        self.read_skills = [*(self.read_skills or ()), *skill_names]
         self.known_texts = KnownTexts()
 
     def open_prompt(self, note: PromptNote, current: SessionPrompt | None) -> SessionPrompt:

@@ -124,12 +124,12 @@ def _session_values(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         for outcome in outcomes
         if outcome.result.status == "success"
     ]
-    last = outcomes[-1]
+    last_outcome = outcomes[-1]
     return {
         "type": "session",
-        "domain": last.domain,
-        "ended_at": stamp(last.occurred_at),
-        "agent": last.source.agent,
+        "domain": last_outcome.domain,
+        "ended_at": stamp(last_outcome.occurred_at),
+        "agent": last_outcome.source.agent,
         "failures": failures[:_MOST],
         "successes": successes[:_MOST],
     }

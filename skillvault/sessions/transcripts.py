@@ -123,7 +123,7 @@ def outcome_of_prompt(
     if end is None or not run.text.strip() or not (run.remarks or run.has_changed or run.checks):
         return None
     ending = _ending(run, header.cwd)
-    claimed = "success" if claims_success(run.claim) else None
+    claim = "success" if claims_success(run.claim) else None
     decision = {
         "id": run.id,
         "task": run.text,
@@ -136,7 +136,7 @@ def outcome_of_prompt(
     result = {
         **ending._asdict(),
         "claim": run.claim,
-        "claimed": claimed,
+        "claimed": claim,
         "interrupted": run.is_interrupted or None,
         "done": _changes(run, header.cwd),
     }
@@ -178,9 +178,9 @@ def action_of(prompt: str) -> str:
 def _ending(run: PromptRun, cwd: str | None) -> Ending:
     """Return the end of a prompt by its strongest sign."""
     check = run.check
-    last = check or next(iter(run.checks[-1:]), None)
-    command = f"`{last.command}`" if last else ""
-    output = last.output if last else ""
+    last_check = check or next(iter(run.checks[-1:]), None)
+    command = f"`{last_check.command}`" if last_check else ""
+    output = last_check.output if last_check else ""
     # If the user stopped the agent, a check that had failed by then says nothing.
     is_open = is_to_fail(run.text) or run.is_interrupted
     words = words_say(run.next_words) if run.next_words else None
@@ -198,7 +198,7 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
         quote = redact_text(run.next_words or "")[:_OPENING]
         return Ending(words, "person", f"{NEXT_WORDS}{quote}", output)
     return Ending(
-        "neutral", None, f"{command} ran, and what it says is open" if last else "", output
+        "neutral", None, f"{command} ran, and what it says is open" if last_check else "", output
     )
 
 

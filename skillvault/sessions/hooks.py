@@ -146,14 +146,11 @@ class Hooks:
         self._collect_calls()
         text = self._answer_once(event, payload, acts[event])
         if event not in ("PostToolUse", "PostToolUseFailure"):
-            self._write_activity(event, shows=bool(text) and event == "UserPromptSubmit")
+            shows = bool(text) and event == "UserPromptSubmit"
+            shown_at = self._now if shows else activity_of(self._folder, self._client).shown_at
+            activity = Activity(event=event, at=self._now, shown_at=shown_at)
+            write_activity(self._folder, self._client, activity)
         return text
-
-    def _write_activity(self, event: str, *, shows: bool) -> None:
-        last_activity = activity_of(self._folder, self._client)
-        shown_at = self._now if shows else last_activity.shown_at
-        activity = Activity(event=event, at=self._now, shown_at=shown_at)
-        write_activity(self._folder, self._client, activity)
 
     def _answer_once(self, event: str, payload: Payload, act: Callable[[Payload], str]) -> str:
         """Answer an event, unless another process does: hooks may be registered twice."""
@@ -227,14 +224,12 @@ class Hooks:
 
     def _lessons(self, domain: str) -> Iterator[tuple[str, str]]:
         """Yield (name, description) of the domain's own skills, the strategy first."""
-        candidates = shelves.live(self._vault.shelf(), domain)
-        briefed_skills = [
-            skill for skill in candidates if skill.kind in _BRIEFED and skill.domain == domain
-        ]
-        skills = self._vault.store.head().skills.get_many([skill.name for skill in briefed_skills])
-        for candidate in sorted(briefed_skills, key=lambda skill: _BRIEFED.index(skill.kind)):
-            if candidate.name in skills:
-                yield candidate.name, skills[candidate.name].description
+        skills = shelves.live(self._vault.shelf(), domain)
+        lessons = [skill for skill in skills if skill.kind in _BRIEFED and skill.domain == domain]
+        records = self._vault.store.head().skills.get_many([skill.name for skill in lessons])
+        for skill in sorted(lessons, key=lambda skill: _BRIEFED.index(skill.kind)):
+            if skill.name in records:
+                yield skill.name, records[skill.name].description
 
     # ── a prompt ─────────────────────────────────────────────────────────────────────
 
@@ -332,10 +327,8 @@ class Hooks:
         insists, the agent is sent back, once a prompt.
         """
         notes = self._notes(payload)
-        earlier_prompts = self._history(notes).prompts
-        matches = [
-            prompt for prompt in earlier_prompts if payload.prompt_id in (None, prompt.note.id)
-        ]
+        candidates = self._history(notes).prompts
+        matches = [prompt for prompt in candidates if payload.prompt_id in (None, prompt.note.id)]
         current = matches[-1] if matches else None
         if current is None or not current.calls:  # it only talked
             return ""
@@ -347,9 +340,13 @@ class Hooks:
             return ""
         insists = self._hook_rules.insist and self._is_attended and not payload.has_gone_on
         key = f"sent back {current.note.id}"
-        if insists and _is_false_claim(outcome) and notes.claim(key, self._process):
+        result = outcome["result"]
+        is_false = result["status"] == "failure" and reasoning.claims_success(
+            result.get("claim", "")
+        )
+        if insists and is_false and notes.claim(key, self._process):
             notes.settle(key)
-            summary = outcome["result"].get("summary") or "the last check failed"
+            summary = result.get("summary") or "the last check failed"
             reason = f"{summary.rstrip('.')}. Fix it, or say that it fails."
             return json.dumps({"decision": "block", "reason": reason})
         self._submit(current, outcome)
@@ -532,12 +529,6 @@ class SessionHistory(Struct):
         self.prompts.append(SessionPrompt(note=note, calls=[]))
         return self.prompts[-1]
 
-    def note_handover(self, note: HandoverNote) -> None:
-        """Mark the prompt whose outcome lies in the inbox."""
-        for prompt in self.prompts:
-            if prompt.note.id == note.prompt:
-                prompt.digest = note.digest
-
 
 def _build_history(notes: Iterable[Note | None]) -> SessionHistory:
     history = SessionHistory()
@@ -555,7 +546,9 @@ def _build_history(notes: Iterable[Note | None]) -> SessionHistory:
             case WordNote() if current:
                 current.last_words, current.said_at = note.text, note.at
             case HandoverNote():
-                history.note_handover(note)
+                for prompt in history.prompts:
+                    if prompt.note.id == note.prompt:
+                        prompt.digest = note.digest
     return history
 
 
@@ -635,9 +628,3 @@ def _size_of(place: Path | None) -> int:
         return place.stat().st_size if place else 0
     except (OSError, ValueError):  # it is not there, or no name of a file
         return 0
-
-
-def _is_false_claim(outcome: Mapping[str, Any]) -> bool:
-    """Return True for a failure that the agent calls a success."""
-    result = outcome["result"]
-    return result["status"] == "failure" and reasoning.claims_success(result.get("claim", ""))

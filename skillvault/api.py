@@ -632,10 +632,8 @@ def retract(
     """
     now = now or _clock()
     with vault._run_lock, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
-        preview_store = Store(store.root, AGENDA, apart=True)
-        changes = retracting.retraction_changes(
-            preview_store, vault.judge, outcome, reason, now=now
-        )
+        preview = Store(store.root, AGENDA, apart=True)
+        changes = retracting.retraction_changes(preview, vault.judge, outcome, reason, now=now)
         return commits.publish(store, changes, now, dry=dry)
 
 
@@ -649,8 +647,8 @@ def undo(
     """
     now = now or _clock()
     with vault._run_lock, _recovered_store(vault, dry=False) as store:  # noqa: SLF001 (its own)
-        preview_store = Store(store.root, AGENDA, apart=True)
-        changes = undoing.undo_changes(preview_store, vault.judge, text, reason, now=now)
+        preview = Store(store.root, AGENDA, apart=True)
+        changes = undoing.undo_changes(preview, vault.judge, text, reason, now=now)
         return commits.publish(store, changes, now, dry=dry)
 
 
@@ -662,9 +660,9 @@ def proposals(vault: Vault) -> list[review.WaitingSkill]:
 
 def proposal_branches(vault: Vault, *, now: datetime | None = None) -> list[review.ProposalBranch]:
     """Return a branch `proposal/<name>` for each waiting skill, with the commit to approve it."""
-    preview_store, at = Store(vault.root, AGENDA, apart=True), now or _clock()
+    preview, at = Store(vault.root, AGENDA, apart=True), now or _clock()
     return [
-        review.proposal_branch(preview_store, proposal, vault.curate.approval(proposal.name), at)
+        review.proposal_branch(preview, proposal, vault.curate.approval(proposal.name), at)
         for proposal in proposals(vault)
     ]
 

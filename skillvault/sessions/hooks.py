@@ -16,25 +16,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skillvault.clients.notes import (
-    CLAIMS,
-    Activity,
-    CallNote,
-    HandoverNote,
-    Note,
-    PromptNote,
-    SessionNote,
-    SessionNotes,
-    ShownSkill,
-    WordNote,
-    abandoned_notes,
-    activity_of,
-    calls_folder,
-    domain_of,
-    read_calls,
-    read_notes,
-    write_activity,
-)
+from skillvault.clients import notes as journal
+from skillvault.clients.notes import SessionNotes, domain_of
 from skillvault.clients.payload import Payload, parse_payload
 from skillvault.exchange.transcripts import events, prompts, reader, signs
 from skillvault.learning.recommend import disclosure, render
@@ -86,8 +69,8 @@ def _key_of(event: str, payload: Payload) -> str:
 class SessionPrompt(Struct):
     """A prompt of a session with the notes that belong to it."""
 
-    note: PromptNote
-    calls: list[CallNote]
+    note: journal.PromptNote
+    calls: list[journal.CallNote]
     last_words: str = ""
     said_at: datetime | None = None
     next_words: str | None = None
@@ -146,10 +129,11 @@ class Hooks:
         self._collect_calls()
         text = self._answer_once(event, payload, acts[event])
         if event not in ("PostToolUse", "PostToolUseFailure"):
-            shows = bool(text) and event == "UserPromptSubmit"
-            shown_at = self._now if shows else activity_of(self._folder, self._client).shown_at
-            activity = Activity(event=event, at=self._now, shown_at=shown_at)
-            write_activity(self._folder, self._client, activity)
+            shown_at = journal.activity_of(self._folder, self._client).shown_at
+            if text and event == "UserPromptSubmit":
+                shown_at = self._now
+            activity = journal.Activity(event=event, at=self._now, shown_at=shown_at)
+            journal.write_activity(self._folder, self._client, activity)
         return text
 
     def _answer_once(self, event: str, payload: Payload, act: Callable[[Payload], str]) -> str:
@@ -169,7 +153,7 @@ class Hooks:
 
     def _collect_calls(self) -> None:
         """Move the calls of tools that hooks wrote into the notes of their sessions."""
-        for place, data, at in read_calls(self._folder):
+        for place, data, at in journal.read_calls(self._folder):
             payload = parse_payload(data)
             if payload is not None:
                 self._note_call(payload, at)
@@ -180,7 +164,7 @@ class Hooks:
     # ── a session begins ─────────────────────────────────────────────────────────────
 
     def _open_session(self, payload: Payload) -> str:
-        calls_folder(self._folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+        journal.calls_folder(self._folder).mkdir(mode=0o700, parents=True, exist_ok=True)
         self._submit_abandoned()
         if self._links is not None:
             self._vault.export(self._client, self._links, self._domain_of(payload))
@@ -192,7 +176,7 @@ class Hooks:
         earlier_prompts = self._history(notes).prompts
         hold_outs = frozenset(name for prompt in earlier_prompts for name in prompt.note.held_out)
         text, names = self._briefing(self._domain_of(payload), payload.session, hold_outs)
-        notes.append(SessionNote(session=payload.session, briefed=names))
+        notes.append(journal.SessionNote(session=payload.session, briefed=names))
         return text
 
     def _briefing(
@@ -246,11 +230,11 @@ class Hooks:
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier_prompts) + 1}"
         recommendation, held_out_names = "", list[str]()
-        names, facts, receipt = list[ShownSkill](), list[str](), dict[str, Any]()
+        names, facts, receipt = list[journal.ShownSkill](), list[str](), dict[str, Any]()
         if self._links is None:
             if read_skills is None:  # no note of how the session began: it may have read all
                 read_skills = [skill.name for skill in shelves.live(self._vault.shelf())]
-                notes.append(SessionNote(session=payload.session, briefed=read_skills))
+                notes.append(journal.SessionNote(session=payload.session, briefed=read_skills))
             budget = self._vault.store.head().policy.recommend.budget
             query = Query(
                 domain=domain,
@@ -271,7 +255,7 @@ class Hooks:
             facts = [f"{fact.id} {fact.blob}" for fact in answer.facts]
             held_out_names = [skill.name for skill in answer.withheld if skill.reason == "held-out"]
         notes.append(
-            PromptNote(
+            journal.PromptNote(
                 id=decision,
                 session=payload.session,
                 client=self._client,
@@ -306,7 +290,7 @@ class Hooks:
         if is_shell:
             output = payload.output[-_OUTPUT:]
             output = output if len(payload.output) <= _OUTPUT else output.partition("\n")[2]
-        call = CallNote(
+        call = journal.CallNote(
             id=payload.tool_id,
             tool=payload.tool,
             arguments=arguments,
@@ -333,7 +317,7 @@ class Hooks:
         if current is None or not current.calls:  # it only talked
             return ""
         words = cut_between_words(payload.last_message, _TASK)
-        notes.append(WordNote(text=words, at=self._now))
+        notes.append(journal.WordNote(text=words, at=self._now))
         current.last_words, current.said_at = words, self._now
         outcome = self._current_outcome(current)
         if outcome is None or "observed_by" not in outcome["result"]:
@@ -341,10 +325,8 @@ class Hooks:
         insists = self._hook_rules.insist and self._is_attended and not payload.has_gone_on
         key = f"sent back {current.note.id}"
         result = outcome["result"]
-        is_false = result["status"] == "failure" and reasoning.claims_success(
-            result.get("claim", "")
-        )
-        if insists and is_false and notes.claim(key, self._process):
+        claims = reasoning.claims_success(result.get("claim", ""))
+        if insists and claims and result["status"] == "failure" and notes.claim(key, self._process):
             notes.settle(key)
             summary = result.get("summary") or "the last check failed"
             reason = f"{summary.rstrip('.')}. Fix it, or say that it fails."
@@ -356,7 +338,7 @@ class Hooks:
 
     def _end_session(self, payload: Payload) -> str:
         session = self._notes(payload)
-        notes, damage = read_notes(session.path)
+        notes, damage = journal.read_notes(session.path)
         self._submit_open_prompts(notes)
         if damage is None:
             session.remove()
@@ -370,8 +352,8 @@ class Hooks:
         Their notes are quarantined first, so that a failure does not repeat in each session.
         """
         quarantine = self._vault.inbox.quarantine
-        for place in abandoned_notes(self._folder):
-            notes, damage = read_notes(place)
+        for place in journal.abandoned_notes(self._folder):
+            notes, damage = journal.read_notes(place)
             quarantined_file = quarantine.take_notes(place, damage or _CUT_OFF, self._now)
             try:
                 self._submit_open_prompts(notes)
@@ -381,9 +363,9 @@ class Hooks:
                 raise
             if damage is None:
                 quarantine.remove(quarantined_file.name)
-            place.with_suffix(CLAIMS).unlink(missing_ok=True)
+            place.with_suffix(journal.CLAIMS).unlink(missing_ok=True)
 
-    def _submit_open_prompts(self, notes: Iterable[Note | None]) -> None:
+    def _submit_open_prompts(self, notes: Iterable[journal.Note | None]) -> None:
         """Put the outcomes that are not yet in the inbox into it."""
         for prompt in _build_history(notes).prompts:
             if prompt.digest:
@@ -407,7 +389,7 @@ class Hooks:
         """Put the outcome of a prompt into the inbox, and note that it is there."""
         digest = self._drop_outcome(prompt, outcome)
         if digest != prompt.digest:
-            note = HandoverNote(prompt=prompt.note.id, digest=digest)
+            note = journal.HandoverNote(prompt=prompt.note.id, digest=digest)
             SessionNotes(self._folder, prompt.note.session).append(note)
 
     def _drop_outcome(self, prompt: SessionPrompt, outcome: Mapping[str, Any]) -> str:
@@ -452,7 +434,7 @@ class Hooks:
 
     def _history(self, session: SessionNotes) -> "SessionHistory":
         """Read the notes of a session; a file that cannot be read is quarantined."""
-        notes, damage = read_notes(session.path)
+        notes, damage = journal.read_notes(session.path)
         if damage is not None and damage.line is None:
             self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
         return _build_history(notes)
@@ -469,7 +451,7 @@ class Hooks:
 class KnownTexts(Struct):
     """The texts and facts that an agent has read since its session began or was compacted."""
 
-    skills: dict[str, ShownSkill] = {}
+    skills: dict[str, journal.ShownSkill] = {}
     facts: set[str] = set()
 
     @property
@@ -477,7 +459,7 @@ class KnownTexts(Struct):
         """True if the agent has read the instruction."""
         return bool(self.skills or self.facts)
 
-    def add(self, note: PromptNote) -> None:
+    def add(self, note: journal.PromptNote) -> None:
         """Add the skills and facts that came with a prompt."""
         self.facts.update(note.facts)
         for skill in note.shown:
@@ -485,7 +467,7 @@ class KnownTexts(Struct):
             is_same = known_skill is not None and skill.blob in ("", known_skill.blob)
             lines = known_skill.lines if known_skill and is_same else frozenset[str]()
             blob = known_skill.blob if known_skill and is_same else skill.blob
-            self.skills[skill.name] = ShownSkill(skill.name, blob, lines | skill.lines)
+            self.skills[skill.name] = journal.ShownSkill(skill.name, blob, lines | skill.lines)
 
     def without_repeats(self, answer: "Selection") -> "Selection":
         """Return an answer without known facts; of a known skill only the name stays."""
@@ -519,7 +501,7 @@ class SessionHistory(Struct):
         self.read_skills = [*(self.read_skills or ()), *skill_names]
         self.known_texts = KnownTexts()
 
-    def open_prompt(self, note: PromptNote, current: SessionPrompt | None) -> SessionPrompt:
+    def open_prompt(self, note: journal.PromptNote, current: SessionPrompt | None) -> SessionPrompt:
         """Add a prompt; its words may show how the current one ended."""
         if current and note.attended:
             current.next_words = note.text
@@ -530,22 +512,24 @@ class SessionHistory(Struct):
         return self.prompts[-1]
 
 
-def _build_history(notes: Iterable[Note | None]) -> SessionHistory:
+def _build_history(notes: Iterable[journal.Note | None]) -> SessionHistory:
     history = SessionHistory()
     current: SessionPrompt | None = None
     for note in notes:
         match note:
             case None:  # the notes that follow may belong to another prompt
                 current = None
-            case SessionNote(briefed=names):
+            case journal.SessionNote(briefed=names):
                 history.begin(names)
-            case PromptNote():
+            case journal.PromptNote():
                 current = history.open_prompt(note, current)
-            case CallNote() if current and note.id not in {call.id for call in current.calls}:
+            case journal.CallNote() if current and note.id not in {
+                call.id for call in current.calls
+            }:
                 current.calls.append(note)
-            case WordNote() if current:
+            case journal.WordNote() if current:
                 current.last_words, current.said_at = note.text, note.at
-            case HandoverNote():
+            case journal.HandoverNote():
                 for prompt in history.prompts:
                     if prompt.note.id == note.prompt:
                         prompt.digest = note.digest
@@ -559,11 +543,11 @@ def _receipt_file(prompt: SessionPrompt) -> Iterator[tuple[str, bytes]]:
         yield f"recommendation-{prompt.note.id}.json", text.encode(errors="replace")
 
 
-def _skill_note(skill: "ServedSkill") -> ShownSkill:
+def _skill_note(skill: "ServedSkill") -> journal.ShownSkill:
     if skill.how == "named":
-        return ShownSkill(skill.name)
+        return journal.ShownSkill(skill.name)
     lines = frozenset(map(_line_digest, _lines_of(skill)))
-    return ShownSkill(skill.name, skill.blob, lines)
+    return journal.ShownSkill(skill.name, skill.blob, lines)
 
 
 def _lines_of(skill: "ServedSkill") -> list[str]:

@@ -71,7 +71,7 @@ def _status(test: Section) -> str:
 
 
 def _moment(run: Section, tests: Sequence[Section], key: str) -> datetime | None:
-    """When the run started or stopped: the summary's word, else the outermost test's."""
+    """The start or stop of the run: by the summary, else by its outermost test."""
     summary = run.section("summary")
     if stated := summary.maybe_number(key):
         return _epoch(stated, summary, key)

@@ -1,7 +1,8 @@
-"""Bytes of a URL, checked at every hop, and the skills that a registry names. The home of httpx2.
+"""Fetch URLs, checked at every hop, and the skills of a registry. Only this module uses httpx2.
 
-A name is resolved once, and the connection goes to the address that was checked. Plain http only
-on this machine; a private address never, this machine only where the person's own source names it.
+A name is resolved once, and the connection goes to the address that was checked. Plain http is
+allowed on this machine only. A private address is refused, except that of this machine if the
+user's source names it.
 """
 
 import contextlib
@@ -36,7 +37,7 @@ class Release(Struct, frozen=True):
 
 
 def latest(registry: str, owner: str, slug: str, fetch: Fetch) -> Release:
-    """The latest version of a skill; BadInputError, in the registry's words, if it is held back."""
+    """Find the latest version of a skill; BadInputError if the registry flags it."""
     query = urlencode({"ownerHandle": owner})
     url = f"{registry}/api/v1/skills/{quote(slug, safe='')}?{query}"
     answer = _mapping(fetch(url), url)
@@ -52,7 +53,7 @@ def latest(registry: str, owner: str, slug: str, fetch: Fetch) -> Release:
 
 
 def files_of_release(registry: str, release: Release, fetch: Fetch) -> Mapping[str, bytes]:
-    """The files of a version, by path."""
+    """Fetch the files of a version, by path."""
     query = urlencode(
         {"slug": release.slug, "ownerHandle": release.owner, "version": release.version}
     )
@@ -95,8 +96,8 @@ Resolve = Callable[..., list[tuple[Any, ...]]]
 
 _REDIRECTS = 5
 _SECONDS = 60.0  # for one file, redirects and waiting included
-_READ_SECONDS = 15.0  # without a byte
-_WAITS = 3  # so often a server that is busy is asked again
+_READ_SECONDS = 15.0  # the longest pause between two bytes
+_WAITS = 3  # retries while a server is busy
 _BUSY = (429, 503)
 _MOVED = (301, 302, 303, 307, 308)
 _ASKED = {"Accept-Encoding": "identity", "User-Agent": "skillvault"}
@@ -105,9 +106,9 @@ _WORDS = 64 * 1024  # bytes of an error's page
 
 
 class Fetcher:
-    """Fetches of one source. `source` is the URL that the person named.
+    """An HTTP client for one source. `source` is the URL that the user named.
 
-    `resolve` and `transport` stand where the network begins.
+    Tests replace `resolve` and `transport`.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class Fetcher:
         self._addresses: dict[tuple[str, int], str] = {}
 
     def fetch(self, url: str) -> bytes:
-        """The bytes at a URL; BadInputError for what cannot or may not be fetched."""
+        """Fetch the bytes at a URL; BadInputError if that is not possible or not allowed."""
         deadline = time.monotonic() + self._seconds
         for _ in range(_REDIRECTS + 1):
             target = _parsed(url)
@@ -140,7 +141,7 @@ class Fetcher:
 
     @contextlib.contextmanager
     def _answer(self, url: httpx2.URL, deadline: float) -> Iterator[httpx2.Response]:
-        """The answer to one request, its body unread; a busy server is waited for as it says."""
+        """Send a request and yield its answer with the body unread; wait for a busy server."""
         watch = _Watch(deadline)
         with self._client() as client, watch:
             for attempt in range(_WAITS + 1):
@@ -163,7 +164,7 @@ class Fetcher:
         return httpx2.Client(transport=self._transport, verify=_tls(), trust_env=False)
 
     def _sent(self, client: httpx2.Client, url: httpx2.URL, watch: "_Watch") -> httpx2.Response:
-        """One request to the address of its host that was checked."""
+        """Send one request to the checked address of its host."""
         address = self._address(url)
         headers = {**_ASKED, "Host": url.netloc.decode("ascii")}
         timeout = httpx2.Timeout(_READ_SECONDS)
@@ -180,7 +181,7 @@ class Fetcher:
             raise watch.refusal(str(url), error) from None
 
     def _address(self, url: httpx2.URL) -> str:
-        """The one address of a host, resolved once; BadInputError if it may not be asked."""
+        """Resolve a host once; BadInputError if requests to its address are not allowed."""
         if url.scheme not in ("https", "http"):
             raise _refused(str(url), f"{url.scheme or 'no'} is not fetched, only https", "scheme")
         if _host_of(url) not in self._addresses:
@@ -207,7 +208,7 @@ class Fetcher:
 
 
 class _Watch:
-    """Ends a connection at a deadline, however slowly the other side keeps it alive."""
+    """A timer that closes a connection at a deadline even if the server still sends bytes."""
 
     def __init__(self, deadline: float) -> None:
         self._timer = threading.Timer(max(0.0, deadline - time.monotonic()), self._end)
@@ -229,7 +230,7 @@ class _Watch:
                 self._end()
 
     def refusal(self, url: str, error: Exception) -> BadInputError:
-        """Why a request failed."""
+        """Return the error for a failed request."""
         if self._ended or isinstance(error, httpx2.TimeoutException):
             return _refused(url, "too slow; try again later", "slow")
         return _refused(url, f"cannot be fetched ({error})", "unreachable")
@@ -243,12 +244,12 @@ class _Watch:
 
 @functools.cache
 def _tls() -> ssl.SSLContext:
-    """What the machine trusts; to read it takes longer than most answers."""
+    """The certificates that the machine trusts, cached because they take long to read."""
     return httpx2.create_ssl_context()
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is one of the internet, and not another one's in disguise."""
+    """Return True for an internet address that does not wrap an address of another kind."""
     parsed = ipaddress.ip_address(address)
     if isinstance(parsed, ipaddress.IPv6Address):
         inner = parsed.ipv4_mapped or parsed.sixtofour or (parsed.teredo or (None, None))[1]
@@ -260,7 +261,7 @@ def is_public(address: str) -> bool:
 
 
 def _is_local_name(host: str) -> bool:
-    """Whether a host's name itself says this machine."""
+    """Return True if the name alone says that the host is this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -268,7 +269,7 @@ def _is_local_name(host: str) -> bool:
 
 
 def _body(answer: httpx2.Response, url: str, deadline: float) -> bytes:
-    """The body of an answer; BadInputError for an error, or for more than a skill holds."""
+    """Read the body of an answer; BadInputError for an error, or for more than a skill holds."""
     if answer.status_code != httpx2.codes.OK:
         words = shorten(_read(answer, url, deadline, most=_WORDS).decode(errors="replace"), 200)
         raise _refused(url, f"the answer is {answer.status_code} {words}".rstrip(), "status")
@@ -278,7 +279,7 @@ def _body(answer: httpx2.Response, url: str, deadline: float) -> bytes:
 
 
 def _read(answer: httpx2.Response, url: str, deadline: float, *, most: int) -> bytes:
-    """What comes, counted as it comes."""
+    """Read an answer's bytes; BadInputError for more than `most`, or past the deadline."""
     content = bytearray()
     for part in answer.iter_raw():
         content += part
@@ -290,7 +291,7 @@ def _read(answer: httpx2.Response, url: str, deadline: float, *, most: int) -> b
 
 
 def _seconds_told(text: str | None) -> float:
-    """How long a busy server asks to wait: seconds, or until a date; 1 if it does not say."""
+    """The wait that a busy server asks for, in seconds or until a date; 1 if it names none."""
     if text is None:
         return 1.0
     try:
@@ -314,7 +315,6 @@ def _parsed(url: str) -> httpx2.URL:
 
 
 def _redirected(url: httpx2.URL, location: str) -> str:
-    """Where a redirect leads."""
     try:
         return str(url.join(location))
     except (httpx2.InvalidURL, ValueError) as error:
@@ -322,7 +322,7 @@ def _redirected(url: httpx2.URL, location: str) -> str:
 
 
 def _host_of(url: httpx2.URL) -> tuple[str, int]:
-    """Where a URL leads: host and port."""
+    """The host and port of a URL."""
     return url.host, url.port or (443 if url.scheme == "https" else 80)
 
 

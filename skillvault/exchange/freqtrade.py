@@ -1,7 +1,7 @@
 """Backtest results of the trading bot freqtrade: one outcome a closed trade.
 
-What was set when the trade opened goes to the decision and the context; what the market
-did afterwards, to the result. Reads the .json, or the .zip that freqtrade wraps it in.
+Settings at the time of opening go to the decision and the context; what the market did
+afterwards goes to the result. Reads the .json, or the .zip that freqtrade wraps it in.
 """
 
 import zipfile
@@ -34,7 +34,7 @@ _FEES = 0.02  # the most by which fees move the value a profit is measured again
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What all trades of one strategy share: its name, batch, currency and settings."""
+    """The values that all trades of one strategy share."""
 
     agent: str
     domain: str
@@ -45,7 +45,7 @@ class _Run:
 
 
 def read_backtest(path: Path, domain: str | None) -> Iterator[Parsed]:
-    """Every closed trade of every strategy, in the file's order."""
+    """Yield every closed trade of every strategy, in the file's order."""
     return _trades(_stats(path), path.stem, domain)
 
 
@@ -84,7 +84,7 @@ def _stats(path: Path) -> Section:
 
 
 def _unzipped(path: Path) -> bytes:
-    """The result among the archive's members, which also hold settings and source code."""
+    """Read the result out of an archive that also holds settings and source code."""
     name = name_of(path)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -132,7 +132,7 @@ def _run(name: str, strategy: Section, metadata: Section, domain: str | None) ->
 
 
 def _settings(strategy: Section) -> dict[str, Scalar]:
-    """The strategy's settings that say something of a trade before it ends."""
+    """The strategy's settings that are known before a trade ends."""
     most = strategy.maybe_number("max_open_trades_setting")
     return present(
         timeframe=strategy.maybe_text("timeframe"),
@@ -198,11 +198,11 @@ def _result(trade: Section, unit: str | None) -> dict[str, Any]:
 
 
 def _money(trade: Section, score: float) -> dict[str, Any]:
-    """The profit, and the stake as entry value where the two give the score.
+    """The profit, with the stake as entry value if profit / stake is the score.
 
-    Freqtrade measures the ratio against the stake with fees, and against the largest stake
-    of a trade that was entered in parts: then the stake is told as a key of its own,
-    because an entry value that contradicts the score would be refused.
+    Freqtrade divides by the stake with fees, and by the largest stake of a trade that was
+    entered in parts. The stake then gets a key of its own, because an entry value that
+    contradicts the score would be refused.
     """
     amount = trade.maybe_number("profit_abs")
     stakes = [trade.maybe_number(key) for key in ("stake_amount", "max_stake_amount")]
@@ -210,7 +210,7 @@ def _money(trade: Section, score: float) -> dict[str, Any]:
         if stake and amount is not None and abs(score - amount / stake) <= SCORE_TOLERANCE:
             return {"amount": amount, "entry_value": stake}
     stake = stakes[0]
-    # A gain above the whole stake needs an entry value: the one the ratio was measured with.
+    # A gain above the whole stake needs an entry value: the one that freqtrade divided by.
     if score > 1 and amount and stake and abs(amount / score / stake - 1) <= _FEES:
         return {"amount": amount, "entry_value": amount / score, "stake_amount": stake}
     return present(amount=amount, stake_amount=stake)
@@ -223,7 +223,7 @@ def _duration(minutes: float) -> str:
 
 
 def _evidence(trade: Section) -> str | None:
-    """How far the price went against a losing trade, and where its stop stood."""
+    """Say how far the price moved against a losing trade, and where its stop was."""
     short = _direction(trade) == "short"
     opened = trade.maybe_number("open_rate")
     worst = trade.maybe_number("max_rate" if short else "min_rate")

@@ -1,7 +1,7 @@
 """Trials of the agent benchmark runner Harbor: one outcome a trial.
 
-A path is a trial's result.json, a trial's folder, or a folder of many trials. The
-verifier's test report, or else what it printed, is the evidence of a failure.
+A path is a trial's result.json, a trial's folder, or a folder of many trials. The evidence
+of a failure is the verifier's test report, or else its printed output.
 """
 
 import re
@@ -30,14 +30,14 @@ from skillvault.model.text.text import cut_between_words, shorten
 _DOMAIN = "coding"
 _DEPTH = 3  # a folder of jobs, a job, a trial
 _REASONING = 16 * 1024
-_PRINTED = 256 * 1024  # the end of what a verifier printed
+_PRINTED = 256 * 1024  # bytes read from the end of the verifier's output
 _TRAJECTORY = "agent/trajectory.json"
 _EXCEPTION = 4 * 1024
 _TOKENS = ("n_input_tokens", "n_output_tokens", "cost_usd")
 
 
 def read_trials(path: Path, domain: str | None) -> Iterator[Parsed]:
-    """Each trial, sorted by folder name."""
+    """Yield each trial, sorted by folder name."""
     if not path.is_dir():
         return _file(path, domain)
     trials = list(_trials(path, _DEPTH))
@@ -69,7 +69,7 @@ def _trial(folder: Path, domain: str | None) -> dict[str, Any]:
 
 
 def _verified(report: Path, domain: str | None) -> dict[str, Any]:
-    """What the verifier's own report says of the trial, as an outcome."""
+    """Read the outcome of a trial from the verifier's own report."""
     _, outcome = next(ctrf.read_ctrf(report, domain))
     if isinstance(outcome, BadInputError):
         raise outcome
@@ -80,7 +80,7 @@ def _verified(report: Path, domain: str | None) -> dict[str, Any]:
 
 
 def _trials(folder: Path, depth: int) -> Iterator[Path]:
-    """The trial folders from here downwards; a job's own result.json is no trial."""
+    """Yield the trial folders at or below a folder; a job's own result.json is no trial."""
     if _is_trial(folder):
         yield folder
     elif depth:
@@ -100,7 +100,7 @@ def _is_trial(folder: Path) -> bool:
     try:
         return "task_name" in _section(folder / "result.json").values
     except BadInputError:
-        return True  # so that its own sentence is told, instead of the trial being passed over
+        return True  # the import then shows its error instead of skipping the trial
 
 
 def _section(path: Path) -> Section:
@@ -134,7 +134,7 @@ def _outcome(path: Path, domain: str | None) -> dict[str, Any]:
 
 
 def _trial_context(trial: Section, config: Section) -> dict[str, Scalar]:
-    """Which model and environment the agent was given."""
+    """The model and environment that the agent was given."""
     agent = trial.section("agent_info")
     version = agent.maybe_text("version")
     model = agent.section("model_info").maybe_text("name")
@@ -170,7 +170,7 @@ def _result(trial: Section, folder: Path) -> dict[str, Any]:
 
 
 def _reward(trial: Section) -> float | None:
-    """The trial's reward; of several without the usual name, the least."""
+    """The trial's reward; the lowest one if no reward has the usual name."""
     rewards = trial.section("verifier_result").section("rewards")
     if "reward" in rewards.values:
         return rewards.maybe_number("reward")
@@ -179,14 +179,14 @@ def _reward(trial: Section) -> float | None:
 
 
 def _report(folder: Path) -> Mapping[str, Any]:
-    """The verifier's report as a result: its counts and what failed; empty if none is."""
+    """The verifier's report as a result: its counts and failing tests; empty without a report."""
     if not (folder / "verifier" / "ctrf.json").is_file():
         return {}
     try:
         report = folder / "verifier" / "ctrf.json"
         verdict: Mapping[str, Any] = _verified(report, None)["result"]
     except BadInputError as error:
-        # The trial's own reward stands without it.
+        # The trial's reward is valid without the report.
         return {"evidence": f"the verifier's report could not be read: {error.message}"}
     return verdict
 
@@ -212,12 +212,12 @@ def _evidence(exception: Section, report: Mapping[str, Any]) -> str:
 
 
 def _without_first_word(text: str) -> str:
-    """The rest of a text that begins in the middle of a word, which may be half a token."""
+    """Drop the first word of a text that may begin inside a secret token."""
     return re.sub(r"\A\S+", "", text)
 
 
 def _printed(folder: Path) -> str:
-    """What the verifier printed of what was expected and what was found."""
+    """The lines of the verifier's output that compare expected and actual values."""
     path = folder / "verifier" / "test-stdout.txt"
     if not path.is_file():
         return ""
@@ -229,7 +229,7 @@ def _printed(folder: Path) -> str:
 
 
 def _reasoning(path: Path) -> str:
-    """What the agent said while it worked, from the beginning; never what a tool answered."""
+    """The beginning of the agent's messages, without the answers of tools."""
     own = [step for step in _steps(path) if step.get("source") == "agent"]
     texts = [s.get(key) for s in own for key in ("reasoning_content", "message")]
     text = "\n\n".join(words.strip() for words in texts if isinstance(words, str) and words.strip())
@@ -237,7 +237,7 @@ def _reasoning(path: Path) -> str:
 
 
 def _instruction(path: Path) -> str:
-    """What the agent was asked to do: the first that the user said."""
+    """The first message of the user, which is the agent's task."""
     asked = next((step for step in _steps(path) if step.get("source") == "user"), {})
     message = asked.get("message")
     parts = message if isinstance(message, list) else [{"text": message}]
@@ -247,7 +247,7 @@ def _instruction(path: Path) -> str:
 
 
 def _steps(path: Path) -> list[Mapping[str, Any]]:
-    """The steps of a trajectory; it adds to a trial, and a broken one takes nothing from it."""
+    """The steps of a trajectory; empty if it cannot be read, because a trial does not need it."""
     if not path.is_file():
         return []
     try:

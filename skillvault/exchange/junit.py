@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def read_junit(path: Path, domain: str | None) -> Iterator[Parsed]:
-    """The report as its one outcome."""
+    """Read the report as one outcome."""
     outcome = outcome_of(_report(path), path, domain)
     return iter([(label(path.stem, 1), outcome)])
 
@@ -45,7 +45,7 @@ def _report(path: Path) -> SuiteReport:
 
 
 def _root(path: Path) -> "Element":
-    """The document's root; refuses what is no JUnit report."""
+    """Parse the document; BadInputError if it is no JUnit report."""
     name = name_of(path)
     try:
         root: Element = fromstring(bytes_of(path), forbid_dtd=True)
@@ -81,7 +81,7 @@ def _is_pytest(suites: Sequence["Element"]) -> bool:
 
 
 def _counts(suites: Sequence["Element"], cases: Sequence["Element"]) -> dict[str, int]:
-    """How many tests ended how; from the suite's attributes where it lists no test."""
+    """The number of tests by status, from the suite's attributes if it lists no tests."""
     if cases:
         return dict(Counter(_status(case) for case in cases))
     for suite in suites:
@@ -106,7 +106,7 @@ def _status(case: "Element") -> str:
 
 
 def _failing(case: "Element") -> Failing | None:
-    """The case with all that went wrong in it: a test and its teardown can both fail."""
+    """The failure of a case, with all its errors: a test and its teardown can both fail."""
     wrong = [child for child in case if _tag(child) in ("failure", "error")]
     if not wrong:
         return None
@@ -124,7 +124,7 @@ def _name(case: "Element") -> str:
 def _times(
     suites: Sequence["Element"], cases: Sequence["Element"], path: Path
 ) -> tuple[datetime, datetime]:
-    """When the run started, and when its last suite ended."""
+    """The start of the run, and the end of its last suite."""
     starts = [(at, suite) for suite in suites if (at := _start(suite, path))]
     if not starts:
         raise BadInputError(
@@ -144,7 +144,7 @@ def _times(
 def _end(
     starts: Sequence[tuple[datetime, "Element"]], cases: Sequence["Element"], path: Path
 ) -> datetime:
-    """When the last suite ended; where only cases tell a time, after the sum of them."""
+    """The end of the last suite; if only cases have durations, their sum after the start."""
     took = [(at, _duration(suite, path)) for at, suite in starts]
     if any(duration is not None for _, duration in took):
         return max(at + (duration or timedelta()) for at, duration in took)

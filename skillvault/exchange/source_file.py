@@ -1,7 +1,7 @@
-"""What the readers share: strict JSON, typed access that names the bad key, times, labels.
+"""Helpers that the readers share: strict JSON, typed access to keys, times, labels.
 
-Reads files, writes none. Every refusal is a BadInputError of one sentence: the file, the
-key or line, what was expected, the next step.
+Reads files, writes none. Every refusal is a BadInputError of one sentence with the file, the
+key or line, what was expected, and the next step.
 """
 
 import errno
@@ -25,7 +25,7 @@ _MAX_DEPTH = 100  # foreign reports nest deeper than an outcome may
 
 
 def attempt(label: str, convert: Callable[[], dict[str, Any]]) -> Parsed:
-    """The converted record, or the sentence that says why it cannot be one."""
+    """Convert a record, or return the error that says why that is not possible."""
     try:
         return label, convert()
     except BadInputError as error:
@@ -38,12 +38,12 @@ def label(name: str, number: int) -> str:
 
 
 def present(**values: Any) -> dict[str, Any]:
-    """The values that say something: neither None nor the empty text."""
+    """The values that are neither None nor the empty text."""
     return {key: value for key, value in values.items() if value is not None and value != ""}
 
 
 def name_of(path: Path) -> str:
-    """How a sentence names a file; with its folders where the bare name says nothing."""
+    """The name of a file in messages; with its folders if all such files have the same name."""
     depth = {"ctrf.json": 3, "result.json": 2}.get(path.name, 1)
     return "/".join(path.absolute().parts[-depth:])
 
@@ -57,7 +57,7 @@ def bytes_of(path: Path) -> bytes:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file to read; OSError for anything else, which is never waited for."""
+    """Open a regular file to read; OSError for anything else, without blocking on it."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -66,7 +66,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def unreadable(path: Path, error: OSError) -> BadInputError:
-    """The sentence for a file that the system does not hand over."""
+    """Return the error for a file that cannot be read."""
     reason = (error.strerror or "unreadable").lower()
     message = f"{name_of(path)}: {reason}; check the path and whether the file may be read"
     return BadInputError(message, code="unreadable")
@@ -78,9 +78,9 @@ def unreadable(path: Path, error: OSError) -> BadInputError:
 def json_of(
     content: bytes, where: str, *, line: int | None = None, nan_is_absent: bool = False
 ) -> Any:
-    """The value of a JSON text; each refusal begins with `where`.
+    """Parse a JSON text; each error message begins with `where`.
 
-    With `nan_is_absent` NaN and Infinity are null, for writers that mean that.
+    With `nan_is_absent`, NaN and Infinity are read as null.
     """
     try:
         text = content.decode("utf-8-sig")
@@ -102,7 +102,7 @@ def json_of(
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A mapping of a foreign file that knows where it stands: the file, its dotted key."""
+    """A mapping of a foreign file, with the file and its dotted key for error messages."""
 
     values: Mapping[str, Any]
     file: str
@@ -110,7 +110,7 @@ class Section:
 
     @classmethod
     def of(cls, value: Any, file: str, key: str = "") -> "Section":
-        """The value as a section; refuses what is not a mapping."""
+        """Return the value as a section; BadInputError if it is no mapping."""
         if isinstance(value, Mapping):
             return cls(value, file, key)
         raise _unexpected(file, key, "a mapping", value)
@@ -120,7 +120,7 @@ class Section:
         return f"{self.key}.{key}" if self.key else key
 
     def refusal(self, key: str, expected: str) -> BadInputError:
-        """The sentence for a member that is not what it should be."""
+        """Return the error for a member that is not what was expected."""
         return _unexpected(self.file, self.path(key), expected, self.values.get(key))
 
     def section(self, key: str) -> "Section":
@@ -184,7 +184,7 @@ class Section:
 
 
 def time_of(text: str) -> datetime | None:
-    """An ISO 8601 time in UTC; without a timezone it is taken as UTC; None if it is none."""
+    """Parse an ISO 8601 time as UTC, the default time zone; None if it is no time."""
     try:
         time = datetime.fromisoformat(text.strip())
         return time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)

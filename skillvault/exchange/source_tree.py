@@ -1,7 +1,7 @@
-"""The files of a source of skills by path, which of them are a skill, and a folder read as one.
+"""The files of a source of skills by path, the skills among them, and a folder read as a source.
 
-A tree opens no file: `read` is the source's. A path or a size that cannot be taken makes one
-skill a problem, and the others go on.
+A tree opens no file: `read` is the source's. A path or size that is not allowed makes a problem
+of one skill and leaves the others alone.
 """
 
 import os
@@ -20,7 +20,7 @@ MAX_FILES = 1000  # of one skill
 MAX_BYTES = 16 * 1024 * 1024  # of one skill
 _MAX_PATH, _MAX_NAME = 400, 200  # characters: any file system takes them
 _SKILL_FILES = ("SKILL.md", "skill.md")
-# What is git's or a tool's own, and no part of a skill whose folder is a whole repository.
+# Files of git and of tools, which are no part of a skill that is a whole repository.
 _LEFT_OUT = frozenset(
     ".git .gitignore .gitattributes .gitmodules .github node_modules __pycache__ .venv".split()
 )
@@ -31,9 +31,9 @@ Reader = Callable[[Sequence[str]], Mapping[str, bytes]]
 
 
 class SourceTree(Struct, frozen=True):
-    """The files of a source: path -> bytes of size; `unfit`: path -> why it cannot be taken.
+    """The files of a source: path -> size in bytes; `unfit`: path -> reason to refuse it.
 
-    `read` gives their contents; it raises BadInputError for what is not as it was listed.
+    `read` returns contents; it raises BadInputError for a file that changed since the listing.
     """
 
     sizes: Mapping[str, int]
@@ -42,18 +42,18 @@ class SourceTree(Struct, frozen=True):
 
 
 class SkillPaths(Struct, frozen=True):
-    """A folder of a source with a SKILL.md, "" if it is the whole, and the paths below it."""
+    """A folder of a source with a SKILL.md ("" is the top folder), and the paths below it."""
 
     folder: str
     paths: tuple[str, ...]
 
     def inner(self, path: str) -> str:
-        """A path as it stands in the skill's folder."""
+        """Return a path relative to the skill's folder."""
         return path.removeprefix(f"{self.folder}/") if self.folder else path
 
 
 def tree_of(files: Mapping[str, bytes]) -> SourceTree:
-    """The tree of files that are in memory."""
+    """Build the tree of files that are in memory."""
     return SourceTree(
         {path: len(data) for path, data in files.items()},
         lambda paths: {path: files[path] for path in paths},
@@ -61,9 +61,9 @@ def tree_of(files: Mapping[str, bytes]) -> SourceTree:
 
 
 def skills_in(tree: SourceTree, within: str = "") -> list[SkillPaths]:
-    """The skills of a source, or of one of its folders, by folder.
+    """Find the skills of a source, or of one of its folders, sorted by folder.
 
-    What lies below a folder with a SKILL.md belongs to it.
+    Everything below a folder with a SKILL.md belongs to that skill.
     """
     top = f"{within}/" if within else ""
     inside = sorted(p for p in (*tree.sizes, *tree.unfit) if p.startswith(top))
@@ -77,7 +77,7 @@ def skills_in(tree: SourceTree, within: str = "") -> list[SkillPaths]:
 
 
 def files_of(tree: SourceTree, skill: SkillPaths) -> dict[str, bytes]:
-    """Path in a skill's folder -> bytes; BadInputError if anything of it cannot be taken."""
+    """Read the files of a skill, by path in its folder; BadInputError if one is not allowed."""
     _check_size(tree, skill.paths)
     for path in skill.paths:
         check_path(skill.inner(path))
@@ -89,7 +89,7 @@ def files_of(tree: SourceTree, skill: SkillPaths) -> dict[str, bytes]:
 
 
 def check_path(path: str) -> None:
-    """BadInputError for a path that may not become one of a vault."""
+    """Raise BadInputError for a path that a vault may not contain."""
     names = path.split("/")
     if path.startswith("/") or _DRIVE.match(path):
         raise _unfit(path, "an absolute path")
@@ -106,7 +106,7 @@ def check_path(path: str) -> None:
 
 
 def check_apart(paths: Iterable[str]) -> None:
-    """BadInputError if two paths would be one file on some machine, or a file is a folder too."""
+    """Raise BadInputError if two paths are one file on some systems, or a file is a folder too."""
     seen: dict[str, str] = {}
     folders: dict[str, str] = {}
     for path in paths:
@@ -134,7 +134,7 @@ def _check_size(tree: SourceTree, paths: Sequence[str]) -> None:
 
 
 def too_large() -> BadInputError:
-    """The sentence for a skill that holds more than one may."""
+    """Return the error for a skill that is too large."""
     message = f"more than {MAX_BYTES // 1024**2} MiB; a skill is smaller, ask its author"
     return BadInputError(message, code="too-large")
 
@@ -146,7 +146,7 @@ def _unfit(path: str, reason: str) -> BadInputError:
 
 
 def _is_git(name: str) -> bool:
-    """Whether git, on some file system, may take a name for its own folder."""
+    """Return True if git on some file system treats the name as its own folder."""
     folded = "".join(c for c in name.casefold() if unicodedata.category(c) != "Cf")
     return folded in {".git", "git~1"} or folded.startswith(".git:")
 
@@ -155,13 +155,13 @@ def _folded(path: str) -> str:
     return unicodedata.normalize("NFKC", path).casefold()
 
 
-_MAX_ENTRIES = 200_000  # of a whole source: a home folder named by mistake is not walked to its end
+_MAX_ENTRIES = 200_000  # of a source, in case somebody names a home folder by mistake
 _PRUNED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 _OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def folder_tree(root: Path) -> SourceTree:
-    """What stands below a folder; BadInputError if that is no source anybody means."""
+    """List the files below a folder; BadInputError for more than a source can plausibly hold."""
     states: dict[str, os.stat_result] = {}
     unfit: dict[str, str] = {}
     for path, state in _walked(root):
@@ -180,7 +180,7 @@ def folder_tree(root: Path) -> SourceTree:
 
 
 def _walked(root: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Every entry below a folder that is no folder, and how it is listed."""
+    """Yield the path and state of everything below a folder but the folders."""
     for folder, folders, names in os.walk(root, followlinks=False):
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
         folders[:] = sorted(set(folders) - _PRUNED - set(links))
@@ -190,7 +190,7 @@ def _walked(root: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _as_listed(root: Path, path: str, listed: os.stat_result) -> bytes:
-    """A file's bytes; BadInputError if it is not the one that was listed, as it was then."""
+    """Read a file; BadInputError if it changed since it was listed."""
     try:
         handle = os.open(root / path, _OPENED)
         with os.fdopen(handle, "rb") as file:

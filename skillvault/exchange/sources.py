@@ -1,7 +1,7 @@
-"""Where skills come from, as a person writes it: a folder, git, a site, GitHub, ClawHub.
+"""Parse the SOURCE of a skill: a folder, git, a site, GitHub, ClawHub.
 
-Words only: nothing is opened or fetched here. What could be taken for an option, or for another
-program to run, is no source.
+Opens and fetches nothing. A text that could be taken for an option, or for a program to run, is
+refused.
 """
 
 import re
@@ -34,9 +34,9 @@ _NAME = re.compile(r"[A-Za-z0-9_][\w.-]*")
 
 
 class SkillSource(Struct, frozen=True):
-    """A source of skills: where it is, at which ref of a git repository, in which of its folders.
+    """A source of skills: an address, and the ref and folder in a git repository.
 
-    `skill`: only this one of a site, or of a registry, whose address is `url`, `owner`'s.
+    `skill` picks one skill of a site, or `owner`'s skill in the registry at `url`.
     """
 
     kind: Kind
@@ -48,11 +48,11 @@ class SkillSource(Struct, frozen=True):
 
     @property
     def is_private(self) -> bool:
-        """Return True for what is on this machine, or is opened with a key."""
+        """Return True if the source is on this machine or needs a key."""
         return self.kind == "folder" or (self.kind == "git" and not self.url.startswith("https://"))
 
     def naming(self, folder: str, skill: str) -> str:
-        """How a person writes one skill of it, in the folder where it stands."""
+        """Return the SOURCE text for one skill of this source."""
         if self.kind == "clawhub":
             return f"clawhub:{self.owner}/{self.skill}"
         if self.kind == "site":
@@ -63,9 +63,9 @@ class SkillSource(Struct, frozen=True):
 
 
 def source_of(text: str, *, registry: str = REGISTRY, is_folder: bool = False) -> SkillSource:
-    """What a person's SOURCE means; UsageError, with the forms that there are, for anything else.
+    """Parse a SOURCE; UsageError, with the accepted forms, for anything else.
 
-    `is_folder`: a folder of this name is there, and is meant.
+    `is_folder`: a folder of this name exists and takes precedence.
     """
     if not text or text.startswith("-") or not text.isprintable():
         raise _no_source(text, "not a source")
@@ -95,7 +95,7 @@ def _registered(text: str, registry: str) -> SkillSource:
 
 
 def _addressed(text: str) -> SkillSource:
-    """A source that has a scheme."""
+    """Parse a source with a URL scheme."""
     place, _, fragment = text.partition("#")
     explicit = place.removeprefix("git+")
     if explicit.startswith("file:///") or _SSH.fullmatch(explicit):
@@ -115,7 +115,7 @@ def _addressed(text: str) -> SkillSource:
 
 
 def _repository(url: str, fragment: str) -> SkillSource:
-    """A git repository, at a ref and in a folder: `ref:folder`."""
+    """A git repository; `fragment` is `ref:folder`."""
     ref, _, folder = fragment.partition(":")
     if ref and not _REF.fullmatch(ref):
         raise _no_source(f"{url}#{fragment}", f"{ref!r} is not the name of a branch or tag")

@@ -1,6 +1,6 @@
-"""One test report, of whatever format, as one outcome: counts, failing tests, telling lines.
+"""Convert a test report of any format to one outcome: counts, failing tests, error lines.
 
-Pure: the readers of `ctrf` and `junit` fill in a Report; nothing is read or written here.
+Pure: the readers of `ctrf` and `junit` fill in a SuiteReport; nothing is read or written here.
 """
 
 import re
@@ -38,7 +38,7 @@ class Failing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteReport:
-    """What a report says of one run; `counts` holds the statuses that occur."""
+    """The test report of one run; `counts` maps each status that occurs to its number."""
 
     tool: str
     counts: Mapping[str, int]
@@ -52,17 +52,17 @@ class SuiteReport:
 
 
 def outcome_of(report: SuiteReport, path: Path, domain: str | None) -> dict[str, Any]:
-    """The report as one outcome; in a trial folder the action is the trial's task."""
+    """Convert a report to an outcome; in a trial folder the action is the trial's task."""
     task = task_of(path)
     tool = {"tool": report.tool} if task else {}
     return present(
         domain=domain or DOMAIN,
         occurred_at=stamp(report.stop),
         decision=present(
-            # Of a trial the instruction is the task.
+            # The task of a trial is its instruction.
             task=None if task else report.test,
             action=task or report.tool,
-            # What the tests lie in says nothing beside the task that they grade.
+            # The test file adds nothing to the task that it grades.
             target=None if task else report.target,
             made_at=stamp(report.start) if report.start else None,
         ),
@@ -73,28 +73,28 @@ def outcome_of(report: SuiteReport, path: Path, domain: str | None) -> dict[str,
 
 
 def task_of(path: Path) -> str | None:
-    """The task of the trial folder `<task>__<id>` whose verifier wrote this file."""
+    """The task of the trial `<task>__<id>` whose verifier wrote the file; None for another file."""
     verifier = path.absolute().parent
     task, mark, _ = verifier.parent.name.partition("__")
     return task if verifier.name == "verifier" and mark and task else None
 
 
 def common(values: Iterable[str | None]) -> str | None:
-    """The one value that all share, None if there is none."""
+    """The value that is the same for all, or None."""
     distinct = set(values)
     return distinct.pop() if len(distinct) == 1 else None
 
 
 def summary(counts: Mapping[str, int]) -> str:
-    """The counts as a reader says them: `1 failed, 3 skipped of 4`."""
+    """The counts in words: `1 failed, 3 skipped of 4`."""
     counted = [f"{counts[status]} {status}" for status in STATUSES if counts.get(status)]
     return f"{', '.join(counted)} of {sum(counts.values())}" if counted else "no tests"
 
 
 def evidence(failing: Sequence[Failing]) -> str:
-    """The failing tests' names, messages and telling lines, at most 16 KiB."""
+    """The names, messages and error lines of the failing tests, at most 16 KiB."""
     blocks: list[str] = []
-    room = MAX_EVIDENCE - 80  # for the line that says how many were left out
+    room = MAX_EVIDENCE - 80  # for the line about omitted tests
     for test in failing:
         whole = _block(test)
         size = len(whole.encode()[: MAX_EVIDENCE // 2].decode(errors="ignore"))
@@ -120,12 +120,12 @@ def _result(report: SuiteReport) -> dict[str, Any]:
     )
 
 
-# pytest-json-ctrf's own words, which name no fact
+# a message of pytest-json-ctrf that carries no information
 _PHASE = re.compile(r"The test failed in the \w+ phase")
 
 
 def _block(test: Failing) -> str:
-    """One failing test; its message is left out where the trace says the same or more."""
+    """One failing test as text, without its message if the trace contains it."""
     lines = _telling_lines(printable(test.trace))
     message = shorten(printable(test.message), _MESSAGE)
     same = message in " ".join(" ".join(lines).split())
@@ -135,12 +135,12 @@ def _block(test: Failing) -> str:
 
 
 def failing_assertion(output: str) -> str:
-    """What the output of a test run says of what was expected and what was found."""
+    """The lines of a test run's output that compare expected and actual values."""
     return "\n".join(_telling_lines(printable(output)))
 
 
 def _telling_lines(trace: str) -> list[str]:
-    """The lines that say what was expected and what was found, in their order."""
+    """The last marked lines, else the last lines that speak of errors, else the last lines."""
     lines = [cut_between_words(line, _LINE).rstrip() for line in trace.splitlines() if line.strip()]
     for pattern in (_MARKED, _TELLING):
         if telling := [line for line in lines if pattern.search(line)]:
@@ -149,5 +149,5 @@ def _telling_lines(trace: str) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """The text without colours and control characters, which no file of ours can hold."""
+    """Remove colours and control characters, which the vault's files cannot hold."""
     return _CONTROL.sub("", text.replace("\r\n", "\n")).strip("\n")

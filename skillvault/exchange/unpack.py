@@ -1,6 +1,6 @@
-"""Archives of skills, zip and tar, as files by path. Nothing is written anywhere.
+"""Unpack zip and tar archives of skills into memory. Writes nothing.
 
-Sizes that an archive states are not believed: what is unpacked is counted as it comes.
+The sizes that an archive states are not trusted: bytes are counted while they are unpacked.
 """
 
 import gzip
@@ -23,9 +23,9 @@ _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError,
 
 
 def unpack(archive: bytes) -> dict[str, bytes]:
-    """Path -> bytes of the files in a zip, tar or tar.gz.
+    """Unpack a zip, tar or tar.gz: path -> bytes.
 
-    BadInputError for what holds anything but files and folders, is too large, or is damaged.
+    BadInputError if it is damaged or too large, or holds anything but files and folders.
     """
     members = _zip_members if archive.startswith(_ZIP) else _tar_members
     files: dict[str, bytes] = {}
@@ -89,12 +89,12 @@ def _tar_members(archive: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _with_bit(data: bytes, mode: int) -> bytes:
-    """What a member holds; a program if its owner may run it."""
+    """Mark the content of a member as a program if its owner may run it."""
     return Program(data) if mode & stat.S_IXUSR else data
 
 
 def _bounded(file: IO[bytes] | gzip.GzipFile | io.BytesIO, most: int) -> bytes:
-    """What a file holds; BadInputError as soon as it is more than so many bytes."""
+    """Read a file; BadInputError as soon as it exceeds `most` bytes."""
     parts: list[bytes] = []
     size = 0
     while part := file.read(_CHUNK):

@@ -1,7 +1,7 @@
-"""A site's skills, by its index at `.well-known/agent-skills/index.json`, version 0.2.0.
+"""Read a site's skills by its index at `.well-known/agent-skills/index.json`, version 0.2.0.
 
-Pure but for `fetch`. What an index names is taken only if it is, byte for byte, what the index
-says; an older kind of index names no digests and is not read.
+Pure but for `fetch`. A file is taken only if its digest is the one in the index. An older index
+has no digests and is refused.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ class SiteSkill(Struct, frozen=True):
 
 
 def index_of(site: str, fetch: Fetch) -> tuple[list[SiteSkill], dict[str, BadInputError]]:
-    """(the skills of a site, name or place -> why an entry of its index is none).
+    """Return (the skills of a site, place in its index -> error of an entry that is no skill).
 
     BadInputError where there is no index of this version.
     """
@@ -52,7 +52,7 @@ def index_of(site: str, fetch: Fetch) -> tuple[list[SiteSkill], dict[str, BadInp
 
 
 def files_at(skill: SiteSkill, fetch: Fetch) -> Mapping[str, bytes]:
-    """The files of a skill, by path; BadInputError if they are not what the index says."""
+    """Fetch the files of a skill, by path; BadInputError if the digest differs from the index."""
     content = fetch(skill.url)
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
     if digest != skill.digest:

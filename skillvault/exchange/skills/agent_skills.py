@@ -1,8 +1,8 @@
 """Plain folders of the Agent Skills specification: a SKILL.md with what belongs to it.
 
-Pure, both ways. In the vault a file keeps every byte but the keys that it may not have there:
-what is no key of the specification, or is the vault's to say, has its home in `metadata` under
-its origin's name, as `agent-skills.`, and nested values are one JSON text each.
+Pure, both ways. In the vault a file keeps every byte except reserved keys: a key that is not in
+the specification, or that only the vault may set, moves to `metadata` with a prefix of its origin,
+such as `agent-skills.`. A nested value becomes one JSON text.
 """
 
 import json
@@ -21,22 +21,22 @@ from skillvault.model.text.text import is_slug, shorten, slug
 
 FILE = "SKILL.md"
 ORIGIN = "agent-skills"
-# Whose keys may have been put away in `metadata`, each under `<origin>.`
+# Formats whose keys are stored in `metadata`, each under `<origin>.`
 ORIGINS = (ORIGIN, "eurekaclaw", "openclaw", "claude-code", "claudefi", "agents-md")
-_METADATA = "metadata."  # what stood in `metadata` itself, behind the origin
+_METADATA = "metadata."  # prefix, after the origin, of keys that were in `metadata` before
 MAX_DESCRIPTION, MAX_COMPATIBILITY = 1024, 500  # characters, by the specification
 
-# What only the vault says of its skills; `trust` may be lowered by a file, never raised.
+# Keys that only the vault may set; a file may lower `trust`, never raise it.
 _OURS = frozenset(
     "status origin trust expires subject account retired trial internal replaces".split()
 )
-# Where a key that other tools write at the top is read in a vault.
+# Top-level key of other tools -> key of `metadata` that the vault reads.
 _HOMES = {
     "tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages", "version": "version",
     "created_at": "created", "usage_count": "usage_count", "success_rate": "success_rate",
 }  # fmt: skip
 _WORDS = ("tags", "roles", "stages")
-_FENCE = "---"  # readers that look for it take it for the end of the front matter
+_FENCE = "---"  # simple readers take it for the end of the front matter
 
 
 class SkillFolder(Struct, frozen=True):
@@ -49,10 +49,10 @@ class SkillFolder(Struct, frozen=True):
 def read_skill(
     files: Mapping[str, bytes], folder: str = "", origin: str = ORIGIN
 ) -> SkillFolder | Problem:
-    """A skill as a vault takes it in, to wait in `proposed/`, or why it cannot be read.
+    """Convert a skill to a proposal of the vault, or return the problem that prevents it.
 
-    `files` are its files by path; `folder` is what its folder is called, which its name is by
-    default. What has no home in a vault is kept under `origin`, one of `ORIGINS`.
+    `files` are its files by path. The name of its `folder` is its default name. Keys that the
+    vault does not read are stored under `origin`, one of `ORIGINS`.
     """
     source = next((path for path in (FILE, "skill.md") if path in files), None)
     if source is None:
@@ -73,18 +73,18 @@ def read_skill(
 
 
 def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """A skill of a vault as its author wrote it: what was put away in `metadata` is back.
+    """Convert a skill of a vault to the files that its author wrote, with the stored keys restored.
 
-    Raises BadInputError for what is no skill.
+    Raises BadInputError if it is no skill.
     """
     return _with_front_matter(files, _restored(_front_matter_of(files)))
 
 
 def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, bytes]:
-    """A skill of a vault as the specification has it, with the name and description it goes by.
+    """Convert a skill of a vault to valid files, with its exported name and description.
 
-    Of what its author wrote beside the specification's keys only `keys` are back at the top.
-    Raises BadInputError for what is no skill.
+    Of its author's keys that are not in the specification, only `keys` go back to the top.
+    Raises BadInputError if it is no skill.
     """
     files = skill.files
     theirs = _restored(_front_matter_of(files))
@@ -99,17 +99,16 @@ def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, b
 
 
 def authored(files: Mapping[str, bytes]) -> dict[str, Any]:
-    """The front matter of a vault's skill as its author wrote it."""
+    """Return the front matter of a vault's skill as its author wrote it."""
     return _restored(_front_matter_of(files))
 
 
 def _front_matter_of(files: Mapping[str, bytes]) -> dict[str, Any]:
-    """What a skill of a vault says, or one of another layer as its author wrote it."""
     return front_matter.read_foreign(front_matter.text_of(files[FILE]))[0]
 
 
 def _with_front_matter(files: Mapping[str, bytes], mapping: Mapping[str, Any]) -> dict[str, bytes]:
-    """The files with another front matter; one that says it already, in block style, stays."""
+    """Replace the front matter, unless it already has these values in block style."""
     text = front_matter.text_of(files[FILE])
     if _says_in_blocks(front_matter.split(text)[0], mapping):
         return dict(files)
@@ -117,7 +116,7 @@ def _with_front_matter(files: Mapping[str, bytes], mapping: Mapping[str, Any]) -
 
 
 def _says_in_blocks(front: str, mapping: Mapping[str, Any]) -> bool:
-    """Whether a strict reader reads this of a front matter, and no flow style stands in it."""
+    """Return True if a front matter has these values and no flow style."""
     try:
         return bool(strict_yaml.load(front) == mapping) and strict_yaml.is_block(front)
     except BadInputError:
@@ -125,14 +124,14 @@ def _says_in_blocks(front: str, mapping: Mapping[str, Any]) -> bool:
 
 
 def as_text(value: Any) -> str:
-    """A value as the one text that stands for it in `metadata`: itself, or its JSON."""
+    """Encode a value as one text of `metadata`: a plain text as it is, anything else as JSON."""
     if isinstance(value, str) and not _is_json(value) and _FENCE not in value:
         return value
     return json.dumps(value, ensure_ascii=False).replace(_FENCE, "\\u002d" * len(_FENCE))
 
 
 def from_text(text: Any) -> Any:
-    """The value that a text of `metadata` stands for; see `as_text`."""
+    """Decode a text of `metadata`; the inverse of `as_text`."""
     return json.loads(text) if isinstance(text, str) and _is_json(text) else text
 
 
@@ -140,7 +139,7 @@ def from_text(text: Any) -> Any:
 
 
 def _name_of(meta: Mapping[str, Any], folder: str) -> str:
-    """A name that can be a folder of a vault, of what the skill calls itself."""
+    """Make a folder's name of the skill's name; BadInputError if that is not possible."""
     if name := slug(str(meta.get("name") or folder)):
         return name
     raise BadInputError(
@@ -152,7 +151,7 @@ def _name_of(meta: Mapping[str, Any], folder: str) -> str:
 
 
 def _taken_in(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, Any]:
-    """The front matter of a skill as a vault's file has it."""
+    """Convert an author's front matter to that of the vault's file."""
     top, away = _sorted_out(meta, name, origin)
     metadata = _kept_metadata(meta, origin)
     return {**top, "metadata": {**metadata, **_homes(meta, metadata), **away, **_status_of(meta)}}
@@ -161,7 +160,7 @@ def _taken_in(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, Any]
 def _sorted_out(
     meta: Mapping[str, Any], name: str, origin: str = ORIGIN, keys: Collection[str] = ()
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """(what may stand at the top of a file, what of the top is put away) under the name it has."""
+    """Return (keys for the top of the file, texts to store in `metadata` for the other keys)."""
     top, away = dict[str, Any](), dict[str, str]()
     for key, value in {**meta, "name": name}.items():
         if key == "metadata":
@@ -178,7 +177,7 @@ def _sorted_out(
 
 
 def _homes(meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, str]:
-    """What a vault reads of the keys that other tools write at the top, by its own keys."""
+    """Values for the vault's keys of `metadata`, from the top-level keys of other tools."""
     return {
         home: _as_read(home, meta[key])
         for key, home in _HOMES.items()
@@ -187,13 +186,13 @@ def _homes(meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, st
 
 
 def _status_of(meta: Mapping[str, Any]) -> dict[str, str]:
-    """What the vault says of every skill that it takes in."""
+    """The status that the vault gives to every skill it reads."""
     trust = {"trust": "untrusted"} if _metadata_of(meta).get("trust") == "untrusted" else {}
     return {"status": "proposed", "origin": "installed", **trust}
 
 
 def _fitting(key: str, value: Any) -> Any:
-    """A value as it may stand under a key of the specification."""
+    """Make a value valid for a key of the specification."""
     if value is None:
         return None
     text = str(value).replace(_FENCE, "—")
@@ -204,7 +203,7 @@ def _fitting(key: str, value: Any) -> Any:
 
 
 def _kept_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    """What a skill says in `metadata`, in the vault's form."""
+    """Convert a skill's `metadata` to the vault's form."""
     kept: dict[str, Any] = {}
     for key, value in _metadata_of(meta).items():
         if key in _WORDS and isinstance(value, list):
@@ -217,14 +216,14 @@ def _kept_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
 
 
 def _as_read(home: str, value: Any) -> str:
-    """A foreign value as it stands where a vault reads it."""
+    """Convert a foreign value to the text that the vault reads."""
     if home in _WORDS:
         return _spaced(value)
     return value if isinstance(value, str) else as_text(value)
 
 
 def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The metadata of a skill; one that is no mapping stands under its own name."""
+    """The metadata of a skill; a value that is no mapping gets the key `metadata`."""
     metadata = meta.get("metadata")
     if metadata is None:
         return {}
@@ -232,7 +231,7 @@ def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _may_say(key: str, value: Any) -> bool:
-    """Whether a vault reads a foreign skill's word on a key as its author meant it."""
+    """Return True if the vault may read a foreign skill's value for a key."""
     if key in _OURS or _put_away(key) or _is_nested(value) or _FENCE in str(value):
         return False
     if key == "kind":
@@ -245,13 +244,12 @@ def _may_say(key: str, value: Any) -> bool:
 
 
 def _spaced(value: Any) -> str:
-    """A list of words as the vault keeps one: with spaces between them."""
+    """Join a list of words with spaces, as the vault stores it."""
     words = value if isinstance(value, list) else str(value).replace(",", " ").split()
     return " ".join("-".join(str(word).split()) for word in words)
 
 
 def _skill(name: str, meta: Mapping[str, Any], body: str) -> Skill:
-    """How the skill reads in a vault."""
     metadata = meta["metadata"]
     description = meta.get("description")
     if not isinstance(description, str) or not description.strip():
@@ -278,7 +276,7 @@ def _skill(name: str, meta: Mapping[str, Any], body: str) -> Skill:
 
 
 def _restored(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The front matter of a vault's skill as its author wrote it."""
+    """Convert the front matter of a vault's skill to what its author wrote."""
     metadata = {
         key: from_text(value) if _is_nested(value) else value
         for key, value in _metadata_of(meta).items()
@@ -288,9 +286,9 @@ def _restored(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _taken_back(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """A front matter with what was put away in its `metadata` where it was.
+    """Move the keys that are stored in `metadata` back to where they were.
 
-    A key of which the file says something else since then has what the file says.
+    If the file has a newer value for such a key, the newer value wins.
     """
     stored = _metadata_of(meta)
     metadata = {key: value for key, value in stored.items() if not _put_away(key)}
@@ -310,13 +308,13 @@ def _taken_back(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _put_away(key: str) -> str | None:
-    """The name of what is kept under an origin's; None for a key that is not so kept."""
+    """The original name of a key that is stored under an origin; None for another key."""
     origin, dot, name = key.partition(".")
     return name if dot and origin in ORIGINS else None
 
 
 def _current(home: str, before: Any, now: Any) -> Any:
-    """What an author wrote, unless the vault has another value for it since then."""
+    """The author's value, unless the vault has a newer one."""
     if now is None:
         return before
     if _as_read(home, before) == now:
@@ -333,7 +331,7 @@ def _is_json(text: str) -> bool:
 
 
 def _is_nested(text: Any) -> bool:
-    """Whether a text of `metadata` stands for a list or a map."""
+    """Return True if a text of `metadata` encodes a list or a mapping."""
     return isinstance(text, str) and text[:1] in ("[", "{") and _is_json(text)
 
 

@@ -1,7 +1,7 @@
 """Skills as sections of an AGENTS.md or CLAUDE.md, which an agent reads whole.
 
-Out they go between two marks, and nothing outside of these is touched. In comes every section of
-level 2 that a person wrote, and what stands between the marks as it went out.
+An export writes between two marks and changes nothing outside of them. An import reads every
+section of level 2 that a person wrote, and the exported skills between the marks.
 """
 
 import hashlib
@@ -32,12 +32,12 @@ _DESCRIPTION = 300
 
 
 def is_page(path: str) -> bool:
-    """Whether a file is one that agents read whole."""
+    """Return True for a file that agents read whole."""
     return path.rpartition("/")[2] in PAGES
 
 
 def has_sections(tree: SourceTree) -> bool:
-    """Whether a tree has such a file."""
+    """Return True if a tree has a file that agents read whole."""
     return any(map(is_page, tree.sizes))
 
 
@@ -45,7 +45,7 @@ def has_sections(tree: SourceTree) -> bool:
 
 
 def read_sections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Problem]:
-    """The skills of every such file of a tree."""
+    """Yield the skills of every such file of a tree."""
     for path, content in sorted(pages(tree, is_page).items()):
         try:
             yield from _sections(path, front_matter.text_of(content))
@@ -54,7 +54,7 @@ def read_sections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Proble
 
 
 class _Said(NamedTuple):
-    """What a section comes to: a name, when to use it, its text."""
+    """A section of a page: a name, when to use it, its text."""
 
     name: str
     description: str
@@ -69,7 +69,7 @@ def _sections(path: str, text: str) -> Iterator[TreeSkill | Problem]:
 
 
 def _by_hand(text: str) -> Iterator[_Said]:
-    """The sections that a person wrote, those without a statement left out."""
+    """Yield the sections that a person wrote and that have a statement."""
     for section in markdown.sections(text):
         title = section.heading or next(iter(markdown.titles(section.text)), "Project notes")
         statement = next(iter(markdown.statements(section.text)), None)
@@ -79,12 +79,12 @@ def _by_hand(text: str) -> Iterator[_Said]:
 
 
 def _section_name(title: str) -> str:
-    """What a section is called; of a title in another script its digest tells it from others."""
+    """Name a section by its title, or by a digest if the title has no Latin letters."""
     return slug(title) or f"section-{hashlib.sha256(title.encode()).hexdigest()[:6]}"
 
 
 def _exported(block: str) -> Iterator[_Said]:
-    """What an export wrote between the marks."""
+    """Yield the sections of an earlier export between the marks."""
     block = block.removesuffix(END)
     marks = list(_SKILL.finditer(block))
     ends = [*(mark.start() for mark in marks[1:]), len(block)]
@@ -96,7 +96,7 @@ def _exported(block: str) -> Iterator[_Said]:
 def _taken_in(
     path: str, sections: Iterable[_Said], metadata: Mapping[str, str]
 ) -> Iterator[TreeSkill | Problem]:
-    """The sections of one file as skills; of two of one name each has its own place."""
+    """Convert the sections of one file to skills; sections with the same name get a number."""
     places: Counter[str] = Counter()
     for section in sections:
         places[section.name] += 1
@@ -115,7 +115,7 @@ def _taken_in(
 
 
 def write_sections(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
-    """The texts of the skills that fit, the first ones first, as one part of an AGENTS.md."""
+    """Write the skills that fit the budget, in their order, as one part of an AGENTS.md."""
     texts: dict[str, str] = {}
     left_out: list[OmittedSkill] = []
     for skill in skills:
@@ -132,7 +132,7 @@ def write_sections(skills: Sequence[OutgoingSkill], budget: int | None = None) -
 
 
 def _marked_text(skill: OutgoingSkill) -> str:
-    """A skill between the marks: when to use it in one line, then its text."""
+    """Render a skill for the part between the marks: when to use it in one line, then its text."""
     _, body = front_matter.read_foreign(front_matter.text_of(skill.files[FILE]))
     description = " ".join(skill.description.split())
     if _MARK.search(f"{description}\n{body}"):
@@ -140,11 +140,11 @@ def _marked_text(skill: OutgoingSkill) -> str:
     return f"\n<!-- skillvault:skill {skill.name} -->\n{description}\n\n{body}\n"
 
 
-# ── what of a file is ours ───────────────────────────────────────────────────────────
+# ── the managed part of a file ───────────────────────────────────────────────────────────
 
 
 def _split_marks(text: str) -> tuple[str, str, str]:
-    """What stands before the marks, between them with both, and behind; ("", "") without."""
+    """Split a text into (before the marks, marks with the text between them, after the marks)."""
     begins, ends = text.count(BEGIN), text.count(END)
     if (begins, ends) == (0, 0):
         return text, "", ""
@@ -156,12 +156,12 @@ def _split_marks(text: str) -> tuple[str, str, str]:
 
 
 def _marked(_path: str, content: bytes) -> bytes | None:
-    """What stands between the marks, with both; None without them."""
+    """The marks and the text between them; None without marks."""
     return _split_marks(front_matter.text_of(content))[1].encode() or None
 
 
 def _with_marked(_path: str, before: bytes | None, part: bytes | None) -> bytes | None:
-    """The file with other text between the marks; at its end if it has none yet."""
+    """Replace the part between the marks; append it if the file has no marks."""
     text = "" if before is None else front_matter.text_of(before)
     bom = "\ufeff" if before and before.startswith(b"\xef\xbb\xbf") else ""
     head, block, tail = _split_marks(text)

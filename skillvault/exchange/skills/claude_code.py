@@ -10,7 +10,7 @@ from skillvault.model.records import Problem
 NAME = "claude-code"
 ROOT = ".claude/skills"
 BUDGET = 8_000  # characters of its list: 1 % of a context of 200,000 tokens
-# What it reads beside the keys of the specification.
+# Keys that it reads beside those of the specification.
 KEYS = frozenset(
     """
     agent argument-hint arguments context disable-model-invocation disallowed-tools effort hooks
@@ -20,17 +20,17 @@ KEYS = frozenset(
 
 
 def has_claude_code(tree: SourceTree) -> bool:
-    """Whether a tree has skills where Claude Code looks for them."""
+    """Return True if a tree has skills in the folder of Claude Code."""
     return any(f"/{ROOT}/" in f"/{found.folder}/" for found in skills_in(tree))
 
 
 def read_claude_code(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
-    """Every skill of a tree."""
+    """Yield every skill of a tree."""
     return read_folders(tree, folder, NAME)
 
 
 def write_claude_code(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
-    """The skills whose lines fit Claude Code's list, the first ones first."""
+    """Write the skills whose lines fit Claude Code's list, in their order."""
     return export_folders(skills, ROOT, valid(KEYS), budget or BUDGET, cost=_claude_line)
 
 

@@ -1,6 +1,6 @@
-"""Reflections of claudefi: flat files without front matter, whose names say what they are.
+"""Reflections of claudefi: flat files without front matter, with kind and domain in their names.
 
-They come in; claudefi reads no skill of others from there.
+Import only, because claudefi reads no skills of others from there.
 """
 
 import re
@@ -28,12 +28,12 @@ _DESCRIPTION = 300
 
 
 def has_reflections(tree: SourceTree) -> bool:
-    """Whether a tree has reflections in it."""
+    """Return True if a tree has reflections."""
     return any(_BEGINS.match(content) for content in _reflections(tree).values())
 
 
 def read_reflections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Problem]:
-    """Every reflection of a tree but those that claudefi has put into its archive."""
+    """Yield every reflection of a tree except those in claudefi's archive."""
     for path, content in sorted(_reflections(tree).items()):
         match = _FILE.fullmatch(path)
         if match and _BEGINS.match(content):
@@ -49,7 +49,7 @@ def read_reflections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Pro
 
 
 def _reflections(tree: SourceTree) -> dict[str, bytes]:
-    """The files whose names say that they are reflections, the retired ones left out."""
+    """The files with the name of a reflection, without retired ones."""
     return pages(tree, lambda path: bool(_FILE.fullmatch(path)) and not _RETIRED.search(path))
 
 
@@ -69,13 +69,13 @@ def _skill_of(match: re.Match[str], text: str) -> SkillFolder | Problem:
 
 
 def _description(domain: str, text: str) -> str:
-    """When to use it, then what it is about, in the words of its titles."""
+    """The description of a reflection: when to use it, then its titles."""
     titles = (title.removeprefix("Skill: ") for title in markdown.titles(text))
     return shorten(f"Use before a decision in {domain}. {'. '.join(titles)}.", _DESCRIPTION)
 
 
 def _created(digits: str, text: str) -> str | None:
-    """When it was made: as it says, or as its name does."""
+    """The time of creation, from the text or from the digits in the name."""
     if said := _MADE.search(text):
         return said["at"]
     if digits.isdigit():

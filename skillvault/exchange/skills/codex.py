@@ -6,13 +6,13 @@ from skillvault.exchange.skills.folders import export_folders, valid
 from skillvault.model.export import Export, OutgoingSkill
 
 ROOT = ".agents/skills"
-# Characters of its list where it does not know the context, less those of Codex's own skills
-# (1,723 in 0.169); in a known context the list has 2 % of it. Beyond it cuts all descriptions.
+# Characters of its list if it does not know the context, less those of Codex's built-in skills
+# (1,723 in 0.169). In a known context the list may take 2 %. Codex cuts descriptions beyond that.
 BUDGET = 8_000 - 2_000
 
 
 def write_codex(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
-    """The skills whose lines fit Codex's list, the first ones first."""
+    """Write the skills whose lines fit Codex's list, in their order."""
     return export_folders(skills, ROOT, valid(), budget or BUDGET, cost=_codex_line)
 
 

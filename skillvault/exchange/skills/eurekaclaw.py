@@ -1,7 +1,7 @@
-"""Skills as EurekaClaw has them: its keys at the top, counters among them; folders, or flat files.
+"""Skills of EurekaClaw: folders or flat files, with its keys and counters at the top.
 
-It rewrites its files whenever it loads or uses them: of a file its text is ours, its counters are
-the program's that counted more.
+EurekaClaw rewrites its files whenever it loads or uses them. The text of a file is managed by
+skillvault; the counters are those of the program that counted more.
 """
 
 import re
@@ -33,16 +33,16 @@ from skillvault.model.text.text import shorten
 
 NAME = "eurekaclaw"
 ROOT = "skills"
-# Nobody else has these at the top of a front matter.
+# No other format has these at the top of a front matter.
 _KEYS = re.compile(rb"^(?:agent_roles|pipeline_stages|usage_count|success_rate):", re.MULTILINE)
 _LISTS = {"tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages"}
 _SOURCES = ("seed", "distilled", "manual")
 _TEXT = ("description", "version", "source", *_LISTS)
-_DESCRIPTION = 300  # characters of one that is made of a skill's text
+_DESCRIPTION = 300  # characters, if it is made from a skill's text
 
 
 def has_eurekaclaw(tree: SourceTree) -> bool:
-    """Whether a tree has a skill with keys of EurekaClaw's, or flat files with front matter."""
+    """Return True if a tree has a skill with EurekaClaw's keys, or flat files with front matter."""
     if any(map(_KEYS.search, skill_pages(tree).values())):
         return True
     flat = not has_skills(tree)
@@ -54,7 +54,7 @@ def _has_front_matter(content: bytes) -> bool:
 
 
 def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
-    """Every skill of a tree: of its folders, and of the flat files outside of these."""
+    """Yield every skill of a tree: of its folders, and of flat files outside of them."""
     for skill in read_folders(tree, folder, NAME, _with_description):
         yield skill if isinstance(skill, Problem) else replace(skill, published=_uncounted(skill))
     inside = {path for found in skills_in(tree) for path in found.paths}
@@ -70,16 +70,16 @@ def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Probl
 
 
 def _uncounted(skill: TreeSkill) -> dict[str, bytes]:
-    """What a skill is without its counters, which make no other version of it."""
+    """The published files without counters, because new counts make no new version."""
     return {path: _own_text(path, content) for path, content in skill.published.items()}
 
 
 def _with_description(content: bytes) -> bytes:
-    """A skill's file with a description, which EurekaClaw does without."""
+    """Add a description to a skill's file if EurekaClaw wrote none."""
     try:
         meta, body = front_matter.read(front_matter.text_of(content))
     except BadInputError:
-        return content  # whoever reads it says what is wrong
+        return content  # the reader reports the error
     first = next(iter(markdown.statements(body)), "")
     if str(meta.get("description") or "").strip() or not first:
         return content
@@ -91,7 +91,7 @@ def _with_description(content: bytes) -> bytes:
 
 
 def write_eurekaclaw(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
-    """The skills with what their use showed; all of them if no budget of characters is given."""
+    """Write the skills with counts of their uses; all of them without a budget of characters."""
     fit = fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
     export = write_folders(fit.skills, ROOT, _with_counters, OWN)
     return Export(export.units, export.skills, (*export.left_out, *fit.left_out), OWN)
@@ -116,19 +116,19 @@ def _with_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
 
 
 def _list(authored: Mapping[str, Any], metadata: Mapping[str, Any], key: str) -> list[Any]:
-    """A list of words, of wherever the skill has it."""
+    """A list of words from the top of the front matter, else from `metadata`."""
     words = authored.get(key, metadata.get(_LISTS[key], []))
     return [str(word) for word in (words if isinstance(words, list) else str(words).split())]
 
 
 def _source(authored: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
-    """One of the three that EurekaClaw takes."""
+    """One of the three sources that EurekaClaw accepts."""
     source = authored.get("source", metadata.get("origin"))
     return source if source in _SOURCES else "manual"
 
 
 def _counters(authored: Mapping[str, Any], skill: OutgoingSkill) -> dict[str, Any]:
-    """How often it was used, and its rate, where there is one."""
+    """The number of uses, and the success rate if there is one."""
     if skill.uses is None:
         return {"usage_count": authored.get("usage_count", 0)}
     rate = skill.uses.success_rate
@@ -136,11 +136,11 @@ def _counters(authored: Mapping[str, Any], skill: OutgoingSkill) -> dict[str, An
     return counters if rate is None else {**counters, "success_rate": rate}
 
 
-# ── what of a file is ours ───────────────────────────────────────────────────────────
+# ── the managed part of a file ───────────────────────────────────────────────────────────
 
 
 def _own_text(path: str, content: bytes) -> bytes:
-    """What a skill says, however it is written down; of another file all."""
+    """A canonical form of a skill's text without counters; the bytes of any other file."""
     front = _front(path, content)
     if front is None:
         return content
@@ -149,7 +149,7 @@ def _own_text(path: str, content: bytes) -> bytes:
 
 
 def _newer(path: str, before: bytes | None, part: bytes | None) -> bytes | None:
-    """Our file, unless the one that stands there says the same and counts more."""
+    """The exported file, unless the existing one has the same text and higher counters."""
     if before is None or part is None or _own_text(path, before) != _own_text(path, part):
         return part
     return before if _count(path, before) >= _count(path, part) and before != part else part
@@ -161,7 +161,7 @@ def _front(path: str, content: bytes) -> tuple[dict[str, Any], str] | None:
     try:
         return front_matter.read(front_matter.text_of(content))
     except BadInputError:
-        return None  # a file that somebody broke is not ours
+        return None  # a broken file is not managed
 
 
 def _count(path: str, content: bytes) -> int:
@@ -171,7 +171,7 @@ def _count(path: str, content: bytes) -> int:
 
 
 def _is_time(text: Any) -> bool:
-    """Whether EurekaClaw can read it; of a time that it cannot it would load no skill at all."""
+    """Return True if EurekaClaw can read the time; a bad time stops it from loading any skill."""
     try:
         datetime.fromisoformat(text)
     except (TypeError, ValueError):

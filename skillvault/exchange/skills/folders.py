@@ -1,4 +1,4 @@
-"""What the formats of skill folders share: skills looked for in a tree, placed in one, a budget."""
+"""Helpers that the formats of skill folders share: reading a tree, writing one, a budget."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -16,13 +16,13 @@ from skillvault.model.text.text import first_sentences
 
 NAMES = (FILE, "skill.md")
 _MAX_PAGE = 1024 * 1024
-_CUTS = (600, 400, 300, 250, 200, 150, 100)  # in the last one it still says when to use a skill
+_CUTS = (600, 400, 300, 250, 200, 150, 100)  # the last one still holds when to use a skill
 
 
 class TreeSkill(Struct, frozen=True):
-    """A skill of a tree, as a vault takes it in: its place there, and what it was there.
+    """A skill of a tree, converted for a vault, with its place in the tree.
 
-    `published` is what tells it from its next version.
+    A change of `published`, its files in the tree, makes a new version.
     """
 
     place: str
@@ -31,7 +31,7 @@ class TreeSkill(Struct, frozen=True):
 
 
 class Fit(NamedTuple):
-    """The skills that fit a budget, and those that do not."""
+    """The skills that fit a budget, and those that do not fit."""
 
     skills: list[OutgoingSkill]
     left_out: list[OmittedSkill]
@@ -44,9 +44,9 @@ Cost = Callable[[OutgoingSkill], int]
 def read_folders(
     tree: SourceTree, folder: str, origin: str, adapted: Callable[[bytes], bytes] | None = None
 ) -> Iterator[TreeSkill | Problem]:
-    """Every skill of a tree; `folder` is what the tree itself is called.
+    """Yield every skill of a tree; `folder` is the name of the tree.
 
-    `adapted` gives the SKILL.md as it is to be read.
+    `adapt` changes the SKILL.md before it is read.
     """
     for found in skills_in(tree):
         try:
@@ -66,28 +66,28 @@ def read_folders(
 
 
 def read_plain(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
-    """Every skill of a tree of plain folders."""
+    """Yield every skill of a tree of plain folders."""
     return read_folders(tree, folder, agent_skills.ORIGIN)
 
 
 def has_skills(tree: SourceTree) -> bool:
-    """Whether there is any folder with a SKILL.md."""
+    """Return True if a tree has a folder with a SKILL.md."""
     return bool(skills_in(tree))
 
 
 def placed(problem: Problem, path: str) -> Problem:
-    """A problem of a file that stands at another path than whoever read it knew."""
+    """Return the problem with another path."""
     return Problem(path, problem.key, problem.code, problem.message)
 
 
 def pages(tree: SourceTree, fits: Callable[[str], bool]) -> dict[str, bytes]:
-    """The markdown files whose path fits, by path; none is larger than a page can be."""
+    """Read the markdown files whose path fits, by path, without those that are too large."""
     paths = [p for p, size in tree.sizes.items() if size <= _MAX_PAGE and fits(p)]
     return dict(tree.read([path for path in paths if path.endswith(".md")]))
 
 
 def skill_pages(tree: SourceTree) -> dict[str, bytes]:
-    """Each SKILL.md that is the one of a skill."""
+    """Read the SKILL.md of each skill, by path."""
     roots = {found.folder for found in skills_in(tree)}
     return pages(tree, lambda p: p.rpartition("/")[2] in NAMES and p.rpartition("/")[0] in roots)
 
@@ -95,7 +95,7 @@ def skill_pages(tree: SourceTree) -> dict[str, bytes]:
 def write_folders(
     skills: Sequence[OutgoingSkill], root: str, written: Written, own: ExportedPart = WHOLE
 ) -> Export:
-    """The skills as folders below `root`; what cannot be written is left out."""
+    """Write the skills as folders below `root`; leave out those that cannot be written."""
     units: dict[str, Mapping[str, bytes]] = {}
     left_out: list[OmittedSkill] = []
     for skill in skills:
@@ -111,10 +111,10 @@ def write_folders(
 def export_folders(
     skills: Sequence[OutgoingSkill], root: str, written: Written, budget: int | None, *, cost: Cost
 ) -> Export:
-    """The skills as folders below `root`, as much of them as a host lists within a budget.
+    """Write the skills as folders below `root`, as many as a host lists within a budget.
 
-    Where not all fit, all descriptions are cut alike, but never below where it is said when to use
-    a skill; what does not fit then is left out.
+    If not all fit, all descriptions are cut to one length that still says when to use a skill.
+    Skills that do not fit then are left out.
     """
     cut = _cut_of(skills, budget, cost)
     fit = fitting(skills if cut is None else _cut(skills, cut), budget, cost)
@@ -123,11 +123,11 @@ def export_folders(
 
 
 def _cut_of(skills: Sequence[OutgoingSkill], budget: int | None, cost: Cost) -> int | None:
-    """To how many characters descriptions are cut; None: all are whole."""
+    """The length to which all descriptions are cut; None if none is cut."""
     if budget is None or sum(map(cost, skills)) <= budget:
         return None
     if all(len(skill.description) <= _CUTS[-1] for skill in skills):
-        return None  # nothing is gained
+        return None  # a cut would save nothing
     lengths = (length for length in _CUTS if sum(map(cost, _cut(skills, length))) <= budget)
     return next(lengths, _CUTS[-1])
 
@@ -139,7 +139,7 @@ def _cut(skills: Sequence[OutgoingSkill], length: int) -> list[OutgoingSkill]:
 
 
 def valid(keys: Collection[str] = ()) -> Written:
-    """Writes a skill by the specification, with what its author wrote under these keys beside."""
+    """Return a writer of valid skills that keeps these keys of their authors."""
 
     def written(skill: OutgoingSkill) -> Mapping[str, bytes]:
         return agent_skills.write_valid(skill, keys)
@@ -148,9 +148,9 @@ def valid(keys: Collection[str] = ()) -> Written:
 
 
 def fitting(skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost) -> Fit:
-    """Those that fit a budget of characters, the first ones first, and the others.
+    """Select the skills that fit a budget of characters, in their order.
 
-    One that does not fit makes place for a smaller one behind it.
+    A skill that does not fit leaves its space to smaller ones after it.
     """
     fit = Fit([], [])
     room = budget

@@ -18,16 +18,16 @@ from skillvault.exchange.source_tree import SourceTree
 from skillvault.model.export import Export, OutgoingSkill
 from skillvault.model.records import Problem
 
-# A tree of files, and what it is called -> its skills.
+# A tree of files, and its name -> its skills.
 Reader = Callable[[SourceTree, str], Iterator[TreeSkill | Problem]]
-# Live skills, best first, and a budget of characters -> what they become.
+# Live skills, best first, and a budget of characters -> their export.
 Writer = Callable[[Sequence[OutgoingSkill], int | None], Export]
 
 
 class SkillFormat(NamedTuple):
-    """How skills of one program come in and go out; None for a way that there is not.
+    """A reader and a writer for the skills of one program; None if there is none.
 
-    `recognises`: whether a tree looks like one of that program.
+    `recognises` returns True for a tree of that program.
     """
 
     read: Reader | None = None
@@ -35,7 +35,7 @@ class SkillFormat(NamedTuple):
     recognises: Callable[[SourceTree], bool] = lambda _: False
 
 
-# A tree is of the first that recognises it.
+# The first format that recognises a tree reads it.
 SKILL_FORMATS: dict[str, SkillFormat] = {
     "claudefi": SkillFormat(claudefi.read_reflections, None, claudefi.has_reflections),
     "eurekaclaw": SkillFormat(
@@ -55,6 +55,6 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
 
 
 def format_of(tree: SourceTree) -> str | None:
-    """The format that a tree of files is in; None if it is in none."""
+    """Find the format of a tree of files; None if no format recognises it."""
     names = (name for name, format_ in SKILL_FORMATS.items() if format_.recognises(tree))
     return next(names, None)

@@ -1,6 +1,6 @@
 """Skills as OpenClaw has them: `skills/<name>/SKILL.md` in a workspace, its own keys at the top.
 
-What it needs of a machine stands in `metadata.openclaw` (in older files `clawdbot`, `clawdis`).
+Its requirements of a machine are in `metadata.openclaw` (older files: `clawdbot`, `clawdis`).
 """
 
 import re
@@ -19,7 +19,7 @@ from skillvault.model.records import Problem
 
 NAME = "openclaw"
 ROOT = "skills"
-# What it reads beside the keys of the specification.
+# Keys that it reads beside those of the specification.
 KEYS = frozenset(
     """
     command-arg-mode command-dispatch command-tool disable-model-invocation homepage user-invocable
@@ -33,17 +33,17 @@ _FRAME = 97  # characters around name, description and place in its list
 
 
 def has_openclaw(tree: SourceTree) -> bool:
-    """Whether a tree has a skill that says what it needs of OpenClaw's machine."""
+    """Return True if a tree has a skill with OpenClaw's requirements of a machine."""
     return any(map(_NEEDS.search, skill_pages(tree).values()))
 
 
 def read_openclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
-    """Every skill of a tree."""
+    """Yield every skill of a tree."""
     return read_folders(tree, folder, NAME)
 
 
 def write_openclaw(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
-    """The skills, all of them if no budget of characters of its list is given."""
+    """Write the skills whose entries fit the budget of characters; all without a budget."""
     return export_folders(skills, ROOT, valid(KEYS), budget, cost=_openclaw_entry)
 
 

@@ -20,12 +20,12 @@ from skillvault.model.export import Export, OmittedSkill, OutgoingSkill
 
 ROOT, _, INDEX = PLACE.rpartition("/")
 MAX_FILES, MAX_BYTES = 1_000, 50 * 1024 * 1024  # of one archive, for clients
-_TIME = (1980, 1, 1, 0, 0, 0)  # the first that an archive can tell
+_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time of the zip format
 _READABLE, _RUNS = 0o100644 << 16, 0o100755 << 16
 
 
 def write_site(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
-    """The index, and the file or archive of each skill that it names."""
+    """Write the index, and the file or archive of each skill in it."""
     fit = fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
     small = [skill for skill in fit.skills if _is_small(skill)]
     large = [OmittedSkill(skill.name, _TOO_LARGE) for skill in fit.skills if not _is_small(skill)]
@@ -49,13 +49,13 @@ def _is_small(skill: OutgoingSkill) -> bool:
 
 
 def _artifact(skill: OutgoingSkill) -> Mapping[str, bytes]:
-    """The one file of it that is fetched."""
+    """The one file of a skill that clients fetch."""
     files = valid()(skill)
     return files if len(files) == 1 else {f"{skill.name}.zip": archive(files)}
 
 
 def archive(files: Mapping[str, bytes]) -> bytes:
-    """The files as a zip archive, by path; equal files are equal bytes on every machine."""
+    """Pack files into a zip archive; equal files give equal bytes on every machine."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as packed:
         for path in sorted(files):
@@ -67,7 +67,7 @@ def archive(files: Mapping[str, bytes]) -> bytes:
 
 
 def _indexed(name: str, description: str, files: Mapping[str, bytes]) -> dict[str, Any]:
-    """What the index says of one skill."""
+    """The entry of one skill in the index."""
     ((path, content),) = files.items()
     return {
         "name": name,

@@ -1,4 +1,4 @@
-"""Transcripts that agents' clients write, read as events; no vault, no clock, nothing is written.
+"""Read the transcripts of agents' clients as events. No vault, no clock; nothing is written.
 
-A reader is lenient: formats move, so a line that it does not understand is counted and named.
+Readers are lenient because formats change: a line that they do not understand is counted.
 """

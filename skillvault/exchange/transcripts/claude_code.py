@@ -1,7 +1,7 @@
 """Lines of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`.
 
-A subagent's lines stand among its parent's or below `<session>/subagents/` and name its prompt. Of
-them what it did by tools is told; what it was asked and answered its parent's lines hold.
+A subagent's lines are among its parent's or below `<session>/subagents/`, with the prompt's id.
+Only its tool calls are read, because the parent's lines hold its task and its answer.
 """
 
 import re
@@ -23,37 +23,37 @@ from skillvault.exchange.transcripts.events import (
 )
 
 CLIENT = "claude-code"
-# Types of lines that tell nothing of what was asked, said or done.
+# Types of lines without a prompt, a message or a tool call.
 _SILENT = frozenset(
     "ai-title agent-name api-request api-request-blob api-request-shape atis-latch attachment "
     "cost-state custom-title file-history-snapshot last-prompt mode permission-mode pr-link "
     "progress queue-operation saved_hook_context summary system tag tools-used".split()
 )
-# What the client itself puts in the place of a prompt.
+# Texts that the client itself writes as prompts.
 _OF_CLIENT = re.compile(
     r"\s*(?:<(?:task-notification|system-reminder|local-command|command-|bash-)|Caveat: )"
 )
 _INTERRUPTED = "[Request interrupted"
 _EXIT_CODE = re.compile(r"Exit code (\d+)\b")
 _IN_BACKGROUND = ("Command running in background", "Running in background")
-# How the client tells that a command in the background has ended.
+# The client's message about the end of a background command.
 _ENDED = re.compile(
     r"<task-notification>.*?<tool-use-id>(?P<call>[^<]+)</tool-use-id>.*?"
     r"<status>(?P<status>completed|failed)</status>.*?<summary>(?P<told>[^<]*)",
     re.DOTALL,
 )
 _ENDED_WITH = re.compile(r"\bexit code (\d+)\)?$")
-# How a result begins of a call that a person did not allow.
+# Beginnings of the result of a call that the user did not allow.
 _REFUSED = ("The user doesn't want to", "[Request interrupted", "Permission to use")
 
 
 def is_line(line: Mapping[str, Any]) -> bool:
-    """Whether a line is one of this client's."""
+    """Return True if this client wrote the line."""
     return "sessionId" in line and isinstance(line.get("type"), str)
 
 
 def events_of(line: Mapping[str, Any], header: Header) -> Iterator[Event] | None:
-    """What a line tells; None for a line that is not understood."""
+    """Return the events of a line; None for a line that is not understood."""
     kind, message = line.get("type"), line.get("message")
     if kind == "queue-operation" and line.get("operation") == "enqueue":
         return _ended_aside(str(line.get("content")), _time(line))
@@ -75,7 +75,7 @@ def events_of(line: Mapping[str, Any], header: Header) -> Iterator[Event] | None
 def _aside(
     line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
 ) -> Iterator[Event]:
-    """What a subagent did by tools."""
+    """Yield the tool calls of a subagent and their results."""
     for event in (*_agent_events(message, at), *_person_events(line, message, at)):
         if isinstance(event, ToolCall | ToolResult):
             yield replace(event, aside=True)
@@ -116,7 +116,7 @@ def _asked(text: str, at: datetime | None, prompt: str | None) -> Iterator[Event
 
 
 def _ended_aside(text: str, at: datetime | None) -> Iterator[Event]:
-    """That a command in the background has ended."""
+    """Yield the result of a background command that has ended."""
     ended = _ENDED.match(text)
     code = _ENDED_WITH.search(ended["told"].strip()) if ended else None
     if ended and code:
@@ -138,7 +138,7 @@ def _tool_result(
         name,
         text[code.end() :].lstrip("\n") if code else text,
         failed,
-        int(code[1]) if code else 0 if has_ended_well else None,  # it tells no other code but 0 so
+        int(code[1]) if code else 0 if has_ended_well else None,  # success implies code 0
         prompt=prompt,
         running=name if text.startswith(_IN_BACKGROUND) else None,
         refused=refused,

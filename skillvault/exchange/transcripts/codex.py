@@ -1,6 +1,6 @@
 """Lines of Codex: `~/.codex/sessions/<yyyy>/<mm>/<dd>/rollout-*.jsonl`.
 
-What it tells twice, as an item and as an event, is read of the item.
+Codex writes much twice, as an item and as an event. Only the items are read.
 """
 
 import re
@@ -34,19 +34,19 @@ _RUNNING = re.compile(r"^Process running with session ID (\d+)$", re.MULTILINE)
 _OUTPUT = re.compile(r"^Output:\n", re.MULTILINE)
 _ABORTED = "<turn_aborted"
 _REFUSED = re.compile(r"\b(?:rejected by (?:the )?user|aborted by user)\b")
-# What the client itself puts in the place of a prompt.
+# Texts that the client itself writes as prompts.
 _OF_CLIENT = re.compile(
     r"\s*<(?:environment_context|user_instructions|turn_aborted|skill)\b|# AGENTS"
 )
 
 
 def is_line(line: Mapping[str, Any]) -> bool:
-    """Whether a line is one of this client's."""
+    """Return True if this client wrote the line."""
     return line.get("type") in _TYPES and isinstance(line.get("payload"), Mapping)
 
 
 def events_of(line: Mapping[str, Any], header: Header) -> Iterator[Event] | None:
-    """What a line tells; None for a line that is not understood."""
+    """Return the events of a line; None for a line that is not understood."""
     kind, payload = line.get("type"), line.get("payload")
     if kind in _SILENT:
         return iter(())

@@ -1,4 +1,4 @@
-"""What happens in a transcript, whichever client wrote it, and what holds for all of it."""
+"""The events of a transcript, the same for every client, and its header."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Prompt(Struct, frozen=True):
-    """What a person asked."""
+    """A user's request."""
 
     at: datetime | None
     text: str
@@ -16,20 +16,20 @@ class Prompt(Struct, frozen=True):
 
 
 class Interruption(Struct, frozen=True):
-    """The person stopped the agent."""
+    """A stop of the agent by the user."""
 
     at: datetime | None
 
 
 class Remark(Struct, frozen=True):
-    """What the agent said."""
+    """A message of the agent."""
 
     at: datetime | None
     text: str
 
 
 class ToolCall(Struct, frozen=True):
-    """What the agent did by a tool; `aside`: a subagent did."""
+    """A call of a tool by the agent, or by a subagent if `aside`."""
 
     at: datetime | None
     id: str
@@ -39,10 +39,10 @@ class ToolCall(Struct, frozen=True):
 
 
 class ToolResult(Struct, frozen=True):
-    """What came of the call of this id; `exit_code` is a command's, where it is told.
+    """The result of the call with this id; `exit_code` is that of a command, if known.
 
-    `prompt` is what the call was made for, where that is told. `running`: it has not ended, and its
-    end is told under this name. `refused`: the person did not allow it, and nothing ran.
+    `prompt` is the id of the call's prompt, if known. `running` is the name under which the end of
+    an unfinished command will appear. `refused`: the user did not allow the call, and nothing ran.
     """
 
     at: datetime | None
@@ -60,7 +60,7 @@ Event = Prompt | Interruption | Remark | ToolCall | ToolResult
 
 
 class Header(Struct):
-    """What is known of a transcript by the lines read so far; the latest word counts."""
+    """The metadata of a transcript from the lines read so far; the latest value counts."""
 
     session: str | None = None
     cwd: str | None = None
@@ -69,7 +69,7 @@ class Header(Struct):
     ended_at: datetime | None = None
 
     def note(self, **values: object) -> None:
-        """Take in what a line says, where it says anything."""
+        """Store the values of a line that are not empty."""
         for name, value in values.items():
             if isinstance(value, str) and value:
                 setattr(self, name, value)

@@ -1,7 +1,7 @@
-"""What failed in a transcript, and what then worked, as a session in the vault's format.
+"""Extract the failures of a transcript, and their solutions, as a session of the vault.
 
-A result with an error is a failure of its tool and command; the next one of the same without an
-error is a success, and the calls between are its text. Nothing else of a transcript is kept.
+A result with an error is a failure of its tool and command. The next result of the same without
+an error is a success, and the calls between them are its text. Everything else is dropped.
 """
 
 import json
@@ -20,11 +20,11 @@ from skillvault.model.text.text import cut_between_words, shorten
 MAX_BYTES = 256 * 1024  # of a session
 _MOST = 100  # failures, and successes
 _LEMMA, _REASON, _TEXT, _CALL = 120, 800, 1200, 160  # characters
-_RECENT, _OPEN = 200, 2000  # calls that are remembered, and results that are waited for
+_RECENT, _OPEN = 200, 2000  # calls that are remembered, and calls without a result
 _REASON_LINES = 3
-_KEPT, _OUTPUT = 4000, 64 * 1024  # characters of a command, and of an output, that are looked at
+_KEPT, _OUTPUT = 4000, 64 * 1024  # characters that are read of a command, and of an output
 _COMMANDS = ("command", "cmd", "file_path", "path", "pattern", "url", "query", "input")
-# Who only looks changes nothing, so it is no part of what worked.
+# Tools that only read, so they are no part of a solution.
 _LOOKS = frozenset("Glob Grep LS Read TodoWrite update_plan view_image WebFetch WebSearch".split())
 SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 
@@ -34,7 +34,7 @@ _Value = TypeVar("_Value")
 
 
 def session_of(transcript: Transcript, domain: str, clean: Clean) -> dict[str, Any]:
-    """The session that a transcript tells of, at most 256 KiB; its texts are `clean`.
+    """Extract the session of a transcript, at most 256 KiB, with texts redacted by `clean`.
 
     BadInputError if nothing failed in it.
     """
@@ -68,9 +68,9 @@ def session_of(transcript: Transcript, domain: str, clean: Clean) -> dict[str, A
 
 
 class _Extract:
-    """The failures and successes so far; it remembers a bounded part of what it has seen.
+    """The failures and successes so far, with a bounded memory of calls.
 
-    What is told is cleaned before it is cut, so that no part of a secret is left.
+    Texts are redacted before they are cut, so that no part of a secret is left.
     """
 
     def __init__(self, clean: Clean) -> None:
@@ -83,7 +83,7 @@ class _Extract:
         self._failed: OrderedDict[_Deed, int] = OrderedDict()  # when it failed last
 
     def call(self, call: ToolCall) -> None:
-        """A tool is called."""
+        """Note the call of a tool."""
         self._number += 1
         deed = _deed_of_call(call)
         _remember(self._open, call.id, (self._number, deed))
@@ -91,7 +91,7 @@ class _Extract:
             self._recent.append((self._number, deed))
 
     def end(self, result: ToolResult) -> None:
-        """A call has ended."""
+        """Note the result of a call."""
         number, deed = self._open.pop(result.id, (0, None))
         if deed is None:
             return
@@ -116,7 +116,7 @@ class _Extract:
             self.failures.append(failure)
 
     def _between(self, first: int | None, last: int) -> str:
-        """The calls between a failure and another call of the same, as one text."""
+        """Describe the calls between a failure and the next call of the same."""
         if first is None:
             return ""
         deeds = dict.fromkeys(deed for number, deed in self._recent if first < number < last)
@@ -129,12 +129,12 @@ class _Extract:
         return _deed_in_words(deed, self._clean)
 
     def _clean(self, text: str) -> str:
-        """A text without secrets and control characters."""
+        """Remove secrets and control characters from a text."""
         return self._redact(printable(text))
 
 
 class _Deed(NamedTuple):
-    """A call as far as it is remembered: its tool, its command or file, (before, after) an edit."""
+    """A remembered call: its tool, its command or file, (old text, new text) of an edit."""
 
     tool: str
     command: str
@@ -142,7 +142,7 @@ class _Deed(NamedTuple):
 
 
 def call_in_words(call: ToolCall, clean: Clean) -> str:
-    """A call in a few words; of an edit what it replaced by what."""
+    """Describe a call in a few words; an edit with its old and new text."""
     return _deed_in_words(_deed_of_call(call), clean)
 
 
@@ -164,13 +164,13 @@ def _deed_in_words(deed: _Deed, clean: Clean) -> str:
 
 
 def _lemma(deed: _Deed, clean: Clean) -> str:
-    """Tool and command; of a shell the command alone."""
+    """The tool and command of a call; for a shell only the command."""
     about, tool = (shorten(clean(text), _LEMMA) for text in (deed.command, deed.tool))
     return about if about and deed.tool in SHELLS else f"{tool} {about}".strip()
 
 
 def _remember(of: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
-    """Keep a value as the latest, and of too many not the oldest."""
+    """Store a value as the latest, and drop the oldest if there are too many."""
     of[key] = value
     of.move_to_end(key)
     if len(of) > _OPEN:
@@ -187,7 +187,7 @@ def tail_of(text: str) -> str:
 
 
 def command_in(arguments: Mapping[str, Any]) -> str:
-    """What a call is about: its command, its file."""
+    """Find the command, file or query that a call is about."""
     values: Iterable[object] = (arguments.get(key) for key in _COMMANDS)
     for value in values:
         if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""What became of each prompt of a transcript, as far as the transcript itself says so.
+"""Read how each prompt of a transcript ended, from the transcript alone.
 
-Bounded: of a prompt only the ends of texts are kept. Texts are cleaned before they are cut, so that
-no part of a secret is left.
+Memory is bounded: long texts are cut. Texts are redacted before they are cut, so that no part of a
+secret is left.
 """
 
 import re
@@ -33,8 +33,8 @@ from skillvault.exchange.transcripts.signs import Check, check_of, deciding, too
 from skillvault.model.text.text import shorten
 
 _TASK, _REASONING, _CLAIM, _OUTPUT = 8000, 8000, 4000, 4000  # characters
-_CHANGED = 5  # calls that are told of a prompt
-_OPEN, _MOST = 500, 50  # calls that are waited for; skills, checks, commits of a prompt
+_CHANGED = 5  # calls that are described for a prompt
+_OPEN, _MOST = 500, 50  # calls without a result; skills, checks, commits of a prompt
 _EDITS = frozenset("Edit MultiEdit NotebookEdit Write apply_patch create_file str_replace".split())
 # A shell command that changes files.
 _CHANGES = re.compile(
@@ -44,18 +44,17 @@ _CHANGES = re.compile(
     re.MULTILINE,
 )
 _COMMITTED = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,40})\] ", re.MULTILINE)
-_POLLS = "write_stdin"  # the tool by which Codex asks about a command that goes on
+_POLLS = "write_stdin"  # Codex's tool to ask about a running command
 _SKILL_FILE = re.compile(r"(?:^|/)([a-z0-9][a-z0-9-]{0,63})/SKILL\.md\b")
 
 
 class PromptRun(Struct, kw_only=True):
-    """A prompt and what the agent did for it.
+    """A prompt and the work of the agent for it.
 
-    `reasoning` is what it said before its first change, `claim` its last message. `skills` are
-    those that it read, `commits` the short ids of what it committed, `changes` its calls that
-    changed something, in a few words each. `next_words` are the person's
-    next prompt, None as long as there is none. `is_stale`: something was changed after the last
-    check.
+    `reasoning` holds its messages before the first change, `claim` its last message, `skills` the
+    skills that it read, `commits` the short ids of its commits, `changes` a few words for each
+    call that changed something. `next_words` is the user's next prompt, None until there is one.
+    `is_stale`: something was changed after the last check.
     """
 
     id: str | None
@@ -75,12 +74,12 @@ class PromptRun(Struct, kw_only=True):
 
     @property
     def check(self) -> Check | None:
-        """The check that says how it ended, of what was not changed afterwards."""
+        """The check that decides how the prompt ended, unless something changed after it."""
         return None if self.is_stale else deciding(self.checks)
 
     @property
     def reasoning(self) -> str:
-        """What was said before the first change; the last message alone is none."""
+        """The messages before the first change; without a change, those before the last message."""
         remarks = [r for r in self.remarks if self.has_changed or r != self.claim]
         return shorten_lines("\n".join(remarks), _REASONING)
 
@@ -92,7 +91,7 @@ class _Call(Struct, frozen=True):
 
 
 class PromptTally:
-    """What is done for a prompt, an event at a time, wherever the events come from."""
+    """A collector of the work for a prompt, fed one event at a time."""
 
     def __init__(self, checks: Sequence[str], clean: Clean) -> None:
         self._patterns = [re.compile(pattern) for pattern in checks]
@@ -101,11 +100,11 @@ class PromptTally:
         self._running: OrderedDict[str, _Call] = OrderedDict()
 
     def open_run(self, event: Prompt) -> PromptRun:
-        """A prompt for which nothing is done yet."""
+        """Start the record of a new prompt."""
         return PromptRun(id=event.id, text=self._cleaned(event.text, _TASK), at=event.at)
 
     def note_event(self, event: Event, run: PromptRun) -> None:
-        """Take in what happened for a prompt."""
+        """Add an event to the record of its prompt."""
         run.ended_at = event.at or run.ended_at
         match event:
             case Remark(text=text) if text.strip():
@@ -157,24 +156,24 @@ class PromptTally:
 
 
 def _put(calls: OrderedDict[str, _Call], name: str, call: _Call) -> None:
-    """Wait for the end of a call, of not too many."""
+    """Store an unfinished call, and drop the oldest if there are too many."""
     calls[name] = call
     if len(calls) > _OPEN:
         calls.popitem(last=False)
 
 
 class PromptReader:
-    """The prompts of one transcript, to be read once; `header` says more, see `Transcript`."""
+    """The prompts of one transcript, to be read once; `header` is that of the `Transcript`."""
 
     def __init__(self, path: Path, checks: Sequence[str], clean: Clean) -> None:
-        """BadInputError for a file that no known client wrote."""
+        """Raise BadInputError for a file that no known client wrote."""
         self.transcript = Transcript(path)
         self.header = self.transcript.header
         self._tally = PromptTally(checks, clean)
         self._aside = _checks_of_subagents(path, checks, clean)
 
     def __iter__(self) -> Iterator[PromptRun]:
-        """Each prompt once all of it is read."""
+        """Yield each prompt once it is complete."""
         current: PromptRun | None = None
         for event in self.transcript:
             if isinstance(event, Prompt):
@@ -188,7 +187,7 @@ class PromptReader:
             yield self._with_asides(current)
 
     def _with_asides(self, run: PromptRun) -> PromptRun:
-        """A prompt with what its subagents checked in files of their own."""
+        """Add the checks of subagents that have files of their own."""
         aside = self._aside.pop(run.id or "", [])
         if aside:
             ordered = sorted((*run.checks, *aside), key=lambda c: (c.at is not None, c.at))
@@ -197,7 +196,7 @@ class PromptReader:
 
 
 def side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, list[Check]]:
-    """Prompt -> the checks that a subagent ran for it, by a file of its own."""
+    """Read a subagent's file: prompt -> the checks that were run for it."""
     reader = Transcript(path)
     patterns = [re.compile(pattern) for pattern in checks]
     calls: dict[str, str] = {}
@@ -206,7 +205,7 @@ def side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, li
         if isinstance(event, ToolCall) and event.tool in SHELLS and len(calls) < _OPEN:
             calls[event.id] = command_in(event.arguments)
         elif isinstance(event, ToolResult) and (event.running or event.refused):
-            calls.pop(event.id, None)  # its end is told to the parent alone, or it never began
+            calls.pop(event.id, None)  # only the parent sees its end, or it never began
         elif isinstance(event, ToolResult) and event.prompt and event.id in calls:
             command = calls.pop(event.id)
             if tool := tool_of(command, patterns):
@@ -229,7 +228,7 @@ SUBAGENTS = "subagents"  # the folder of a session's subagents
 
 
 def _skill_in(call: ToolCall, command: str) -> str | None:
-    """The skill that a call reads: by the tool for it, or its SKILL.md."""
+    """Find the skill that a call reads, by the Skill tool or by its SKILL.md."""
     if call.tool == "Skill":
         name = call.arguments.get("skill") or call.arguments.get("command")
         return str(name).rpartition(":")[2].lstrip("/") if isinstance(name, str) else None
@@ -239,7 +238,7 @@ def _skill_in(call: ToolCall, command: str) -> str | None:
 
 
 def shorten_lines(text: str, size: int, *, from_start: bool = False) -> str:
-    """At most so many characters of a text: of its end, or of its start."""
+    """Cut a text to its last `size` characters, or to its first ones."""
     if len(text) <= size:
         return text
     return (

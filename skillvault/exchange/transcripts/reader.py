@@ -20,13 +20,13 @@ _CLIENTS: tuple[ModuleType, ...] = (claude_code, codex)
 
 
 class Transcript:
-    """One file of a client's, to be read once; `header` grows as its events are read.
+    """The file of a client, to be read once; `header` is filled while events are read.
 
-    `unread` counts the lines that are not understood, by what they are.
+    `unread` counts the lines that are not understood, by type.
     """
 
     def __init__(self, path: Path, start: int = 0) -> None:
-        """BadInputError for a file that no known client wrote; `start` is where a line begins."""
+        """Raise BadInputError for a file of no known client; `start` is the offset of a line."""
         self.path = path
         self._start = start
         self._client = _client_module(path, start)
@@ -36,7 +36,7 @@ class Transcript:
         self.position = 0  # bytes that are read
 
     def __iter__(self) -> Iterator[Event]:
-        """The events in their order."""
+        """Yield the events in their order."""
         for line in _lines(self.path, self._advance, self._start):
             if isinstance(line, str):
                 self.unread[line] += 1
@@ -52,7 +52,7 @@ class Transcript:
 
 
 def client_of(path: Path, start: int = 0) -> str | None:
-    """The client that wrote a file; None for a file that is no transcript."""
+    """Find the client that wrote a file; None for a file that is no transcript."""
     for line in islice(_lines(path, start=start), _FIRST):
         if isinstance(line, dict):
             for client in _CLIENTS:
@@ -74,7 +74,7 @@ def _client_module(path: Path, start: int) -> ModuleType:
 
 
 def _kind(line: dict[str, Any]) -> str:
-    """What a line calls itself, and the item in it."""
+    """The type of a line, and of the item in it."""
     payload = line.get("payload")
     inner = payload.get("type") if isinstance(payload, dict) else None
     return "/".join(str(kind)[:40] for kind in (line.get("type"), inner) if kind) or "none"
@@ -83,7 +83,7 @@ def _kind(line: dict[str, Any]) -> str:
 def _lines(
     path: Path, advance: Callable[[int], object] = int, start: int = 0
 ) -> Iterator[dict[str, Any] | str]:
-    """Each line as a mapping, or why it is none."""
+    """Yield each line as a mapping, or the reason why it is none."""
     try:
         with open_regular(path) as file:
             file.seek(start)
@@ -100,7 +100,7 @@ def _lines(
 
 
 def _line_read(data: bytes) -> Iterator[dict[str, Any] | str]:
-    """One line; the last one may be about to be written."""
+    """Parse a line; an incomplete last line may still be in writing and is skipped."""
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,7 +1,7 @@
-"""What says how a prompt ended without the agent's word: tests, builds, linters, the next words.
+"""Signs of how a prompt ended, independent of the agent's claim: checks and the user's next words.
 
-A command is a check where one of its parts begins like a pattern of the policy. Its exit code
-counts where it is the check's own; behind a pipe or `;` its output is read instead.
+A command is a check if one of its parts begins like a pattern of the policy. Its exit code counts
+if it is that of the check; behind a pipe or `;` the output is read instead.
 """
 
 import re
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from skillvault.model.records import Status
 
 _PARTS = re.compile(r"(&&|\|\||[;|\n])")
-# What stands before a command and is none; a flag of a runner, with its value where it has one.
+# Prefixes of a command; a flag of a runner, with its value if it has one.
 _FLAG = (
     r"(?: --?(?:with|group|extra|python|package|project|directory|env-file|filter|workspace|prefix"
     r"|cwd|p|w|F|C)(?:=| )\S+| --?[\w-]+(?:=\S+)?)*"
@@ -25,13 +25,13 @@ _LEAD = re.compile(
     rf"|(?:pnpm|yarn|bun){_FLAG} (?:exec|dlx|x)|yarn workspace \S+ run|bunx"
     r"|xvfb-run(?: -\S+)*)\s+)+"
 )
-# What runs a command elsewhere: in a container, on another machine, in an environment.
+# Programs that run a command in a container, on another machine, or in an environment.
 _ELSEWHERE = re.compile(
     r"(?:docker|podman|docker-compose|kubectl|ssh|nix|nix-shell|direnv|mise|devbox|vagrant|dotenv"
     r"|doppler|conda|mamba)\b"
 )
 _SHELL = re.compile(r"\b(?:ba|z|da)?sh -\w*c (?P<mark>['\"])(?P<command>.*?)(?P=mark)", re.DOTALL)
-# What lists or explains, and runs nothing.
+# Options that list or explain, and run nothing.
 _ASKS = re.compile(
     r"(?:^|\s)(?:--collect-only|--co|--list(?:-?tests)?|--help|--version|--fixtures|--markers"
     r"|--dry-run|--show-?config|-h|-V)(?=\s|$|=)",
@@ -39,20 +39,20 @@ _ASKS = re.compile(
 )
 _PATH = re.compile(r"^(?:\S*/)?(?=[\w.-]+(?:\s|$))")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|<<-?\s*'?(\w+)'?.*?^\1$", re.DOTALL | re.MULTILINE)
-# That the check itself could not run says nothing of what it checks.
+# Signs that the check itself could not run, so it says nothing about the work.
 _MISSING = re.compile(
     r"command not found|No module named (?:pytest|unittest|tox|mypy|ruff|pylint|flake8|nox)\b"
     r"|[Mm]issing script:|not recognized as an internal|No such file or directory: '?(?:pytest|npm)"
     r"|can't open file|no tests ran|ERROR: (?:file or directory|not) (?:not )?found"
 )
 _NOT_RUN = frozenset({126, 127})
-# What was ended by a signal or its time did not come to its end.
+# Exit codes of a command that was stopped by a signal or a time limit.
 _CUT_OFF = frozenset({124, 130, 137, 143})
 _TIMED_OUT = re.compile(r"^Command timed out\b", re.MULTILINE)
-# How one tool is started otherwise.
+# Another way to start the same tool.
 _LAUNCH = re.compile(r"^python[\d.]* -m ")
 _REDIRECTED = re.compile(r"\d?>+\s*[^\s&]+")
-# A file or folder, without what is chosen of it.
+# A file or folder, without the selected test in it.
 _PLACE = re.compile(r"(?<![\w./=-])(?:[\w.-]+/[\w./-]*|[\w-]+\.[a-z]{1,4}\b)")
 _FAILED = re.compile(
     r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^(?:FAILED|FAIL|ERROR)\b|\bBUILD FAILED\b"
@@ -67,12 +67,12 @@ _PASSED = re.compile(
     r"|^Plan: \d+ to add|^No changes\.|\bERROR=0\b",
     re.MULTILINE,
 )
-# How a shell was asked for the code of what ran before.
+# A shell command that prints the exit code of an earlier one.
 _ASKED_CODE = re.compile(r"\$\?|\bPIPESTATUS\b")
 _TOLD_CODE = re.compile(
     r"\b(?:exit|code|rc|ret|status|exited)\b\D{0,12}(\d{1,3})\s*$", re.IGNORECASE
 )
-# The person's words, in the languages that are written most.
+# The user's words, in the most common languages.
 _BAD_WORDS = re.compile(
     r"^\W*(?:(?:please |can you |could you |ok,? |hmm+,? |actually,? )?(?:"
     r"no[,.!]|no (?:that|not|it|you|wrong|undo|don't|stop|this is)|nope\b|wrong\b|undo\b"
@@ -86,7 +86,7 @@ _BAD_WORDS = re.compile(
     r"|não funciona|desfaz|还是不|不对|不行|撤销|回滚|错了|違う|戻して|動かない|ダメ)",
     re.IGNORECASE,
 )
-# The same, behind a sentence that says why.
+# The same after a sentence that gives the reason.
 _TAKE_BACK = re.compile(
     r"(?:[.!?;]\s+|\n|, (?=please|so))(?:(?:please|so|now|then|can you|could you) )*"
     r"(?:undo|revert|roll back|take back|back out|drop) (?:it|that|this|those|these|everything"
@@ -105,7 +105,7 @@ _TURNED = re.compile(
     r"|\baber\b|\bmais\b|\bpero\b|\bmas\b|但|でも",
     re.IGNORECASE,
 )
-# That a check is to fail, as of a bug that is to be shown before it is fixed.
+# Requests for a failing check, such as one that reproduces a bug.
 _TO_FAIL = re.compile(
     r"\b(?:failing|red) (?:unit |regression )?tests?\b|\breproduc"
     r"|\btests? (?:that|which) (?:fails?|shows?|proves?|demonstrates?)\b"
@@ -117,14 +117,14 @@ _TO_MEND = re.compile(
     r"\b(?:fix(?:ing|es)?|mend|solve|make (?:it|them) pass)\b",
     re.IGNORECASE,
 )
-_TURNS = 80  # characters in which a praise is taken back
-_OPENING = 300  # characters of the next words in which what was done is taken back
+_TURNS = 80  # characters in which a "but" cancels praise
+_OPENING = 300  # characters of the next words in which the user may ask to undo the work
 
 
 class Check(Struct, frozen=True):
-    """A test, a build or a linter that ran: which, how it ended (None: nobody can say), its output.
+    """A run of a test, a build or a linter; `passed` is None if the result is unknown.
 
-    `tool` is by what it is known; of one tool the last run counts.
+    The last run of a `tool` counts.
     """
 
     tool: str
@@ -136,7 +136,7 @@ class Check(Struct, frozen=True):
 
 
 def tool_of(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool] | None:
-    """(the check that a command runs, whether its exit code is the check's own); None for none."""
+    """Return (the check in a command, True if its exit code is that of the check), or None."""
     spread = _SHELL.sub(lambda shell: shell["command"], command)
     parts = _PARTS.split(_QUOTED.sub("''", spread))
     check: tuple[str, bool] | None = None
@@ -150,7 +150,7 @@ def tool_of(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, boo
 
 
 def _begins(part: str, patterns: Sequence[re.Pattern[str]]) -> str | None:
-    """How a part of a command begins that is a check; None for one that is none."""
+    """The beginning of a part of a command that matches a check; None without a match."""
     bare = _LEAD.sub("", part.strip() + " ").strip()
     if _ASKS.search(bare):
         return None
@@ -174,7 +174,7 @@ def check_of(
     code: int | None,
     at: datetime | None,
 ) -> Check:
-    """How a check ended."""
+    """Judge the run of a check by its exit code or its output."""
     name, is_own = tool
     asked = None if is_own or not _ASKED_CODE.search(command) else _TOLD_CODE.search(output)
     if asked:
@@ -193,10 +193,10 @@ def _passed(output: str, code: int | None, *, is_own: bool) -> bool | None:
 
 
 def deciding(checks: Iterable[Check]) -> Check | None:
-    """Of the last run of each tool the one that decides: one that failed, else the last.
+    """Among the last runs of each tool, find the deciding one: one that failed, else the last.
 
-    A run that nobody can judge takes the place of those before it, and so does one that passed
-    without what had failed. If the last run of a tool was cut off, none that passed decides.
+    A run with an unknown result replaces earlier ones, and so does one that passed without the
+    tests that had failed. If the last run of a tool was cut off, no passing run decides.
     """
     last: dict[str, Check] = {}
     failed: dict[str, Check] = {}
@@ -215,16 +215,16 @@ def deciding(checks: Iterable[Check]) -> Check | None:
     failing = [check for check in judged if not check.passed]
     whole = (c.exit_code not in _CUT_OFF and not _TIMED_OUT.search(c.output) for c in last.values())
     if not failing and not all(whole):
-        return None  # a linter that passes says nothing of the tests that never ended
+        return None  # a passing linter says nothing about tests that never ended
     return next(reversed(failing or judged), None)
 
 
 def _chained(check: Check, failed: Mapping[str, Check]) -> list[str]:
-    """The other tools that had failed and passed now, as links of one chain of `&&`."""
+    """Find the other tools that had failed and now passed in the same chain of `&&`."""
     parts = _PARTS.split(_QUOTED.sub("''", check.command))
     links = [" ".join(part.split()) for part in parts[::2]]
     if check.exit_code != 0 or set(parts[1::2]) != {"&&"}:
-        # Behind a pipe the code is another's, but what stands before `&&` has passed.
+        # Behind a pipe the exit code is another's, but everything before `&&` has passed.
         own = max((n for n, link in enumerate(links) if check.tool in link), default=0)
         if set(parts[1 : 2 * own : 2]) != {"&&"}:
             return []
@@ -241,7 +241,7 @@ def _chained(check: Check, failed: Mapping[str, Check]) -> list[str]:
 
 
 def _repeats(check: Check, failed: Check) -> bool:
-    """Whether a run takes in what had failed: all there is, the same places, or one it named."""
+    """Return True if a run covers the failed one: everything, the same paths, or one it named."""
     parts = _PARTS.split(_REDIRECTED.sub("", check.command))
     own = next((part for part in parts if check.tool in " ".join(part.split())), "")
     places = _PLACE.findall(own)
@@ -250,12 +250,12 @@ def _repeats(check: Check, failed: Check) -> bool:
 
 
 def is_to_fail(task: str) -> bool:
-    """Whether a prompt asks for a check that fails, and not that it passes."""
+    """Return True if a prompt asks for a failing check, and not for a fix."""
     return bool(_TO_FAIL.search(task)) and not _TO_MEND.search(task)
 
 
 def words_say(text: str) -> Status | None:
-    """What the person's next words say of what was done; None where they say nothing of it."""
+    """Read success or failure from the user's next words; None if they say neither."""
     if _BAD_WORDS.match(text) or _TAKE_BACK.search(text[:_OPENING]):
         return "failure"
     if _GOOD_WORDS.match(text) and not _TURNED.search(text[:_TURNS]):

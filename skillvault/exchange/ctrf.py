@@ -42,8 +42,8 @@ def _report(path: Path) -> SuiteReport:
     ]
     if not tests and not run.section("summary").values:
         raise run.refusal("tests", "the tests of a Common Test Report Format file")
-    counted = run.section("summary").maybe_number("tests") or 0
-    is_one = len(tests) == 1 and counted <= 1
+    test_count = run.section("summary").maybe_number("tests") or 0
+    is_one = len(tests) == 1 and test_count <= 1
     return SuiteReport(
         tool=run.section("tool").maybe_text("name") or "tests",
         counts=_counts(run, tests),
@@ -59,9 +59,9 @@ def _report(path: Path) -> SuiteReport:
 
 
 def _counts(run: Section, tests: Sequence[Section]) -> dict[str, int]:
-    listed = Counter(_status(test) for test in tests)
+    listed_counts = Counter(_status(test) for test in tests)
     summary = run.section("summary")
-    return {s: max(listed[s], int(summary.maybe_number(s) or 0)) for s in STATUSES}
+    return {s: max(listed_counts[s], int(summary.maybe_number(s) or 0)) for s in STATUSES}
 
 
 def _status(test: Section) -> str:
@@ -73,11 +73,11 @@ def _status(test: Section) -> str:
 def _moment(run: Section, tests: Sequence[Section], key: str) -> datetime | None:
     """The start or stop of the run: by the summary, else by its outermost test."""
     summary = run.section("summary")
-    if stated := summary.maybe_number(key):
-        return _epoch(stated, summary, key)
+    if value := summary.maybe_number(key):
+        return _epoch(value, summary, key)
     times = [_epoch(at, test, key) for test in tests if (at := test.maybe_number(key))]
-    pick = min if key == "start" else max
-    return pick(times, default=None)
+    choose = min if key == "start" else max
+    return choose(times, default=None)
 
 
 def _stop(root: Section, run: Section, tests: Sequence[Section]) -> datetime:
@@ -128,10 +128,10 @@ def _suite(test: Section) -> str | None:
 def _environment(run: Section) -> dict[str, Scalar]:
     """The tool's version and the environment: known before any test ran."""
     environment = run.section("environment").values
-    named = {_snake(key): v for key, v in environment.items() if isinstance(v, Scalar)}
+    variables = {_snake(key): v for key, v in environment.items() if isinstance(v, Scalar)}
     version = run.section("tool").values.get("version")
     tool_version = version if isinstance(version, str) else None
-    return present(tool_version=tool_version, **named)
+    return present(tool_version=tool_version, **variables)
 
 
 def _snake(key: str) -> str:

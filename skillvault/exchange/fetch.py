@@ -64,14 +64,16 @@ def _refuse_flagged(name: str, moderation: Any) -> None:
     if not isinstance(moderation, dict):
         return
     verdict = moderation.get("verdict")
-    blocked = moderation.get("isMalwareBlocked") or verdict == "malicious"
-    if not (blocked or moderation.get("isSuspicious") or verdict == "suspicious"):
+    is_blocked = moderation.get("isMalwareBlocked") or verdict == "malicious"
+    if not (is_blocked or moderation.get("isSuspicious") or verdict == "suspicious"):
         return
     codes = moderation.get("reasonCodes")
-    words = [str(moderation.get("summary") or ""), *(codes if isinstance(codes, list) else [])]
-    says = "; ".join(shorten(str(word), 300) for word in words if word)
-    mark = "blocks it as malicious" if blocked else "flags it as suspicious"
-    raise BadInputError(f"{name}: the registry {mark}: {says or 'no reason given'}", code="flagged")
+    texts = [str(moderation.get("summary") or ""), *(codes if isinstance(codes, list) else [])]
+    reasons = "; ".join(shorten(str(text), 300) for text in texts if text)
+    action = "blocks it as malicious" if is_blocked else "flags it as suspicious"
+    raise BadInputError(
+        f"{name}: the registry {action}: {reasons or 'no reason given'}", code="flagged"
+    )
 
 
 def _mapping(content: bytes, url: str) -> dict[str, Any]:
@@ -142,28 +144,28 @@ class Fetcher:
     @contextlib.contextmanager
     def _answer(self, url: httpx2.URL, deadline: float) -> Iterator[httpx2.Response]:
         """Send a request and yield its answer with the body unread; wait for a busy server."""
-        watch = _Watch(deadline)
-        with self._client() as client, watch:
+        timer = _Watch(deadline)
+        with self._client() as client, timer:
             for attempt in range(_WAITS + 1):
-                answer = self._sent(client, url, watch)
+                answer = self._sent(client, url, timer)
                 if answer.status_code not in _BUSY or attempt == _WAITS:
                     break
-                seconds = _seconds_told(answer.headers.get("retry-after"))
+                wait = _seconds_told(answer.headers.get("retry-after"))
                 answer.close()
-                if time.monotonic() + seconds > deadline:
-                    raise _refused(str(url), f"busy for {seconds:g} s; try again later", "busy")
-                time.sleep(seconds)
+                if time.monotonic() + wait > deadline:
+                    raise _refused(str(url), f"busy for {wait:g} s; try again later", "busy")
+                time.sleep(wait)
             try:
                 yield answer
             except httpx2.HTTPError as error:
-                raise watch.refusal(str(url), error) from None
+                raise timer.refusal(str(url), error) from None
             finally:
                 answer.close()
 
     def _client(self) -> httpx2.Client:
         return httpx2.Client(transport=self._transport, verify=_tls(), trust_env=False)
 
-    def _sent(self, client: httpx2.Client, url: httpx2.URL, watch: "_Watch") -> httpx2.Response:
+    def _sent(self, client: httpx2.Client, url: httpx2.URL, timer: "_Watch") -> httpx2.Response:
         """Send one request to the checked address of its host."""
         address = self._address(url)
         headers = {**_ASKED, "Host": url.netloc.decode("ascii")}
@@ -173,12 +175,12 @@ class Fetcher:
             url.copy_with(host=address),
             headers=headers,
             timeout=timeout,
-            extensions={"sni_hostname": url.host, "trace": watch.trace},
+            extensions={"sni_hostname": url.host, "trace": timer.trace},
         )
         try:
             return client.send(request, stream=True, follow_redirects=False)
         except httpx2.HTTPError as error:
-            raise watch.refusal(str(url), error) from None
+            raise timer.refusal(str(url), error) from None
 
     def _address(self, url: httpx2.URL) -> str:
         """Resolve a host once; BadInputError if requests to its address are not allowed."""
@@ -194,13 +196,15 @@ class Fetcher:
     def _checked_address(self, url: httpx2.URL) -> str:
         host, port = _host_of(url)
         try:
-            answers = self._resolve(host, port, type=socket.SOCK_STREAM)
+            entries = self._resolve(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             raise _refused(str(url), f"no address of {host} ({error})", "unreachable") from None
-        addresses = [str(answer[4][0]).partition("%")[0] for answer in answers]
-        own = _host_of(url) == self._source and _is_local_name(host)
+        addresses = [str(entry[4][0]).partition("%")[0] for entry in entries]
+        is_allowed = _host_of(url) == self._source and _is_local_name(host)
         for address in addresses:
-            if not (is_public(address) or (own and ipaddress.ip_address(address).is_loopback)):
+            if not (
+                is_public(address) or (is_allowed and ipaddress.ip_address(address).is_loopback)
+            ):
                 raise _refused(str(url), f"{host} is {address}, a private address", "private")
         if not addresses:
             raise _refused(str(url), f"no address of {host}", "unreachable")
@@ -250,14 +254,14 @@ def _tls() -> ssl.SSLContext:
 
 def is_public(address: str) -> bool:
     """Return True for an internet address that does not wrap an address of another kind."""
-    parsed = ipaddress.ip_address(address)
-    if isinstance(parsed, ipaddress.IPv6Address):
-        inner = parsed.ipv4_mapped or parsed.sixtofour or (parsed.teredo or (None, None))[1]
-        if inner is not None:
-            return is_public(str(inner))
-        if parsed in ipaddress.ip_network("64:ff9b::/96"):
-            return is_public(str(ipaddress.ip_address(int(parsed) & 0xFFFFFFFF)))
-    return parsed.is_global and not parsed.is_multicast and not parsed.is_reserved
+    ip = ipaddress.ip_address(address)
+    if isinstance(ip, ipaddress.IPv6Address):
+        ipv4 = ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1]
+        if ipv4 is not None:
+            return is_public(str(ipv4))
+        if ip in ipaddress.ip_network("64:ff9b::/96"):
+            return is_public(str(ipaddress.ip_address(int(ip) & 0xFFFFFFFF)))
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
 
 def _is_local_name(host: str) -> bool:
@@ -271,20 +275,20 @@ def _is_local_name(host: str) -> bool:
 def _body(answer: httpx2.Response, url: str, deadline: float) -> bytes:
     """Read the body of an answer; BadInputError for an error, or for more than a skill holds."""
     if answer.status_code != httpx2.codes.OK:
-        words = shorten(_read(answer, url, deadline, most=_WORDS).decode(errors="replace"), 200)
-        raise _refused(url, f"the answer is {answer.status_code} {words}".rstrip(), "status")
+        message = shorten(_read(answer, url, deadline, limit=_WORDS).decode(errors="replace"), 200)
+        raise _refused(url, f"the answer is {answer.status_code} {message}".rstrip(), "status")
     if answer.headers.get("content-encoding", "identity") != "identity":
         raise _refused(url, "comes packed, and was asked for as it is", "encoding")
-    return _read(answer, url, deadline, most=MAX_BYTES)
+    return _read(answer, url, deadline, limit=MAX_BYTES)
 
 
-def _read(answer: httpx2.Response, url: str, deadline: float, *, most: int) -> bytes:
-    """Read an answer's bytes; BadInputError for more than `most`, or past the deadline."""
+def _read(answer: httpx2.Response, url: str, deadline: float, *, limit: int) -> bytes:
+    """Read an answer's bytes; BadInputError for more than `limit`, or past the deadline."""
     content = bytearray()
-    for part in answer.iter_raw():
-        content += part
-        if len(content) > most:
-            raise _refused(url, f"more than {most} bytes", "too-large")
+    for chunk in answer.iter_raw():
+        content += chunk
+        if len(content) > limit:
+            raise _refused(url, f"more than {limit} bytes", "too-large")
         if time.monotonic() > deadline:
             raise _refused(url, "too slow; try again later", "slow")
     return bytes(content)

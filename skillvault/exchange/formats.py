@@ -57,10 +57,10 @@ def _numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _outcome(line: bytes, path: Path, number: int, domain: str | None) -> dict[str, Any]:
-    where = f"{name_of(path)}: line {number}"
-    value = json_of(line, where, line=number)
+    place = f"{name_of(path)}: line {number}"
+    value = json_of(line, place, line=number)
     if not isinstance(value, dict):
-        message = f"{where}: expected one JSON object; write one outcome as {{...}} on a line"
+        message = f"{place}: expected one JSON object; write one outcome as {{...}} on a line"
         raise BadInputError(message, code="wrong-type", line=number)
     if domain is not None and value.get("domain") is None:
         return {**value, "domain": domain}

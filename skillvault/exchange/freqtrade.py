@@ -105,9 +105,9 @@ def _member(archive: zipfile.ZipFile, path: Path) -> str:
     names = sorted(n for n in archive.namelist() if n.endswith(".json"))
     reports = [n for n in names if not n.endswith(("_config.json", ".meta.json"))]
     # The archive's own name first: a renamed archive keeps the members' names.
-    for start in (f"{path.stem}.json", "backtest-result"):
+    for prefix in (f"{path.stem}.json", "backtest-result"):
         for name in reports:
-            if PurePosixPath(name).name.startswith(start):
+            if PurePosixPath(name).name.startswith(prefix):
                 return name
     raise BadInputError(
         f"{name_of(path)}: no backtest-result-*.json inside; give the archive that "
@@ -120,25 +120,25 @@ def _run(name: str, strategy: Section, metadata: Section, domain: str | None) ->
     start = strategy.maybe_text("backtest_start") or ""
     span = f"{name} {start}..{strategy.maybe_text('backtest_end') or ''}"
     trades = [t for t in strategy.list_of("trades") if isinstance(t, Mapping)]
-    used = any(t.get("is_short") or t.get("leverage") not in (None, 1) for t in trades)
+    has_margin = any(t.get("is_short") or t.get("leverage") not in (None, 1) for t in trades)
     return _Run(
         agent=name,
         domain=domain or slug(name) or "freqtrade",
         batch=metadata.section(name).maybe_text("run_id") or span,
         unit=strategy.maybe_text("stake_currency"),
         settings=_settings(strategy),
-        margin=used or strategy.values.get("trading_mode") in ("futures", "margin"),
+        margin=has_margin or strategy.values.get("trading_mode") in ("futures", "margin"),
     )
 
 
 def _settings(strategy: Section) -> dict[str, Scalar]:
     """The strategy's settings that are known before a trade ends."""
-    most = strategy.maybe_number("max_open_trades_setting")
+    limit = strategy.maybe_number("max_open_trades_setting")
     return present(
         timeframe=strategy.maybe_text("timeframe"),
         stop_loss=strategy.maybe_number("stoploss"),
         trailing_stop=strategy.values.get("trailing_stop") is True or None,
-        max_open_trades=strategy.maybe_number("max_open_trades") if most is None else most,
+        max_open_trades=strategy.maybe_number("max_open_trades") if limit is None else limit,
     )
 
 
@@ -224,16 +224,16 @@ def _duration(minutes: float) -> str:
 
 def _evidence(trade: Section) -> str | None:
     """Say how far the price moved against a losing trade, and where its stop was."""
-    short = _direction(trade) == "short"
-    opened = trade.maybe_number("open_rate")
-    worst = trade.maybe_number("max_rate" if short else "min_rate")
-    if not opened or worst is None or worst == opened:
+    is_short = _direction(trade) == "short"
+    open_rate = trade.maybe_number("open_rate")
+    worst_rate = trade.maybe_number("max_rate" if is_short else "min_rate")
+    if not open_rate or worst_rate is None or worst_rate == open_rate:
         return None
-    moved = "rose" if short else "fell"
+    verb = "rose" if is_short else "fell"
     stop = trade.maybe_number("stop_loss_abs")
-    at_stop = f"; stop at {_rate(stop)}" if stop else ""
-    change = format_percent(worst / opened - 1)
-    return f"{moved} from {_rate(opened)} to {_rate(worst)} ({change}){at_stop}"
+    stop_note = f"; stop at {_rate(stop)}" if stop else ""
+    change = format_percent(worst_rate / open_rate - 1)
+    return f"{verb} from {_rate(open_rate)} to {_rate(worst_rate)} ({change}){stop_note}"
 
 
 def _rate(value: float) -> str:

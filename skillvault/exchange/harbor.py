@@ -73,9 +73,9 @@ def _verified(report: Path, domain: str | None) -> dict[str, Any]:
     _, outcome = next(ctrf.read_ctrf(report, domain))
     if isinstance(outcome, BadInputError):
         raise outcome
-    asked = _instruction(report.absolute().parent.parent / _TRAJECTORY)
-    if asked and task_of(report):
-        outcome["decision"] = {"task": asked, **outcome["decision"]}
+    instruction = _instruction(report.absolute().parent.parent / _TRAJECTORY)
+    if instruction and task_of(report):
+        outcome["decision"] = {"task": instruction, **outcome["decision"]}
     return outcome
 
 
@@ -85,10 +85,10 @@ def _trials(folder: Path, depth: int) -> Iterator[Path]:
         yield folder
     elif depth:
         try:
-            inner = sorted(p for p in folder.iterdir() if p.is_dir() and not p.is_symlink())
+            folders = sorted(p for p in folder.iterdir() if p.is_dir() and not p.is_symlink())
         except OSError as error:
             raise unreadable(folder, error) from None
-        for child in inner:
+        for child in folders:
             yield from _trials(child, depth - 1)
 
 
@@ -113,8 +113,8 @@ def _section(path: Path) -> Section:
 def _outcome(path: Path, domain: str | None) -> dict[str, Any]:
     trial = _section(path)
     config = trial.section("config")
-    began = trial.section("agent_execution").maybe_time("started_at")
-    began = began or trial.maybe_time("started_at")
+    started_at = trial.section("agent_execution").maybe_time("started_at")
+    started_at = started_at or trial.maybe_time("started_at")
     agent = trial.section("agent_info").maybe_text("name")
     agent = agent or config.section("agent").maybe_text("name")
     return present(
@@ -125,7 +125,7 @@ def _outcome(path: Path, domain: str | None) -> dict[str, Any]:
             task=_instruction(path.parent / _TRAJECTORY),
             action=trial.text("task_name"),
             reasoning=_reasoning(path.parent / _TRAJECTORY),
-            made_at=stamp(began) if began else None,
+            made_at=stamp(started_at) if started_at else None,
         ),
         result=_result(trial, path.parent),
         context=_trial_context(trial, config) or None,
@@ -154,10 +154,10 @@ def _result(trial: Section, folder: Path) -> dict[str, Any]:
     status = "failure" if failed else "neutral" if reward is None else "success"
     kind = exception.maybe_text("exception_type")
     execution = trial.section("agent_execution")
-    began, ended = execution.maybe_time("started_at"), execution.maybe_time("finished_at")
-    minutes = round((ended - began).total_seconds() / 60, 1) if began and ended else None
+    start, stop = execution.maybe_time("started_at"), execution.maybe_time("finished_at")
+    minutes = round((stop - start).total_seconds() / 60, 1) if start and stop else None
     agent = trial.section("agent_result").values
-    spent = {key.removeprefix("n_"): agent.get(key) for key in _TOKENS}
+    usage = {key.removeprefix("n_"): agent.get(key) for key in _TOKENS}
     return present(
         status=status,
         summary=_summary(reward, exception, report),
@@ -165,7 +165,7 @@ def _result(trial: Section, folder: Path) -> dict[str, Any]:
         reward=reward,
         exception_type=kind,
         duration_minutes=minutes,
-        **{key: n for key, n in spent.items() if isinstance(n, int | float)},
+        **{key: number for key, number in usage.items() if isinstance(number, int | float)},
     )
 
 
@@ -230,19 +230,19 @@ def _printed(folder: Path) -> str:
 
 def _reasoning(path: Path) -> str:
     """The beginning of the agent's messages, without the answers of tools."""
-    own = [step for step in _steps(path) if step.get("source") == "agent"]
-    texts = [s.get(key) for s in own for key in ("reasoning_content", "message")]
-    text = "\n\n".join(words.strip() for words in texts if isinstance(words, str) and words.strip())
+    agent_steps = [step for step in _steps(path) if step.get("source") == "agent"]
+    texts = [step.get(key) for step in agent_steps for key in ("reasoning_content", "message")]
+    text = "\n\n".join(part.strip() for part in texts if isinstance(part, str) and part.strip())
     return cut_between_words(text, _REASONING).rstrip()
 
 
 def _instruction(path: Path) -> str:
     """The first message of the user, which is the agent's task."""
-    asked = next((step for step in _steps(path) if step.get("source") == "user"), {})
-    message = asked.get("message")
+    user_step = next((step for step in _steps(path) if step.get("source") == "user"), {})
+    message = user_step.get("message")
     parts = message if isinstance(message, list) else [{"text": message}]
     texts = [part.get("text") for part in parts if isinstance(part, Mapping)]
-    text = "\n\n".join(words.strip() for words in texts if isinstance(words, str))
+    text = "\n\n".join(content.strip() for content in texts if isinstance(content, str))
     return cut_between_words(text, _REASONING).strip()
 
 

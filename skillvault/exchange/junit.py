@@ -65,10 +65,9 @@ def _root(path: Path) -> "Element":
 
 def _not_xml(name: str, error: Exception) -> BadInputError:
     line = error.position[0] if isinstance(error, ParseError) else None
-    at = f" at line {line}" if line else ""
-    return BadInputError(
-        f"{name}: not XML{at}; correct it or write the report again", code="bad-xml", line=line
-    )
+    place = f" at line {line}" if line else ""
+    message = f"{name}: not XML{place}; correct it or write the report again"
+    return BadInputError(message, code="bad-xml", line=line)
 
 
 def _tag(element: "Element") -> str:
@@ -87,9 +86,9 @@ def _counts(suites: Sequence["Element"], cases: Sequence["Element"]) -> dict[str
     for suite in suites:
         totals = {key: _whole(suite, key) for key in ("tests", "failures", "errors", "skipped")}
         if totals["tests"]:
-            failed = totals["failures"] + totals["errors"]
-            passed = max(0, totals["tests"] - failed - totals["skipped"])
-            return {"failed": failed, "passed": passed, "skipped": totals["skipped"]}
+            failed_count = totals["failures"] + totals["errors"]
+            passed_count = max(0, totals["tests"] - failed_count - totals["skipped"])
+            return {"failed": failed_count, "passed": passed_count, "skipped": totals["skipped"]}
     return {}
 
 
@@ -107,13 +106,13 @@ def _status(case: "Element") -> str:
 
 def _failing(case: "Element") -> Failing | None:
     """The failure of a case, with all its errors: a test and its teardown can both fail."""
-    wrong = [child for child in case if _tag(child) in ("failure", "error")]
-    if not wrong:
+    errors = [child for child in case if _tag(child) in ("failure", "error")]
+    if not errors:
         return None
     return Failing(
         name=_name(case) or "a test",
-        message="\n".join(child.get("message") or "" for child in wrong),
-        trace="\n".join(child.text or "" for child in wrong),
+        message="\n".join(child.get("message") or "" for child in errors),
+        trace="\n".join(child.text or "" for child in errors),
     )
 
 
@@ -133,9 +132,9 @@ def _times(
             code="missing-key",
             key="timestamp",
         )
-    first = min(at for at, _ in starts)
+    start = min(at for at, _ in starts)
     try:
-        return first, _end(starts, cases, path)
+        return start, _end(starts, cases, path)
     except OverflowError:
         message = f"{name_of(path)}: time: adds up to more than a calendar holds; correct it"
         raise BadInputError(message, code="wrong-type", key="time") from None
@@ -145,12 +144,12 @@ def _end(
     starts: Sequence[tuple[datetime, "Element"]], cases: Sequence["Element"], path: Path
 ) -> datetime:
     """The end of the last suite; if only cases have durations, their sum after the start."""
-    took = [(at, _duration(suite, path)) for at, suite in starts]
-    if any(duration is not None for _, duration in took):
-        return max(at + (duration or timedelta()) for at, duration in took)
-    alone = sum((_duration(case, path) or timedelta() for case in cases), timedelta())
-    began = [at for at, _ in starts]
-    return max(*began, min(began) + alone)
+    durations = [(at, _duration(suite, path)) for at, suite in starts]
+    if any(duration is not None for _, duration in durations):
+        return max(at + (duration or timedelta()) for at, duration in durations)
+    total = sum((_duration(case, path) or timedelta() for case in cases), timedelta())
+    start_times = [at for at, _ in starts]
+    return max(*start_times, min(start_times) + total)
 
 
 def _start(suite: "Element", path: Path) -> datetime | None:
@@ -182,7 +181,8 @@ def _bad_attribute(path: Path, key: str, expected: str, text: str) -> BadInputEr
 def _target(suites: Sequence["Element"], cases: Sequence["Element"]) -> str | None:
     """The file, class or suite that all tests share."""
     for key in ("file", "classname"):
-        if shared := common(case.get(key) or None for case in cases):
-            return shared
-    inner = [suite for suite in suites if _tag(suite) == "testsuite"]
-    return None if _is_pytest(suites) else common(suite.get("name") or None for suite in inner)
+        if value := common(case.get(key) or None for case in cases):
+            return value
+    if _is_pytest(suites):
+        return None
+    return common(s.get("name") or None for s in suites if _tag(s) == "testsuite")

@@ -76,7 +76,7 @@ def unreadable(path: Path, error: OSError) -> BadInputError:
 
 
 def json_of(
-    content: bytes, where: str, *, line: int | None = None, nan_is_absent: bool = False
+    content: bytes, place: str, *, line: int | None = None, nan_is_absent: bool = False
 ) -> Any:
     """Parse a JSON text; each error message begins with `where`.
 
@@ -86,14 +86,14 @@ def json_of(
         text = content.decode("utf-8-sig")
     except UnicodeError:
         raise BadInputError(
-            f"{where}: not UTF-8 text; save it as UTF-8", code="not-utf8", line=line
+            f"{place}: not UTF-8 text; save it as UTF-8", code="not-utf8", line=line
         ) from None
     try:
         return strict_json.load(text, nan_is_absent=nan_is_absent, max_depth=_MAX_DEPTH)
     except BadInputError as error:
         message = error.message.removeprefix(f"line {error.line}: ") if line else error.message
         raise BadInputError(
-            f"{where}: {message}", code=error.code, key=error.key, line=line or error.line
+            f"{place}: {message}", code=error.code, key=error.key, line=line or error.line
         ) from None
 
 

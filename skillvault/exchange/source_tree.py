@@ -65,14 +65,14 @@ def skills_in(tree: SourceTree, within: str = "") -> list[SkillPaths]:
 
     Everything below a folder with a SKILL.md belongs to that skill.
     """
-    top = f"{within}/" if within else ""
-    inside = sorted(p for p in (*tree.sizes, *tree.unfit) if p.startswith(top))
-    paths = [p for p in inside if _LEFT_OUT.isdisjoint(p.split("/"))]
-    homes = {path.rpartition("/")[0] for path in paths if path.rpartition("/")[2] in _SKILL_FILES}
+    prefix = f"{within}/" if within else ""
+    all_paths = sorted(p for p in (*tree.sizes, *tree.unfit) if p.startswith(prefix))
+    paths = [p for p in all_paths if _LEFT_OUT.isdisjoint(p.split("/"))]
+    folders = {path.rpartition("/")[0] for path in paths if path.rpartition("/")[2] in _SKILL_FILES}
     return [
-        SkillPaths(home, tuple(p for p in paths if not home or p.startswith(f"{home}/")))
-        for home in sorted(homes)
-        if not any(home != other and (not other or home.startswith(f"{other}/")) for other in homes)
+        SkillPaths(folder, tuple(p for p in paths if not folder or p.startswith(f"{folder}/")))
+        for folder in sorted(folders)
+        if not any(folder != top and (not top or folder.startswith(f"{top}/")) for top in folders)
     ]
 
 
@@ -107,21 +107,21 @@ def check_path(path: str) -> None:
 
 def check_apart(paths: Iterable[str]) -> None:
     """Raise BadInputError if two paths are one file on some systems, or a file is a folder too."""
-    seen: dict[str, str] = {}
+    files: dict[str, str] = {}
     folders: dict[str, str] = {}
     for path in paths:
-        folded = _folded(path)
-        if folded in seen:
-            raise _unfit(path, f"a name that differs from {seen[folded]} in letter case or form")
-        seen[folded] = path
+        form = _folded(path)
+        if form in files:
+            raise _unfit(path, f"a name that differs from {files[form]} in letter case or form")
+        files[form] = path
         parts = path.split("/")
         for depth in range(1, len(parts)):
             folder = "/".join(parts[:depth])
             if folders.setdefault(_folded(folder), folder) != folder:
-                other = folders[_folded(folder)]
-                raise _unfit(path, f"a folder that differs from {other} in letter case or form")
-    if both := sorted(seen.keys() & folders.keys()):
-        raise _unfit(seen[both[0]], "a file where another path has a folder")
+                clash = folders[_folded(folder)]
+                raise _unfit(path, f"a folder that differs from {clash} in letter case or form")
+    if clashes := sorted(files.keys() & folders.keys()):
+        raise _unfit(files[clashes[0]], "a file where another path has a folder")
 
 
 def _check_size(tree: SourceTree, paths: Sequence[str]) -> None:
@@ -147,8 +147,8 @@ def _unfit(path: str, reason: str) -> BadInputError:
 
 def _is_git(name: str) -> bool:
     """Return True if git on some file system treats the name as its own folder."""
-    folded = "".join(c for c in name.casefold() if unicodedata.category(c) != "Cf")
-    return folded in {".git", "git~1"} or folded.startswith(".git:")
+    form = "".join(c for c in name.casefold() if unicodedata.category(c) != "Cf")
+    return form in {".git", "git~1"} or form.startswith(".git:")
 
 
 def _folded(path: str) -> str:
@@ -189,22 +189,22 @@ def _walked(root: Path) -> Iterator[tuple[str, os.stat_result]]:
             yield place.relative_to(root).as_posix(), place.lstat()
 
 
-def _as_listed(root: Path, path: str, listed: os.stat_result) -> bytes:
+def _as_listed(root: Path, path: str, listed_state: os.stat_result) -> bytes:
     """Read a file; BadInputError if it changed since it was listed."""
     try:
         handle = os.open(root / path, _OPENED)
         with os.fdopen(handle, "rb") as file:
-            before = os.fstat(handle)
+            opened_state = os.fstat(handle)
             content = file.read(MAX_BYTES + 1)
-            after = os.fstat(handle)
+            final_state = os.fstat(handle)
     except OSError as error:
         message = f"{path}: cannot be read ({error.strerror}); check the path and its rights"
         raise BadInputError(message, code="unreadable") from None
     if len(content) > MAX_BYTES:
         raise too_large()
-    if len({_identity(state) for state in (listed, before, after)}) > 1:
+    if len({_identity(state) for state in (listed_state, opened_state, final_state)}) > 1:
         raise BadInputError(f"{path}: changed while it was read; try again", code="changed")
-    return Program(content) if listed.st_mode & stat.S_IXUSR else content
+    return Program(content) if listed_state.st_mode & stat.S_IXUSR else content
 
 
 def _identity(state: os.stat_result) -> tuple[int, ...]:

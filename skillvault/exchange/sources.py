@@ -97,18 +97,18 @@ def _registered(text: str, registry: str) -> SkillSource:
 def _addressed(text: str) -> SkillSource:
     """Parse a source with a URL scheme."""
     place, _, fragment = text.partition("#")
-    explicit = place.removeprefix("git+")
-    if explicit.startswith("file:///") or _SSH.fullmatch(explicit):
-        return _repository(explicit, fragment)
-    web = _WEB.fullmatch(explicit)
+    address = place.removeprefix("git+")
+    if address.startswith("file:///") or _SSH.fullmatch(address):
+        return _repository(address, fragment)
+    web = _WEB.fullmatch(address)
     if web is None:
         raise _no_source(text, "not an address that skills are fetched from")
-    if tree := _TREE.fullmatch(explicit):
+    if tree := _TREE.fullmatch(address):
         return _repository(f"{tree['repo']}.git", f"{tree['ref']}:{tree['path'] or ''}")
-    if explicit != place or explicit.endswith(".git") or web["host"] in _GIT_HOSTS:
-        if not explicit.startswith("https://"):
+    if address != place or address.endswith(".git") or web["host"] in _GIT_HOSTS:
+        if not address.startswith("https://"):
             raise _no_source(text, "git over plain http, which anybody on the way may change")
-        return _repository(explicit.rstrip("/"), fragment)
+        return _repository(address.rstrip("/"), fragment)
     if fragment and not _NAME.fullmatch(fragment):
         raise _no_source(text, "not the name of a skill behind the #")
     return SkillSource("site", place.rstrip("/"), skill=fragment)
@@ -129,5 +129,5 @@ def _repository(url: str, fragment: str) -> SkillSource:
 
 
 def _no_source(text: str, reason: str) -> UsageError:
-    shown = "".join(c if c.isprintable() else "?" for c in text[:200])
-    return UsageError(f"{shown}: {reason}; name {_FORMS}")
+    printable_text = "".join(c if c.isprintable() else "?" for c in text[:200])
+    return UsageError(f"{printable_text}: {reason}; name {_FORMS}")

@@ -54,7 +54,7 @@ class SuiteReport:
 def outcome_of(report: SuiteReport, path: Path, domain: str | None) -> dict[str, Any]:
     """Convert a report to an outcome; in a trial folder the action is the trial's task."""
     task = task_of(path)
-    tool = {"tool": report.tool} if task else {}
+    tool_context = {"tool": report.tool} if task else {}
     return present(
         domain=domain or DOMAIN,
         occurred_at=stamp(report.stop),
@@ -67,7 +67,7 @@ def outcome_of(report: SuiteReport, path: Path, domain: str | None) -> dict[str,
             made_at=stamp(report.start) if report.start else None,
         ),
         result=_result(report),
-        context={**tool, **report.context} or None,
+        context={**tool_context, **report.context} or None,
         source=present(batch=report.batch) or None,
     )
 
@@ -81,31 +81,31 @@ def task_of(path: Path) -> str | None:
 
 def common(values: Iterable[str | None]) -> str | None:
     """The value that is the same for all, or None."""
-    distinct = set(values)
-    return distinct.pop() if len(distinct) == 1 else None
+    distinct_values = set(values)
+    return distinct_values.pop() if len(distinct_values) == 1 else None
 
 
 def summary(counts: Mapping[str, int]) -> str:
     """The counts in words: `1 failed, 3 skipped of 4`."""
-    counted = [f"{counts[status]} {status}" for status in STATUSES if counts.get(status)]
-    return f"{', '.join(counted)} of {sum(counts.values())}" if counted else "no tests"
+    parts = [f"{counts[status]} {status}" for status in STATUSES if counts.get(status)]
+    return f"{', '.join(parts)} of {sum(counts.values())}" if parts else "no tests"
 
 
 def evidence(failing: Sequence[Failing]) -> str:
     """The names, messages and error lines of the failing tests, at most 16 KiB."""
     blocks: list[str] = []
-    room = MAX_EVIDENCE - 80  # for the line about omitted tests
+    free_bytes = MAX_EVIDENCE - 80  # for the line about omitted tests
     for test in failing:
-        whole = _block(test)
-        size = len(whole.encode()[: MAX_EVIDENCE // 2].decode(errors="ignore"))
-        block = cut_between_words(whole, size)
-        room -= len(block.encode()) + 2
-        if room < 0:
+        full_text = _block(test)
+        size = len(full_text.encode()[: MAX_EVIDENCE // 2].decode(errors="ignore"))
+        block = cut_between_words(full_text, size)
+        free_bytes -= len(block.encode()) + 2
+        if free_bytes < 0:
             break
         blocks.append(block)
     omitted = len(failing) - len(blocks)
-    more = [f"({omitted} more failing tests are left out)"] if omitted else []
-    return "\n\n".join(blocks + more)
+    note = [f"({omitted} more failing tests are left out)"] if omitted else []
+    return "\n\n".join(blocks + note)
 
 
 def _result(report: SuiteReport) -> dict[str, Any]:
@@ -128,8 +128,8 @@ def _block(test: Failing) -> str:
     """One failing test as text, without its message if the trace contains it."""
     lines = _telling_lines(printable(test.trace))
     message = shorten(printable(test.message), _MESSAGE)
-    same = message in " ".join(" ".join(lines).split())
-    if lines and (same or _PHASE.match(message)):
+    is_repeated = message in " ".join(" ".join(lines).split())
+    if lines and (is_repeated or _PHASE.match(message)):
         message = ""
     return "\n".join([f"FAILED {printable(test.name)}", *filter(None, [message]), *lines])
 
@@ -143,8 +143,8 @@ def _telling_lines(trace: str) -> list[str]:
     """The last marked lines, else the last lines that speak of errors, else the last lines."""
     lines = [cut_between_words(line, _LINE).rstrip() for line in trace.splitlines() if line.strip()]
     for pattern in (_MARKED, _TELLING):
-        if telling := [line for line in lines if pattern.search(line)]:
-            return telling[-_LINES_A_TEST:]
+        if matches := [line for line in lines if pattern.search(line)]:
+            return matches[-_LINES_A_TEST:]
     return lines[-_LINES_A_TEST:]
 
 

@@ -47,7 +47,7 @@ def unpack(archive: bytes) -> dict[str, bytes]:
 
 
 def _zip_members(archive: bytes) -> Iterator[tuple[str, bytes]]:
-    left = MAX_BYTES
+    free_bytes = MAX_BYTES
     with zipfile.ZipFile(io.BytesIO(archive)) as source:
         entries = source.infolist()
         if len(entries) > 2 * MAX_FILES:  # folders have entries too
@@ -60,16 +60,16 @@ def _zip_members(archive: bytes) -> Iterator[tuple[str, bytes]]:
             if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
                 raise _no_file(entry.filename)
             with source.open(entry) as file:
-                data = _bounded(file, left)
-            left -= len(data)
+                data = _bounded(file, free_bytes)
+            free_bytes -= len(data)
             yield entry.filename, _with_bit(data, mode)
 
 
 def _tar_members(archive: bytes) -> Iterator[tuple[str, bytes]]:
-    is_packed = archive.startswith(_GZIP)
-    raw = gzip.GzipFile(fileobj=io.BytesIO(archive)) if is_packed else io.BytesIO(archive)
+    is_gzip = archive.startswith(_GZIP)
+    raw = gzip.GzipFile(fileobj=io.BytesIO(archive)) if is_gzip else io.BytesIO(archive)
     stream = io.BytesIO(_bounded(raw, 2 * MAX_BYTES))  # headers and padding count too
-    left, count = MAX_BYTES, 0
+    free_bytes, count = MAX_BYTES, 0
     with tarfile.open(fileobj=stream, mode="r:") as source:
         for entry in source:
             count += 1
@@ -83,8 +83,8 @@ def _tar_members(archive: bytes) -> Iterator[tuple[str, bytes]]:
             if not entry.isreg() or entry.issparse():
                 raise _no_file(entry.name)
             file = source.extractfile(entry)
-            data = _bounded(file, left) if file else b""
-            left -= len(data)
+            data = _bounded(file, free_bytes) if file else b""
+            free_bytes -= len(data)
             yield name, _with_bit(data, entry.mode)
 
 
@@ -93,16 +93,16 @@ def _with_bit(data: bytes, mode: int) -> bytes:
     return Program(data) if mode & stat.S_IXUSR else data
 
 
-def _bounded(file: IO[bytes] | gzip.GzipFile | io.BytesIO, most: int) -> bytes:
-    """Read a file; BadInputError as soon as it exceeds `most` bytes."""
-    parts: list[bytes] = []
+def _bounded(file: IO[bytes] | gzip.GzipFile | io.BytesIO, limit: int) -> bytes:
+    """Read a file; BadInputError as soon as it exceeds `limit` bytes."""
+    chunks: list[bytes] = []
     size = 0
-    while part := file.read(_CHUNK):
-        size += len(part)
-        if size > most:
+    while chunk := file.read(_CHUNK):
+        size += len(chunk)
+        if size > limit:
             raise too_large()
-        parts.append(part)
-    return b"".join(parts)
+        chunks.append(chunk)
+    return b"".join(chunks)
 
 
 def _too_many() -> BadInputError:

@@ -42,13 +42,13 @@ def index_of(site: str, fetch: Fetch) -> tuple[list[SiteSkill], dict[str, BadInp
     url = f"{site}/{PLACE}"
     entries = _entries(fetch(url), url)
     skills: list[SiteSkill] = []
-    refused: dict[str, BadInputError] = {}
+    errors: dict[str, BadInputError] = {}
     for number, entry in enumerate(entries):
         try:
             skills.append(_site_skill(entry, url))
         except BadInputError as error:
-            refused[f"skills[{number}]"] = error
-    return skills, refused
+            errors[f"skills[{number}]"] = error
+    return skills, errors
 
 
 def files_at(skill: SiteSkill, fetch: Fetch) -> Mapping[str, bytes]:
@@ -103,10 +103,10 @@ def _site_skill(entry: Any, url: str) -> SiteSkill:
 
 def _address_of(url: str, place: str, name: str) -> str:
     try:
-        joined = urljoin(url, place)
-        scheme = urlsplit(joined).scheme
+        address = urljoin(url, place)
+        scheme = urlsplit(address).scheme
     except ValueError as error:
         raise BadInputError(f"{name}: url: no URL ({error})", code="bad-index", key="url") from None
     if scheme not in ("https", "http"):
         raise BadInputError(f"{name}: url: {scheme} is not fetched", code="scheme", key="url")
-    return joined
+    return address

@@ -63,13 +63,13 @@ def read_skill(
         meta, body = front_matter.read_foreign(text)
         meta = _taken_back(meta)
         name = _name_of(meta, folder)
-        adapted = _taken_in(meta, name, origin)
-        skill = _skill(name, adapted, body)
-        content = front_matter.with_mapping(text.encode(), adapted)
+        vault_meta = _taken_in(meta, name, origin)
+        skill = _skill(name, vault_meta, body)
+        content = front_matter.with_mapping(text.encode(), vault_meta)
     except BadInputError as error:
         return Problem(f"{folder}/{FILE}" if folder else FILE, error.key, error.code, error.message)
-    others = {path: data for path, data in files.items() if path != source}
-    return SkillFolder(skill, {FILE: content, **others})
+    other_files = {path: data for path, data in files.items() if path != source}
+    return SkillFolder(skill, {FILE: content, **other_files})
 
 
 def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -87,13 +87,14 @@ def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, b
     Raises BadInputError if it is no skill.
     """
     files = skill.files
-    theirs = _restored(_front_matter_of(files))
-    top, away = _sorted_out(theirs, skill.name, keys=keys)
+    author_meta = _restored(_front_matter_of(files))
+    top, stored = _sorted_out(author_meta, skill.name, keys=keys)
     if top.get("description") != skill.description:
-        away.setdefault(f"{ORIGIN}.description", as_text(theirs.get("description")))
+        stored.setdefault(f"{ORIGIN}.description", as_text(author_meta.get("description")))
         top["description"] = skill.description
-    others = {key: value for key, value in theirs.items() if key not in top}
-    metadata = {**_metadata_of(theirs), **_homes(others, _metadata_of(theirs)), **away}
+    other_values = {key: value for key, value in author_meta.items() if key not in top}
+    metadata = _metadata_of(author_meta)
+    metadata = {**metadata, **_homes(other_values, metadata), **stored}
     metadata = {k: as_text(v) if _FENCE in str(v) else v for k, v in metadata.items()}
     return _with_front_matter(files, {**top, **({"metadata": metadata} if metadata else {})})
 
@@ -152,16 +153,16 @@ def _name_of(meta: Mapping[str, Any], folder: str) -> str:
 
 def _taken_in(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, Any]:
     """Convert an author's front matter to that of the vault's file."""
-    top, away = _sorted_out(meta, name, origin)
+    top, stored = _sorted_out(meta, name, origin)
     metadata = _kept_metadata(meta, origin)
-    return {**top, "metadata": {**metadata, **_homes(meta, metadata), **away, **_status_of(meta)}}
+    return {**top, "metadata": {**metadata, **_homes(meta, metadata), **stored, **_status_of(meta)}}
 
 
 def _sorted_out(
     meta: Mapping[str, Any], name: str, origin: str = ORIGIN, keys: Collection[str] = ()
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return (keys for the top of the file, texts to store in `metadata` for the other keys)."""
-    top, away = dict[str, Any](), dict[str, str]()
+    top, stored = dict[str, Any](), dict[str, str]()
     for key, value in {**meta, "name": name}.items():
         if key == "metadata":
             continue
@@ -170,18 +171,18 @@ def _sorted_out(
         elif key in keys:
             top[key] = value
         if key not in top or top[key] != value:
-            away[f"{origin}.{key}"] = as_text(value)
+            stored[f"{origin}.{key}"] = as_text(value)
     if str(meta.get("name", name)) != name:
-        away[f"{origin}.name"] = as_text(meta["name"])
-    return top, away
+        stored[f"{origin}.name"] = as_text(meta["name"])
+    return top, stored
 
 
 def _homes(meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, str]:
     """Values for the vault's keys of `metadata`, from the top-level keys of other tools."""
     return {
-        home: _as_read(home, meta[key])
-        for key, home in _HOMES.items()
-        if key in meta and home not in metadata and _may_say(home, meta[key])
+        vault_key: _as_read(vault_key, meta[key])
+        for key, vault_key in _HOMES.items()
+        if key in meta and vault_key not in metadata and _may_say(vault_key, meta[key])
     }
 
 
@@ -204,20 +205,20 @@ def _fitting(key: str, value: Any) -> Any:
 
 def _kept_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
     """Convert a skill's `metadata` to the vault's form."""
-    kept: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     for key, value in _metadata_of(meta).items():
         if key in _WORDS and isinstance(value, list):
-            kept[key], kept[f"{origin}.{_METADATA}{key}"] = _spaced(value), as_text(value)
+            metadata[key], metadata[f"{origin}.{_METADATA}{key}"] = _spaced(value), as_text(value)
         elif _may_say(key, value):
-            kept[key] = as_text(value) if isinstance(value, dict | list) else value
+            metadata[key] = as_text(value) if isinstance(value, dict | list) else value
         else:
-            kept[f"{origin}.{_METADATA}{key}"] = as_text(value)
-    return kept
+            metadata[f"{origin}.{_METADATA}{key}"] = as_text(value)
+    return metadata
 
 
-def _as_read(home: str, value: Any) -> str:
+def _as_read(key: str, value: Any) -> str:
     """Convert a foreign value to the text that the vault reads."""
-    if home in _WORDS:
+    if key in _WORDS:
         return _spaced(value)
     return value if isinstance(value, str) else as_text(value)
 
@@ -299,8 +300,8 @@ def _taken_back(meta: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if name.startswith(_METADATA):
             name = name.removeprefix(_METADATA)
-            now = stored.get(name) if name in _WORDS else None
-            metadata[name] = _current(name, from_text(value), now)
+            vault_value = stored.get(name) if name in _WORDS else None
+            metadata[name] = _current(name, from_text(value), vault_value)
         else:
             home = _HOMES.get(name, "")
             top[name] = _current(home, from_text(value), metadata.pop(home, None))
@@ -313,13 +314,13 @@ def _put_away(key: str) -> str | None:
     return name if dot and origin in ORIGINS else None
 
 
-def _current(home: str, before: Any, now: Any) -> Any:
+def _current(key: str, author_value: Any, vault_value: Any) -> Any:
     """The author's value, unless the vault has a newer one."""
-    if now is None:
-        return before
-    if _as_read(home, before) == now:
-        return before
-    return str(now).split() if home in _WORDS else now
+    if vault_value is None:
+        return author_value
+    if _as_read(key, author_value) == vault_value:
+        return author_value
+    return str(vault_value).split() if key in _WORDS else vault_value
 
 
 def _is_json(text: str) -> bool:

@@ -62,10 +62,10 @@ class _Said(NamedTuple):
 
 
 def _sections(path: str, text: str) -> Iterator[TreeSkill | Problem]:
-    before, block, behind = _split_marks(managed_block.without_block(text))
+    head, block, tail = _split_marks(managed_block.without_block(text))
     yield from _taken_in(path, _exported(block), {})
-    by_hand = (*_by_hand(before), *_by_hand(behind))
-    yield from _taken_in(path, by_hand, {"agents-md.file": path})
+    person_sections = (*_by_hand(head), *_by_hand(tail))
+    yield from _taken_in(path, person_sections, {"agents-md.file": path})
 
 
 def _by_hand(text: str) -> Iterator[_Said]:
@@ -74,8 +74,8 @@ def _by_hand(text: str) -> Iterator[_Said]:
         title = section.heading or next(iter(markdown.titles(section.text)), "Project notes")
         statement = next(iter(markdown.statements(section.text)), None)
         if statement is not None:
-            about = shorten(f"Use for {title}. {statement}", _DESCRIPTION)
-            yield _Said(_section_name(title), about, section.text)
+            description = shorten(f"Use for {title}. {statement}", _DESCRIPTION)
+            yield _Said(_section_name(title), description, section.text)
 
 
 def _section_name(title: str) -> str:
@@ -102,8 +102,8 @@ def _taken_in(
         places[section.name] += 1
         number = f"-{places[section.name]}" if places[section.name] > 1 else ""
         front = {"name": section.name, "description": section.description}
-        said = {**front, "metadata": metadata} if metadata else front
-        content = f"---\n{strict_yaml.dump(said)}---\n\n{section.text.strip()}\n".encode()
+        meta = {**front, "metadata": metadata} if metadata else front
+        content = f"---\n{strict_yaml.dump(meta)}---\n\n{section.text.strip()}\n".encode()
         skill = agent_skills.read_skill({FILE: content}, section.name, NAME)
         if isinstance(skill, Problem):
             yield placed(skill, path)
@@ -160,14 +160,14 @@ def _marked(_path: str, content: bytes) -> bytes | None:
     return _split_marks(front_matter.text_of(content))[1].encode() or None
 
 
-def _with_marked(_path: str, before: bytes | None, part: bytes | None) -> bytes | None:
+def _with_marked(_path: str, old_content: bytes | None, part: bytes | None) -> bytes | None:
     """Replace the part between the marks; append it if the file has no marks."""
-    text = "" if before is None else front_matter.text_of(before)
-    bom = "\ufeff" if before and before.startswith(b"\xef\xbb\xbf") else ""
+    text = "" if old_content is None else front_matter.text_of(old_content)
+    bom = "\ufeff" if old_content and old_content.startswith(b"\xef\xbb\xbf") else ""
     head, block, tail = _split_marks(text)
     if part is None:
-        rest = (head.rstrip("\n") + "\n" if head.strip() else "") + tail.lstrip("\n")
-        return (bom + rest).encode() if rest.strip() else None
+        remaining_text = (head.rstrip("\n") + "\n" if head.strip() else "") + tail.lstrip("\n")
+        return (bom + remaining_text).encode() if remaining_text.strip() else None
     if not block:
         head = f"{head.rstrip()}\n\n" if head.strip() else ""
         tail = "\n"

@@ -21,7 +21,7 @@ KEYS = frozenset(
 
 def has_claude_code(tree: SourceTree) -> bool:
     """Return True if a tree has skills in the folder of Claude Code."""
-    return any(f"/{ROOT}/" in f"/{found.folder}/" for found in skills_in(tree))
+    return any(f"/{ROOT}/" in f"/{skill.folder}/" for skill in skills_in(tree))
 
 
 def read_claude_code(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:

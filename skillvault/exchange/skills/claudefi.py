@@ -76,8 +76,8 @@ def _description(domain: str, text: str) -> str:
 
 def _created(digits: str, text: str) -> str | None:
     """The time of creation, from the text or from the digits in the name."""
-    if said := _MADE.search(text):
-        return said["at"]
+    if match := _MADE.search(text):
+        return match["at"]
     if digits.isdigit():
         return stamp(datetime.fromtimestamp(int(digits) // 1000, UTC))
     return None

@@ -45,8 +45,8 @@ def has_eurekaclaw(tree: SourceTree) -> bool:
     """Return True if a tree has a skill with EurekaClaw's keys, or flat files with front matter."""
     if any(map(_KEYS.search, skill_pages(tree).values())):
         return True
-    flat = not has_skills(tree)
-    return flat and any(map(_has_front_matter, pages(tree, lambda _: True).values()))
+    is_flat = not has_skills(tree)
+    return is_flat and any(map(_has_front_matter, pages(tree, lambda _: True).values()))
 
 
 def _has_front_matter(content: bytes) -> bool:
@@ -57,16 +57,16 @@ def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Probl
     """Yield every skill of a tree: of its folders, and of flat files outside of them."""
     for skill in read_folders(tree, folder, NAME, _with_description):
         yield skill if isinstance(skill, Problem) else replace(skill, published=_uncounted(skill))
-    inside = {path for found in skills_in(tree) for path in found.paths}
-    flat = pages(tree, lambda path: path not in inside)
-    for path, content in sorted(flat.items()):
+    skill_paths = {path for skill in skills_in(tree) for path in skill.paths}
+    flat_pages = pages(tree, lambda path: path not in skill_paths)
+    for path, content in sorted(flat_pages.items()):
         if _has_front_matter(content):
             stem = path.rpartition("/")[2].removesuffix(".md")
-            read = agent_skills.read_skill({FILE: _with_description(content)}, stem, NAME)
-            if isinstance(read, Problem):
-                yield placed(read, path)
+            flat_skill = agent_skills.read_skill({FILE: _with_description(content)}, stem, NAME)
+            if isinstance(flat_skill, Problem):
+                yield placed(flat_skill, path)
             else:
-                yield TreeSkill(path, read, {FILE: _own_text(FILE, content)})
+                yield TreeSkill(path, flat_skill, {FILE: _own_text(FILE, content)})
 
 
 def _uncounted(skill: TreeSkill) -> dict[str, bytes]:
@@ -80,11 +80,11 @@ def _with_description(content: bytes) -> bytes:
         meta, body = front_matter.read(front_matter.text_of(content))
     except BadInputError:
         return content  # the reader reports the error
-    first = next(iter(markdown.statements(body)), "")
-    if str(meta.get("description") or "").strip() or not first:
+    statement = next(iter(markdown.statements(body)), "")
+    if str(meta.get("description") or "").strip() or not statement:
         return content
-    described = {**meta, "description": shorten(first, _DESCRIPTION)}
-    return front_matter.with_mapping(content, described)
+    new_meta = {**meta, "description": shorten(statement, _DESCRIPTION)}
+    return front_matter.with_mapping(content, new_meta)
 
 
 # ── out ──────────────────────────────────────────────────────────────────────────────
@@ -98,39 +98,39 @@ def write_eurekaclaw(skills: Sequence[OutgoingSkill], budget: int | None = None)
 
 
 def _with_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
-    authored = agent_skills.authored(skill.files)
-    metadata = authored.get("metadata", {})
+    author_meta = agent_skills.authored(skill.files)
+    metadata = author_meta.get("metadata", {})
     front: dict[str, Any] = {
-        **authored,
-        "name": authored.get("name", skill.name),
-        "version": str(authored.get("version", metadata.get("version", "1.0"))),
-        **{key: _list(authored, metadata, key) for key in _LISTS},
-        "source": _source(authored, metadata),
-        **_counters(authored, skill),
+        **author_meta,
+        "name": author_meta.get("name", skill.name),
+        "version": str(author_meta.get("version", metadata.get("version", "1.0"))),
+        **{key: _list(author_meta, metadata, key) for key in _LISTS},
+        "source": _source(author_meta, metadata),
+        **_counters(author_meta, skill),
     }
-    created = authored.get("created_at", metadata.get("created"))
+    created = author_meta.get("created_at", metadata.get("created"))
     if _is_time(created):
         front["created_at"] = created
     text = front_matter.text_of(skill.files[FILE])
     return {**skill.files, FILE: front_matter.with_mapping(text.encode(), front)}
 
 
-def _list(authored: Mapping[str, Any], metadata: Mapping[str, Any], key: str) -> list[Any]:
+def _list(author_meta: Mapping[str, Any], metadata: Mapping[str, Any], key: str) -> list[Any]:
     """A list of words from the top of the front matter, else from `metadata`."""
-    words = authored.get(key, metadata.get(_LISTS[key], []))
+    words = author_meta.get(key, metadata.get(_LISTS[key], []))
     return [str(word) for word in (words if isinstance(words, list) else str(words).split())]
 
 
-def _source(authored: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
+def _source(author_meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
     """One of the three sources that EurekaClaw accepts."""
-    source = authored.get("source", metadata.get("origin"))
+    source = author_meta.get("source", metadata.get("origin"))
     return source if source in _SOURCES else "manual"
 
 
-def _counters(authored: Mapping[str, Any], skill: OutgoingSkill) -> dict[str, Any]:
+def _counters(author_meta: Mapping[str, Any], skill: OutgoingSkill) -> dict[str, Any]:
     """The number of uses, and the success rate if there is one."""
     if skill.uses is None:
-        return {"usage_count": authored.get("usage_count", 0)}
+        return {"usage_count": author_meta.get("usage_count", 0)}
     rate = skill.uses.success_rate
     counters: dict[str, Any] = {"usage_count": skill.uses.times_applied}
     return counters if rate is None else {**counters, "success_rate": rate}
@@ -148,11 +148,12 @@ def _own_text(path: str, content: bytes) -> bytes:
     return msgspec.json.encode([[meta.get(key) for key in _TEXT], body])
 
 
-def _newer(path: str, before: bytes | None, part: bytes | None) -> bytes | None:
+def _choose_file(path: str, disk_file: bytes | None, export: bytes | None) -> bytes | None:
     """The exported file, unless the existing one has the same text and higher counters."""
-    if before is None or part is None or _own_text(path, before) != _own_text(path, part):
-        return part
-    return before if _count(path, before) >= _count(path, part) and before != part else part
+    if disk_file is None or export is None or _own_text(path, disk_file) != _own_text(path, export):
+        return export
+    has_counts = _count(path, disk_file) >= _count(path, export)
+    return disk_file if has_counts and disk_file != export else export
 
 
 def _front(path: str, content: bytes) -> tuple[dict[str, Any], str] | None:
@@ -179,4 +180,4 @@ def _is_time(text: Any) -> bool:
     return True
 
 
-OWN = ExportedPart(_own_text, _newer)
+OWN = ExportedPart(_own_text, _choose_file)

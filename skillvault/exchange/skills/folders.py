@@ -42,27 +42,27 @@ Cost = Callable[[OutgoingSkill], int]
 
 
 def read_folders(
-    tree: SourceTree, folder: str, origin: str, adapted: Callable[[bytes], bytes] | None = None
+    tree: SourceTree, folder: str, origin: str, adapt: Callable[[bytes], bytes] | None = None
 ) -> Iterator[TreeSkill | Problem]:
     """Yield every skill of a tree; `folder` is the name of the tree.
 
     `adapt` changes the SKILL.md before it is read.
     """
-    for found in skills_in(tree):
+    for skill_paths in skills_in(tree):
         try:
-            published = files_of(tree, found)
+            published = files_of(tree, skill_paths)
         except BadInputError as error:
-            yield Problem(found.folder or folder, error.key, error.code, error.message)
+            yield Problem(skill_paths.folder or folder, error.key, error.code, error.message)
             continue
         files = published
-        if adapted is not None:
-            files = {p: adapted(data) if p in NAMES else data for p, data in published.items()}
-        name = found.folder.rpartition("/")[2] or folder
+        if adapt is not None:
+            files = {p: adapt(data) if p in NAMES else data for p, data in published.items()}
+        name = skill_paths.folder.rpartition("/")[2] or folder
         skill = agent_skills.read_skill(files, name, origin)
         if isinstance(skill, Problem):
-            yield placed(skill, f"{found.folder}/{FILE}" if found.folder else FILE)
+            yield placed(skill, f"{skill_paths.folder}/{FILE}" if skill_paths.folder else FILE)
         else:
-            yield TreeSkill(found.folder, skill, published)
+            yield TreeSkill(skill_paths.folder, skill, published)
 
 
 def read_plain(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
@@ -88,38 +88,38 @@ def pages(tree: SourceTree, fits: Callable[[str], bool]) -> dict[str, bytes]:
 
 def skill_pages(tree: SourceTree) -> dict[str, bytes]:
     """Read the SKILL.md of each skill, by path."""
-    roots = {found.folder for found in skills_in(tree)}
-    return pages(tree, lambda p: p.rpartition("/")[2] in NAMES and p.rpartition("/")[0] in roots)
+    folders = {skill.folder for skill in skills_in(tree)}
+    return pages(tree, lambda p: p.rpartition("/")[2] in NAMES and p.rpartition("/")[0] in folders)
 
 
 def write_folders(
-    skills: Sequence[OutgoingSkill], root: str, written: Written, own: ExportedPart = WHOLE
+    skills: Sequence[OutgoingSkill], root: str, write: Written, part: ExportedPart = WHOLE
 ) -> Export:
     """Write the skills as folders below `root`; leave out those that cannot be written."""
     units: dict[str, Mapping[str, bytes]] = {}
     left_out: list[OmittedSkill] = []
     for skill in skills:
         try:
-            units[f"{root}/{skill.name}"] = written(skill)
+            units[f"{root}/{skill.name}"] = write(skill)
         except BadInputError as error:
             left_out.append(OmittedSkill(skill.name, error.message))
-    lost = {skill.skill for skill in left_out}
-    names = tuple(skill.name for skill in skills if skill.name not in lost)
-    return Export(units, names, tuple(left_out), own)
+    omitted_names = {skill.skill for skill in left_out}
+    names = tuple(skill.name for skill in skills if skill.name not in omitted_names)
+    return Export(units, names, tuple(left_out), part)
 
 
 def export_folders(
-    skills: Sequence[OutgoingSkill], root: str, written: Written, budget: int | None, *, cost: Cost
+    skills: Sequence[OutgoingSkill], root: str, write: Written, budget: int | None, *, cost: Cost
 ) -> Export:
     """Write the skills as folders below `root`, as many as a host lists within a budget.
 
     If not all fit, all descriptions are cut to one length that still says when to use a skill.
     Skills that do not fit then are left out.
     """
-    cut = _cut_of(skills, budget, cost)
-    fit = fitting(skills if cut is None else _cut(skills, cut), budget, cost)
-    export = write_folders(fit.skills, root, written)
-    return replace(export, left_out=(*export.left_out, *fit.left_out), cut=cut)
+    length = _cut_of(skills, budget, cost)
+    fit = fitting(skills if length is None else _cut(skills, length), budget, cost)
+    export = write_folders(fit.skills, root, write)
+    return replace(export, left_out=(*export.left_out, *fit.left_out), cut=length)
 
 
 def _cut_of(skills: Sequence[OutgoingSkill], budget: int | None, cost: Cost) -> int | None:
@@ -153,15 +153,15 @@ def fitting(skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost) -> 
     A skill that does not fit leaves its space to smaller ones after it.
     """
     fit = Fit([], [])
-    room = budget
+    free = budget
     for skill in skills:
         size = cost(skill)
-        if room is None:
+        if free is None:
             fit.skills.append(skill)
-        elif size <= room:
+        elif size <= free:
             fit.skills.append(skill)
-            room -= size
+            free -= size
         else:
-            reason = f"takes {size} characters; {room} of the budget of {budget} are free"
+            reason = f"takes {size} characters; {free} of the budget of {budget} are free"
             fit.left_out.append(OmittedSkill(skill.name, reason))
     return fit

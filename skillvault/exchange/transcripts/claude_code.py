@@ -91,8 +91,8 @@ def _agent_events(message: Mapping[str, Any], at: datetime | None) -> Iterator[E
             yield Remark(at, str(block.get("text", "")))
         elif block.get("type") == "tool_use":
             arguments = block.get("input")
-            named = arguments if isinstance(arguments, Mapping) else {}
-            yield ToolCall(at, str(block.get("id")), str(block.get("name")), named)
+            mapping = arguments if isinstance(arguments, Mapping) else {}
+            yield ToolCall(at, str(block.get("id")), str(block.get("name")), mapping)
 
 
 def _person_events(
@@ -117,11 +117,11 @@ def _asked(text: str, at: datetime | None, prompt: str | None) -> Iterator[Event
 
 def _ended_aside(text: str, at: datetime | None) -> Iterator[Event]:
     """Yield the result of a background command that has ended."""
-    ended = _ENDED.match(text)
-    code = _ENDED_WITH.search(ended["told"].strip()) if ended else None
-    if ended and code:
-        failed = ended["status"] == "failed"
-        yield ToolResult(at, ended["call"], ended["told"], failed, int(code[1]))
+    match = _ENDED.match(text)
+    code = _ENDED_WITH.search(match["told"].strip()) if match else None
+    if match and code:
+        failed = match["status"] == "failed"
+        yield ToolResult(at, match["call"], match["told"], failed, int(code[1]))
 
 
 def _tool_result(

@@ -88,8 +88,8 @@ def _message(entry: Mapping[str, Any], at: datetime | None) -> Iterator[Event]:
 
 
 def _turn(entry: Mapping[str, Any]) -> str | None:
-    passed = entry.get("internal_chat_message_metadata_passthrough")
-    turn = passed.get("turn_id") if isinstance(passed, Mapping) else None
+    metadata = entry.get("internal_chat_message_metadata_passthrough")
+    turn = metadata.get("turn_id") if isinstance(metadata, Mapping) else None
     return turn if isinstance(turn, str) else None
 
 
@@ -112,12 +112,12 @@ def _call_output(entry: Mapping[str, Any], at: datetime | None) -> ToolResult:
         code = int(match[1]) if match else None
     failed = code not in (None, 0) or parts.get("success") is False
     start = _OUTPUT.search(text[:1000])
-    shown = text[start.end() :] if start else text
-    goes_on = _RUNNING.search(text[: start.start()]) if start and code is None else None
-    running = goes_on[1] if goes_on else None
+    shown_text = text[start.end() :] if start else text
+    session = _RUNNING.search(text[: start.start()]) if start and code is None else None
+    running = session[1] if session else None
     refused = code is None and _REFUSED.search(text[:1000]) is not None
     name = str(entry.get("call_id"))
-    return ToolResult(at, name, shown, failed, code, running=running, refused=refused)
+    return ToolResult(at, name, shown_text, failed, code, running=running, refused=refused)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

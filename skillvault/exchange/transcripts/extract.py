@@ -95,17 +95,17 @@ class _Extract:
         number, deed = self._open.pop(result.id, (0, None))
         if deed is None:
             return
-        same = deed._replace(replaced=None)  # an edit of one file after another
-        before = self._failed.get(same)
+        plain_deed = deed._replace(replaced=None)  # an edit of one file after another
+        failure_number = self._failed.get(plain_deed)
         if result.is_error:
             if len(self.failures) < _MOST:
-                self._fail(same, result, self._between(before, number))
-            _remember(self._failed, same, number)
-        elif before is not None:
-            del self._failed[same]
-            text = self._between(before, number) if len(self.successes) < _MOST else ""
+                self._fail(plain_deed, result, self._between(failure_number, number))
+            _remember(self._failed, plain_deed, number)
+        elif failure_number is not None:
+            del self._failed[plain_deed]
+            text = self._between(failure_number, number) if len(self.successes) < _MOST else ""
             if text:
-                self.successes.append({"lemma": self._lemma(same), "text": text})
+                self.successes.append({"lemma": self._lemma(plain_deed), "text": text})
 
     def _fail(self, deed: "_Deed", result: ToolResult, attempt: str) -> None:
         lines = failing_assertion(self._clean(tail_of(result.text))).splitlines()[-_REASON_LINES:]
@@ -115,11 +115,11 @@ class _Extract:
         if failure not in self.failures:
             self.failures.append(failure)
 
-    def _between(self, first: int | None, last: int) -> str:
+    def _between(self, start: int | None, end: int) -> str:
         """Describe the calls between a failure and the next call of the same."""
-        if first is None:
+        if start is None:
             return ""
-        deeds = dict.fromkeys(deed for number, deed in self._recent if first < number < last)
+        deeds = dict.fromkeys(deed for number, deed in self._recent if start < number < end)
         return shorten("; ".join(map(self._in_words, deeds)), _TEXT)
 
     def _lemma(self, deed: "_Deed") -> str:
@@ -147,10 +147,10 @@ def call_in_words(call: ToolCall, clean: Clean) -> str:
 
 
 def _deed_of_call(call: ToolCall) -> _Deed:
-    old, new = (call.arguments.get(key) for key in ("old_string", "new_string"))
+    old_text, new_text = (call.arguments.get(key) for key in ("old_string", "new_string"))
     edit = (
-        (_first_part(old), _first_part(new))
-        if isinstance(old, str) and isinstance(new, str)
+        (_first_part(old_text), _first_part(new_text))
+        if isinstance(old_text, str) and isinstance(new_text, str)
         else None
     )
     return _Deed(_first_part(call.tool), _first_part(command_in(call.arguments)), edit)
@@ -165,16 +165,16 @@ def _deed_in_words(deed: _Deed, clean: Clean) -> str:
 
 def _lemma(deed: _Deed, clean: Clean) -> str:
     """The tool and command of a call; for a shell only the command."""
-    about, tool = (shorten(clean(text), _LEMMA) for text in (deed.command, deed.tool))
-    return about if about and deed.tool in SHELLS else f"{tool} {about}".strip()
+    command, tool = (shorten(clean(text), _LEMMA) for text in (deed.command, deed.tool))
+    return command if command and deed.tool in SHELLS else f"{tool} {command}".strip()
 
 
-def _remember(of: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
+def _remember(entries: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
     """Store a value as the latest, and drop the oldest if there are too many."""
-    of[key] = value
-    of.move_to_end(key)
-    if len(of) > _OPEN:
-        of.popitem(last=False)
+    entries[key] = value
+    entries.move_to_end(key)
+    if len(entries) > _OPEN:
+        entries.popitem(last=False)
 
 
 def _first_part(text: str) -> str:

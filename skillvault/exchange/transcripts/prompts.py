@@ -120,9 +120,9 @@ class PromptTally:
 
     def _begin_call(self, call: ToolCall, run: PromptRun) -> None:
         command = command_in(call.arguments)
-        asked = self._running.get(str(call.arguments.get("session_id")))
-        is_about = asked if call.tool == _POLLS else None
-        _put(self._calls, call.id, is_about or _Call(call.tool, command, run))
+        running_call = self._running.get(str(call.arguments.get("session_id")))
+        polled_call = running_call if call.tool == _POLLS else None
+        _put(self._calls, call.id, polled_call or _Call(call.tool, command, run))
         if call.tool in _EDITS or (call.tool in SHELLS and _CHANGES.search(command)):
             run.has_changed = True
             run.is_stale = bool(run.checks)
@@ -188,10 +188,10 @@ class PromptReader:
 
     def _with_asides(self, run: PromptRun) -> PromptRun:
         """Add the checks of subagents that have files of their own."""
-        aside = self._aside.pop(run.id or "", [])
-        if aside:
-            ordered = sorted((*run.checks, *aside), key=lambda c: (c.at is not None, c.at))
-            run.checks = ordered[-_MOST:]
+        side_runs = self._aside.pop(run.id or "", [])
+        if side_runs:
+            all_checks = sorted((*run.checks, *side_runs), key=lambda c: (c.at is not None, c.at))
+            run.checks = all_checks[-_MOST:]
         return run
 
 
@@ -200,7 +200,7 @@ def side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, li
     reader = Transcript(path)
     patterns = [re.compile(pattern) for pattern in checks]
     calls: dict[str, str] = {}
-    ran: dict[str, list[Check]] = {}
+    runs: dict[str, list[Check]] = {}
     for event in reader:
         if isinstance(event, ToolCall) and event.tool in SHELLS and len(calls) < _OPEN:
             calls[event.id] = command_in(event.arguments)
@@ -211,17 +211,17 @@ def side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, li
             if tool := tool_of(command, patterns):
                 output = shorten_lines(clean(printable(tail_of(event.text))), _OUTPUT)
                 check = check_of(clean(command), tool, output, code=event.exit_code, at=event.at)
-                ran[event.prompt] = [*ran.get(event.prompt, ()), check][-_MOST:]
-    return ran
+                runs[event.prompt] = [*runs.get(event.prompt, ()), check][-_MOST:]
+    return runs
 
 
 def _checks_of_subagents(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, list[Check]]:
     folder = path.with_suffix("") / SUBAGENTS
-    ran: dict[str, list[Check]] = {}
+    runs: dict[str, list[Check]] = {}
     for file in sorted(folder.glob("*.jsonl")) if folder.is_dir() else ():
-        for prompt, more in side_checks(file, checks, clean).items():
-            ran.setdefault(prompt, []).extend(more)
-    return ran
+        for prompt, new_checks in side_checks(file, checks, clean).items():
+            runs.setdefault(prompt, []).extend(new_checks)
+    return runs
 
 
 SUBAGENTS = "subagents"  # the folder of a session's subagents

@@ -90,7 +90,7 @@ def _lines(
             while data := file.readline(LONGEST):
                 advance(len(data))
                 if not data.endswith(b"\n") and len(data) == LONGEST:
-                    while (rest := file.readline(LONGEST)) and not rest.endswith(b"\n"):
+                    while (piece := file.readline(LONGEST)) and not piece.endswith(b"\n"):
                         continue
                     yield "longer than 8 MiB"
                 elif data.strip():

@@ -137,29 +137,29 @@ class Check(Struct, frozen=True):
 
 def tool_of(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool] | None:
     """Return (the check in a command, True if its exit code is that of the check), or None."""
-    spread = _SHELL.sub(lambda shell: shell["command"], command)
-    parts = _PARTS.split(_QUOTED.sub("''", spread))
+    expanded = _SHELL.sub(lambda shell: shell["command"], command)
+    parts = _PARTS.split(_QUOTED.sub("''", expanded))
     check: tuple[str, bool] | None = None
     for place in range(0, len(parts), 2):
         match = _begins(parts[place], patterns)
         if match:
-            rest = parts[place + 1 :: 2]
+            later_marks = parts[place + 1 :: 2]
             name = _LAUNCH.sub("", " ".join(match.split()))
-            check = name, all(mark == "&&" for mark in rest)
+            check = name, all(mark == "&&" for mark in later_marks)
     return check
 
 
 def _begins(part: str, patterns: Sequence[re.Pattern[str]]) -> str | None:
     """The beginning of a part of a command that matches a check; None without a match."""
-    bare = _LEAD.sub("", part.strip() + " ").strip()
-    if _ASKS.search(bare):
+    command = _LEAD.sub("", part.strip() + " ").strip()
+    if _ASKS.search(command):
         return None
     places = [0]
-    if _ELSEWHERE.match(bare):
-        places += [space.end() for space in re.finditer(r"\s+", bare)]
+    if _ELSEWHERE.match(command):
+        places += [space.end() for space in re.finditer(r"\s+", command)]
     for place in places:
-        rest = _LEAD.sub("", bare[place:] + " ")
-        for text in (rest, _PATH.sub("", rest)):
+        candidate = _LEAD.sub("", command[place:] + " ")
+        for text in (candidate, _PATH.sub("", candidate)):
             match = next((m for p in patterns if (m := p.match(text.strip()))), None)
             if match:
                 return match[0]
@@ -176,9 +176,9 @@ def check_of(
 ) -> Check:
     """Judge the run of a check by its exit code or its output."""
     name, is_own = tool
-    asked = None if is_own or not _ASKED_CODE.search(command) else _TOLD_CODE.search(output)
-    if asked:
-        is_own, code = True, int(asked[1])
+    code_match = None if is_own or not _ASKED_CODE.search(command) else _TOLD_CODE.search(output)
+    if code_match:
+        is_own, code = True, int(code_match[1])
     return Check(name, command, _passed(output, code, is_own=is_own), code, output, at)
 
 
@@ -198,25 +198,27 @@ def deciding(checks: Iterable[Check]) -> Check | None:
     A run with an unknown result replaces earlier ones, and so does one that passed without the
     tests that had failed. If the last run of a tool was cut off, no passing run decides.
     """
-    last: dict[str, Check] = {}
-    failed: dict[str, Check] = {}
+    runs: dict[str, Check] = {}
+    failed_runs: dict[str, Check] = {}
     for check in checks:
-        earlier = failed.get(check.tool)
-        is_part = bool(check.passed and earlier and not _repeats(check, earlier))
-        for tool in _chained(check, failed):
-            last[tool] = replace(check, tool=tool)
-            del failed[tool]
-        last[check.tool] = replace(check, passed=None) if is_part else check
+        failed_run = failed_runs.get(check.tool)
+        is_part = bool(check.passed and failed_run and not _repeats(check, failed_run))
+        for tool in _chained(check, failed_runs):
+            runs[tool] = replace(check, tool=tool)
+            del failed_runs[tool]
+        runs[check.tool] = replace(check, passed=None) if is_part else check
         if check.passed is False:
-            failed[check.tool] = check
+            failed_runs[check.tool] = check
         elif check.passed and not is_part:
-            failed.pop(check.tool, None)
-    judged = [check for check in last.values() if check.passed is not None]
-    failing = [check for check in judged if not check.passed]
-    whole = (c.exit_code not in _CUT_OFF and not _TIMED_OUT.search(c.output) for c in last.values())
-    if not failing and not all(whole):
+            failed_runs.pop(check.tool, None)
+    judged_runs = [check for check in runs.values() if check.passed is not None]
+    failures = [check for check in judged_runs if not check.passed]
+    endings = (
+        r.exit_code not in _CUT_OFF and not _TIMED_OUT.search(r.output) for r in runs.values()
+    )
+    if not failures and not all(endings):
         return None  # a passing linter says nothing about tests that never ended
-    return next(reversed(failing or judged), None)
+    return next(reversed(failures or judged_runs), None)
 
 
 def _chained(check: Check, failed: Mapping[str, Check]) -> list[str]:
@@ -225,10 +227,10 @@ def _chained(check: Check, failed: Mapping[str, Check]) -> list[str]:
     links = [" ".join(part.split()) for part in parts[::2]]
     if check.exit_code != 0 or set(parts[1::2]) != {"&&"}:
         # Behind a pipe the exit code is another's, but everything before `&&` has passed.
-        own = max((n for n, link in enumerate(links) if check.tool in link), default=0)
-        if set(parts[1 : 2 * own : 2]) != {"&&"}:
+        check_index = max((n for n, link in enumerate(links) if check.tool in link), default=0)
+        if set(parts[1 : 2 * check_index : 2]) != {"&&"}:
             return []
-        links = links[: own + 1]
+        links = links[: check_index + 1]
     if not check.passed:
         return []
     return [
@@ -243,8 +245,8 @@ def _chained(check: Check, failed: Mapping[str, Check]) -> list[str]:
 def _repeats(check: Check, failed: Check) -> bool:
     """Return True if a run covers the failed one: everything, the same paths, or one it named."""
     parts = _PARTS.split(_REDIRECTED.sub("", check.command))
-    own = next((part for part in parts if check.tool in " ".join(part.split())), "")
-    places = _PLACE.findall(own)
+    check_part = next((part for part in parts if check.tool in " ".join(part.split())), "")
+    places = _PLACE.findall(check_part)
     record = failed.command + failed.output
     return not places or any(place in record for place in places)
 

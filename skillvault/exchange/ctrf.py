@@ -29,11 +29,11 @@ _SHORTER = {"branch_name": "branch", "build_name": "build", "repository_name": "
 
 def read_ctrf(path: Path, domain: str | None) -> Iterator[Parsed]:
     """The report as its one outcome."""
-    outcome = outcome_of(_report(path), path, domain)
+    outcome = outcome_of(_read_report(path), path, domain)
     return iter([(label(path.stem, 1), outcome)])
 
 
-def _report(path: Path) -> SuiteReport:
+def _read_report(path: Path) -> SuiteReport:
     root = Section.of(json_of(bytes_of(path), name_of(path)), name_of(path))
     run = root.section("results")
     tests = [
@@ -49,7 +49,7 @@ def _report(path: Path) -> SuiteReport:
         counts=_counts(run, tests),
         start=_moment(run, tests, "start"),
         stop=_stop(root, run, tests),
-        failing=[_failing(test) for test in tests if test.maybe_text("status") == "failed"],
+        failing=[_failed_test(test) for test in tests if test.maybe_text("status") == "failed"],
         target=_target(tests),
         # The name of the only test, so that it does not depend on how the run ended.
         test=tests[0].maybe_text("name") if is_one else None,
@@ -74,8 +74,8 @@ def _moment(run: Section, tests: Sequence[Section], key: str) -> datetime | None
     """The start or stop of the run: by the summary, else by its outermost test."""
     summary = run.section("summary")
     if value := summary.maybe_number(key):
-        return _epoch(value, summary, key)
-    times = [_epoch(at, test, key) for test in tests if (at := test.maybe_number(key))]
+        return _parse_epoch(value, summary, key)
+    times = [_parse_epoch(at, test, key) for test in tests if (at := test.maybe_number(key))]
     choose = min if key == "start" else max
     return choose(times, default=None)
 
@@ -87,7 +87,7 @@ def _stop(root: Section, run: Section, tests: Sequence[Section]) -> datetime:
     return stop
 
 
-def _epoch(value: float, section: Section, key: str) -> datetime:
+def _parse_epoch(value: float, section: Section, key: str) -> datetime:
     """A time since 1970: milliseconds by the format, seconds as some reporters write."""
     seconds = value / 1000 if abs(value) >= _MILLISECONDS else value
     try:
@@ -96,15 +96,15 @@ def _epoch(value: float, section: Section, key: str) -> datetime:
         raise section.refusal(key, "milliseconds since 1970") from None
 
 
-def _failing(test: Section) -> Failing:
+def _failed_test(test: Section) -> Failing:
     return Failing(
         name=test.text("name"),
-        message=_prose(test, "message"),
-        trace=_prose(test, "trace"),
+        message=_joined_lines(test, "message"),
+        trace=_joined_lines(test, "trace"),
     )
 
 
-def _prose(test: Section, key: str) -> str:
+def _joined_lines(test: Section, key: str) -> str:
     """A text of a test; some reporters write its lines as a list."""
     value = test.values.get(key)
     if isinstance(value, list):
@@ -128,12 +128,12 @@ def _suite(test: Section) -> str | None:
 def _environment(run: Section) -> dict[str, Scalar]:
     """The tool's version and the environment: known before any test ran."""
     environment = run.section("environment").values
-    variables = {_snake(key): v for key, v in environment.items() if isinstance(v, Scalar)}
+    variables = {_snake_case(key): v for key, v in environment.items() if isinstance(v, Scalar)}
     version = run.section("tool").values.get("version")
     tool_version = version if isinstance(version, str) else None
     return present(tool_version=tool_version, **variables)
 
 
-def _snake(key: str) -> str:
+def _snake_case(key: str) -> str:
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
     return _SHORTER.get(name, name)

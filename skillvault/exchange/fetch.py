@@ -40,7 +40,7 @@ def latest(registry: str, owner: str, slug: str, fetch: Fetch) -> Release:
     """Find the latest version of a skill; BadInputError if the registry flags it."""
     query = urlencode({"ownerHandle": owner})
     url = f"{registry}/api/v1/skills/{quote(slug, safe='')}?{query}"
-    answer = _mapping(fetch(url), url)
+    answer = _parse_mapping(fetch(url), url)
     name = f"clawhub:{owner}/{slug}"
     _refuse_flagged(name, answer.get("moderation"))
     version = answer.get("latestVersion")
@@ -76,7 +76,7 @@ def _refuse_flagged(name: str, moderation: Any) -> None:
     )
 
 
-def _mapping(content: bytes, url: str) -> dict[str, Any]:
+def _parse_mapping(content: bytes, url: str) -> dict[str, Any]:
     try:
         value = strict_json.load(content.decode("utf-8-sig"))
     except (BadInputError, UnicodeDecodeError) as error:
@@ -96,15 +96,15 @@ except ImportError:
 
 Resolve = Callable[..., list[tuple[Any, ...]]]
 
-_REDIRECTS = 5
+_MAX_REDIRECTS = 5
 _SECONDS = 60.0  # for one file, redirects and waiting included
 _READ_SECONDS = 15.0  # the longest pause between two bytes
-_WAITS = 3  # retries while a server is busy
-_BUSY = (429, 503)
-_MOVED = (301, 302, 303, 307, 308)
-_ASKED = {"Accept-Encoding": "identity", "User-Agent": "skillvault"}
-_DONE = ("connect_tcp.complete", "start_tls.complete")
-_WORDS = 64 * 1024  # bytes of an error's page
+_MAX_RETRIES = 3  # retries while a server is busy
+_BUSY_STATUSES = (429, 503)
+_REDIRECT_STATUSES = (301, 302, 303, 307, 308)
+_HEADERS = {"Accept-Encoding": "identity", "User-Agent": "skillvault"}
+_CONNECTED = ("connect_tcp.complete", "start_tls.complete")
+_MAX_ERROR_BYTES = 64 * 1024  # bytes of an error's page
 
 
 class Fetcher:
@@ -121,7 +121,7 @@ class Fetcher:
         resolve: Resolve = socket.getaddrinfo,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
-        self._source = _host_of(_parsed(source))
+        self._source = _host_of(_parse_url(source))
         self._seconds = seconds
         self._resolve = resolve
         self._transport = transport
@@ -130,30 +130,30 @@ class Fetcher:
     def fetch(self, url: str) -> bytes:
         """Fetch the bytes at a URL; BadInputError if that is not possible or not allowed."""
         deadline = time.monotonic() + self._seconds
-        for _ in range(_REDIRECTS + 1):
-            target = _parsed(url)
+        for _ in range(_MAX_REDIRECTS + 1):
+            target = _parse_url(url)
             if target.userinfo:
-                raise _refused(url, "a name or password in it", "credentials")
-            with self._answer(target, deadline) as answer:
-                if answer.status_code not in _MOVED:
-                    return _body(answer, url, deadline)
+                raise _refusal(url, "a name or password in it", "credentials")
+            with self._open_answer(target, deadline) as answer:
+                if answer.status_code not in _REDIRECT_STATUSES:
+                    return _read_body(answer, url, deadline)
                 location = answer.headers.get("location", "")
-            url = _redirected(target, location)
-        raise _refused(url, f"more than {_REDIRECTS} redirects", "redirect")
+            url = _join_redirect(target, location)
+        raise _refusal(url, f"more than {_MAX_REDIRECTS} redirects", "redirect")
 
     @contextlib.contextmanager
-    def _answer(self, url: httpx2.URL, deadline: float) -> Iterator[httpx2.Response]:
+    def _open_answer(self, url: httpx2.URL, deadline: float) -> Iterator[httpx2.Response]:
         """Send a request and yield its answer with the body unread; wait for a busy server."""
-        timer = _Watch(deadline)
+        timer = _DeadlineTimer(deadline)
         with self._client() as client, timer:
-            for attempt in range(_WAITS + 1):
-                answer = self._sent(client, url, timer)
-                if answer.status_code not in _BUSY or attempt == _WAITS:
+            for attempt in range(_MAX_RETRIES + 1):
+                answer = self._send(client, url, timer)
+                if answer.status_code not in _BUSY_STATUSES or attempt == _MAX_RETRIES:
                     break
-                wait = _seconds_told(answer.headers.get("retry-after"))
+                wait = _retry_seconds(answer.headers.get("retry-after"))
                 answer.close()
                 if time.monotonic() + wait > deadline:
-                    raise _refused(str(url), f"busy for {wait:g} s; try again later", "busy")
+                    raise _refusal(str(url), f"busy for {wait:g} s; try again later", "busy")
                 time.sleep(wait)
             try:
                 yield answer
@@ -163,12 +163,14 @@ class Fetcher:
                 answer.close()
 
     def _client(self) -> httpx2.Client:
-        return httpx2.Client(transport=self._transport, verify=_tls(), trust_env=False)
+        return httpx2.Client(transport=self._transport, verify=_tls_context(), trust_env=False)
 
-    def _sent(self, client: httpx2.Client, url: httpx2.URL, timer: "_Watch") -> httpx2.Response:
+    def _send(
+        self, client: httpx2.Client, url: httpx2.URL, timer: "_DeadlineTimer"
+    ) -> httpx2.Response:
         """Send one request to the checked address of its host."""
-        address = self._address(url)
-        headers = {**_ASKED, "Host": url.netloc.decode("ascii")}
+        address = self._resolve_address(url)
+        headers = {**_HEADERS, "Host": url.netloc.decode("ascii")}
         timeout = httpx2.Timeout(_READ_SECONDS)
         request = client.build_request(
             "GET",
@@ -182,43 +184,43 @@ class Fetcher:
         except httpx2.HTTPError as error:
             raise timer.refusal(str(url), error) from None
 
-    def _address(self, url: httpx2.URL) -> str:
+    def _resolve_address(self, url: httpx2.URL) -> str:
         """Resolve a host once; BadInputError if requests to its address are not allowed."""
         if url.scheme not in ("https", "http"):
-            raise _refused(str(url), f"{url.scheme or 'no'} is not fetched, only https", "scheme")
+            raise _refusal(str(url), f"{url.scheme or 'no'} is not fetched, only https", "scheme")
         if _host_of(url) not in self._addresses:
-            self._addresses[_host_of(url)] = self._checked_address(url)
+            self._addresses[_host_of(url)] = self._look_up_address(url)
         address = self._addresses[_host_of(url)]
         if url.scheme == "http" and not ipaddress.ip_address(address).is_loopback:
-            raise _refused(str(url), "plain http, which anybody on the way may change", "scheme")
+            raise _refusal(str(url), "plain http, which anybody on the way may change", "scheme")
         return address
 
-    def _checked_address(self, url: httpx2.URL) -> str:
+    def _look_up_address(self, url: httpx2.URL) -> str:
         host, port = _host_of(url)
         try:
             entries = self._resolve(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
-            raise _refused(str(url), f"no address of {host} ({error})", "unreachable") from None
+            raise _refusal(str(url), f"no address of {host} ({error})", "unreachable") from None
         addresses = [str(entry[4][0]).partition("%")[0] for entry in entries]
         is_allowed = _host_of(url) == self._source and _is_local_name(host)
         for address in addresses:
             if not (
                 is_public(address) or (is_allowed and ipaddress.ip_address(address).is_loopback)
             ):
-                raise _refused(str(url), f"{host} is {address}, a private address", "private")
+                raise _refusal(str(url), f"{host} is {address}, a private address", "private")
         if not addresses:
-            raise _refused(str(url), f"no address of {host}", "unreachable")
+            raise _refusal(str(url), f"no address of {host}", "unreachable")
         return min(addresses, key=lambda address: ":" in address)  # IPv4 works everywhere
 
 
-class _Watch:
+class _DeadlineTimer:
     """A timer that closes a connection at a deadline even if the server still sends bytes."""
 
     def __init__(self, deadline: float) -> None:
-        self._timer = threading.Timer(max(0.0, deadline - time.monotonic()), self._end)
+        self._timer = threading.Timer(max(0.0, deadline - time.monotonic()), self._close_connection)
         self._timer.daemon = True
         self._stream: Any = None
-        self._ended = False
+        self._has_ended = False
 
     def __enter__(self) -> None:
         self._timer.start()
@@ -228,26 +230,26 @@ class _Watch:
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
         """Note the connection that the client opens."""
-        if event.endswith(_DONE):
+        if event.endswith(_CONNECTED):
             self._stream = info["return_value"]
-            if self._ended:
-                self._end()
+            if self._has_ended:
+                self._close_connection()
 
     def refusal(self, url: str, error: Exception) -> BadInputError:
         """Return the error for a failed request."""
-        if self._ended or isinstance(error, httpx2.TimeoutException):
-            return _refused(url, "too slow; try again later", "slow")
-        return _refused(url, f"cannot be fetched ({error})", "unreachable")
+        if self._has_ended or isinstance(error, httpx2.TimeoutException):
+            return _refusal(url, "too slow; try again later", "slow")
+        return _refusal(url, f"cannot be fetched ({error})", "unreachable")
 
-    def _end(self) -> None:
-        self._ended = True
+    def _close_connection(self) -> None:
+        self._has_ended = True
         if self._stream is not None:
             with contextlib.suppress(OSError):  # it has ended by itself
                 self._stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
 
 
 @functools.cache
-def _tls() -> ssl.SSLContext:
+def _tls_context() -> ssl.SSLContext:
     """The certificates that the machine trusts, cached because they take long to read."""
     return httpx2.create_ssl_context()
 
@@ -272,29 +274,31 @@ def _is_local_name(host: str) -> bool:
         return host == "localhost"
 
 
-def _body(answer: httpx2.Response, url: str, deadline: float) -> bytes:
+def _read_body(answer: httpx2.Response, url: str, deadline: float) -> bytes:
     """Read the body of an answer; BadInputError for an error, or for more than a skill holds."""
     if answer.status_code != httpx2.codes.OK:
-        message = shorten(_read(answer, url, deadline, limit=_WORDS).decode(errors="replace"), 200)
-        raise _refused(url, f"the answer is {answer.status_code} {message}".rstrip(), "status")
+        message = shorten(
+            _read_bytes(answer, url, deadline, limit=_MAX_ERROR_BYTES).decode(errors="replace"), 200
+        )
+        raise _refusal(url, f"the answer is {answer.status_code} {message}".rstrip(), "status")
     if answer.headers.get("content-encoding", "identity") != "identity":
-        raise _refused(url, "comes packed, and was asked for as it is", "encoding")
-    return _read(answer, url, deadline, limit=MAX_BYTES)
+        raise _refusal(url, "comes packed, and was asked for as it is", "encoding")
+    return _read_bytes(answer, url, deadline, limit=MAX_BYTES)
 
 
-def _read(answer: httpx2.Response, url: str, deadline: float, *, limit: int) -> bytes:
+def _read_bytes(answer: httpx2.Response, url: str, deadline: float, *, limit: int) -> bytes:
     """Read an answer's bytes; BadInputError for more than `limit`, or past the deadline."""
     content = bytearray()
     for chunk in answer.iter_raw():
         content += chunk
         if len(content) > limit:
-            raise _refused(url, f"more than {limit} bytes", "too-large")
+            raise _refusal(url, f"more than {limit} bytes", "too-large")
         if time.monotonic() > deadline:
-            raise _refused(url, "too slow; try again later", "slow")
+            raise _refusal(url, "too slow; try again later", "slow")
     return bytes(content)
 
 
-def _seconds_told(text: str | None) -> float:
+def _retry_seconds(text: str | None) -> float:
     """The wait that a busy server asks for, in seconds or until a date; 1 if it names none."""
     if text is None:
         return 1.0
@@ -311,18 +315,18 @@ def _seconds_until(date: str) -> float:
         return 1.0
 
 
-def _parsed(url: str) -> httpx2.URL:
+def _parse_url(url: str) -> httpx2.URL:
     try:
         return httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError) as error:
-        raise _refused(url, f"no URL ({error})", "bad-url") from None
+        raise _refusal(url, f"no URL ({error})", "bad-url") from None
 
 
-def _redirected(url: httpx2.URL, location: str) -> str:
+def _join_redirect(url: httpx2.URL, location: str) -> str:
     try:
         return str(url.join(location))
     except (httpx2.InvalidURL, ValueError) as error:
-        raise _refused(location, f"no URL ({error})", "bad-url") from None
+        raise _refusal(location, f"no URL ({error})", "bad-url") from None
 
 
 def _host_of(url: httpx2.URL) -> tuple[str, int]:
@@ -330,5 +334,5 @@ def _host_of(url: httpx2.URL) -> tuple[str, int]:
     return url.host, url.port or (443 if url.scheme == "https" else 80)
 
 
-def _refused(url: str, reason: str, code: str) -> BadInputError:
+def _refusal(url: str, reason: str, code: str) -> BadInputError:
     return BadInputError(f"{url[:200]}: {reason}", code=code)

@@ -33,8 +33,8 @@ def read_lines(path: Path, domain: str | None) -> Iterator[Parsed]:
             code="wrong-type",
         )
     outcomes = [
-        attempt(label(path.stem, number), partial(_outcome, line, path, number, domain))
-        for number, line in _numbered_lines(path)
+        attempt(label(path.stem, number), partial(_parse_outcome, line, path, number, domain))
+        for number, line in _read_numbered_lines(path)
     ]
     if len(outcomes) > 1 and all(isinstance(outcome, BadInputError) for _, outcome in outcomes):
         raise BadInputError(
@@ -45,7 +45,7 @@ def read_lines(path: Path, domain: str | None) -> Iterator[Parsed]:
     yield from outcomes
 
 
-def _numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def _read_numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that are not blank, with their 1-based numbers."""
     try:
         with path.open("rb") as file:
@@ -56,7 +56,7 @@ def _numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise unreadable(path, error) from None
 
 
-def _outcome(line: bytes, path: Path, number: int, domain: str | None) -> dict[str, Any]:
+def _parse_outcome(line: bytes, path: Path, number: int, domain: str | None) -> dict[str, Any]:
     place = f"{name_of(path)}: line {number}"
     value = json_of(line, place, line=number)
     if not isinstance(value, dict):

@@ -33,7 +33,7 @@ _FEES = 0.02  # the most by which fees move the value a profit is measured again
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _StrategyRun:
     """The values that all trades of one strategy share."""
 
     agent: str
@@ -46,14 +46,14 @@ class _Run:
 
 def read_backtest(path: Path, domain: str | None) -> Iterator[Parsed]:
     """Yield every closed trade of every strategy, in the file's order."""
-    return _trades(_stats(path), path.stem, domain)
+    return _read_trades(_read_stats(path), path.stem, domain)
 
 
-def _trades(stats: Section, stem: str, domain: str | None) -> Iterator[Parsed]:
+def _read_trades(stats: Section, stem: str, domain: str | None) -> Iterator[Parsed]:
     number = 0
     for name in stats.section("strategy").values:
         strategy = stats.section("strategy").section(name)
-        run = _run(name, strategy, stats.section("metadata"), domain)
+        run = _strategy_run(name, strategy, stats.section("metadata"), domain)
         for index, trade in enumerate(strategy.list_of("trades")):
             if isinstance(trade, Mapping) and trade.get("is_open"):
                 continue
@@ -66,12 +66,12 @@ def _trades(stats: Section, stem: str, domain: str | None) -> Iterator[Parsed]:
 # ── the file ─────────────────────────────────────────────────────────────────────────
 
 
-def _stats(path: Path) -> Section:
+def _read_stats(path: Path) -> Section:
     """The file's statistics; freqtrade writes NaN where a figure does not exist."""
     name = name_of(path)
     content = bytes_of(path)
     if zipfile.is_zipfile(path):
-        content = _unzipped(path)
+        content = _read_archive(path)
     stats = Section.of(json_of(content, name, nan_is_absent=True), name)
     if not stats.section("strategy").values:
         raise BadInputError(
@@ -83,12 +83,12 @@ def _stats(path: Path) -> Section:
     return stats
 
 
-def _unzipped(path: Path) -> bytes:
+def _read_archive(path: Path) -> bytes:
     """Read the result out of an archive that also holds settings and source code."""
     name = name_of(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            member = _member(archive, path)
+            member = _find_report(archive, path)
             if archive.getinfo(member).file_size > _MAX_MEMBER:
                 raise BadInputError(
                     f"{name}: {member} is larger than 512 MiB; import fewer strategies at a time",
@@ -101,7 +101,7 @@ def _unzipped(path: Path) -> bytes:
         ) from None
 
 
-def _member(archive: zipfile.ZipFile, path: Path) -> str:
+def _find_report(archive: zipfile.ZipFile, path: Path) -> str:
     names = sorted(n for n in archive.namelist() if n.endswith(".json"))
     reports = [n for n in names if not n.endswith(("_config.json", ".meta.json"))]
     # The archive's own name first: a renamed archive keeps the members' names.
@@ -116,12 +116,14 @@ def _member(archive: zipfile.ZipFile, path: Path) -> str:
     )
 
 
-def _run(name: str, strategy: Section, metadata: Section, domain: str | None) -> _Run:
+def _strategy_run(
+    name: str, strategy: Section, metadata: Section, domain: str | None
+) -> _StrategyRun:
     start = strategy.maybe_text("backtest_start") or ""
     span = f"{name} {start}..{strategy.maybe_text('backtest_end') or ''}"
     trades = [t for t in strategy.list_of("trades") if isinstance(t, Mapping)]
     has_margin = any(t.get("is_short") or t.get("leverage") not in (None, 1) for t in trades)
-    return _Run(
+    return _StrategyRun(
         agent=name,
         domain=domain or slug(name) or "freqtrade",
         batch=metadata.section(name).maybe_text("run_id") or span,
@@ -145,7 +147,7 @@ def _settings(strategy: Section) -> dict[str, Scalar]:
 # ── a trade ──────────────────────────────────────────────────────────────────────────
 
 
-def _outcome(raw: Any, run: _Run, file: str, key: str) -> dict[str, Any]:
+def _outcome(raw: Any, run: _StrategyRun, file: str, key: str) -> dict[str, Any]:
     trade = Section.of(raw, file, key)
     return {
         "domain": run.domain,
@@ -165,7 +167,7 @@ def _direction(trade: Section) -> str:
     return "short" if trade.values.get("is_short") else "long"
 
 
-def _trade_context(trade: Section, run: _Run) -> dict[str, Scalar]:
+def _trade_context(trade: Section, run: _StrategyRun) -> dict[str, Scalar]:
     margin = run.margin or None
     return present(
         **run.settings,
@@ -187,8 +189,8 @@ def _result(trade: Section, unit: str | None) -> dict[str, Any]:
         score=score,
         **_money(trade, score),
         unit=unit,
-        summary=f"{reason or 'closed'} after {_duration(minutes)}, {format_percent(score)}",
-        evidence=_evidence(trade) if score < 0 else None,
+        summary=f"{reason or 'closed'} after {_format_duration(minutes)}, {format_percent(score)}",
+        evidence=_loss_evidence(trade) if score < 0 else None,
         exit_reason=reason,
         duration_minutes=minutes,
         exit_rate=trade.maybe_number("close_rate"),
@@ -216,13 +218,13 @@ def _money(trade: Section, score: float) -> dict[str, Any]:
     return present(amount=amount, stake_amount=stake)
 
 
-def _duration(minutes: float) -> str:
+def _format_duration(minutes: float) -> str:
     if minutes < 120:
         return f"{minutes:.0f} min"
     return f"{minutes / 60:.1f} h" if minutes < 48 * 60 else f"{minutes / 1440:.1f} days"
 
 
-def _evidence(trade: Section) -> str | None:
+def _loss_evidence(trade: Section) -> str | None:
     """Say how far the price moved against a losing trade, and where its stop was."""
     is_short = _direction(trade) == "short"
     open_rate = trade.maybe_number("open_rate")
@@ -231,11 +233,13 @@ def _evidence(trade: Section) -> str | None:
         return None
     verb = "rose" if is_short else "fell"
     stop = trade.maybe_number("stop_loss_abs")
-    stop_note = f"; stop at {_rate(stop)}" if stop else ""
+    stop_note = f"; stop at {_format_rate(stop)}" if stop else ""
     change = format_percent(worst_rate / open_rate - 1)
-    return f"{verb} from {_rate(open_rate)} to {_rate(worst_rate)} ({change}){stop_note}"
+    return (
+        f"{verb} from {_format_rate(open_rate)} to {_format_rate(worst_rate)} ({change}){stop_note}"
+    )
 
 
-def _rate(value: float) -> str:
+def _format_rate(value: float) -> str:
     """A price in six digits, without an exponent."""
     return f"{Decimal(f'{value:.6g}'):f}"

@@ -28,19 +28,19 @@ from skillvault.model.records import Scalar, stamp
 from skillvault.model.text.text import cut_between_words, shorten
 
 _DOMAIN = "coding"
-_DEPTH = 3  # a folder of jobs, a job, a trial
-_REASONING = 16 * 1024
-_PRINTED = 256 * 1024  # bytes read from the end of the verifier's output
+_MAX_DEPTH = 3  # a folder of jobs, a job, a trial
+_MAX_REASONING = 16 * 1024
+_MAX_OUTPUT = 256 * 1024  # bytes read from the end of the verifier's output
 _TRAJECTORY = "agent/trajectory.json"
-_EXCEPTION = 4 * 1024
+_MAX_EXCEPTION = 4 * 1024
 _TOKENS = ("n_input_tokens", "n_output_tokens", "cost_usd")
 
 
 def read_trials(path: Path, domain: str | None) -> Iterator[Parsed]:
     """Yield each trial, sorted by folder name."""
     if not path.is_dir():
-        return _file(path, domain)
-    trials = list(_trials(path, _DEPTH))
+        return _read_file(path, domain)
+    trials = list(_find_trials(path, _MAX_DEPTH))
     if not trials:
         raise BadInputError(
             f"{name_of(path)}: no trial inside; expected a folder with result.json or "
@@ -50,25 +50,25 @@ def read_trials(path: Path, domain: str | None) -> Iterator[Parsed]:
     return _each(trials, domain)
 
 
-def _file(path: Path, domain: str | None) -> Iterator[Parsed]:
+def _read_file(path: Path, domain: str | None) -> Iterator[Parsed]:
     if path.name == "ctrf.json":
-        return iter([(label(path.stem, 1), _verified(path, domain))])
+        return iter([(label(path.stem, 1), _read_report_outcome(path, domain))])
     name = path.absolute().parent.name if path.name == "result.json" else path.stem
-    return iter([(label(name, 1), _outcome(path, domain))])
+    return iter([(label(name, 1), _read_outcome(path, domain))])
 
 
 def _each(trials: list[Path], domain: str | None) -> Iterator[Parsed]:
     for number, folder in enumerate(trials, start=1):
-        yield attempt(label(folder.absolute().name, number), partial(_trial, folder, domain))
+        yield attempt(label(folder.absolute().name, number), partial(_read_trial, folder, domain))
 
 
-def _trial(folder: Path, domain: str | None) -> dict[str, Any]:
+def _read_trial(folder: Path, domain: str | None) -> dict[str, Any]:
     if (folder / "result.json").is_file():
-        return _outcome(folder / "result.json", domain)
-    return _verified(folder / "verifier" / "ctrf.json", domain)
+        return _read_outcome(folder / "result.json", domain)
+    return _read_report_outcome(folder / "verifier" / "ctrf.json", domain)
 
 
-def _verified(report: Path, domain: str | None) -> dict[str, Any]:
+def _read_report_outcome(report: Path, domain: str | None) -> dict[str, Any]:
     """Read the outcome of a trial from the verifier's own report."""
     _, outcome = next(ctrf.read_ctrf(report, domain))
     if isinstance(outcome, BadInputError):
@@ -79,7 +79,7 @@ def _verified(report: Path, domain: str | None) -> dict[str, Any]:
     return outcome
 
 
-def _trials(folder: Path, depth: int) -> Iterator[Path]:
+def _find_trials(folder: Path, depth: int) -> Iterator[Path]:
     """Yield the trial folders at or below a folder; a job's own result.json is no trial."""
     if _is_trial(folder):
         yield folder
@@ -89,7 +89,7 @@ def _trials(folder: Path, depth: int) -> Iterator[Path]:
         except OSError as error:
             raise unreadable(folder, error) from None
         for child in folders:
-            yield from _trials(child, depth - 1)
+            yield from _find_trials(child, depth - 1)
 
 
 def _is_trial(folder: Path) -> bool:
@@ -98,20 +98,20 @@ def _is_trial(folder: Path) -> bool:
     if not (folder / "result.json").is_file():
         return False
     try:
-        return "task_name" in _section(folder / "result.json").values
+        return "task_name" in _read_section(folder / "result.json").values
     except BadInputError:
         return True  # the import then shows its error instead of skipping the trial
 
 
-def _section(path: Path) -> Section:
+def _read_section(path: Path) -> Section:
     return Section.of(json_of(bytes_of(path), name_of(path)), name_of(path))
 
 
 # ── a trial ──────────────────────────────────────────────────────────────────────────
 
 
-def _outcome(path: Path, domain: str | None) -> dict[str, Any]:
-    trial = _section(path)
+def _read_outcome(path: Path, domain: str | None) -> dict[str, Any]:
+    trial = _read_section(path)
     config = trial.section("config")
     started_at = trial.section("agent_execution").maybe_time("started_at")
     started_at = started_at or trial.maybe_time("started_at")
@@ -149,7 +149,7 @@ def _trial_context(trial: Section, config: Section) -> dict[str, Scalar]:
 def _result(trial: Section, folder: Path) -> dict[str, Any]:
     reward = _reward(trial)
     exception = trial.section("exception_info")
-    report = _report(folder)
+    report = _report_result(folder)
     failed = bool(exception.values) or (reward is not None and reward < 1)
     status = "failure" if failed else "neutral" if reward is None else "success"
     kind = exception.maybe_text("exception_type")
@@ -161,7 +161,7 @@ def _result(trial: Section, folder: Path) -> dict[str, Any]:
     return present(
         status=status,
         summary=_summary(reward, exception, report),
-        evidence=_evidence(exception, report) or (_printed(folder) if failed else ""),
+        evidence=_evidence(exception, report) or (_printed_evidence(folder) if failed else ""),
         reward=reward,
         exception_type=kind,
         duration_minutes=minutes,
@@ -178,13 +178,13 @@ def _reward(trial: Section) -> float | None:
     return min((n for n in numbers if n is not None), default=None)
 
 
-def _report(folder: Path) -> Mapping[str, Any]:
+def _report_result(folder: Path) -> Mapping[str, Any]:
     """The verifier's report as a result: its counts and failing tests; empty without a report."""
     if not (folder / "verifier" / "ctrf.json").is_file():
         return {}
     try:
         report = folder / "verifier" / "ctrf.json"
-        verdict: Mapping[str, Any] = _verified(report, None)["result"]
+        verdict: Mapping[str, Any] = _read_report_outcome(report, None)["result"]
     except BadInputError as error:
         # The trial's reward is valid without the report.
         return {"evidence": f"the verifier's report could not be read: {error.message}"}
@@ -206,52 +206,52 @@ def _evidence(exception: Section, report: Mapping[str, Any]) -> str:
     trace = exception.maybe_text("exception_traceback") or ""
     message = exception.maybe_text("exception_message") or ""
     exception_text = trace if message in trace else f"{message}\n{trace}"
-    if len(exception_text) > _EXCEPTION:
-        exception_text = _without_first_word(exception_text[-_EXCEPTION:])
+    if len(exception_text) > _MAX_EXCEPTION:
+        exception_text = _drop_first_word(exception_text[-_MAX_EXCEPTION:])
     return "\n\n".join(filter(None, [exception_text.strip(), report.get("evidence")]))
 
 
-def _without_first_word(text: str) -> str:
+def _drop_first_word(text: str) -> str:
     """Drop the first word of a text that may begin inside a secret token."""
     return re.sub(r"\A\S+", "", text)
 
 
-def _printed(folder: Path) -> str:
+def _printed_evidence(folder: Path) -> str:
     """The lines of the verifier's output that compare expected and actual values."""
     path = folder / "verifier" / "test-stdout.txt"
     if not path.is_file():
         return ""
-    start = max(0, path.stat().st_size - _PRINTED)
+    start = max(0, path.stat().st_size - _MAX_OUTPUT)
     with path.open("rb") as file:
         file.seek(start)
         text = file.read().decode(errors="replace")
-    return failing_assertion(_without_first_word(text) if start else text)
+    return failing_assertion(_drop_first_word(text) if start else text)
 
 
 def _reasoning(path: Path) -> str:
     """The beginning of the agent's messages, without the answers of tools."""
-    agent_steps = [step for step in _steps(path) if step.get("source") == "agent"]
+    agent_steps = [step for step in _read_steps(path) if step.get("source") == "agent"]
     texts = [step.get(key) for step in agent_steps for key in ("reasoning_content", "message")]
     text = "\n\n".join(part.strip() for part in texts if isinstance(part, str) and part.strip())
-    return cut_between_words(text, _REASONING).rstrip()
+    return cut_between_words(text, _MAX_REASONING).rstrip()
 
 
 def _instruction(path: Path) -> str:
     """The first message of the user, which is the agent's task."""
-    user_step = next((step for step in _steps(path) if step.get("source") == "user"), {})
+    user_step = next((step for step in _read_steps(path) if step.get("source") == "user"), {})
     message = user_step.get("message")
     parts = message if isinstance(message, list) else [{"text": message}]
     texts = [part.get("text") for part in parts if isinstance(part, Mapping)]
     text = "\n\n".join(content.strip() for content in texts if isinstance(content, str))
-    return cut_between_words(text, _REASONING).strip()
+    return cut_between_words(text, _MAX_REASONING).strip()
 
 
-def _steps(path: Path) -> list[Mapping[str, Any]]:
+def _read_steps(path: Path) -> list[Mapping[str, Any]]:
     """The steps of a trajectory; empty if it cannot be read, because a trial does not need it."""
     if not path.is_file():
         return []
     try:
-        steps = _section(path).list_of("steps")
+        steps = _read_section(path).list_of("steps")
     except BadInputError:
         return []
     return [step for step in steps if isinstance(step, Mapping)]

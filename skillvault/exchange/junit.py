@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 
 def read_junit(path: Path, domain: str | None) -> Iterator[Parsed]:
     """Read the report as one outcome."""
-    outcome = outcome_of(_report(path), path, domain)
+    outcome = outcome_of(_read_report(path), path, domain)
     return iter([(label(path.stem, 1), outcome)])
 
 
-def _report(path: Path) -> SuiteReport:
-    root = _root(path)
+def _read_report(path: Path) -> SuiteReport:
+    root = _parse_root(path)
     # Counted in one pass: a suite's own attributes differ between the tools that write them.
     suites = [e for e in root.iter() if _tag(e) in ("testsuites", "testsuite")]
     cases = [e for e in root.iter() if _tag(e) == "testcase"]
-    start, stop = _times(suites, cases, path)
+    start, stop = _run_times(suites, cases, path)
     return SuiteReport(
         tool="pytest" if _is_pytest(suites) else "junit",
-        counts=_counts(suites, cases),
+        counts=_count_statuses(suites, cases),
         start=start,
         stop=stop,
-        failing=[failing for case in cases if (failing := _failing(case))],
+        failing=[failing for case in cases if (failing := _failed_test(case))],
         target=_target(suites, cases),
         test=_name(cases[0]) if len(cases) == 1 else None,
         context=present(hostname=common(host for s in suites if (host := s.get("hostname")))),
     )
 
 
-def _root(path: Path) -> "Element":
+def _parse_root(path: Path) -> "Element":
     """Parse the document; BadInputError if it is no JUnit report."""
     name = name_of(path)
     try:
@@ -53,7 +53,7 @@ def _root(path: Path) -> "Element":
         message = f"{name}: declares a document type or entities, which are not read; remove them"
         raise BadInputError(message, code="xml-entities") from None
     except (ParseError, ValueError, LookupError) as error:
-        raise _not_xml(name, error) from None
+        raise _xml_error(name, error) from None
     if _tag(root) not in ("testsuites", "testsuite"):
         raise BadInputError(
             f"{name}: expected the root testsuites or testsuite, found {_tag(root)[:40]}; "
@@ -63,7 +63,7 @@ def _root(path: Path) -> "Element":
     return root
 
 
-def _not_xml(name: str, error: Exception) -> BadInputError:
+def _xml_error(name: str, error: Exception) -> BadInputError:
     line = error.position[0] if isinstance(error, ParseError) else None
     place = f" at line {line}" if line else ""
     message = f"{name}: not XML{place}; correct it or write the report again"
@@ -79,12 +79,14 @@ def _is_pytest(suites: Sequence["Element"]) -> bool:
     return any((suite.get("name") or "").split()[:1] == ["pytest"] for suite in suites)
 
 
-def _counts(suites: Sequence["Element"], cases: Sequence["Element"]) -> dict[str, int]:
+def _count_statuses(suites: Sequence["Element"], cases: Sequence["Element"]) -> dict[str, int]:
     """The number of tests by status, from the suite's attributes if it lists no tests."""
     if cases:
         return dict(Counter(_status(case) for case in cases))
     for suite in suites:
-        totals = {key: _whole(suite, key) for key in ("tests", "failures", "errors", "skipped")}
+        totals = {
+            key: _parse_count(suite, key) for key in ("tests", "failures", "errors", "skipped")
+        }
         if totals["tests"]:
             failed_count = totals["failures"] + totals["errors"]
             passed_count = max(0, totals["tests"] - failed_count - totals["skipped"])
@@ -92,7 +94,7 @@ def _counts(suites: Sequence["Element"], cases: Sequence["Element"]) -> dict[str
     return {}
 
 
-def _whole(suite: "Element", key: str) -> int:
+def _parse_count(suite: "Element", key: str) -> int:
     value = suite.get(key) or ""
     return int(value) if value.isdecimal() else 0
 
@@ -104,7 +106,7 @@ def _status(case: "Element") -> str:
     return "skipped" if "skipped" in tags else "passed"
 
 
-def _failing(case: "Element") -> Failing | None:
+def _failed_test(case: "Element") -> Failing | None:
     """The failure of a case, with all its errors: a test and its teardown can both fail."""
     errors = [child for child in case if _tag(child) in ("failure", "error")]
     if not errors:
@@ -120,11 +122,11 @@ def _name(case: "Element") -> str:
     return "::".join(filter(None, (case.get("classname"), case.get("name"))))
 
 
-def _times(
+def _run_times(
     suites: Sequence["Element"], cases: Sequence["Element"], path: Path
 ) -> tuple[datetime, datetime]:
     """The start of the run, and the end of its last suite."""
-    starts = [(at, suite) for suite in suites if (at := _start(suite, path))]
+    starts = [(at, suite) for suite in suites if (at := _suite_start(suite, path))]
     if not starts:
         raise BadInputError(
             f"{name_of(path)}: timestamp: missing on every testsuite; expected the time at which "
@@ -134,13 +136,13 @@ def _times(
         )
     start = min(at for at, _ in starts)
     try:
-        return start, _end(starts, cases, path)
+        return start, _last_end(starts, cases, path)
     except OverflowError:
         message = f"{name_of(path)}: time: adds up to more than a calendar holds; correct it"
         raise BadInputError(message, code="wrong-type", key="time") from None
 
 
-def _end(
+def _last_end(
     starts: Sequence[tuple[datetime, "Element"]], cases: Sequence["Element"], path: Path
 ) -> datetime:
     """The end of the last suite; if only cases have durations, their sum after the start."""
@@ -152,13 +154,13 @@ def _end(
     return max(*start_times, min(start_times) + total)
 
 
-def _start(suite: "Element", path: Path) -> datetime | None:
+def _suite_start(suite: "Element", path: Path) -> datetime | None:
     text = suite.get("timestamp")
     if not text:
         return None
     start = time_of(text)
     if start is None:
-        raise _bad_attribute(path, "timestamp", "a time such as 2026-11-20T10:15:00Z", text)
+        raise _attribute_error(path, "timestamp", "a time such as 2026-11-20T10:15:00Z", text)
     return start
 
 
@@ -170,10 +172,10 @@ def _duration(element: "Element", path: Path) -> timedelta | None:
     try:
         return timedelta(seconds=float(text.replace(",", "")))
     except (ValueError, OverflowError):
-        raise _bad_attribute(path, "time", "a duration in seconds", text) from None
+        raise _attribute_error(path, "time", "a duration in seconds", text) from None
 
 
-def _bad_attribute(path: Path, key: str, expected: str, text: str) -> BadInputError:
+def _attribute_error(path: Path, key: str, expected: str, text: str) -> BadInputError:
     message = f"{name_of(path)}: {key}: expected {expected}, found {text[:40]!r}; correct it"
     return BadInputError(message, code="wrong-type", key=key)
 

@@ -113,7 +113,7 @@ class Section:
         """Return the value as a section; BadInputError if it is no mapping."""
         if isinstance(value, Mapping):
             return cls(value, file, key)
-        raise _unexpected(file, key, "a mapping", value)
+        raise _value_error(file, key, "a mapping", value)
 
     def path(self, key: str) -> str:
         """The dotted key of a member."""
@@ -121,7 +121,7 @@ class Section:
 
     def refusal(self, key: str, expected: str) -> BadInputError:
         """Return the error for a member that is not what was expected."""
-        return _unexpected(self.file, self.path(key), expected, self.values.get(key))
+        return _value_error(self.file, self.path(key), expected, self.values.get(key))
 
     def section(self, key: str) -> "Section":
         """A member that is a mapping; an absent one is an empty mapping."""
@@ -192,17 +192,17 @@ def time_of(text: str) -> datetime | None:
         return None
 
 
-def _unexpected(file: str, key: str, expected: str, value: Any) -> BadInputError:
+def _value_error(file: str, key: str, expected: str, value: Any) -> BadInputError:
     place = f"{file}: {key}" if key else file
     if value is None:
         problem, code = f"missing; expected {expected}", "missing-key"
     else:
-        problem, code = f"expected {expected}, found {_described(value)}", "wrong-type"
+        problem, code = f"expected {expected}, found {_describe_value(value)}", "wrong-type"
     return BadInputError(
         f"{place}: {problem}; correct it or export it again", code=code, key=key or None
     )
 
 
-def _described(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     kinds: dict[type, str] = {dict: "a mapping", list: "a list", bool: "true or false"}
     return kinds.get(type(value)) or shorten(json.dumps(value, ensure_ascii=False), 60)

@@ -21,7 +21,7 @@ MAX_BYTES = 16 * 1024 * 1024  # of one skill
 _MAX_PATH, _MAX_NAME = 400, 200  # characters: any file system takes them
 _SKILL_FILES = ("SKILL.md", "skill.md")
 # Files of git and of tools, which are no part of a skill that is a whole repository.
-_LEFT_OUT = frozenset(
+_IGNORED = frozenset(
     ".git .gitignore .gitattributes .gitmodules .github node_modules __pycache__ .venv".split()
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\\]|[\ud800-\udfff]")
@@ -67,7 +67,7 @@ def skills_in(tree: SourceTree, within: str = "") -> list[SkillPaths]:
     """
     prefix = f"{within}/" if within else ""
     all_paths = sorted(p for p in (*tree.sizes, *tree.unfit) if p.startswith(prefix))
-    paths = [p for p in all_paths if _LEFT_OUT.isdisjoint(p.split("/"))]
+    paths = [p for p in all_paths if _IGNORED.isdisjoint(p.split("/"))]
     folders = {path.rpartition("/")[0] for path in paths if path.rpartition("/")[2] in _SKILL_FILES}
     return [
         SkillPaths(folder, tuple(p for p in paths if not folder or p.startswith(f"{folder}/")))
@@ -82,7 +82,7 @@ def files_of(tree: SourceTree, skill: SkillPaths) -> dict[str, bytes]:
     for path in skill.paths:
         check_path(skill.inner(path))
         if path in tree.unfit:
-            raise _unfit(path, tree.unfit[path])
+            raise _path_error(path, tree.unfit[path])
     check_apart(skill.inner(path) for path in skill.paths)
     contents = tree.read(skill.paths)
     return {skill.inner(path): contents[path] for path in skill.paths}
@@ -92,17 +92,19 @@ def check_path(path: str) -> None:
     """Raise BadInputError for a path that a vault may not contain."""
     names = path.split("/")
     if path.startswith("/") or _DRIVE.match(path):
-        raise _unfit(path, "an absolute path")
+        raise _path_error(path, "an absolute path")
     if ".." in names:
-        raise _unfit(path, "a path that leads out of its folder (..)")
+        raise _path_error(path, "a path that leads out of its folder (..)")
     if _CONTROL.search(path):
-        raise _unfit(path, "a path with a backslash or a control character")
+        raise _path_error(path, "a path with a backslash or a control character")
     if any(name in ("", ".") or name != name.strip() or name.endswith(".") for name in names):
-        raise _unfit(path, "a path with an empty name, or one that ends with a dot or a space")
-    if any(_is_git(name) for name in names):
-        raise _unfit(path, "a path into a git directory")
+        raise _path_error(path, "a path with an empty name, or one that ends with a dot or a space")
+    if any(_is_git_name(name) for name in names):
+        raise _path_error(path, "a path into a git directory")
     if len(path) > _MAX_PATH or any(len(name.encode()) > _MAX_NAME for name in names):
-        raise _unfit(path, f"a path longer than {_MAX_PATH} characters, or {_MAX_NAME} in a name")
+        raise _path_error(
+            path, f"a path longer than {_MAX_PATH} characters, or {_MAX_NAME} in a name"
+        )
 
 
 def check_apart(paths: Iterable[str]) -> None:
@@ -110,18 +112,22 @@ def check_apart(paths: Iterable[str]) -> None:
     files: dict[str, str] = {}
     folders: dict[str, str] = {}
     for path in paths:
-        form = _folded(path)
+        form = _fold_case(path)
         if form in files:
-            raise _unfit(path, f"a name that differs from {files[form]} in letter case or form")
+            raise _path_error(
+                path, f"a name that differs from {files[form]} in letter case or form"
+            )
         files[form] = path
         parts = path.split("/")
         for depth in range(1, len(parts)):
             folder = "/".join(parts[:depth])
-            if folders.setdefault(_folded(folder), folder) != folder:
-                clash = folders[_folded(folder)]
-                raise _unfit(path, f"a folder that differs from {clash} in letter case or form")
+            if folders.setdefault(_fold_case(folder), folder) != folder:
+                clash = folders[_fold_case(folder)]
+                raise _path_error(
+                    path, f"a folder that differs from {clash} in letter case or form"
+                )
     if clashes := sorted(files.keys() & folders.keys()):
-        raise _unfit(files[clashes[0]], "a file where another path has a folder")
+        raise _path_error(files[clashes[0]], "a file where another path has a folder")
 
 
 def _check_size(tree: SourceTree, paths: Sequence[str]) -> None:
@@ -139,32 +145,32 @@ def too_large() -> BadInputError:
     return BadInputError(message, code="too-large")
 
 
-def _unfit(path: str, reason: str) -> BadInputError:
+def _path_error(path: str, reason: str) -> BadInputError:
     return BadInputError(
         f"{path[:_MAX_NAME]!r}: {reason}; ask its author to change it", code="unsafe-path"
     )
 
 
-def _is_git(name: str) -> bool:
+def _is_git_name(name: str) -> bool:
     """Return True if git on some file system treats the name as its own folder."""
     form = "".join(c for c in name.casefold() if unicodedata.category(c) != "Cf")
     return form in {".git", "git~1"} or form.startswith(".git:")
 
 
-def _folded(path: str) -> str:
+def _fold_case(path: str) -> str:
     return unicodedata.normalize("NFKC", path).casefold()
 
 
 _MAX_ENTRIES = 200_000  # of a source, in case somebody names a home folder by mistake
 _PRUNED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
-_OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def folder_tree(root: Path) -> SourceTree:
     """List the files below a folder; BadInputError for more than a source can plausibly hold."""
     states: dict[str, os.stat_result] = {}
     unfit: dict[str, str] = {}
-    for path, state in _walked(root):
+    for path, state in _walk_files(root):
         if len(states) + len(unfit) > _MAX_ENTRIES:
             message = f"{root}: more than {_MAX_ENTRIES} files; name the folder of the skills"
             raise BadInputError(message, code="too-large")
@@ -174,12 +180,12 @@ def folder_tree(root: Path) -> SourceTree:
             unfit[path] = "a link" if stat.S_ISLNK(state.st_mode) else "a device or a socket"
 
     def read(paths: Sequence[str]) -> dict[str, bytes]:
-        return {path: _as_listed(root, path, states[path]) for path in paths}
+        return {path: _read_unchanged(root, path, states[path]) for path in paths}
 
     return SourceTree({path: state.st_size for path, state in states.items()}, read, unfit)
 
 
-def _walked(root: Path) -> Iterator[tuple[str, os.stat_result]]:
+def _walk_files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the path and state of everything below a folder but the folders."""
     for folder, folders, names in os.walk(root, followlinks=False):
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
@@ -189,10 +195,10 @@ def _walked(root: Path) -> Iterator[tuple[str, os.stat_result]]:
             yield place.relative_to(root).as_posix(), place.lstat()
 
 
-def _as_listed(root: Path, path: str, listed_state: os.stat_result) -> bytes:
+def _read_unchanged(root: Path, path: str, listed_state: os.stat_result) -> bytes:
     """Read a file; BadInputError if it changed since it was listed."""
     try:
-        handle = os.open(root / path, _OPENED)
+        handle = os.open(root / path, _OPEN_FLAGS)
         with os.fdopen(handle, "rb") as file:
             opened_state = os.fstat(handle)
             content = file.read(MAX_BYTES + 1)

@@ -68,66 +68,66 @@ def source_of(text: str, *, registry: str = REGISTRY, is_folder: bool = False) -
     `is_folder`: a folder of this name exists and takes precedence.
     """
     if not text or text.startswith("-") or not text.isprintable():
-        raise _no_source(text, "not a source")
+        raise _source_error(text, "not a source")
     if text.startswith("clawhub:"):
-        return _registered(text, registry)
+        return _parse_registry_skill(text, registry)
     if is_folder or text.startswith((".", "/", "~")):
         return SkillSource("folder", text.rstrip("/") or "/")
     if _URL.match(text):
-        return _addressed(text)
+        return _parse_address(text)
     place, _, fragment = text.partition("#")
     if _SCP.fullmatch(place):
-        return _repository(place, fragment)
+        return _parse_repository(place, fragment)
     if match := _GITHUB.fullmatch(place):
         url = f"https://github.com/{match['owner']}/{match['repo'].removesuffix('.git')}.git"
         folder = (match["path"] or "").strip("/")
-        return _repository(url, fragment or (f":{folder}" if folder else ""))
-    raise _no_source(text, "not a source, and no folder of this name is here")
+        return _parse_repository(url, fragment or (f":{folder}" if folder else ""))
+    raise _source_error(text, "not a source, and no folder of this name is here")
 
 
-def _registered(text: str, registry: str) -> SkillSource:
+def _parse_registry_skill(text: str, registry: str) -> SkillSource:
     owner, _, name = text.removeprefix("clawhub:").removeprefix("@").partition("/")
     if not (_NAME.fullmatch(owner) and _NAME.fullmatch(name)):
-        raise _no_source(text, "not a skill of a registry; write clawhub:owner/name")
+        raise _source_error(text, "not a skill of a registry; write clawhub:owner/name")
     if not _WEB.fullmatch(registry):
         raise UsageError(f"--registry {registry}: no https address; write {REGISTRY}")
     return SkillSource("clawhub", registry.rstrip("/"), owner=owner, skill=name)
 
 
-def _addressed(text: str) -> SkillSource:
+def _parse_address(text: str) -> SkillSource:
     """Parse a source with a URL scheme."""
     place, _, fragment = text.partition("#")
     address = place.removeprefix("git+")
     if address.startswith("file:///") or _SSH.fullmatch(address):
-        return _repository(address, fragment)
+        return _parse_repository(address, fragment)
     web = _WEB.fullmatch(address)
     if web is None:
-        raise _no_source(text, "not an address that skills are fetched from")
+        raise _source_error(text, "not an address that skills are fetched from")
     if tree := _TREE.fullmatch(address):
-        return _repository(f"{tree['repo']}.git", f"{tree['ref']}:{tree['path'] or ''}")
+        return _parse_repository(f"{tree['repo']}.git", f"{tree['ref']}:{tree['path'] or ''}")
     if address != place or address.endswith(".git") or web["host"] in _GIT_HOSTS:
         if not address.startswith("https://"):
-            raise _no_source(text, "git over plain http, which anybody on the way may change")
-        return _repository(address.rstrip("/"), fragment)
+            raise _source_error(text, "git over plain http, which anybody on the way may change")
+        return _parse_repository(address.rstrip("/"), fragment)
     if fragment and not _NAME.fullmatch(fragment):
-        raise _no_source(text, "not the name of a skill behind the #")
+        raise _source_error(text, "not the name of a skill behind the #")
     return SkillSource("site", place.rstrip("/"), skill=fragment)
 
 
-def _repository(url: str, fragment: str) -> SkillSource:
+def _parse_repository(url: str, fragment: str) -> SkillSource:
     """A git repository; `fragment` is `ref:folder`."""
     ref, _, folder = fragment.partition(":")
     if ref and not _REF.fullmatch(ref):
-        raise _no_source(f"{url}#{fragment}", f"{ref!r} is not the name of a branch or tag")
+        raise _source_error(f"{url}#{fragment}", f"{ref!r} is not the name of a branch or tag")
     folder = folder.strip("/")
     if folder:
         try:
             check_path(folder)
         except BadInputError as error:
-            raise _no_source(f"{url}#{fragment}", error.message) from None
+            raise _source_error(f"{url}#{fragment}", error.message) from None
     return SkillSource("git", url, ref=ref, folder=folder)
 
 
-def _no_source(text: str, reason: str) -> UsageError:
+def _source_error(text: str, reason: str) -> UsageError:
     printable_text = "".join(c if c.isprintable() else "?" for c in text[:200])
     return UsageError(f"{printable_text}: {reason}; name {_FORMS}")

@@ -18,13 +18,13 @@ DOMAIN = "coding"
 MAX_EVIDENCE = 16 * 1024
 STATUSES = ("failed", "passed", "skipped", "pending", "other")
 
-_LINES_A_TEST = 20
-_LINE = 400
-_MESSAGE = 600
+_MAX_LINES = 20
+_MAX_LINE = 400
+_MAX_MESSAGE = 600
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # pytest marks the failing statement with `>` and its explanation with `E`.
-_MARKED = re.compile(r"^(?:>|E)\s|^\S+:\d+: \w")
-_TELLING = re.compile(r"error|exception|assert|expect|fail|panic|received|actual", re.IGNORECASE)
+_MARKED_LINE = re.compile(r"^(?:>|E)\s|^\S+:\d+: \w")
+_ERROR_LINE = re.compile(r"error|exception|assert|expect|fail|panic|received|actual", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def evidence(failing: Sequence[Failing]) -> str:
     blocks: list[str] = []
     free_bytes = MAX_EVIDENCE - 80  # for the line about omitted tests
     for test in failing:
-        full_text = _block(test)
+        full_text = _describe_test(test)
         size = len(full_text.encode()[: MAX_EVIDENCE // 2].decode(errors="ignore"))
         block = cut_between_words(full_text, size)
         free_bytes -= len(block.encode()) + 2
@@ -121,31 +121,33 @@ def _result(report: SuiteReport) -> dict[str, Any]:
 
 
 # a message of pytest-json-ctrf that carries no information
-_PHASE = re.compile(r"The test failed in the \w+ phase")
+_PHASE_MESSAGE = re.compile(r"The test failed in the \w+ phase")
 
 
-def _block(test: Failing) -> str:
+def _describe_test(test: Failing) -> str:
     """One failing test as text, without its message if the trace contains it."""
-    lines = _telling_lines(printable(test.trace))
-    message = shorten(printable(test.message), _MESSAGE)
+    lines = _error_lines(printable(test.trace))
+    message = shorten(printable(test.message), _MAX_MESSAGE)
     is_repeated = message in " ".join(" ".join(lines).split())
-    if lines and (is_repeated or _PHASE.match(message)):
+    if lines and (is_repeated or _PHASE_MESSAGE.match(message)):
         message = ""
     return "\n".join([f"FAILED {printable(test.name)}", *filter(None, [message]), *lines])
 
 
 def failing_assertion(output: str) -> str:
     """The lines of a test run's output that compare expected and actual values."""
-    return "\n".join(_telling_lines(printable(output)))
+    return "\n".join(_error_lines(printable(output)))
 
 
-def _telling_lines(trace: str) -> list[str]:
+def _error_lines(trace: str) -> list[str]:
     """The last marked lines, else the last lines that speak of errors, else the last lines."""
-    lines = [cut_between_words(line, _LINE).rstrip() for line in trace.splitlines() if line.strip()]
-    for pattern in (_MARKED, _TELLING):
+    lines = [
+        cut_between_words(line, _MAX_LINE).rstrip() for line in trace.splitlines() if line.strip()
+    ]
+    for pattern in (_MARKED_LINE, _ERROR_LINE):
         if matches := [line for line in lines if pattern.search(line)]:
-            return matches[-_LINES_A_TEST:]
-    return lines[-_LINES_A_TEST:]
+            return matches[-_MAX_LINES:]
+    return lines[-_MAX_LINES:]
 
 
 def printable(text: str) -> str:

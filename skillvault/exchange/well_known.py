@@ -40,12 +40,12 @@ def index_of(site: str, fetch: Fetch) -> tuple[list[SiteSkill], dict[str, BadInp
     BadInputError where there is no index of this version.
     """
     url = f"{site}/{PLACE}"
-    entries = _entries(fetch(url), url)
+    entries = _parse_entries(fetch(url), url)
     skills: list[SiteSkill] = []
     errors: dict[str, BadInputError] = {}
     for number, entry in enumerate(entries):
         try:
-            skills.append(_site_skill(entry, url))
+            skills.append(_parse_entry(entry, url))
         except BadInputError as error:
             errors[f"skills[{number}]"] = error
     return skills, errors
@@ -64,7 +64,7 @@ def files_at(skill: SiteSkill, fetch: Fetch) -> Mapping[str, bytes]:
     return unpack(content) if skill.packed else {"SKILL.md": content}
 
 
-def _entries(content: bytes, url: str) -> list[Any]:
+def _parse_entries(content: bytes, url: str) -> list[Any]:
     try:
         index = strict_json.load(content.decode("utf-8-sig"))
     except (BadInputError, UnicodeDecodeError) as error:
@@ -83,7 +83,7 @@ def _entries(content: bytes, url: str) -> list[Any]:
     return entries
 
 
-def _site_skill(entry: Any, url: str) -> SiteSkill:
+def _parse_entry(entry: Any, url: str) -> SiteSkill:
     if not isinstance(entry, dict):
         raise BadInputError("expected a mapping", code="bad-index")
     name, place, digest = (entry.get(key) for key in ("name", "url", "digest"))
@@ -98,10 +98,10 @@ def _site_skill(entry: Any, url: str) -> SiteSkill:
     if entry.get("type") not in ("skill-md", "archive"):
         message = f"{name}: type: {str(entry.get('type'))[:40]!r} is neither skill-md nor archive"
         raise BadInputError(message, code="bad-index", key="type")
-    return SiteSkill(name, _address_of(url, place, name), digest, entry["type"] == "archive")
+    return SiteSkill(name, _skill_address(url, place, name), digest, entry["type"] == "archive")
 
 
-def _address_of(url: str, place: str, name: str) -> str:
+def _skill_address(url: str, place: str, name: str) -> str:
     try:
         address = urljoin(url, place)
         scheme = urlsplit(address).scheme

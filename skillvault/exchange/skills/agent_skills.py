@@ -23,20 +23,20 @@ FILE = "SKILL.md"
 ORIGIN = "agent-skills"
 # Formats whose keys are stored in `metadata`, each under `<origin>.`
 ORIGINS = (ORIGIN, "eurekaclaw", "openclaw", "claude-code", "claudefi", "agents-md")
-_METADATA = "metadata."  # prefix, after the origin, of keys that were in `metadata` before
+_INNER = "metadata."  # prefix, after the origin, of keys that were in `metadata` before
 MAX_DESCRIPTION, MAX_COMPATIBILITY = 1024, 500  # characters, by the specification
 
 # Keys that only the vault may set; a file may lower `trust`, never raise it.
-_OURS = frozenset(
+_RESERVED = frozenset(
     "status origin trust expires subject account retired trial internal replaces".split()
 )
 # Top-level key of other tools -> key of `metadata` that the vault reads.
-_HOMES = {
+_VAULT_KEYS = {
     "tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages", "version": "version",
     "created_at": "created", "usage_count": "usage_count", "success_rate": "success_rate",
 }  # fmt: skip
-_WORDS = ("tags", "roles", "stages")
-_FENCE = "---"  # simple readers take it for the end of the front matter
+_WORD_LISTS = ("tags", "roles", "stages")
+_DELIMITER = "---"  # simple readers take it for the end of the front matter
 
 
 class SkillFolder(Struct, frozen=True):
@@ -61,10 +61,10 @@ def read_skill(
     try:
         text = front_matter.text_of(files[source])
         meta, body = front_matter.read_foreign(text)
-        meta = _taken_back(meta)
-        name = _name_of(meta, folder)
-        vault_meta = _taken_in(meta, name, origin)
-        skill = _skill(name, vault_meta, body)
+        meta = _restore_keys(meta)
+        name = _vault_name(meta, folder)
+        vault_meta = _import_meta(meta, name, origin)
+        skill = _build_skill(name, vault_meta, body)
         content = front_matter.with_mapping(text.encode(), vault_meta)
     except BadInputError as error:
         return Problem(f"{folder}/{FILE}" if folder else FILE, error.key, error.code, error.message)
@@ -77,7 +77,7 @@ def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
     Raises BadInputError if it is no skill.
     """
-    return _with_front_matter(files, _restored(_front_matter_of(files)))
+    return _replace_front_matter(files, _export_meta(_front_matter_of(files)))
 
 
 def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, bytes]:
@@ -87,36 +87,38 @@ def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, b
     Raises BadInputError if it is no skill.
     """
     files = skill.files
-    author_meta = _restored(_front_matter_of(files))
-    top, stored = _sorted_out(author_meta, skill.name, keys=keys)
+    author_meta = _export_meta(_front_matter_of(files))
+    top, stored = _split_keys(author_meta, skill.name, keys=keys)
     if top.get("description") != skill.description:
         stored.setdefault(f"{ORIGIN}.description", as_text(author_meta.get("description")))
         top["description"] = skill.description
     other_values = {key: value for key, value in author_meta.items() if key not in top}
     metadata = _metadata_of(author_meta)
-    metadata = {**metadata, **_homes(other_values, metadata), **stored}
-    metadata = {k: as_text(v) if _FENCE in str(v) else v for k, v in metadata.items()}
-    return _with_front_matter(files, {**top, **({"metadata": metadata} if metadata else {})})
+    metadata = {**metadata, **_vault_values(other_values, metadata), **stored}
+    metadata = {k: as_text(v) if _DELIMITER in str(v) else v for k, v in metadata.items()}
+    return _replace_front_matter(files, {**top, **({"metadata": metadata} if metadata else {})})
 
 
 def authored(files: Mapping[str, bytes]) -> dict[str, Any]:
     """Return the front matter of a vault's skill as its author wrote it."""
-    return _restored(_front_matter_of(files))
+    return _export_meta(_front_matter_of(files))
 
 
 def _front_matter_of(files: Mapping[str, bytes]) -> dict[str, Any]:
     return front_matter.read_foreign(front_matter.text_of(files[FILE]))[0]
 
 
-def _with_front_matter(files: Mapping[str, bytes], mapping: Mapping[str, Any]) -> dict[str, bytes]:
+def _replace_front_matter(
+    files: Mapping[str, bytes], mapping: Mapping[str, Any]
+) -> dict[str, bytes]:
     """Replace the front matter, unless it already has these values in block style."""
     text = front_matter.text_of(files[FILE])
-    if _says_in_blocks(front_matter.split(text)[0], mapping):
+    if _has_block_values(front_matter.split(text)[0], mapping):
         return dict(files)
     return {**files, FILE: front_matter.with_mapping(text.encode(), mapping)}
 
 
-def _says_in_blocks(front: str, mapping: Mapping[str, Any]) -> bool:
+def _has_block_values(front: str, mapping: Mapping[str, Any]) -> bool:
     """Return True if a front matter has these values and no flow style."""
     try:
         return bool(strict_yaml.load(front) == mapping) and strict_yaml.is_block(front)
@@ -126,9 +128,9 @@ def _says_in_blocks(front: str, mapping: Mapping[str, Any]) -> bool:
 
 def as_text(value: Any) -> str:
     """Encode a value as one text of `metadata`: a plain text as it is, anything else as JSON."""
-    if isinstance(value, str) and not _is_json(value) and _FENCE not in value:
+    if isinstance(value, str) and not _is_json(value) and _DELIMITER not in value:
         return value
-    return json.dumps(value, ensure_ascii=False).replace(_FENCE, "\\u002d" * len(_FENCE))
+    return json.dumps(value, ensure_ascii=False).replace(_DELIMITER, "\\u002d" * len(_DELIMITER))
 
 
 def from_text(text: Any) -> Any:
@@ -139,7 +141,7 @@ def from_text(text: Any) -> Any:
 # ── in ───────────────────────────────────────────────────────────────────────────────
 
 
-def _name_of(meta: Mapping[str, Any], folder: str) -> str:
+def _vault_name(meta: Mapping[str, Any], folder: str) -> str:
     """Make a folder's name of the skill's name; BadInputError if that is not possible."""
     if name := slug(str(meta.get("name") or folder)):
         return name
@@ -151,14 +153,22 @@ def _name_of(meta: Mapping[str, Any], folder: str) -> str:
     )
 
 
-def _taken_in(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, Any]:
+def _import_meta(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, Any]:
     """Convert an author's front matter to that of the vault's file."""
-    top, stored = _sorted_out(meta, name, origin)
-    metadata = _kept_metadata(meta, origin)
-    return {**top, "metadata": {**metadata, **_homes(meta, metadata), **stored, **_status_of(meta)}}
+    top, stored = _split_keys(meta, name, origin)
+    metadata = _import_metadata(meta, origin)
+    return {
+        **top,
+        "metadata": {
+            **metadata,
+            **_vault_values(meta, metadata),
+            **stored,
+            **_proposal_status(meta),
+        },
+    }
 
 
-def _sorted_out(
+def _split_keys(
     meta: Mapping[str, Any], name: str, origin: str = ORIGIN, keys: Collection[str] = ()
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return (keys for the top of the file, texts to store in `metadata` for the other keys)."""
@@ -167,7 +177,7 @@ def _sorted_out(
         if key == "metadata":
             continue
         if key in SKILL_KEYS and not isinstance(value, dict | list):
-            top[key] = _fitting(key, value)
+            top[key] = _fit_value(key, value)
         elif key in keys:
             top[key] = value
         if key not in top or top[key] != value:
@@ -177,49 +187,49 @@ def _sorted_out(
     return top, stored
 
 
-def _homes(meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, str]:
+def _vault_values(meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, str]:
     """Values for the vault's keys of `metadata`, from the top-level keys of other tools."""
     return {
-        vault_key: _as_read(vault_key, meta[key])
-        for key, vault_key in _HOMES.items()
-        if key in meta and vault_key not in metadata and _may_say(vault_key, meta[key])
+        vault_key: _vault_text(vault_key, meta[key])
+        for key, vault_key in _VAULT_KEYS.items()
+        if key in meta and vault_key not in metadata and _is_readable(vault_key, meta[key])
     }
 
 
-def _status_of(meta: Mapping[str, Any]) -> dict[str, str]:
+def _proposal_status(meta: Mapping[str, Any]) -> dict[str, str]:
     """The status that the vault gives to every skill it reads."""
     trust = {"trust": "untrusted"} if _metadata_of(meta).get("trust") == "untrusted" else {}
     return {"status": "proposed", "origin": "installed", **trust}
 
 
-def _fitting(key: str, value: Any) -> Any:
+def _fit_value(key: str, value: Any) -> Any:
     """Make a value valid for a key of the specification."""
     if value is None:
         return None
-    text = str(value).replace(_FENCE, "—")
+    text = str(value).replace(_DELIMITER, "—")
     limit = {"description": MAX_DESCRIPTION, "compatibility": MAX_COMPATIBILITY}.get(key)
     if limit is not None and len(text) > limit:
         return shorten(text, limit)
     return text if text != str(value) else value
 
 
-def _kept_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
+def _import_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
     """Convert a skill's `metadata` to the vault's form."""
     metadata: dict[str, Any] = {}
     for key, value in _metadata_of(meta).items():
-        if key in _WORDS and isinstance(value, list):
-            metadata[key], metadata[f"{origin}.{_METADATA}{key}"] = _spaced(value), as_text(value)
-        elif _may_say(key, value):
+        if key in _WORD_LISTS and isinstance(value, list):
+            metadata[key], metadata[f"{origin}.{_INNER}{key}"] = _join_words(value), as_text(value)
+        elif _is_readable(key, value):
             metadata[key] = as_text(value) if isinstance(value, dict | list) else value
         else:
-            metadata[f"{origin}.{_METADATA}{key}"] = as_text(value)
+            metadata[f"{origin}.{_INNER}{key}"] = as_text(value)
     return metadata
 
 
-def _as_read(key: str, value: Any) -> str:
+def _vault_text(key: str, value: Any) -> str:
     """Convert a foreign value to the text that the vault reads."""
-    if key in _WORDS:
-        return _spaced(value)
+    if key in _WORD_LISTS:
+        return _join_words(value)
     return value if isinstance(value, str) else as_text(value)
 
 
@@ -231,9 +241,9 @@ def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
     return metadata if isinstance(metadata, Mapping) else {"metadata": metadata}
 
 
-def _may_say(key: str, value: Any) -> bool:
+def _is_readable(key: str, value: Any) -> bool:
     """Return True if the vault may read a foreign skill's value for a key."""
-    if key in _OURS or _put_away(key) or _is_nested(value) or _FENCE in str(value):
+    if key in _RESERVED or _original_key(key) or _is_nested(value) or _DELIMITER in str(value):
         return False
     if key == "kind":
         return value in SKILL_KINDS
@@ -244,19 +254,19 @@ def _may_say(key: str, value: Any) -> bool:
     return True
 
 
-def _spaced(value: Any) -> str:
+def _join_words(value: Any) -> str:
     """Join a list of words with spaces, as the vault stores it."""
     words = value if isinstance(value, list) else str(value).replace(",", " ").split()
     return " ".join("-".join(str(word).split()) for word in words)
 
 
-def _skill(name: str, meta: Mapping[str, Any], body: str) -> Skill:
+def _build_skill(name: str, meta: Mapping[str, Any], body: str) -> Skill:
     metadata = meta["metadata"]
     description = meta.get("description")
     if not isinstance(description, str) or not description.strip():
         message = "description: missing; say what the skill does and when to use it"
         raise BadInputError(message, code="missing-key", key="description")
-    tags, roles, stages = (tuple(str(metadata.get(key) or "").split()) for key in _WORDS)
+    tags, roles, stages = (tuple(str(metadata.get(key) or "").split()) for key in _WORD_LISTS)
     return Skill(
         name=name,
         description=description,
@@ -276,51 +286,51 @@ def _skill(name: str, meta: Mapping[str, Any], body: str) -> Skill:
 # ── out ──────────────────────────────────────────────────────────────────────────────
 
 
-def _restored(meta: Mapping[str, Any]) -> dict[str, Any]:
+def _export_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
     """Convert the front matter of a vault's skill to what its author wrote."""
     metadata = {
         key: from_text(value) if _is_nested(value) else value
         for key, value in _metadata_of(meta).items()
-        if key not in _OURS
+        if key not in _RESERVED
     }
-    return _taken_back({**meta, "metadata": metadata})
+    return _restore_keys({**meta, "metadata": metadata})
 
 
-def _taken_back(meta: Mapping[str, Any]) -> dict[str, Any]:
+def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
     """Move the keys that are stored in `metadata` back to where they were.
 
     If the file has a newer value for such a key, the newer value wins.
     """
     stored = _metadata_of(meta)
-    metadata = {key: value for key, value in stored.items() if not _put_away(key)}
+    metadata = {key: value for key, value in stored.items() if not _original_key(key)}
     top = {key: value for key, value in meta.items() if key != "metadata"}
     for key, value in stored.items():
-        name = _put_away(key)
+        name = _original_key(key)
         if name is None:
             continue
-        if name.startswith(_METADATA):
-            name = name.removeprefix(_METADATA)
-            vault_value = stored.get(name) if name in _WORDS else None
-            metadata[name] = _current(name, from_text(value), vault_value)
+        if name.startswith(_INNER):
+            name = name.removeprefix(_INNER)
+            vault_value = stored.get(name) if name in _WORD_LISTS else None
+            metadata[name] = _latest_value(name, from_text(value), vault_value)
         else:
-            home = _HOMES.get(name, "")
-            top[name] = _current(home, from_text(value), metadata.pop(home, None))
+            home = _VAULT_KEYS.get(name, "")
+            top[name] = _latest_value(home, from_text(value), metadata.pop(home, None))
     return top | ({"metadata": metadata} if metadata else {})
 
 
-def _put_away(key: str) -> str | None:
+def _original_key(key: str) -> str | None:
     """The original name of a key that is stored under an origin; None for another key."""
     origin, dot, name = key.partition(".")
     return name if dot and origin in ORIGINS else None
 
 
-def _current(key: str, author_value: Any, vault_value: Any) -> Any:
+def _latest_value(key: str, author_value: Any, vault_value: Any) -> Any:
     """The author's value, unless the vault has a newer one."""
     if vault_value is None:
         return author_value
-    if _as_read(key, author_value) == vault_value:
+    if _vault_text(key, author_value) == vault_value:
         return author_value
-    return str(vault_value).split() if key in _WORDS else vault_value
+    return str(vault_value).split() if key in _WORD_LISTS else vault_value
 
 
 def _is_json(text: str) -> bool:

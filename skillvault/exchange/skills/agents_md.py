@@ -27,8 +27,10 @@ BUDGET = 16_000  # characters: half of what Codex reads of all such files
 BEGIN, END = "<!-- skillvault:begin -->", "<!-- skillvault:end -->"
 _SKILL = re.compile(r"^<!-- skillvault:skill (?P<name>[a-z0-9-]+) -->\n", re.MULTILINE)
 _MARK = re.compile(r"<!-- skillvault:(?:begin|end|skill\b)")
-_NOTE = "<!-- Written by `skillvault export`: change the skill in the vault, not the text here. -->"
-_DESCRIPTION = 300
+_NOTICE = (
+    "<!-- Written by `skillvault export`: change the skill in the vault, not the text here. -->"
+)
+_MAX_DESCRIPTION = 300
 
 
 def is_page(path: str) -> bool:
@@ -48,12 +50,12 @@ def read_sections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Proble
     """Yield the skills of every such file of a tree."""
     for path, content in sorted(pages(tree, is_page).items()):
         try:
-            yield from _sections(path, front_matter.text_of(content))
+            yield from _read_page(path, front_matter.text_of(content))
         except BadInputError as error:
             yield Problem(path, error.key, error.code, error.message)
 
 
-class _Said(NamedTuple):
+class _Section(NamedTuple):
     """A section of a page: a name, when to use it, its text."""
 
     name: str
@@ -61,21 +63,21 @@ class _Said(NamedTuple):
     text: str
 
 
-def _sections(path: str, text: str) -> Iterator[TreeSkill | Problem]:
+def _read_page(path: str, text: str) -> Iterator[TreeSkill | Problem]:
     head, block, tail = _split_marks(managed_block.without_block(text))
-    yield from _taken_in(path, _exported(block), {})
-    person_sections = (*_by_hand(head), *_by_hand(tail))
-    yield from _taken_in(path, person_sections, {"agents-md.file": path})
+    yield from _convert_sections(path, _exported_sections(block), {})
+    person_sections = (*_person_sections(head), *_person_sections(tail))
+    yield from _convert_sections(path, person_sections, {"agents-md.file": path})
 
 
-def _by_hand(text: str) -> Iterator[_Said]:
+def _person_sections(text: str) -> Iterator[_Section]:
     """Yield the sections that a person wrote and that have a statement."""
     for section in markdown.sections(text):
         title = section.heading or next(iter(markdown.titles(section.text)), "Project notes")
         statement = next(iter(markdown.statements(section.text)), None)
         if statement is not None:
-            description = shorten(f"Use for {title}. {statement}", _DESCRIPTION)
-            yield _Said(_section_name(title), description, section.text)
+            description = shorten(f"Use for {title}. {statement}", _MAX_DESCRIPTION)
+            yield _Section(_section_name(title), description, section.text)
 
 
 def _section_name(title: str) -> str:
@@ -83,18 +85,18 @@ def _section_name(title: str) -> str:
     return slug(title) or f"section-{hashlib.sha256(title.encode()).hexdigest()[:6]}"
 
 
-def _exported(block: str) -> Iterator[_Said]:
+def _exported_sections(block: str) -> Iterator[_Section]:
     """Yield the sections of an earlier export between the marks."""
     block = block.removesuffix(END)
     marks = list(_SKILL.finditer(block))
     ends = [*(mark.start() for mark in marks[1:]), len(block)]
     for mark, end in zip(marks, ends, strict=False):
         description, _, body = block[mark.end() : end].partition("\n")
-        yield _Said(mark["name"], description, body)
+        yield _Section(mark["name"], description, body)
 
 
-def _taken_in(
-    path: str, sections: Iterable[_Said], metadata: Mapping[str, str]
+def _convert_sections(
+    path: str, sections: Iterable[_Section], metadata: Mapping[str, str]
 ) -> Iterator[TreeSkill | Problem]:
     """Convert the sections of one file to skills; sections with the same name get a number."""
     places: Counter[str] = Counter()
@@ -120,18 +122,18 @@ def write_sections(skills: Sequence[OutgoingSkill], budget: int | None = None) -
     left_out: list[OmittedSkill] = []
     for skill in skills:
         try:
-            texts[skill.name] = _marked_text(skill)
+            texts[skill.name] = _render_skill(skill)
         except BadInputError as error:
             left_out.append(OmittedSkill(skill.name, error.message))
     readable = [skill for skill in skills if skill.name in texts]
     fit = fitting(readable, budget or BUDGET, lambda skill: len(texts[skill.name]))
     names = tuple(skill.name for skill in fit.skills)
-    block = "\n".join([BEGIN, _NOTE, *(texts[name] for name in names), END])
+    block = "\n".join([BEGIN, _NOTICE, *(texts[name] for name in names), END])
     units = {"": {PAGE: block.encode()}} if names else {}
     return Export(units, names, (*left_out, *fit.left_out), OWN)
 
 
-def _marked_text(skill: OutgoingSkill) -> str:
+def _render_skill(skill: OutgoingSkill) -> str:
     """Render a skill for the part between the marks: when to use it in one line, then its text."""
     _, body = front_matter.read_foreign(front_matter.text_of(skill.files[FILE]))
     description = " ".join(skill.description.split())
@@ -155,12 +157,12 @@ def _split_marks(text: str) -> tuple[str, str, str]:
     return text[:start], text[start : end + len(END)], text[end + len(END) :]
 
 
-def _marked(_path: str, content: bytes) -> bytes | None:
+def _managed_part(_path: str, content: bytes) -> bytes | None:
     """The marks and the text between them; None without marks."""
     return _split_marks(front_matter.text_of(content))[1].encode() or None
 
 
-def _with_marked(_path: str, old_content: bytes | None, part: bytes | None) -> bytes | None:
+def _replace_part(_path: str, old_content: bytes | None, part: bytes | None) -> bytes | None:
     """Replace the part between the marks; append it if the file has no marks."""
     text = "" if old_content is None else front_matter.text_of(old_content)
     bom = "\ufeff" if old_content and old_content.startswith(b"\xef\xbb\xbf") else ""
@@ -174,4 +176,4 @@ def _with_marked(_path: str, old_content: bytes | None, part: bytes | None) -> b
     return (bom + head + part.decode() + tail).encode()
 
 
-OWN = ExportedPart(_marked, _with_marked)
+OWN = ExportedPart(_managed_part, _replace_part)

@@ -21,24 +21,24 @@ _FILE = re.compile(
     r"(?:.*/)?(?P<stem>(?P<kind>warning|pattern|strategy|evolved)-"
     r"(?:(?:warning|pattern|strategy)-)?(?P<domain>[a-z0-9]+)-(?P<at>[0-9]{13}|[a-z0-9-]+))\.md"
 )
-_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*# ")  # with a title, not with front matter
+_TITLE = re.compile(rb"(?:\xef\xbb\xbf)?\s*# ")  # with a title, not with front matter
 _RETIRED = re.compile(r"(?:^|/)archive/")
-_MADE = re.compile(r"^\*(?:Generated|Evolved|Merged)\b.*? on (?P<at>[0-9TZ:.+-]+)", re.MULTILINE)
-_DESCRIPTION = 300
+_CREATED = re.compile(r"^\*(?:Generated|Evolved|Merged)\b.*? on (?P<at>[0-9TZ:.+-]+)", re.MULTILINE)
+_MAX_DESCRIPTION = 300
 
 
 def has_reflections(tree: SourceTree) -> bool:
     """Return True if a tree has reflections."""
-    return any(_BEGINS.match(content) for content in _reflections(tree).values())
+    return any(_TITLE.match(content) for content in _read_pages(tree).values())
 
 
 def read_reflections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Problem]:
     """Yield every reflection of a tree except those in claudefi's archive."""
-    for path, content in sorted(_reflections(tree).items()):
+    for path, content in sorted(_read_pages(tree).items()):
         match = _FILE.fullmatch(path)
-        if match and _BEGINS.match(content):
+        if match and _TITLE.match(content):
             try:
-                skill = _skill_of(match, front_matter.text_of(content))
+                skill = _convert_reflection(match, front_matter.text_of(content))
             except BadInputError as error:
                 yield Problem(path, error.key, error.code, error.message)
                 continue
@@ -48,15 +48,15 @@ def read_reflections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Pro
                 yield TreeSkill(path, skill, {FILE: content})
 
 
-def _reflections(tree: SourceTree) -> dict[str, bytes]:
+def _read_pages(tree: SourceTree) -> dict[str, bytes]:
     """The files with the name of a reflection, without retired ones."""
     return pages(tree, lambda path: bool(_FILE.fullmatch(path)) and not _RETIRED.search(path))
 
 
-def _skill_of(match: re.Match[str], text: str) -> SkillFolder | Problem:
+def _convert_reflection(match: re.Match[str], text: str) -> SkillFolder | Problem:
     kind, domain = match["kind"], match["domain"]
     metadata = {"kind": kind, "domain": domain, "claudefi.file": f"{match['stem']}.md"}
-    if created := _created(match["at"], text):
+    if created := _creation_time(match["at"], text):
         metadata["claudefi.created"] = created
     front = {
         "name": match["stem"],
@@ -71,12 +71,12 @@ def _skill_of(match: re.Match[str], text: str) -> SkillFolder | Problem:
 def _description(domain: str, text: str) -> str:
     """The description of a reflection: when to use it, then its titles."""
     titles = (title.removeprefix("Skill: ") for title in markdown.titles(text))
-    return shorten(f"Use before a decision in {domain}. {'. '.join(titles)}.", _DESCRIPTION)
+    return shorten(f"Use before a decision in {domain}. {'. '.join(titles)}.", _MAX_DESCRIPTION)
 
 
-def _created(digits: str, text: str) -> str | None:
+def _creation_time(digits: str, text: str) -> str | None:
     """The time of creation, from the text or from the digits in the name."""
-    if match := _MADE.search(text):
+    if match := _CREATED.search(text):
         return match["at"]
     if digits.isdigit():
         return stamp(datetime.fromtimestamp(int(digits) // 1000, UTC))

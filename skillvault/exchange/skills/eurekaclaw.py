@@ -38,7 +38,7 @@ _KEYS = re.compile(rb"^(?:agent_roles|pipeline_stages|usage_count|success_rate):
 _LISTS = {"tags": "tags", "agent_roles": "roles", "pipeline_stages": "stages"}
 _SOURCES = ("seed", "distilled", "manual")
 _TEXT = ("description", "version", "source", *_LISTS)
-_DESCRIPTION = 300  # characters, if it is made from a skill's text
+_MAX_DESCRIPTION = 300  # characters, if it is made from a skill's text
 
 
 def has_eurekaclaw(tree: SourceTree) -> bool:
@@ -55,26 +55,30 @@ def _has_front_matter(content: bytes) -> bool:
 
 def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
     """Yield every skill of a tree: of its folders, and of flat files outside of them."""
-    for skill in read_folders(tree, folder, NAME, _with_description):
-        yield skill if isinstance(skill, Problem) else replace(skill, published=_uncounted(skill))
+    for skill in read_folders(tree, folder, NAME, _add_description):
+        yield (
+            skill
+            if isinstance(skill, Problem)
+            else replace(skill, published=_published_text(skill))
+        )
     skill_paths = {path for skill in skills_in(tree) for path in skill.paths}
     flat_pages = pages(tree, lambda path: path not in skill_paths)
     for path, content in sorted(flat_pages.items()):
         if _has_front_matter(content):
             stem = path.rpartition("/")[2].removesuffix(".md")
-            flat_skill = agent_skills.read_skill({FILE: _with_description(content)}, stem, NAME)
+            flat_skill = agent_skills.read_skill({FILE: _add_description(content)}, stem, NAME)
             if isinstance(flat_skill, Problem):
                 yield placed(flat_skill, path)
             else:
-                yield TreeSkill(path, flat_skill, {FILE: _own_text(FILE, content)})
+                yield TreeSkill(path, flat_skill, {FILE: _text_part(FILE, content)})
 
 
-def _uncounted(skill: TreeSkill) -> dict[str, bytes]:
+def _published_text(skill: TreeSkill) -> dict[str, bytes]:
     """The published files without counters, because new counts make no new version."""
-    return {path: _own_text(path, content) for path, content in skill.published.items()}
+    return {path: _text_part(path, content) for path, content in skill.published.items()}
 
 
-def _with_description(content: bytes) -> bytes:
+def _add_description(content: bytes) -> bytes:
     """Add a description to a skill's file if EurekaClaw wrote none."""
     try:
         meta, body = front_matter.read(front_matter.text_of(content))
@@ -83,7 +87,7 @@ def _with_description(content: bytes) -> bytes:
     statement = next(iter(markdown.statements(body)), "")
     if str(meta.get("description") or "").strip() or not statement:
         return content
-    new_meta = {**meta, "description": shorten(statement, _DESCRIPTION)}
+    new_meta = {**meta, "description": shorten(statement, _MAX_DESCRIPTION)}
     return front_matter.with_mapping(content, new_meta)
 
 
@@ -93,18 +97,18 @@ def _with_description(content: bytes) -> bytes:
 def write_eurekaclaw(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
     """Write the skills with counts of their uses; all of them without a budget of characters."""
     fit = fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
-    export = write_folders(fit.skills, ROOT, _with_counters, OWN)
+    export = write_folders(fit.skills, ROOT, _write_counters, OWN)
     return Export(export.units, export.skills, (*export.left_out, *fit.left_out), OWN)
 
 
-def _with_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
+def _write_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
     author_meta = agent_skills.authored(skill.files)
     metadata = author_meta.get("metadata", {})
     front: dict[str, Any] = {
         **author_meta,
         "name": author_meta.get("name", skill.name),
         "version": str(author_meta.get("version", metadata.get("version", "1.0"))),
-        **{key: _list(author_meta, metadata, key) for key in _LISTS},
+        **{key: _word_list(author_meta, metadata, key) for key in _LISTS},
         "source": _source(author_meta, metadata),
         **_counters(author_meta, skill),
     }
@@ -115,7 +119,7 @@ def _with_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
     return {**skill.files, FILE: front_matter.with_mapping(text.encode(), front)}
 
 
-def _list(author_meta: Mapping[str, Any], metadata: Mapping[str, Any], key: str) -> list[Any]:
+def _word_list(author_meta: Mapping[str, Any], metadata: Mapping[str, Any], key: str) -> list[Any]:
     """A list of words from the top of the front matter, else from `metadata`."""
     words = author_meta.get(key, metadata.get(_LISTS[key], []))
     return [str(word) for word in (words if isinstance(words, list) else str(words).split())]
@@ -139,9 +143,9 @@ def _counters(author_meta: Mapping[str, Any], skill: OutgoingSkill) -> dict[str,
 # ── the managed part of a file ───────────────────────────────────────────────────────────
 
 
-def _own_text(path: str, content: bytes) -> bytes:
+def _text_part(path: str, content: bytes) -> bytes:
     """A canonical form of a skill's text without counters; the bytes of any other file."""
-    front = _front(path, content)
+    front = _read_front(path, content)
     if front is None:
         return content
     meta, body = front
@@ -150,13 +154,17 @@ def _own_text(path: str, content: bytes) -> bytes:
 
 def _choose_file(path: str, disk_file: bytes | None, export: bytes | None) -> bytes | None:
     """The exported file, unless the existing one has the same text and higher counters."""
-    if disk_file is None or export is None or _own_text(path, disk_file) != _own_text(path, export):
+    if (
+        disk_file is None
+        or export is None
+        or _text_part(path, disk_file) != _text_part(path, export)
+    ):
         return export
     has_counts = _count(path, disk_file) >= _count(path, export)
     return disk_file if has_counts and disk_file != export else export
 
 
-def _front(path: str, content: bytes) -> tuple[dict[str, Any], str] | None:
+def _read_front(path: str, content: bytes) -> tuple[dict[str, Any], str] | None:
     if path != FILE:
         return None
     try:
@@ -166,7 +174,7 @@ def _front(path: str, content: bytes) -> tuple[dict[str, Any], str] | None:
 
 
 def _count(path: str, content: bytes) -> int:
-    front = _front(path, content)
+    front = _read_front(path, content)
     count = front[0].get("usage_count") if front else None
     return count if isinstance(count, int) else 0
 
@@ -180,4 +188,4 @@ def _is_time(text: Any) -> bool:
     return True
 
 
-OWN = ExportedPart(_own_text, _choose_file)
+OWN = ExportedPart(_text_part, _choose_file)

@@ -116,23 +116,27 @@ def export_folders(
     If not all fit, all descriptions are cut to one length that still says when to use a skill.
     Skills that do not fit then are left out.
     """
-    length = _cut_of(skills, budget, cost)
-    fit = fitting(skills if length is None else _cut(skills, length), budget, cost)
+    length = _description_limit(skills, budget, cost)
+    fit = fitting(skills if length is None else _cut_descriptions(skills, length), budget, cost)
     export = write_folders(fit.skills, root, write)
     return replace(export, left_out=(*export.left_out, *fit.left_out), cut=length)
 
 
-def _cut_of(skills: Sequence[OutgoingSkill], budget: int | None, cost: Cost) -> int | None:
+def _description_limit(
+    skills: Sequence[OutgoingSkill], budget: int | None, cost: Cost
+) -> int | None:
     """The length to which all descriptions are cut; None if none is cut."""
     if budget is None or sum(map(cost, skills)) <= budget:
         return None
     if all(len(skill.description) <= _CUTS[-1] for skill in skills):
         return None  # a cut would save nothing
-    lengths = (length for length in _CUTS if sum(map(cost, _cut(skills, length))) <= budget)
+    lengths = (
+        length for length in _CUTS if sum(map(cost, _cut_descriptions(skills, length))) <= budget
+    )
     return next(lengths, _CUTS[-1])
 
 
-def _cut(skills: Sequence[OutgoingSkill], length: int) -> list[OutgoingSkill]:
+def _cut_descriptions(skills: Sequence[OutgoingSkill], length: int) -> list[OutgoingSkill]:
     return [
         replace(skill, description=first_sentences(skill.description, length)) for skill in skills
     ]

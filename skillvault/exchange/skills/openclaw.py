@@ -26,7 +26,7 @@ KEYS = frozenset(
     version
     """.split()
 )
-_NEEDS = re.compile(
+_REQUIREMENTS = re.compile(
     rb"^(?:metadata:)?[\s{]*[\"']?(?:openclaw|clawdbot|clawdis)[\"']?\s*:", re.MULTILINE
 )
 _FRAME = 97  # characters around name, description and place in its list
@@ -34,7 +34,7 @@ _FRAME = 97  # characters around name, description and place in its list
 
 def has_openclaw(tree: SourceTree) -> bool:
     """Return True if a tree has a skill with OpenClaw's requirements of a machine."""
-    return any(map(_NEEDS.search, skill_pages(tree).values()))
+    return any(map(_REQUIREMENTS.search, skill_pages(tree).values()))
 
 
 def read_openclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:

@@ -21,7 +21,7 @@ from skillvault.model.export import Export, OmittedSkill, OutgoingSkill
 ROOT, _, INDEX = PLACE.rpartition("/")
 MAX_FILES, MAX_BYTES = 1_000, 50 * 1024 * 1024  # of one archive, for clients
 _TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time of the zip format
-_READABLE, _RUNS = 0o100644 << 16, 0o100755 << 16
+_READABLE, _EXECUTABLE = 0o100644 << 16, 0o100755 << 16
 
 
 def write_site(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
@@ -32,7 +32,8 @@ def write_site(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Ex
     export = write_folders(small, ROOT, _artifact)
     descriptions = {skill.name: skill.description for skill in skills}
     entries = [
-        _indexed(name, descriptions[name], export.units[f"{ROOT}/{name}"]) for name in export.skills
+        _index_entry(name, descriptions[name], export.units[f"{ROOT}/{name}"])
+        for name in export.skills
     ]
     index = msgspec.json.encode({"$schema": SCHEMA, "skills": entries})
     units = {**export.units, ROOT: {INDEX: msgspec.json.format(index, indent=2) + b"\n"}}
@@ -61,12 +62,12 @@ def archive(files: Mapping[str, bytes]) -> bytes:
         for path in sorted(files):
             entry = zipfile.ZipInfo(path, _TIME)
             entry.create_system = 3  # modes are Unix's
-            entry.external_attr = _RUNS if isinstance(files[path], Program) else _READABLE
+            entry.external_attr = _EXECUTABLE if isinstance(files[path], Program) else _READABLE
             packed.writestr(entry, files[path])
     return stream.getvalue()
 
 
-def _indexed(name: str, description: str, files: Mapping[str, bytes]) -> dict[str, Any]:
+def _index_entry(name: str, description: str, files: Mapping[str, bytes]) -> dict[str, Any]:
     """The entry of one skill in the index."""
     ((path, content),) = files.items()
     return {

@@ -24,27 +24,27 @@ from skillvault.exchange.transcripts.events import (
 
 CLIENT = "claude-code"
 # Types of lines without a prompt, a message or a tool call.
-_SILENT = frozenset(
+_IGNORED_TYPES = frozenset(
     "ai-title agent-name api-request api-request-blob api-request-shape atis-latch attachment "
     "cost-state custom-title file-history-snapshot last-prompt mode permission-mode pr-link "
     "progress queue-operation saved_hook_context summary system tag tools-used".split()
 )
 # Texts that the client itself writes as prompts.
-_OF_CLIENT = re.compile(
+_CLIENT_TEXT = re.compile(
     r"\s*(?:<(?:task-notification|system-reminder|local-command|command-|bash-)|Caveat: )"
 )
-_INTERRUPTED = "[Request interrupted"
+_INTERRUPTION = "[Request interrupted"
 _EXIT_CODE = re.compile(r"Exit code (\d+)\b")
 _IN_BACKGROUND = ("Command running in background", "Running in background")
 # The client's message about the end of a background command.
-_ENDED = re.compile(
+_BACKGROUND_END = re.compile(
     r"<task-notification>.*?<tool-use-id>(?P<call>[^<]+)</tool-use-id>.*?"
     r"<status>(?P<status>completed|failed)</status>.*?<summary>(?P<told>[^<]*)",
     re.DOTALL,
 )
-_ENDED_WITH = re.compile(r"\bexit code (\d+)\)?$")
+_END_CODE = re.compile(r"\bexit code (\d+)\)?$")
 # Beginnings of the result of a call that the user did not allow.
-_REFUSED = ("The user doesn't want to", "[Request interrupted", "Permission to use")
+_REFUSALS = ("The user doesn't want to", "[Request interrupted", "Permission to use")
 
 
 def is_line(line: Mapping[str, Any]) -> bool:
@@ -56,23 +56,23 @@ def events_of(line: Mapping[str, Any], header: Header) -> Iterator[Event] | None
     """Return the events of a line; None for a line that is not understood."""
     kind, message = line.get("type"), line.get("message")
     if kind == "queue-operation" and line.get("operation") == "enqueue":
-        return _ended_aside(str(line.get("content")), _time(line))
-    if kind in _SILENT or line.get("isMeta") is True or line.get("isCompactSummary") is True:
+        return _background_result(str(line.get("content")), _line_time(line))
+    if kind in _IGNORED_TYPES or line.get("isMeta") is True or line.get("isCompactSummary") is True:
         return iter(())
     if kind not in ("user", "assistant") or not isinstance(message, Mapping):
         return None
     header.note(session=line.get("sessionId"), cwd=line.get("cwd"), branch=line.get("gitBranch"))
-    at = _time(line)
+    at = _line_time(line)
     header.ended_at = at or header.ended_at
     if line.get("isSidechain") is True:
-        return _aside(line, message, at)
+        return _subagent_events(line, message, at)
     if kind == "assistant":
         header.note(model=message.get("model"))
         return _agent_events(message, at)
     return _person_events(line, message, at)
 
 
-def _aside(
+def _subagent_events(
     line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
 ) -> Iterator[Event]:
     """Yield the tool calls of a subagent and their results."""
@@ -81,7 +81,7 @@ def _aside(
             yield replace(event, aside=True)
 
 
-def _time(line: Mapping[str, Any]) -> datetime | None:
+def _line_time(line: Mapping[str, Any]) -> datetime | None:
     return time_of(stamp) if isinstance(stamp := line.get("timestamp"), str) else None
 
 
@@ -102,34 +102,34 @@ def _person_events(
     prompt = prompt_id if isinstance(prompt_id, str) else None
     for block in _blocks(message):
         if block.get("type") == "text":
-            yield from _asked(str(block.get("text", "")), at, prompt)
+            yield from _prompt_events(str(block.get("text", "")), at, prompt)
         elif block.get("type") == "tool_result":
-            yield _tool_result(block, at, prompt)
+            yield _convert_result(block, at, prompt)
 
 
-def _asked(text: str, at: datetime | None, prompt: str | None) -> Iterator[Event]:
-    if text.startswith(_INTERRUPTED):
+def _prompt_events(text: str, at: datetime | None, prompt: str | None) -> Iterator[Event]:
+    if text.startswith(_INTERRUPTION):
         yield Interruption(at)
-    elif not _OF_CLIENT.match(text):
+    elif not _CLIENT_TEXT.match(text):
         yield Prompt(at, text, prompt)
-    yield from _ended_aside(text, at)
+    yield from _background_result(text, at)
 
 
-def _ended_aside(text: str, at: datetime | None) -> Iterator[Event]:
+def _background_result(text: str, at: datetime | None) -> Iterator[Event]:
     """Yield the result of a background command that has ended."""
-    match = _ENDED.match(text)
-    code = _ENDED_WITH.search(match["told"].strip()) if match else None
+    match = _BACKGROUND_END.match(text)
+    code = _END_CODE.search(match["told"].strip()) if match else None
     if match and code:
         failed = match["status"] == "failed"
         yield ToolResult(at, match["call"], match["told"], failed, int(code[1]))
 
 
-def _tool_result(
+def _convert_result(
     block: Mapping[str, Any], at: datetime | None, prompt: str | None = None
 ) -> ToolResult:
     text = "\n".join(str(part.get("text", "")) for part in _blocks(block))
     has_ended_well = block.get("is_error") is not True
-    refused = not has_ended_well and text.startswith(_REFUSED)
+    refused = not has_ended_well and text.startswith(_REFUSALS)
     failed = not has_ended_well and not refused
     code = _EXIT_CODE.match(text) if failed else None
     name = str(block.get("tool_use_id"))

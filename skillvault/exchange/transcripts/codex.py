@@ -23,8 +23,10 @@ from skillvault.exchange.transcripts.events import (
 
 CLIENT = "codex"
 _TYPES = frozenset({"session_meta", "turn_context", "response_item"})
-_SILENT = frozenset("compacted event_msg ghost_snapshot token_usage_record world_state".split())
-_SILENT_ITEMS = frozenset(
+_IGNORED_TYPES = frozenset(
+    "compacted event_msg ghost_snapshot token_usage_record world_state".split()
+)
+_IGNORED_ITEMS = frozenset(
     "compaction ghost_snapshot other reasoning web_search_call image_generation_call".split()
 )
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
@@ -32,10 +34,10 @@ _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)$", re.MULTILINE)
 _RUNNING = re.compile(r"^Process running with session ID (\d+)$", re.MULTILINE)
 _OUTPUT = re.compile(r"^Output:\n", re.MULTILINE)
-_ABORTED = "<turn_aborted"
-_REFUSED = re.compile(r"\b(?:rejected by (?:the )?user|aborted by user)\b")
+_ABORT = "<turn_aborted"
+_REFUSAL = re.compile(r"\b(?:rejected by (?:the )?user|aborted by user)\b")
 # Texts that the client itself writes as prompts.
-_OF_CLIENT = re.compile(
+_CLIENT_TEXT = re.compile(
     r"\s*<(?:environment_context|user_instructions|turn_aborted|skill)\b|# AGENTS"
 )
 
@@ -48,14 +50,14 @@ def is_line(line: Mapping[str, Any]) -> bool:
 def events_of(line: Mapping[str, Any], header: Header) -> Iterator[Event] | None:
     """Return the events of a line; None for a line that is not understood."""
     kind, payload = line.get("type"), line.get("payload")
-    if kind in _SILENT:
+    if kind in _IGNORED_TYPES:
         return iter(())
     if kind not in _TYPES or not isinstance(payload, Mapping):
         return None
     at = time_of(stamp) if isinstance(stamp := line.get("timestamp"), str) else None
     header.ended_at = at or header.ended_at
     if kind == "response_item":
-        return _item(payload, at)
+        return _item_events(payload, at)
     git = payload.get("git")
     branch = git.get("branch") if isinstance(git, Mapping) else None
     session = payload.get("session_id") or payload.get("id") if kind == "session_meta" else None
@@ -63,47 +65,47 @@ def events_of(line: Mapping[str, Any], header: Header) -> Iterator[Event] | None
     return iter(())
 
 
-def _item(entry: Mapping[str, Any], at: datetime | None) -> Iterator[Event] | None:
+def _item_events(entry: Mapping[str, Any], at: datetime | None) -> Iterator[Event] | None:
     kind = entry.get("type")
     if kind == "message":
-        return _message(entry, at)
+        return _message_events(entry, at)
     if kind in _CALLS:
-        return iter([_call(entry, at)])
+        return iter([_convert_call(entry, at)])
     if kind in _RESULTS:
-        return iter([_call_output(entry, at)])
-    return iter(()) if kind in _SILENT_ITEMS else None
+        return iter([_convert_output(entry, at)])
+    return iter(()) if kind in _IGNORED_ITEMS else None
 
 
-def _message(entry: Mapping[str, Any], at: datetime | None) -> Iterator[Event]:
+def _message_events(entry: Mapping[str, Any], at: datetime | None) -> Iterator[Event]:
     content = entry.get("content")
     parts = content if isinstance(content, list) else []
     texts = [str(part.get("text", "")) for part in parts if isinstance(part, Mapping)]
     for text in texts:
         if entry.get("role") == "assistant":
             yield Remark(at, text)
-        elif entry.get("role") == "user" and text.lstrip().startswith(_ABORTED):
+        elif entry.get("role") == "user" and text.lstrip().startswith(_ABORT):
             yield Interruption(at)
-        elif entry.get("role") == "user" and not _OF_CLIENT.match(text):
-            yield Prompt(at, text, _turn(entry))
+        elif entry.get("role") == "user" and not _CLIENT_TEXT.match(text):
+            yield Prompt(at, text, _turn_id(entry))
 
 
-def _turn(entry: Mapping[str, Any]) -> str | None:
+def _turn_id(entry: Mapping[str, Any]) -> str | None:
     metadata = entry.get("internal_chat_message_metadata_passthrough")
     turn = metadata.get("turn_id") if isinstance(metadata, Mapping) else None
     return turn if isinstance(turn, str) else None
 
 
-def _call(entry: Mapping[str, Any], at: datetime | None) -> ToolCall:
-    arguments = _mapping(entry.get("arguments")) or _mapping(entry.get("action"))
+def _convert_call(entry: Mapping[str, Any], at: datetime | None) -> ToolCall:
+    arguments = _parse_mapping(entry.get("arguments")) or _parse_mapping(entry.get("action"))
     if not arguments and isinstance(entry.get("input"), str):
         arguments = {"input": entry["input"]}
     tool = str(entry.get("name") or "shell")
     return ToolCall(at, str(entry.get("call_id") or entry.get("id")), tool, arguments)
 
 
-def _call_output(entry: Mapping[str, Any], at: datetime | None) -> ToolResult:
+def _convert_output(entry: Mapping[str, Any], at: datetime | None) -> ToolResult:
     output = entry.get("output")
-    parts = _mapping(output)
+    parts = _parse_mapping(output)
     text = str(parts.get("output") or parts.get("content") or output or "")
     metadata = parts.get("metadata")
     code = metadata.get("exit_code") if isinstance(metadata, Mapping) else None
@@ -115,12 +117,12 @@ def _call_output(entry: Mapping[str, Any], at: datetime | None) -> ToolResult:
     shown_text = text[start.end() :] if start else text
     session = _RUNNING.search(text[: start.start()]) if start and code is None else None
     running = session[1] if session else None
-    refused = code is None and _REFUSED.search(text[:1000]) is not None
+    refused = code is None and _REFUSAL.search(text[:1000]) is not None
     name = str(entry.get("call_id"))
     return ToolResult(at, name, shown_text, failed, code, running=running, refused=refused)
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def _parse_mapping(value: object) -> Mapping[str, Any]:
     """A mapping, also one written as JSON; an empty one for anything else."""
     if isinstance(value, str):
         try:

@@ -18,14 +18,19 @@ from skillvault.model.records import stamp
 from skillvault.model.text.text import cut_between_words, shorten
 
 MAX_BYTES = 256 * 1024  # of a session
-_MOST = 100  # failures, and successes
+_MAX_ENTRIES = 100  # failures, and successes
 _LEMMA, _REASON, _TEXT, _CALL = 120, 800, 1200, 160  # characters
-_RECENT, _OPEN = 200, 2000  # calls that are remembered, and calls without a result
+_MAX_RECENT, _MAX_OPEN = 200, 2000  # calls that are remembered, and calls without a result
 _REASON_LINES = 3
-_KEPT, _OUTPUT = 4000, 64 * 1024  # characters that are read of a command, and of an output
+_MAX_COMMAND, _MAX_OUTPUT = (
+    4000,
+    64 * 1024,
+)  # characters that are read of a command, and of an output
 _COMMANDS = ("command", "cmd", "file_path", "path", "pattern", "url", "query", "input")
 # Tools that only read, so they are no part of a solution.
-_LOOKS = frozenset("Glob Grep LS Read TodoWrite update_plan view_image WebFetch WebSearch".split())
+_READING_TOOLS = frozenset(
+    "Glob Grep LS Read TodoWrite update_plan view_image WebFetch WebSearch".split()
+)
 SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 
 Clean = Callable[[str], str]
@@ -78,16 +83,16 @@ class _Extract:
         self.successes: list[dict[str, str]] = []
         self._redact = clean
         self._number = 0
-        self._recent: deque[tuple[int, _Deed]] = deque(maxlen=_RECENT)
-        self._open: OrderedDict[str, tuple[int, _Deed]] = OrderedDict()
-        self._failed: OrderedDict[_Deed, int] = OrderedDict()  # when it failed last
+        self._recent: deque[tuple[int, _RememberedCall]] = deque(maxlen=_MAX_RECENT)
+        self._open: OrderedDict[str, tuple[int, _RememberedCall]] = OrderedDict()
+        self._failed: OrderedDict[_RememberedCall, int] = OrderedDict()  # when it failed last
 
     def call(self, call: ToolCall) -> None:
         """Note the call of a tool."""
         self._number += 1
-        deed = _deed_of_call(call)
-        _remember(self._open, call.id, (self._number, deed))
-        if call.tool not in _LOOKS:
+        deed = _remember_call(call)
+        _store_latest(self._open, call.id, (self._number, deed))
+        if call.tool not in _READING_TOOLS:
             self._recent.append((self._number, deed))
 
     def end(self, result: ToolResult) -> None:
@@ -98,16 +103,20 @@ class _Extract:
         plain_deed = deed._replace(replaced=None)  # an edit of one file after another
         failure_number = self._failed.get(plain_deed)
         if result.is_error:
-            if len(self.failures) < _MOST:
-                self._fail(plain_deed, result, self._between(failure_number, number))
-            _remember(self._failed, plain_deed, number)
+            if len(self.failures) < _MAX_ENTRIES:
+                self._add_failure(plain_deed, result, self._describe_calls(failure_number, number))
+            _store_latest(self._failed, plain_deed, number)
         elif failure_number is not None:
             del self._failed[plain_deed]
-            text = self._between(failure_number, number) if len(self.successes) < _MOST else ""
+            text = (
+                self._describe_calls(failure_number, number)
+                if len(self.successes) < _MAX_ENTRIES
+                else ""
+            )
             if text:
                 self.successes.append({"lemma": self._lemma(plain_deed), "text": text})
 
-    def _fail(self, deed: "_Deed", result: ToolResult, attempt: str) -> None:
+    def _add_failure(self, deed: "_RememberedCall", result: ToolResult, attempt: str) -> None:
         lines = failing_assertion(self._clean(tail_of(result.text))).splitlines()[-_REASON_LINES:]
         code = f"exit code {result.exit_code}" if result.exit_code is not None else ""
         reason = shorten(" ".join(line.strip() for line in lines), _REASON) or code
@@ -115,25 +124,25 @@ class _Extract:
         if failure not in self.failures:
             self.failures.append(failure)
 
-    def _between(self, start: int | None, end: int) -> str:
+    def _describe_calls(self, start: int | None, end: int) -> str:
         """Describe the calls between a failure and the next call of the same."""
         if start is None:
             return ""
         deeds = dict.fromkeys(deed for number, deed in self._recent if start < number < end)
-        return shorten("; ".join(map(self._in_words, deeds)), _TEXT)
+        return shorten("; ".join(map(self._describe_deed, deeds)), _TEXT)
 
-    def _lemma(self, deed: "_Deed") -> str:
+    def _lemma(self, deed: "_RememberedCall") -> str:
         return _lemma(deed, self._clean)
 
-    def _in_words(self, deed: "_Deed") -> str:
-        return _deed_in_words(deed, self._clean)
+    def _describe_deed(self, deed: "_RememberedCall") -> str:
+        return _describe_deed(deed, self._clean)
 
     def _clean(self, text: str) -> str:
         """Remove secrets and control characters from a text."""
         return self._redact(printable(text))
 
 
-class _Deed(NamedTuple):
+class _RememberedCall(NamedTuple):
     """A remembered call: its tool, its command or file, (old text, new text) of an edit."""
 
     tool: str
@@ -143,47 +152,47 @@ class _Deed(NamedTuple):
 
 def call_in_words(call: ToolCall, clean: Clean) -> str:
     """Describe a call in a few words; an edit with its old and new text."""
-    return _deed_in_words(_deed_of_call(call), clean)
+    return _describe_deed(_remember_call(call), clean)
 
 
-def _deed_of_call(call: ToolCall) -> _Deed:
+def _remember_call(call: ToolCall) -> _RememberedCall:
     old_text, new_text = (call.arguments.get(key) for key in ("old_string", "new_string"))
     edit = (
-        (_first_part(old_text), _first_part(new_text))
+        (_cut_command(old_text), _cut_command(new_text))
         if isinstance(old_text, str) and isinstance(new_text, str)
         else None
     )
-    return _Deed(_first_part(call.tool), _first_part(command_in(call.arguments)), edit)
+    return _RememberedCall(_cut_command(call.tool), _cut_command(command_in(call.arguments)), edit)
 
 
-def _deed_in_words(deed: _Deed, clean: Clean) -> str:
+def _describe_deed(deed: _RememberedCall, clean: Clean) -> str:
     if deed.replaced is None:
         return f"`{shorten(clean(deed.command or deed.tool), _CALL)}`"
     texts = (shorten(clean(text), _CALL // 2) for text in deed.replaced)
     return f"{_lemma(deed, clean)}: replace {' by '.join(f'`{text}`' for text in texts)}"
 
 
-def _lemma(deed: _Deed, clean: Clean) -> str:
+def _lemma(deed: _RememberedCall, clean: Clean) -> str:
     """The tool and command of a call; for a shell only the command."""
     command, tool = (shorten(clean(text), _LEMMA) for text in (deed.command, deed.tool))
     return command if command and deed.tool in SHELLS else f"{tool} {command}".strip()
 
 
-def _remember(entries: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
+def _store_latest(entries: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
     """Store a value as the latest, and drop the oldest if there are too many."""
     entries[key] = value
     entries.move_to_end(key)
-    if len(entries) > _OPEN:
+    if len(entries) > _MAX_OPEN:
         entries.popitem(last=False)
 
 
-def _first_part(text: str) -> str:
-    return cut_between_words(text, _KEPT)
+def _cut_command(text: str) -> str:
+    return cut_between_words(text, _MAX_COMMAND)
 
 
 def tail_of(text: str) -> str:
     """The last lines of a long text."""
-    return text if len(text) <= _OUTPUT else text[-_OUTPUT:].partition("\n")[2]
+    return text if len(text) <= _MAX_OUTPUT else text[-_MAX_OUTPUT:].partition("\n")[2]
 
 
 def command_in(arguments: Mapping[str, Any]) -> str:

@@ -33,8 +33,8 @@ from skillvault.exchange.transcripts.signs import Check, check_of, deciding, too
 from skillvault.model.text.text import shorten
 
 _TASK, _REASONING, _CLAIM, _OUTPUT = 8000, 8000, 4000, 4000  # characters
-_CHANGED = 5  # calls that are described for a prompt
-_OPEN, _MOST = 500, 50  # calls without a result; skills, checks, commits of a prompt
+_MAX_CHANGES = 5  # calls that are described for a prompt
+_MAX_OPEN, _MAX_ENTRIES = 500, 50  # calls without a result; skills, checks, commits of a prompt
 _EDITS = frozenset("Edit MultiEdit NotebookEdit Write apply_patch create_file str_replace".split())
 # A shell command that changes files.
 _CHANGES = re.compile(
@@ -43,8 +43,8 @@ _CHANGES = re.compile(
     r"|(?<![0-9&>])>{1,2}\s*(?!&|/dev/null)[\w./~$-]",
     re.MULTILINE,
 )
-_COMMITTED = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,40})\] ", re.MULTILINE)
-_POLLS = "write_stdin"  # Codex's tool to ask about a running command
+_COMMIT_LINE = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,40})\] ", re.MULTILINE)
+_POLL_TOOL = "write_stdin"  # Codex's tool to ask about a running command
 _SKILL_FILE = re.compile(r"(?:^|/)([a-z0-9][a-z0-9-]{0,63})/SKILL\.md\b")
 
 
@@ -101,64 +101,64 @@ class PromptTally:
 
     def open_run(self, event: Prompt) -> PromptRun:
         """Start the record of a new prompt."""
-        return PromptRun(id=event.id, text=self._cleaned(event.text, _TASK), at=event.at)
+        return PromptRun(id=event.id, text=self._clean_text(event.text, _TASK), at=event.at)
 
     def note_event(self, event: Event, run: PromptRun) -> None:
         """Add an event to the record of its prompt."""
         run.ended_at = event.at or run.ended_at
         match event:
             case Remark(text=text) if text.strip():
-                run.claim = self._cleaned(text, _CLAIM)
+                run.claim = self._clean_text(text, _CLAIM)
                 if not run.has_changed and sum(map(len, run.remarks)) < _REASONING:
                     run.remarks.append(run.claim)
             case ToolCall():
                 self._begin_call(event, run)
             case ToolResult():
-                self._finish(event)
+                self._finish_call(event)
             case Interruption():
                 run.is_interrupted = True
 
     def _begin_call(self, call: ToolCall, run: PromptRun) -> None:
         command = command_in(call.arguments)
         running_call = self._running.get(str(call.arguments.get("session_id")))
-        polled_call = running_call if call.tool == _POLLS else None
-        _put(self._calls, call.id, polled_call or _Call(call.tool, command, run))
+        polled_call = running_call if call.tool == _POLL_TOOL else None
+        _store_call(self._calls, call.id, polled_call or _Call(call.tool, command, run))
         if call.tool in _EDITS or (call.tool in SHELLS and _CHANGES.search(command)):
             run.has_changed = True
             run.is_stale = bool(run.checks)
-            if len(run.changes) < _CHANGED:
+            if len(run.changes) < _MAX_CHANGES:
                 run.changes.append(call_in_words(call, self._clean))
-        skill = _skill_in(call, command)
-        if skill and skill not in run.skills and len(run.skills) < _MOST:
+        skill = _find_skill(call, command)
+        if skill and skill not in run.skills and len(run.skills) < _MAX_ENTRIES:
             run.skills.append(skill)
 
-    def _finish(self, result: ToolResult) -> None:
+    def _finish_call(self, result: ToolResult) -> None:
         call = self._calls.pop(result.id, None) or self._running.pop(result.id, None)
         if call is None or call.tool not in SHELLS or result.refused:
             return
         if result.running:
-            _put(self._running, result.running, call)
+            _store_call(self._running, result.running, call)
             return
         run = call.prompt
         tool = tool_of(call.command, self._patterns)
         if tool:
-            output = shorten_lines(self._cleaned(tail_of(result.text), None), _OUTPUT)
-            command = self._cleaned(call.command, _TASK)
+            output = shorten_lines(self._clean_text(tail_of(result.text), None), _OUTPUT)
+            command = self._clean_text(call.command, _TASK)
             check = check_of(command, tool, output, code=result.exit_code, at=result.at)
-            run.checks = [*run.checks, check][-_MOST:]
+            run.checks = [*run.checks, check][-_MAX_ENTRIES:]
             run.is_stale = False
-        if "git commit" in call.command and not result.is_error and len(run.commits) < _MOST:
-            run.commits += _COMMITTED.findall(result.text)[:1]
+        if "git commit" in call.command and not result.is_error and len(run.commits) < _MAX_ENTRIES:
+            run.commits += _COMMIT_LINE.findall(result.text)[:1]
 
-    def _cleaned(self, text: str, size: int | None) -> str:
+    def _clean_text(self, text: str, size: int | None) -> str:
         cleaned = self._clean(printable(text))
         return cleaned if size is None else shorten_lines(cleaned, size, from_start=True)
 
 
-def _put(calls: OrderedDict[str, _Call], name: str, call: _Call) -> None:
+def _store_call(calls: OrderedDict[str, _Call], name: str, call: _Call) -> None:
     """Store an unfinished call, and drop the oldest if there are too many."""
     calls[name] = call
-    if len(calls) > _OPEN:
+    if len(calls) > _MAX_OPEN:
         calls.popitem(last=False)
 
 
@@ -170,7 +170,7 @@ class PromptReader:
         self.transcript = Transcript(path)
         self.header = self.transcript.header
         self._tally = PromptTally(checks, clean)
-        self._aside = _checks_of_subagents(path, checks, clean)
+        self._subagent_checks = _read_subagents(path, checks, clean)
 
     def __iter__(self) -> Iterator[PromptRun]:
         """Yield each prompt once it is complete."""
@@ -179,19 +179,19 @@ class PromptReader:
             if isinstance(event, Prompt):
                 if current is not None:
                     current.next_words = event.text
-                    yield self._with_asides(current)
+                    yield self._add_subagent_checks(current)
                 current = self._tally.open_run(event)
             elif current is not None:
                 self._tally.note_event(event, current)
         if current is not None:
-            yield self._with_asides(current)
+            yield self._add_subagent_checks(current)
 
-    def _with_asides(self, run: PromptRun) -> PromptRun:
+    def _add_subagent_checks(self, run: PromptRun) -> PromptRun:
         """Add the checks of subagents that have files of their own."""
-        side_runs = self._aside.pop(run.id or "", [])
+        side_runs = self._subagent_checks.pop(run.id or "", [])
         if side_runs:
             all_checks = sorted((*run.checks, *side_runs), key=lambda c: (c.at is not None, c.at))
-            run.checks = all_checks[-_MOST:]
+            run.checks = all_checks[-_MAX_ENTRIES:]
         return run
 
 
@@ -202,7 +202,7 @@ def side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, li
     calls: dict[str, str] = {}
     runs: dict[str, list[Check]] = {}
     for event in reader:
-        if isinstance(event, ToolCall) and event.tool in SHELLS and len(calls) < _OPEN:
+        if isinstance(event, ToolCall) and event.tool in SHELLS and len(calls) < _MAX_OPEN:
             calls[event.id] = command_in(event.arguments)
         elif isinstance(event, ToolResult) and (event.running or event.refused):
             calls.pop(event.id, None)  # only the parent sees its end, or it never began
@@ -211,11 +211,11 @@ def side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, li
             if tool := tool_of(command, patterns):
                 output = shorten_lines(clean(printable(tail_of(event.text))), _OUTPUT)
                 check = check_of(clean(command), tool, output, code=event.exit_code, at=event.at)
-                runs[event.prompt] = [*runs.get(event.prompt, ()), check][-_MOST:]
+                runs[event.prompt] = [*runs.get(event.prompt, ()), check][-_MAX_ENTRIES:]
     return runs
 
 
-def _checks_of_subagents(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, list[Check]]:
+def _read_subagents(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, list[Check]]:
     folder = path.with_suffix("") / SUBAGENTS
     runs: dict[str, list[Check]] = {}
     for file in sorted(folder.glob("*.jsonl")) if folder.is_dir() else ():
@@ -227,7 +227,7 @@ def _checks_of_subagents(path: Path, checks: Sequence[str], clean: Clean) -> dic
 SUBAGENTS = "subagents"  # the folder of a session's subagents
 
 
-def _skill_in(call: ToolCall, command: str) -> str | None:
+def _find_skill(call: ToolCall, command: str) -> str | None:
     """Find the skill that a call reads, by the Skill tool or by its SKILL.md."""
     if call.tool == "Skill":
         name = call.arguments.get("skill") or call.arguments.get("command")

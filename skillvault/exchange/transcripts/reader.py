@@ -15,7 +15,7 @@ from skillvault.exchange.transcripts.events import Event, Header
 from skillvault.model.errors import BadInputError
 
 LONGEST = 8 * 1024 * 1024  # bytes of a line that is read
-_FIRST = 50  # lines by which a client is known
+_MAX_HEAD_LINES = 50  # lines by which a client is known
 _CLIENTS: tuple[ModuleType, ...] = (claude_code, codex)
 
 
@@ -29,7 +29,7 @@ class Transcript:
         """Raise BadInputError for a file of no known client; `start` is the offset of a line."""
         self.path = path
         self._start = start
-        self._client = _client_module(path, start)
+        self._client = _find_client(path, start)
         self.client: str = self._client.CLIENT
         self.header = Header()
         self.unread: Counter[str] = Counter()
@@ -37,13 +37,13 @@ class Transcript:
 
     def __iter__(self) -> Iterator[Event]:
         """Yield the events in their order."""
-        for line in _lines(self.path, self._advance, self._start):
+        for line in _read_lines(self.path, self._advance, self._start):
             if isinstance(line, str):
                 self.unread[line] += 1
                 continue
             events = self._client.events_of(line, self.header)
             if events is None:
-                self.unread[f"type {_kind(line)!r}"] += 1
+                self.unread[f"type {_line_type(line)!r}"] += 1
             else:
                 yield from events
 
@@ -53,7 +53,7 @@ class Transcript:
 
 def client_of(path: Path, start: int = 0) -> str | None:
     """Find the client that wrote a file; None for a file that is no transcript."""
-    for line in islice(_lines(path, start=start), _FIRST):
+    for line in islice(_read_lines(path, start=start), _MAX_HEAD_LINES):
         if isinstance(line, dict):
             for client in _CLIENTS:
                 if client.is_line(line):
@@ -61,7 +61,7 @@ def client_of(path: Path, start: int = 0) -> str | None:
     return None
 
 
-def _client_module(path: Path, start: int) -> ModuleType:
+def _find_client(path: Path, start: int) -> ModuleType:
     name = client_of(path, start)
     for client in _CLIENTS:
         if name == client.CLIENT:
@@ -73,14 +73,14 @@ def _client_module(path: Path, start: int) -> ModuleType:
     )
 
 
-def _kind(line: dict[str, Any]) -> str:
+def _line_type(line: dict[str, Any]) -> str:
     """The type of a line, and of the item in it."""
     payload = line.get("payload")
     inner = payload.get("type") if isinstance(payload, dict) else None
     return "/".join(str(kind)[:40] for kind in (line.get("type"), inner) if kind) or "none"
 
 
-def _lines(
+def _read_lines(
     path: Path, advance: Callable[[int], object] = int, start: int = 0
 ) -> Iterator[dict[str, Any] | str]:
     """Yield each line as a mapping, or the reason why it is none."""
@@ -94,12 +94,12 @@ def _lines(
                         continue
                     yield "longer than 8 MiB"
                 elif data.strip():
-                    yield from _line_read(data)
+                    yield from _parse_line(data)
     except OSError as error:
         raise unreadable(path, error) from None
 
 
-def _line_read(data: bytes) -> Iterator[dict[str, Any] | str]:
+def _parse_line(data: bytes) -> Iterator[dict[str, Any] | str]:
     """Parse a line; an incomplete last line may still be in writing and is skipped."""
     try:
         value = msgspec.json.decode(data)

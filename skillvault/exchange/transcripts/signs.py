@@ -19,48 +19,48 @@ _FLAG = (
     r"(?: --?(?:with|group|extra|python|package|project|directory|env-file|filter|workspace|prefix"
     r"|cwd|p|w|F|C)(?:=| )\S+| --?[\w-]+(?:=\S+)?)*"
 )
-_LEAD = re.compile(
+_PREFIX = re.compile(
     r"^\s*(?:(?:[A-Za-z_]\w*=\S*|sudo|time|nice|exec|command|env|\(|!|if|then|timeout(?: -\S+)* \S+"
     rf"|(?:uv|poetry|pipenv|hatch|pdm|rye|conda|mamba) run{_FLAG}|bundle exec|npx{_FLAG}|uvx{_FLAG}"
     rf"|(?:pnpm|yarn|bun){_FLAG} (?:exec|dlx|x)|yarn workspace \S+ run|bunx"
     r"|xvfb-run(?: -\S+)*)\s+)+"
 )
 # Programs that run a command in a container, on another machine, or in an environment.
-_ELSEWHERE = re.compile(
+_REMOTE_RUNNER = re.compile(
     r"(?:docker|podman|docker-compose|kubectl|ssh|nix|nix-shell|direnv|mise|devbox|vagrant|dotenv"
     r"|doppler|conda|mamba)\b"
 )
 _SHELL = re.compile(r"\b(?:ba|z|da)?sh -\w*c (?P<mark>['\"])(?P<command>.*?)(?P=mark)", re.DOTALL)
 # Options that list or explain, and run nothing.
-_ASKS = re.compile(
+_LIST_OPTION = re.compile(
     r"(?:^|\s)(?:--collect-only|--co|--list(?:-?tests)?|--help|--version|--fixtures|--markers"
     r"|--dry-run|--show-?config|-h|-V)(?=\s|$|=)",
     re.IGNORECASE,
 )
 _PATH = re.compile(r"^(?:\S*/)?(?=[\w.-]+(?:\s|$))")
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|<<-?\s*'?(\w+)'?.*?^\1$", re.DOTALL | re.MULTILINE)
+_QUOTATION = re.compile(r"'[^']*'|\"[^\"]*\"|<<-?\s*'?(\w+)'?.*?^\1$", re.DOTALL | re.MULTILINE)
 # Signs that the check itself could not run, so it says nothing about the work.
-_MISSING = re.compile(
+_CANNOT_RUN = re.compile(
     r"command not found|No module named (?:pytest|unittest|tox|mypy|ruff|pylint|flake8|nox)\b"
     r"|[Mm]issing script:|not recognized as an internal|No such file or directory: '?(?:pytest|npm)"
     r"|can't open file|no tests ran|ERROR: (?:file or directory|not) (?:not )?found"
 )
-_NOT_RUN = frozenset({126, 127})
+_NOT_RUN_CODES = frozenset({126, 127})
 # Exit codes of a command that was stopped by a signal or a time limit.
-_CUT_OFF = frozenset({124, 130, 137, 143})
-_TIMED_OUT = re.compile(r"^Command timed out\b", re.MULTILINE)
+_STOPPED_CODES = frozenset({124, 130, 137, 143})
+_TIMEOUT_LINE = re.compile(r"^Command timed out\b", re.MULTILINE)
 # Another way to start the same tool.
 _LAUNCH = re.compile(r"^python[\d.]* -m ")
-_REDIRECTED = re.compile(r"\d?>+\s*[^\s&]+")
+_REDIRECTION = re.compile(r"\d?>+\s*[^\s&]+")
 # A file or folder, without the selected test in it.
 _PLACE = re.compile(r"(?<![\w./=-])(?:[\w.-]+/[\w./-]*|[\w-]+\.[a-z]{1,4}\b)")
-_FAILED = re.compile(
+_FAILURE_LINE = re.compile(
     r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^(?:FAILED|FAIL|ERROR)\b|\bBUILD FAILED\b"
     r"|\berror(?: TS\d+|\[E\d+\]|:)|^--- FAIL|test result: FAILED|Tests failed|^not ok \d"
     r"|^Failed!|^Build FAILED|\bFAILURES!|^=+ FAILURES|^Error: |\bERROR=[1-9]",
     re.MULTILINE,
 )
-_PASSED = re.compile(
+_SUCCESS_LINE = re.compile(
     r"\b[1-9]\d* (?:passed|passing)\b|^OK\b|test result: ok|^ok\s+\S+|^PASS\b"
     r"|\bAll checks passed\b|[Nn]o issues found|BUILD SUCCESS|^Build succeeded"
     r"|\b0 (?:errors|failures|problems)\b|^Passed!|^All tests passed|^\s*Finished `"
@@ -68,8 +68,8 @@ _PASSED = re.compile(
     re.MULTILINE,
 )
 # A shell command that prints the exit code of an earlier one.
-_ASKED_CODE = re.compile(r"\$\?|\bPIPESTATUS\b")
-_TOLD_CODE = re.compile(
+_CODE_COMMAND = re.compile(r"\$\?|\bPIPESTATUS\b")
+_CODE_OUTPUT = re.compile(
     r"\b(?:exit|code|rc|ret|status|exited)\b\D{0,12}(\d{1,3})\s*$", re.IGNORECASE
 )
 # The user's words, in the most common languages.
@@ -100,25 +100,25 @@ _GOOD_WORDS = re.compile(
     r"|funciona\b|obrigad|perfeito|谢谢|很好|可以了|完美|ありがとう|完璧)",
     re.IGNORECASE,
 )
-_TURNED = re.compile(
+_CONTRAST = re.compile(
     r"\bbut\b|\bhowever\b|\bexcept\b|\bstill\b|\bnot\b|n't\b|\bno thanks\b"
     r"|\baber\b|\bmais\b|\bpero\b|\bmas\b|但|でも",
     re.IGNORECASE,
 )
 # Requests for a failing check, such as one that reproduces a bug.
-_TO_FAIL = re.compile(
+_FAILING_CHECK = re.compile(
     r"\b(?:failing|red) (?:unit |regression )?tests?\b|\breproduc"
     r"|\btests? (?:that|which) (?:fails?|shows?|proves?|demonstrates?)\b"
     r"|\b(?:should|must|may|will) (?:still )?fail\b",
     re.IGNORECASE,
 )
-_TO_MEND = re.compile(
+_FIX_REQUEST = re.compile(
     r"(?<!not )(?<!n't )(?<!without )(?<!no )"
     r"\b(?:fix(?:ing|es)?|mend|solve|make (?:it|them) pass)\b",
     re.IGNORECASE,
 )
-_TURNS = 80  # characters in which a "but" cancels praise
-_OPENING = 300  # characters of the next words in which the user may ask to undo the work
+_CONTRAST_SPAN = 80  # characters in which a "but" cancels praise
+_UNDO_SPAN = 300  # characters of the next words in which the user may ask to undo the work
 
 
 class Check(Struct, frozen=True):
@@ -138,10 +138,10 @@ class Check(Struct, frozen=True):
 def tool_of(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool] | None:
     """Return (the check in a command, True if its exit code is that of the check), or None."""
     expanded = _SHELL.sub(lambda shell: shell["command"], command)
-    parts = _PARTS.split(_QUOTED.sub("''", expanded))
+    parts = _PARTS.split(_QUOTATION.sub("''", expanded))
     check: tuple[str, bool] | None = None
     for place in range(0, len(parts), 2):
-        match = _begins(parts[place], patterns)
+        match = _match_check(parts[place], patterns)
         if match:
             later_marks = parts[place + 1 :: 2]
             name = _LAUNCH.sub("", " ".join(match.split()))
@@ -149,16 +149,16 @@ def tool_of(command: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, boo
     return check
 
 
-def _begins(part: str, patterns: Sequence[re.Pattern[str]]) -> str | None:
+def _match_check(part: str, patterns: Sequence[re.Pattern[str]]) -> str | None:
     """The beginning of a part of a command that matches a check; None without a match."""
-    command = _LEAD.sub("", part.strip() + " ").strip()
-    if _ASKS.search(command):
+    command = _PREFIX.sub("", part.strip() + " ").strip()
+    if _LIST_OPTION.search(command):
         return None
     places = [0]
-    if _ELSEWHERE.match(command):
+    if _REMOTE_RUNNER.match(command):
         places += [space.end() for space in re.finditer(r"\s+", command)]
     for place in places:
-        candidate = _LEAD.sub("", command[place:] + " ")
+        candidate = _PREFIX.sub("", command[place:] + " ")
         for text in (candidate, _PATH.sub("", candidate)):
             match = next((m for p in patterns if (m := p.match(text.strip()))), None)
             if match:
@@ -176,20 +176,26 @@ def check_of(
 ) -> Check:
     """Judge the run of a check by its exit code or its output."""
     name, is_own = tool
-    code_match = None if is_own or not _ASKED_CODE.search(command) else _TOLD_CODE.search(output)
+    code_match = (
+        None if is_own or not _CODE_COMMAND.search(command) else _CODE_OUTPUT.search(output)
+    )
     if code_match:
         is_own, code = True, int(code_match[1])
-    return Check(name, command, _passed(output, code, is_own=is_own), code, output, at)
+    return Check(name, command, _has_passed(output, code, is_own=is_own), code, output, at)
 
 
-def _passed(output: str, code: int | None, *, is_own: bool) -> bool | None:
-    if code in _NOT_RUN | _CUT_OFF or _MISSING.search(output) or _TIMED_OUT.search(output):
+def _has_passed(output: str, code: int | None, *, is_own: bool) -> bool | None:
+    if (
+        code in _NOT_RUN_CODES | _STOPPED_CODES
+        or _CANNOT_RUN.search(output)
+        or _TIMEOUT_LINE.search(output)
+    ):
         return None
     if is_own and code is not None:
         return code == 0
-    if _FAILED.search(output):
+    if _FAILURE_LINE.search(output):
         return False
-    return True if _PASSED.search(output) else None
+    return True if _SUCCESS_LINE.search(output) else None
 
 
 def deciding(checks: Iterable[Check]) -> Check | None:
@@ -202,8 +208,8 @@ def deciding(checks: Iterable[Check]) -> Check | None:
     failed_runs: dict[str, Check] = {}
     for check in checks:
         failed_run = failed_runs.get(check.tool)
-        is_part = bool(check.passed and failed_run and not _repeats(check, failed_run))
-        for tool in _chained(check, failed_runs):
+        is_part = bool(check.passed and failed_run and not _covers_failure(check, failed_run))
+        for tool in _find_chained_tools(check, failed_runs):
             runs[tool] = replace(check, tool=tool)
             del failed_runs[tool]
         runs[check.tool] = replace(check, passed=None) if is_part else check
@@ -214,16 +220,17 @@ def deciding(checks: Iterable[Check]) -> Check | None:
     judged_runs = [check for check in runs.values() if check.passed is not None]
     failures = [check for check in judged_runs if not check.passed]
     endings = (
-        r.exit_code not in _CUT_OFF and not _TIMED_OUT.search(r.output) for r in runs.values()
+        r.exit_code not in _STOPPED_CODES and not _TIMEOUT_LINE.search(r.output)
+        for r in runs.values()
     )
     if not failures and not all(endings):
         return None  # a passing linter says nothing about tests that never ended
     return next(reversed(failures or judged_runs), None)
 
 
-def _chained(check: Check, failed: Mapping[str, Check]) -> list[str]:
+def _find_chained_tools(check: Check, failed: Mapping[str, Check]) -> list[str]:
     """Find the other tools that had failed and now passed in the same chain of `&&`."""
-    parts = _PARTS.split(_QUOTED.sub("''", check.command))
+    parts = _PARTS.split(_QUOTATION.sub("''", check.command))
     links = [" ".join(part.split()) for part in parts[::2]]
     if check.exit_code != 0 or set(parts[1::2]) != {"&&"}:
         # Behind a pipe the exit code is another's, but everything before `&&` has passed.
@@ -238,13 +245,13 @@ def _chained(check: Check, failed: Mapping[str, Check]) -> list[str]:
         for tool, earlier in failed.items()
         if tool != check.tool
         and any(tool in link for link in links)
-        and _repeats(replace(check, tool=tool), earlier)
+        and _covers_failure(replace(check, tool=tool), earlier)
     ]
 
 
-def _repeats(check: Check, failed: Check) -> bool:
+def _covers_failure(check: Check, failed: Check) -> bool:
     """Return True if a run covers the failed one: everything, the same paths, or one it named."""
-    parts = _PARTS.split(_REDIRECTED.sub("", check.command))
+    parts = _PARTS.split(_REDIRECTION.sub("", check.command))
     check_part = next((part for part in parts if check.tool in " ".join(part.split())), "")
     places = _PLACE.findall(check_part)
     record = failed.command + failed.output
@@ -253,13 +260,13 @@ def _repeats(check: Check, failed: Check) -> bool:
 
 def is_to_fail(task: str) -> bool:
     """Return True if a prompt asks for a failing check, and not for a fix."""
-    return bool(_TO_FAIL.search(task)) and not _TO_MEND.search(task)
+    return bool(_FAILING_CHECK.search(task)) and not _FIX_REQUEST.search(task)
 
 
 def words_say(text: str) -> Status | None:
     """Read success or failure from the user's next words; None if they say neither."""
-    if _BAD_WORDS.match(text) or _TAKE_BACK.search(text[:_OPENING]):
+    if _BAD_WORDS.match(text) or _TAKE_BACK.search(text[:_UNDO_SPAN]):
         return "failure"
-    if _GOOD_WORDS.match(text) and not _TURNED.search(text[:_TURNS]):
+    if _GOOD_WORDS.match(text) and not _CONTRAST.search(text[:_CONTRAST_SPAN]):
         return "success"
     return None

@@ -13,13 +13,19 @@ from pathlib import Path
 from skillvault.exchange.source_file import (
     Parsed,
     Section,
-    bytes_of,
-    json_of,
+    drop_empty,
     label,
     name_of,
-    present,
+    parse_json,
+    read_bytes,
 )
-from skillvault.exchange.suite_report import STATUSES, Failing, SuiteReport, common, outcome_of
+from skillvault.exchange.suite_report import (
+    STATUSES,
+    FailedTest,
+    SuiteReport,
+    common_value,
+    outcome_of,
+)
 from skillvault.model.records import Scalar
 
 # As milliseconds this is 1973, as seconds the year 5138: nothing real lies on the other side.
@@ -34,7 +40,7 @@ def read_ctrf(path: Path, domain: str | None) -> Iterator[Parsed]:
 
 
 def _read_report(path: Path) -> SuiteReport:
-    root = Section.of(json_of(bytes_of(path), name_of(path)), name_of(path))
+    root = Section.of(parse_json(read_bytes(path), name_of(path)), name_of(path))
     run = root.section("results")
     tests = [
         Section.of(test, run.file, run.path(f"tests[{index}]"))
@@ -49,7 +55,9 @@ def _read_report(path: Path) -> SuiteReport:
         counts=_counts(run, tests),
         start=_moment(run, tests, "start"),
         stop=_stop(root, run, tests),
-        failing=[_failed_test(test) for test in tests if test.maybe_text("status") == "failed"],
+        failed_tests=[
+            _failed_test(test) for test in tests if test.maybe_text("status") == "failed"
+        ],
         target=_target(tests),
         # The name of the only test, so that it does not depend on how the run ended.
         test=tests[0].maybe_text("name") if is_one else None,
@@ -96,8 +104,8 @@ def _parse_epoch(value: float, section: Section, key: str) -> datetime:
         raise section.refusal(key, "milliseconds since 1970") from None
 
 
-def _failed_test(test: Section) -> Failing:
-    return Failing(
+def _failed_test(test: Section) -> FailedTest:
+    return FailedTest(
         name=test.text("name"),
         message=_joined_lines(test, "message"),
         trace=_joined_lines(test, "trace"),
@@ -115,7 +123,7 @@ def _joined_lines(test: Section, key: str) -> str:
 def _target(tests: Sequence[Section]) -> str | None:
     """The file or suite that all tests share."""
     files = [test.maybe_text("filePath") or test.maybe_text("file_path") for test in tests]
-    return common(files) or common(_suite(test) for test in tests)
+    return common_value(files) or common_value(_suite(test) for test in tests)
 
 
 def _suite(test: Section) -> str | None:
@@ -131,7 +139,7 @@ def _environment(run: Section) -> dict[str, Scalar]:
     variables = {_snake_case(key): v for key, v in environment.items() if isinstance(v, Scalar)}
     version = run.section("tool").values.get("version")
     tool_version = version if isinstance(version, str) else None
-    return present(tool_version=tool_version, **variables)
+    return drop_empty(tool_version=tool_version, **variables)
 
 
 def _snake_case(key: str) -> str:

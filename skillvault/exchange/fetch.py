@@ -36,7 +36,7 @@ class Release(Struct, frozen=True):
     version: str
 
 
-def latest(registry: str, owner: str, slug: str, fetch: Fetch) -> Release:
+def find_latest(registry: str, owner: str, slug: str, fetch: Fetch) -> Release:
     """Find the latest version of a skill; BadInputError if the registry flags it."""
     query = urlencode({"ownerHandle": owner})
     url = f"{registry}/api/v1/skills/{quote(slug, safe='')}?{query}"
@@ -52,7 +52,7 @@ def latest(registry: str, owner: str, slug: str, fetch: Fetch) -> Release:
     return Release(owner, slug, number)
 
 
-def files_of_release(registry: str, release: Release, fetch: Fetch) -> Mapping[str, bytes]:
+def fetch_release(registry: str, release: Release, fetch: Fetch) -> Mapping[str, bytes]:
     """Fetch the files of a version, by path."""
     query = urlencode(
         {"slug": release.slug, "ownerHandle": release.owner, "version": release.version}

@@ -13,11 +13,11 @@ from skillvault.exchange import ctrf, freqtrade, harbor, junit
 from skillvault.exchange.source_file import (
     Parsed,
     Reader,
-    attempt,
-    json_of,
     label,
     name_of,
-    unreadable,
+    parse_json,
+    try_convert,
+    unreadable_error,
 )
 from skillvault.exchange.transcripts.reader import client_of
 from skillvault.model.errors import BadInputError, UsageError
@@ -33,7 +33,7 @@ def read_lines(path: Path, domain: str | None) -> Iterator[Parsed]:
             code="wrong-type",
         )
     outcomes = [
-        attempt(label(path.stem, number), partial(_parse_outcome, line, path, number, domain))
+        try_convert(label(path.stem, number), partial(_parse_outcome, line, path, number, domain))
         for number, line in _read_numbered_lines(path)
     ]
     if len(outcomes) > 1 and all(isinstance(outcome, BadInputError) for _, outcome in outcomes):
@@ -53,12 +53,12 @@ def _read_numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 if line.strip():
                     yield number, line
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise unreadable_error(path, error) from None
 
 
 def _parse_outcome(line: bytes, path: Path, number: int, domain: str | None) -> dict[str, Any]:
     place = f"{name_of(path)}: line {number}"
-    value = json_of(line, place, line=number)
+    value = parse_json(line, place, line=number)
     if not isinstance(value, dict):
         message = f"{place}: expected one JSON object; write one outcome as {{...}} on a line"
         raise BadInputError(message, code="wrong-type", line=number)

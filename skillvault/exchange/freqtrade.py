@@ -16,12 +16,12 @@ from typing import Any
 from skillvault.exchange.source_file import (
     Parsed,
     Section,
-    attempt,
-    bytes_of,
-    json_of,
+    drop_empty,
     label,
     name_of,
-    present,
+    parse_json,
+    read_bytes,
+    try_convert,
 )
 from skillvault.model.errors import BadInputError
 from skillvault.model.intake import SCORE_TOLERANCE
@@ -60,7 +60,7 @@ def _read_trades(stats: Section, stem: str, domain: str | None) -> Iterator[Pars
             number += 1
             key = strategy.path(f"trades[{index}]")
             convert = partial(_outcome, trade, run, strategy.file, key)
-            yield attempt(label(stem, number), convert)
+            yield try_convert(label(stem, number), convert)
 
 
 # ── the file ─────────────────────────────────────────────────────────────────────────
@@ -69,10 +69,10 @@ def _read_trades(stats: Section, stem: str, domain: str | None) -> Iterator[Pars
 def _read_stats(path: Path) -> Section:
     """The file's statistics; freqtrade writes NaN where a figure does not exist."""
     name = name_of(path)
-    content = bytes_of(path)
+    content = read_bytes(path)
     if zipfile.is_zipfile(path):
         content = _read_archive(path)
-    stats = Section.of(json_of(content, name, nan_is_absent=True), name)
+    stats = Section.of(parse_json(content, name, nan_is_absent=True), name)
     if not stats.section("strategy").values:
         raise BadInputError(
             f"{name}: strategy: missing; expected the strategies of a backtest; give the file "
@@ -136,7 +136,7 @@ def _strategy_run(
 def _settings(strategy: Section) -> dict[str, Scalar]:
     """The strategy's settings that are known before a trade ends."""
     limit = strategy.maybe_number("max_open_trades_setting")
-    return present(
+    return drop_empty(
         timeframe=strategy.maybe_text("timeframe"),
         stop_loss=strategy.maybe_number("stoploss"),
         trailing_stop=strategy.values.get("trailing_stop") is True or None,
@@ -169,7 +169,7 @@ def _direction(trade: Section) -> str:
 
 def _trade_context(trade: Section, run: _StrategyRun) -> dict[str, Scalar]:
     margin = run.margin or None
-    return present(
+    return drop_empty(
         **run.settings,
         enter_tag=trade.maybe_text("enter_tag"),
         direction=margin and _direction(trade),
@@ -185,7 +185,7 @@ def _result(trade: Section, unit: str | None) -> dict[str, Any]:
     if minutes is None:
         minutes = (trade.time("close_date") - trade.time("open_date")).total_seconds() / 60
     reason = trade.maybe_text("exit_reason") or trade.maybe_text("sell_reason")
-    return present(
+    return drop_empty(
         score=score,
         **_money(trade, score),
         unit=unit,
@@ -215,7 +215,7 @@ def _money(trade: Section, score: float) -> dict[str, Any]:
     # A gain above the whole stake needs an entry value: the one that freqtrade divided by.
     if score > 1 and amount and stake and abs(amount / score / stake - 1) <= _FEES:
         return {"amount": amount, "entry_value": amount / score, "stake_amount": stake}
-    return present(amount=amount, stake_amount=stake)
+    return drop_empty(amount=amount, stake_amount=stake)
 
 
 def _format_duration(minutes: float) -> str:

@@ -14,13 +14,13 @@ from skillvault.exchange import ctrf
 from skillvault.exchange.source_file import (
     Parsed,
     Section,
-    attempt,
-    bytes_of,
-    json_of,
+    drop_empty,
     label,
     name_of,
-    present,
-    unreadable,
+    parse_json,
+    read_bytes,
+    try_convert,
+    unreadable_error,
 )
 from skillvault.exchange.suite_report import failing_assertion, task_of
 from skillvault.model.errors import BadInputError
@@ -59,7 +59,9 @@ def _read_file(path: Path, domain: str | None) -> Iterator[Parsed]:
 
 def _each(trials: list[Path], domain: str | None) -> Iterator[Parsed]:
     for number, folder in enumerate(trials, start=1):
-        yield attempt(label(folder.absolute().name, number), partial(_read_trial, folder, domain))
+        yield try_convert(
+            label(folder.absolute().name, number), partial(_read_trial, folder, domain)
+        )
 
 
 def _read_trial(folder: Path, domain: str | None) -> dict[str, Any]:
@@ -87,7 +89,7 @@ def _find_trials(folder: Path, depth: int) -> Iterator[Path]:
         try:
             folders = sorted(p for p in folder.iterdir() if p.is_dir() and not p.is_symlink())
         except OSError as error:
-            raise unreadable(folder, error) from None
+            raise unreadable_error(folder, error) from None
         for child in folders:
             yield from _find_trials(child, depth - 1)
 
@@ -104,7 +106,7 @@ def _is_trial(folder: Path) -> bool:
 
 
 def _read_section(path: Path) -> Section:
-    return Section.of(json_of(bytes_of(path), name_of(path)), name_of(path))
+    return Section.of(parse_json(read_bytes(path), name_of(path)), name_of(path))
 
 
 # ── a trial ──────────────────────────────────────────────────────────────────────────
@@ -117,11 +119,11 @@ def _read_outcome(path: Path, domain: str | None) -> dict[str, Any]:
     started_at = started_at or trial.maybe_time("started_at")
     agent = trial.section("agent_info").maybe_text("name")
     agent = agent or config.section("agent").maybe_text("name")
-    return present(
+    return drop_empty(
         event_id=trial.maybe_text("id"),
         domain=domain or _DOMAIN,
         occurred_at=stamp(trial.time("finished_at")),
-        decision=present(
+        decision=drop_empty(
             task=_instruction(path.parent / _TRAJECTORY),
             action=trial.text("task_name"),
             reasoning=_reasoning(path.parent / _TRAJECTORY),
@@ -129,7 +131,7 @@ def _read_outcome(path: Path, domain: str | None) -> dict[str, Any]:
         ),
         result=_result(trial, path.parent),
         context=_trial_context(trial, config) or None,
-        source=present(agent=agent, batch=config.maybe_text("job_id")),
+        source=drop_empty(agent=agent, batch=config.maybe_text("job_id")),
     )
 
 
@@ -138,7 +140,7 @@ def _trial_context(trial: Section, config: Section) -> dict[str, Scalar]:
     agent = trial.section("agent_info")
     version = agent.maybe_text("version")
     model = agent.section("model_info").maybe_text("name")
-    return present(
+    return drop_empty(
         model=model or config.section("agent").maybe_text("model_name"),
         agent_version=None if version == "unknown" else version,
         environment=config.section("environment").maybe_text("type"),
@@ -158,7 +160,7 @@ def _result(trial: Section, folder: Path) -> dict[str, Any]:
     minutes = round((stop - start).total_seconds() / 60, 1) if start and stop else None
     agent = trial.section("agent_result").values
     usage = {key.removeprefix("n_"): agent.get(key) for key in _TOKENS}
-    return present(
+    return drop_empty(
         status=status,
         summary=_summary(reward, exception, report),
         evidence=_evidence(exception, report) or (_printed_evidence(folder) if failed else ""),

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
-from skillvault.exchange.source_file import Parsed, bytes_of, label, name_of, present, time_of
-from skillvault.exchange.suite_report import Failing, SuiteReport, common, outcome_of
+from skillvault.exchange.source_file import Parsed, drop_empty, label, name_of, read_bytes, time_of
+from skillvault.exchange.suite_report import FailedTest, SuiteReport, common_value, outcome_of
 from skillvault.model.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -37,10 +37,12 @@ def _read_report(path: Path) -> SuiteReport:
         counts=_count_statuses(suites, cases),
         start=start,
         stop=stop,
-        failing=[failing for case in cases if (failing := _failed_test(case))],
+        failed_tests=[test for case in cases if (test := _failed_test(case))],
         target=_target(suites, cases),
         test=_name(cases[0]) if len(cases) == 1 else None,
-        context=present(hostname=common(host for s in suites if (host := s.get("hostname")))),
+        context=drop_empty(
+            hostname=common_value(host for s in suites if (host := s.get("hostname")))
+        ),
     )
 
 
@@ -48,7 +50,7 @@ def _parse_root(path: Path) -> "Element":
     """Parse the document; BadInputError if it is no JUnit report."""
     name = name_of(path)
     try:
-        root: Element = fromstring(bytes_of(path), forbid_dtd=True)
+        root: Element = fromstring(read_bytes(path), forbid_dtd=True)
     except DefusedXmlException:
         message = f"{name}: declares a document type or entities, which are not read; remove them"
         raise BadInputError(message, code="xml-entities") from None
@@ -106,12 +108,12 @@ def _status(case: "Element") -> str:
     return "skipped" if "skipped" in tags else "passed"
 
 
-def _failed_test(case: "Element") -> Failing | None:
+def _failed_test(case: "Element") -> FailedTest | None:
     """The failure of a case, with all its errors: a test and its teardown can both fail."""
     errors = [child for child in case if _tag(child) in ("failure", "error")]
     if not errors:
         return None
-    return Failing(
+    return FailedTest(
         name=_name(case) or "a test",
         message="\n".join(child.get("message") or "" for child in errors),
         trace="\n".join(child.text or "" for child in errors),
@@ -183,8 +185,8 @@ def _attribute_error(path: Path, key: str, expected: str, text: str) -> BadInput
 def _target(suites: Sequence["Element"], cases: Sequence["Element"]) -> str | None:
     """The file, class or suite that all tests share."""
     for key in ("file", "classname"):
-        if value := common(case.get(key) or None for case in cases):
+        if value := common_value(case.get(key) or None for case in cases):
             return value
     if _is_pytest(suites):
         return None
-    return common(s.get("name") or None for s in suites if _tag(s) == "testsuite")
+    return common_value(s.get("name") or None for s in suites if _tag(s) == "testsuite")

@@ -24,7 +24,7 @@ Reader = Callable[[Path, str | None], Iterator[Parsed]]
 _MAX_DEPTH = 100  # foreign reports nest deeper than an outcome may
 
 
-def attempt(label: str, convert: Callable[[], dict[str, Any]]) -> Parsed:
+def try_convert(label: str, convert: Callable[[], dict[str, Any]]) -> Parsed:
     """Convert a record, or return the error that says why that is not possible."""
     try:
         return label, convert()
@@ -37,7 +37,7 @@ def label(name: str, number: int) -> str:
     return f"{slug(name, limit=48) or 'record'}-{number}"
 
 
-def present(**values: Any) -> dict[str, Any]:
+def drop_empty(**values: Any) -> dict[str, Any]:
     """The values that are neither None nor the empty text."""
     return {key: value for key, value in values.items() if value is not None and value != ""}
 
@@ -48,12 +48,12 @@ def name_of(path: Path) -> str:
     return "/".join(path.absolute().parts[-depth:])
 
 
-def bytes_of(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
     """The file's bytes."""
     try:
         return path.read_bytes()
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise unreadable_error(path, error) from None
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -65,7 +65,7 @@ def open_regular(path: Path) -> BinaryIO:
     return open(descriptor, "rb")  # noqa: PTH123 (a descriptor, for the caller to close)
 
 
-def unreadable(path: Path, error: OSError) -> BadInputError:
+def unreadable_error(path: Path, error: OSError) -> BadInputError:
     """Return the error for a file that cannot be read."""
     reason = (error.strerror or "unreadable").lower()
     message = f"{name_of(path)}: {reason}; check the path and whether the file may be read"
@@ -75,7 +75,7 @@ def unreadable(path: Path, error: OSError) -> BadInputError:
 # ── strict JSON ──────────────────────────────────────────────────────────────────────
 
 
-def json_of(
+def parse_json(
     content: bytes, place: str, *, line: int | None = None, nan_is_absent: bool = False
 ) -> Any:
     """Parse a JSON text; each error message begins with `where`.

@@ -60,7 +60,7 @@ def tree_of(files: Mapping[str, bytes]) -> SourceTree:
     )
 
 
-def skills_in(tree: SourceTree, within: str = "") -> list[SkillPaths]:
+def find_skills(tree: SourceTree, within: str = "") -> list[SkillPaths]:
     """Find the skills of a source, or of one of its folders, sorted by folder.
 
     Everything below a folder with a SKILL.md belongs to that skill.
@@ -76,14 +76,14 @@ def skills_in(tree: SourceTree, within: str = "") -> list[SkillPaths]:
     ]
 
 
-def files_of(tree: SourceTree, skill: SkillPaths) -> dict[str, bytes]:
+def read_skill_files(tree: SourceTree, skill: SkillPaths) -> dict[str, bytes]:
     """Read the files of a skill, by path in its folder; BadInputError if one is not allowed."""
     _check_size(tree, skill.paths)
     for path in skill.paths:
         check_path(skill.inner(path))
         if path in tree.unfit:
             raise _path_error(path, tree.unfit[path])
-    check_apart(skill.inner(path) for path in skill.paths)
+    check_distinct(skill.inner(path) for path in skill.paths)
     contents = tree.read(skill.paths)
     return {skill.inner(path): contents[path] for path in skill.paths}
 
@@ -107,7 +107,7 @@ def check_path(path: str) -> None:
         )
 
 
-def check_apart(paths: Iterable[str]) -> None:
+def check_distinct(paths: Iterable[str]) -> None:
     """Raise BadInputError if two paths are one file on some systems, or a file is a folder too."""
     files: dict[str, str] = {}
     folders: dict[str, str] = {}
@@ -136,10 +136,10 @@ def _check_size(tree: SourceTree, paths: Sequence[str]) -> None:
         raise BadInputError(message, code="too-large")
     size = sum(tree.sizes.get(path, 0) for path in paths)
     if size > MAX_BYTES:
-        raise too_large()
+        raise too_large_error()
 
 
-def too_large() -> BadInputError:
+def too_large_error() -> BadInputError:
     """Return the error for a skill that is too large."""
     message = f"more than {MAX_BYTES // 1024**2} MiB; a skill is smaller, ask its author"
     return BadInputError(message, code="too-large")
@@ -207,7 +207,7 @@ def _read_unchanged(root: Path, path: str, listed_state: os.stat_result) -> byte
         message = f"{path}: cannot be read ({error.strerror}); check the path and its rights"
         raise BadInputError(message, code="unreadable") from None
     if len(content) > MAX_BYTES:
-        raise too_large()
+        raise too_large_error()
     if len({_identity(state) for state in (listed_state, opened_state, final_state)}) > 1:
         raise BadInputError(f"{path}: changed while it was read; try again", code="changed")
     return Program(content) if listed_state.st_mode & stat.S_IXUSR else content

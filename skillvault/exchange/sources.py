@@ -51,7 +51,7 @@ class SkillSource(Struct, frozen=True):
         """Return True if the source is on this machine or needs a key."""
         return self.kind == "folder" or (self.kind == "git" and not self.url.startswith("https://"))
 
-    def naming(self, folder: str, skill: str) -> str:
+    def skill_address(self, folder: str, skill: str) -> str:
         """Return the SOURCE text for one skill of this source."""
         if self.kind == "clawhub":
             return f"clawhub:{self.owner}/{self.skill}"

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from skillvault.exchange.source_file import present
+from skillvault.exchange.source_file import drop_empty
 from skillvault.model.records import Scalar, stamp
 from skillvault.model.text.text import cut_between_words, shorten
 
@@ -28,7 +28,7 @@ _ERROR_LINE = re.compile(r"error|exception|assert|expect|fail|panic|received|act
 
 
 @dataclass(frozen=True, slots=True)
-class Failing:
+class FailedTest:
     """A test that failed, in its framework's words."""
 
     name: str
@@ -44,7 +44,7 @@ class SuiteReport:
     counts: Mapping[str, int]
     stop: datetime
     start: datetime | None = None
-    failing: Sequence[Failing] = ()
+    failed_tests: Sequence[FailedTest] = ()
     target: str | None = None
     batch: str | None = None
     test: str | None = None  # the name of the only test
@@ -55,10 +55,10 @@ def outcome_of(report: SuiteReport, path: Path, domain: str | None) -> dict[str,
     """Convert a report to an outcome; in a trial folder the action is the trial's task."""
     task = task_of(path)
     tool_context = {"tool": report.tool} if task else {}
-    return present(
+    return drop_empty(
         domain=domain or DOMAIN,
         occurred_at=stamp(report.stop),
-        decision=present(
+        decision=drop_empty(
             # The task of a trial is its instruction.
             task=None if task else report.test,
             action=task or report.tool,
@@ -68,7 +68,7 @@ def outcome_of(report: SuiteReport, path: Path, domain: str | None) -> dict[str,
         ),
         result=_result(report),
         context={**tool_context, **report.context} or None,
-        source=present(batch=report.batch) or None,
+        source=drop_empty(batch=report.batch) or None,
     )
 
 
@@ -79,23 +79,23 @@ def task_of(path: Path) -> str | None:
     return task if verifier.name == "verifier" and mark and task else None
 
 
-def common(values: Iterable[str | None]) -> str | None:
+def common_value(values: Iterable[str | None]) -> str | None:
     """The value that is the same for all, or None."""
     distinct_values = set(values)
     return distinct_values.pop() if len(distinct_values) == 1 else None
 
 
-def summary(counts: Mapping[str, int]) -> str:
+def summarize_counts(counts: Mapping[str, int]) -> str:
     """The counts in words: `1 failed, 3 skipped of 4`."""
     parts = [f"{counts[status]} {status}" for status in STATUSES if counts.get(status)]
     return f"{', '.join(parts)} of {sum(counts.values())}" if parts else "no tests"
 
 
-def evidence(failing: Sequence[Failing]) -> str:
+def describe_failures(failed_tests: Sequence[FailedTest]) -> str:
     """The names, messages and error lines of the failing tests, at most 16 KiB."""
     blocks: list[str] = []
     free_bytes = MAX_EVIDENCE - 80  # for the line about omitted tests
-    for test in failing:
+    for test in failed_tests:
         full_text = _describe_test(test)
         size = len(full_text.encode()[: MAX_EVIDENCE // 2].decode(errors="ignore"))
         block = cut_between_words(full_text, size)
@@ -103,7 +103,7 @@ def evidence(failing: Sequence[Failing]) -> str:
         if free_bytes < 0:
             break
         blocks.append(block)
-    omitted = len(failing) - len(blocks)
+    omitted = len(failed_tests) - len(blocks)
     note = [f"({omitted} more failing tests are left out)"] if omitted else []
     return "\n\n".join(blocks + note)
 
@@ -111,10 +111,10 @@ def evidence(failing: Sequence[Failing]) -> str:
 def _result(report: SuiteReport) -> dict[str, Any]:
     duration = (report.stop - report.start).total_seconds() if report.start else None
     failed, passed = report.counts.get("failed"), report.counts.get("passed")
-    return present(
+    return drop_empty(
         status="failure" if failed else "success" if passed else "neutral",
-        summary=summary(report.counts),
-        evidence=evidence(report.failing),
+        summary=summarize_counts(report.counts),
+        evidence=describe_failures(report.failed_tests),
         **{status: report.counts.get(status) or None for status in STATUSES},
         duration_seconds=None if duration is None else round(duration, 3),
     )
@@ -124,7 +124,7 @@ def _result(report: SuiteReport) -> dict[str, Any]:
 _PHASE_MESSAGE = re.compile(r"The test failed in the \w+ phase")
 
 
-def _describe_test(test: Failing) -> str:
+def _describe_test(test: FailedTest) -> str:
     """One failing test as text, without its message if the trace contains it."""
     lines = _error_lines(printable(test.trace))
     message = shorten(printable(test.message), _MAX_MESSAGE)

@@ -12,7 +12,13 @@ import zlib
 from collections.abc import Iterator
 from typing import IO
 
-from skillvault.exchange.source_tree import MAX_BYTES, MAX_FILES, check_apart, check_path, too_large
+from skillvault.exchange.source_tree import (
+    MAX_BYTES,
+    MAX_FILES,
+    check_distinct,
+    check_path,
+    too_large_error,
+)
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError
 
@@ -42,7 +48,7 @@ def unpack(archive: bytes) -> dict[str, bytes]:
             f"the archive is damaged or of another kind ({error}); a zip or tar.gz is expected",
             code="bad-archive",
         ) from None
-    check_apart(files)
+    check_distinct(files)
     return files
 
 
@@ -100,7 +106,7 @@ def _read_bounded(file: IO[bytes] | gzip.GzipFile | io.BytesIO, limit: int) -> b
     while chunk := file.read(_CHUNK):
         size += len(chunk)
         if size > limit:
-            raise too_large()
+            raise too_large_error()
         chunks.append(chunk)
     return b"".join(chunks)
 

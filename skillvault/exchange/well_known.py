@@ -17,7 +17,7 @@ from skillvault.model.errors import BadInputError
 from skillvault.model.text import strict_json
 from skillvault.model.text.text import is_slug
 
-PLACE = ".well-known/agent-skills/index.json"
+INDEX_PATH = ".well-known/agent-skills/index.json"
 SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _MAX_ENTRIES = 2000
@@ -34,12 +34,12 @@ class SiteSkill(Struct, frozen=True):
     packed: bool
 
 
-def index_of(site: str, fetch: Fetch) -> tuple[list[SiteSkill], dict[str, BadInputError]]:
+def fetch_index(site: str, fetch: Fetch) -> tuple[list[SiteSkill], dict[str, BadInputError]]:
     """Return (the skills of a site, place in its index -> error of an entry that is no skill).
 
     BadInputError where there is no index of this version.
     """
-    url = f"{site}/{PLACE}"
+    url = f"{site}/{INDEX_PATH}"
     entries = _parse_entries(fetch(url), url)
     skills: list[SiteSkill] = []
     errors: dict[str, BadInputError] = {}
@@ -51,7 +51,7 @@ def index_of(site: str, fetch: Fetch) -> tuple[list[SiteSkill], dict[str, BadInp
     return skills, errors
 
 
-def files_at(skill: SiteSkill, fetch: Fetch) -> Mapping[str, bytes]:
+def fetch_files(skill: SiteSkill, fetch: Fetch) -> Mapping[str, bytes]:
     """Fetch the files of a skill, by path; BadInputError if the digest differs from the index."""
     content = fetch(skill.url)
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"

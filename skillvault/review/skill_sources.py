@@ -19,9 +19,9 @@ from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
 from skillvault.exchange.source_tree import (
     SkillPaths,
     SourceTree,
-    files_of,
+    find_skills,
     folder_tree,
-    skills_in,
+    read_skill_files,
     tree_of,
 )
 from skillvault.exchange.sources import REGISTRY, SkillSource
@@ -110,7 +110,7 @@ def _tree_contents(tree: SourceTree, source: SkillSource, version: str = "") -> 
     """Return the skills in a tree of files; a folder's address is absolute."""
     if source.kind == "folder":
         source = SkillSource("folder", str(_folder_of(source)))
-    skills = skills_in(tree, source.folder)
+    skills = find_skills(tree, source.folder)
     return SourceContents([_offer(tree, source, skill, version) for skill in skills])
 
 
@@ -118,33 +118,33 @@ def _offer(tree: SourceTree, source: SkillSource, skill: SkillPaths, version: st
     name = skill.folder.rpartition("/")[2] or source.url.rstrip("/").rpartition("/")[2]
     return Offer(
         name.removesuffix(".git"),
-        source.naming(skill.folder, ""),
+        source.skill_address(skill.folder, ""),
         version,
-        partial(files_of, tree, skill),
+        partial(read_skill_files, tree, skill),
     )
 
 
 def _release_offer(source: SkillSource, get: well_known.Fetch) -> Offer:
-    release = fetch.latest(source.url, source.owner, source.skill, get)
+    release = fetch.find_latest(source.url, source.owner, source.skill, get)
 
     def read_release() -> Files:
-        return _single_skill(fetch.files_of_release(source.url, release, get))
+        return _single_skill(fetch.fetch_release(source.url, release, get))
 
-    return Offer(source.skill, source.naming("", ""), release.version, read_release)
+    return Offer(source.skill, source.skill_address("", ""), release.version, read_release)
 
 
 def _site_contents(source: SkillSource, get: well_known.Fetch) -> SourceContents:
-    skills, errors = well_known.index_of(source.url, get)
+    skills, errors = well_known.fetch_index(source.url, get)
     problems = [
         Problem(place, error.key, error.code, error.message) for place, error in errors.items()
     ]
     site_skills = [skill for skill in skills if source.skill in ("", skill.name)]
 
     def read_files(skill: well_known.SiteSkill) -> Files:
-        return _single_skill(well_known.files_at(skill, get))
+        return _single_skill(well_known.fetch_files(skill, get))
 
     offers = [
-        Offer(skill.name, source.naming("", skill.name), "", partial(read_files, skill))
+        Offer(skill.name, source.skill_address("", skill.name), "", partial(read_files, skill))
         for skill in site_skills
     ]
     return SourceContents(offers, problems)
@@ -153,13 +153,13 @@ def _site_contents(source: SkillSource, get: well_known.Fetch) -> SourceContents
 def _single_skill(files: Files) -> Files:
     """Return the one skill in an archive; BadInputError if there are none or several."""
     tree = tree_of(files)
-    skills = skills_in(tree)
+    skills = find_skills(tree)
     if len(skills) != 1:
         raise BadInputError(
             f"the archive holds {len(skills)} skills; one with a SKILL.md is expected",
             code="no-skill",
         )
-    return files_of(tree, skills[0])
+    return read_skill_files(tree, skills[0])
 
 
 # ── reading skills ───────────────────────────────────────────────────────────────────

@@ -157,7 +157,7 @@ def _layer_files(entry: ShelfSkill) -> dict[str, bytes]:
         return {listing.FILE: layers.skill_bytes(place)}
     tree = source_tree.folder_tree(place.parent)
     paths = source_tree.SkillPaths("", (*tree.sizes, *tree.unfit))
-    files = source_tree.files_of(tree, paths)
+    files = source_tree.read_skill_files(tree, paths)
     return {listing.FILE: files.pop(place.name), **files}
 
 

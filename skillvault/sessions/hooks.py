@@ -225,7 +225,7 @@ class Hooks:
         history = self._history(notes)
         earlier_prompts, read_skills = history.prompts, history.read_skills
         # Other words add nothing to what was known at the stop.
-        if earlier_prompts and self._is_attended is not False and signs.words_say(text):
+        if earlier_prompts and self._is_attended is not False and signs.judge_words(text):
             self._close_prompt(earlier_prompts[-1], text)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier_prompts) + 1}"

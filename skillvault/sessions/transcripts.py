@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
 from skillvault.exchange.transcripts.reader import client_of
-from skillvault.exchange.transcripts.signs import is_to_fail, words_say
+from skillvault.exchange.transcripts.signs import asks_for_failure, judge_words
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy import TranscriptsPolicy
@@ -182,8 +182,8 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
     command = f"`{last_check.command}`" if last_check else ""
     output = last_check.output if last_check else ""
     # If the user stopped the agent, a check that had failed by then says nothing.
-    is_open = is_to_fail(run.text) or run.is_interrupted
-    words = words_say(run.next_words) if run.next_words else None
+    is_open = asks_for_failure(run.text) or run.is_interrupted
+    words = judge_words(run.next_words) if run.next_words else None
     # Tests may pass although the user wanted something else.
     is_rejected = check is not None and check.passed and words == "failure"
     if check is not None and not is_rejected and (check.passed or not is_open):

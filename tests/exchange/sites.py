@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
-from skillvault.exchange.well_known import PLACE, SCHEMA
+from skillvault.exchange.well_known import INDEX_PATH, SCHEMA
 from skillvault.model.change import Program
 
 SKILL = b"---\nname: review\ndescription: Reviews a change. Use before a merge.\n---\n\n# Review\n"
@@ -92,7 +92,7 @@ def offering(**skills: bytes) -> Routes:
     """The routes of a site with these skills."""
     entries = [entry(name, content) for name, content in skills.items()]
     files = {f"/files/{name}": Reply(content) for name, content in skills.items()}
-    return {f"/{PLACE}": Reply(index(*entries)), **files}
+    return {f"/{INDEX_PATH}": Reply(index(*entries)), **files}
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -102,4 +102,4 @@ def test_a_registry_without_https_address_is_a_sentence() -> None:
 )
 def test_a_skill_of_a_source_is_written_as_it_is_found_again(text: str) -> None:
     source = source_of(text)
-    assert source_of(source.naming(source.folder, source.skill)) == source
+    assert source_of(source.skill_address(source.folder, source.skill)) == source

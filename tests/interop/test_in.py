@@ -6,7 +6,7 @@ import pytest
 from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.api import Vault
-from skillvault.exchange.source_tree import folder_tree, skills_in
+from skillvault.exchange.source_tree import find_skills, folder_tree
 from skillvault.exchange.sources import source_of
 from skillvault.model.errors import BadInputError
 from tests.conftest import NOW
@@ -90,7 +90,7 @@ def install_clone(vault: Vault, name: str) -> None:
     place = clone(name)
     report = vault.curate.installer.install(source_of(str(place)), now=NOW)
     assert not report.problems
-    count = len(skills_in(folder_tree(place)))
+    count = len(find_skills(folder_tree(place)))
     assert len(report.installed) == count > 0
     for installed in report.installed:
         files = below(vault.root / "proposed" / installed.name)

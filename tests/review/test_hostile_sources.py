@@ -14,7 +14,7 @@ from skillvault.api import Vault
 from skillvault.exchange import fetch
 from skillvault.exchange.source_tree import MAX_BYTES, MAX_FILES
 from skillvault.exchange.sources import source_of
-from skillvault.exchange.well_known import PLACE
+from skillvault.exchange.well_known import INDEX_PATH
 from skillvault.model.errors import SkillvaultError
 from tests.conftest import NOW, Person, unguarded
 from tests.exchange.sites import (
@@ -96,7 +96,7 @@ def many(count: int) -> Routes:
 
 
 def indexed(*entries: dict[str, Any], **options: Any) -> Routes:
-    return {f"/{PLACE}": Reply(index(*entries, **options)), "/files/review": Reply(SKILL)}
+    return {f"/{INDEX_PATH}": Reply(index(*entries, **options)), "/files/review": Reply(SKILL)}
 
 
 class Case(NamedTuple):
@@ -121,7 +121,7 @@ SITES: dict[str, Case] = {
     "a bomb": Case(lambda: archive(bomb=b"\0" * (MAX_BYTES + 1)), "too-large"),
     "100,000 files": Case(lambda: many(100_000), "too-large"),
     "50 MB": Case(lambda: offering(review=SKILL + b"x" * (50 << 20)), "too-large"),
-    "an index of 50 MB": Case(lambda: {f"/{PLACE}": Reply(b" " * (50 << 20))}, "too-large"),
+    "an index of 50 MB": Case(lambda: {f"/{INDEX_PATH}": Reply(b" " * (50 << 20))}, "too-large"),
     "two skills in one archive": Case(
         lambda: offering(review=zipped({"a/SKILL.md": SKILL, "b/SKILL.md": SKILL})), "no-skill"
     ),
@@ -148,7 +148,7 @@ SITES: dict[str, Case] = {
         lambda: indexed(entry("review", SKILL, digest="md5:" + "0" * 32)), "digest"
     ),
     "a file that changed since its index": Case(
-        lambda: {f"/{PLACE}": FOUND, "/files/review": Reply(SKILL + b"more")}, "digest"
+        lambda: {f"/{INDEX_PATH}": FOUND, "/files/review": Reply(SKILL + b"more")}, "digest"
     ),
     "an index without a version": Case(
         lambda: indexed(entry("review", SKILL), schema=""), "bad-index"
@@ -157,13 +157,15 @@ SITES: dict[str, Case] = {
         lambda: {"/.well-known/skills/index.json": FOUND}, "status"
     ),
     "a name that is a path": Case(lambda: indexed(entry("../review", SKILL)), "bad-index"),
-    "no JSON": Case(lambda: {f"/{PLACE}": Reply(b"<html>")}, "bad-index"),
+    "no JSON": Case(lambda: {f"/{INDEX_PATH}": Reply(b"<html>")}, "bad-index"),
     "a slow drip": Case(
         lambda: {**offering(review=SKILL), "/files/review": Reply(SKILL, pause=0.1)}, "slow"
     ),
-    "headers that drip": Case(lambda: {f"/{PLACE}": Reply(pause=0.1, slow_headers=True)}, "slow"),
+    "headers that drip": Case(
+        lambda: {f"/{INDEX_PATH}": Reply(pause=0.1, slow_headers=True)}, "slow"
+    ),
     "a body that is packed": Case(
-        lambda: {f"/{PLACE}": Reply(b"x", headers={"Content-Encoding": "br"})}, "encoding"
+        lambda: {f"/{INDEX_PATH}": Reply(b"x", headers={"Content-Encoding": "br"})}, "encoding"
     ),
     "a skill without front matter": Case(lambda: offering(review=b"---\nno end\n"), "truncated"),
 }  # fmt: skip

@@ -17,7 +17,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.exchange.formats import read_outcomes
-from skillvault.exchange.transcripts.signs import tool_of, words_say
+from skillvault.exchange.transcripts.signs import judge_words, tool_of
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.policy import Policy
 from skillvault.model.policy_file import parse_policy
@@ -246,7 +246,7 @@ def test_words_that_say_nothing_of_the_work_are_no_sign() -> None:
         "thanks but it still fails": None,
         "now add the docs": None,
     }
-    assert {text: words_say(text) for text in said} == said
+    assert {text: judge_words(text) for text in said} == said
 
 
 def test_a_commit_is_a_sign_as_long_as_its_repository_keeps_it(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skillvault.exchange.skills.agents_md import OWN as SECTION
+from skillvault.exchange.skills.agents_md import MANAGED_PART as SECTION
 from skillvault.model.errors import BadInputError, UncommittedEditError, VaultBusyError
 from skillvault.model.export import Export
 from skillvault.vault.commit import locks

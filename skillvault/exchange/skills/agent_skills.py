@@ -99,7 +99,7 @@ def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, b
     return _replace_front_matter(files, {**top, **({"metadata": metadata} if metadata else {})})
 
 
-def authored(files: Mapping[str, bytes]) -> dict[str, Any]:
+def read_author_meta(files: Mapping[str, bytes]) -> dict[str, Any]:
     """Return the front matter of a vault's skill as its author wrote it."""
     return _export_meta(_front_matter_of(files))
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE
-from skillvault.exchange.skills.folders import TreeSkill, fitting, pages, placed
+from skillvault.exchange.skills.folders import TreeSkill, move_problem, read_pages, select_fitting
 from skillvault.exchange.source_tree import SourceTree
 from skillvault.model.errors import BadInputError
 from skillvault.model.export import Export, ExportedPart, OmittedSkill, OutgoingSkill
@@ -48,7 +48,7 @@ def has_sections(tree: SourceTree) -> bool:
 
 def read_sections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Problem]:
     """Yield the skills of every such file of a tree."""
-    for path, content in sorted(pages(tree, is_page).items()):
+    for path, content in sorted(read_pages(tree, is_page).items()):
         try:
             yield from _read_page(path, front_matter.text_of(content))
         except BadInputError as error:
@@ -108,7 +108,7 @@ def _convert_sections(
         content = f"---\n{strict_yaml.dump(meta)}---\n\n{section.text.strip()}\n".encode()
         skill = agent_skills.read_skill({FILE: content}, section.name, NAME)
         if isinstance(skill, Problem):
-            yield placed(skill, path)
+            yield move_problem(skill, path)
         else:
             yield TreeSkill(f"{path}#{section.name}{number}", skill, {FILE: content})
 
@@ -126,11 +126,11 @@ def write_sections(skills: Sequence[OutgoingSkill], budget: int | None = None) -
         except BadInputError as error:
             left_out.append(OmittedSkill(skill.name, error.message))
     readable = [skill for skill in skills if skill.name in texts]
-    fit = fitting(readable, budget or BUDGET, lambda skill: len(texts[skill.name]))
+    fit = select_fitting(readable, budget or BUDGET, lambda skill: len(texts[skill.name]))
     names = tuple(skill.name for skill in fit.skills)
     block = "\n".join([BEGIN, _NOTICE, *(texts[name] for name in names), END])
     units = {"": {PAGE: block.encode()}} if names else {}
-    return Export(units, names, (*left_out, *fit.left_out), OWN)
+    return Export(units, names, (*left_out, *fit.left_out), MANAGED_PART)
 
 
 def _render_skill(skill: OutgoingSkill) -> str:
@@ -176,4 +176,4 @@ def _replace_part(_path: str, old_content: bytes | None, part: bytes | None) -> 
     return (bom + head + part.decode() + tail).encode()
 
 
-OWN = ExportedPart(_managed_part, _replace_part)
+MANAGED_PART = ExportedPart(_managed_part, _replace_part)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from skillvault.exchange.skills.folders import TreeSkill, export_folders, read_folders, valid
-from skillvault.exchange.source_tree import SourceTree, skills_in
+from skillvault.exchange.skills.folders import TreeSkill, export_folders, read_folders, valid_writer
+from skillvault.exchange.source_tree import SourceTree, find_skills
 from skillvault.model.export import Export, OutgoingSkill
 from skillvault.model.records import Problem
 
@@ -21,7 +21,7 @@ KEYS = frozenset(
 
 def has_claude_code(tree: SourceTree) -> bool:
     """Return True if a tree has skills in the folder of Claude Code."""
-    return any(f"/{ROOT}/" in f"/{skill.folder}/" for skill in skills_in(tree))
+    return any(f"/{ROOT}/" in f"/{skill.folder}/" for skill in find_skills(tree))
 
 
 def read_claude_code(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
@@ -31,7 +31,7 @@ def read_claude_code(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Prob
 
 def write_claude_code(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
     """Write the skills whose lines fit Claude Code's list, in their order."""
-    return export_folders(skills, ROOT, valid(KEYS), budget or BUDGET, cost=_claude_line)
+    return export_folders(skills, ROOT, valid_writer(KEYS), budget or BUDGET, cost=_claude_line)
 
 
 def _claude_line(skill: OutgoingSkill) -> int:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
-from skillvault.exchange.skills.folders import TreeSkill, pages, placed
+from skillvault.exchange.skills.folders import TreeSkill, move_problem, read_pages
 from skillvault.exchange.source_tree import SourceTree
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import Problem, stamp
@@ -43,14 +43,14 @@ def read_reflections(tree: SourceTree, _folder: str) -> Iterator[TreeSkill | Pro
                 yield Problem(path, error.key, error.code, error.message)
                 continue
             if isinstance(skill, Problem):
-                yield placed(skill, path)
+                yield move_problem(skill, path)
             else:
                 yield TreeSkill(path, skill, {FILE: content})
 
 
 def _read_pages(tree: SourceTree) -> dict[str, bytes]:
     """The files with the name of a reflection, without retired ones."""
-    return pages(tree, lambda path: bool(_FILE.fullmatch(path)) and not _RETIRED.search(path))
+    return read_pages(tree, lambda path: bool(_FILE.fullmatch(path)) and not _RETIRED.search(path))
 
 
 def _convert_reflection(match: re.Match[str], text: str) -> SkillFolder | Problem:

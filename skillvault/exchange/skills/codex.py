@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from skillvault.exchange.skills.folders import export_folders, valid
+from skillvault.exchange.skills.folders import export_folders, valid_writer
 from skillvault.model.export import Export, OutgoingSkill
 
 ROOT = ".agents/skills"
@@ -13,7 +13,7 @@ BUDGET = 8_000 - 2_000
 
 def write_codex(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
     """Write the skills whose lines fit Codex's list, in their order."""
-    return export_folders(skills, ROOT, valid(), budget or BUDGET, cost=_codex_line)
+    return export_folders(skills, ROOT, valid_writer(), budget or BUDGET, cost=_codex_line)
 
 
 def _codex_line(skill: OutgoingSkill) -> int:

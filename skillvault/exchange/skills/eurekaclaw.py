@@ -16,15 +16,15 @@ from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.folders import (
     TreeSkill,
-    fitting,
     has_skills,
-    pages,
-    placed,
+    move_problem,
     read_folders,
-    skill_pages,
+    read_pages,
+    read_skill_pages,
+    select_fitting,
     write_folders,
 )
-from skillvault.exchange.source_tree import SourceTree, skills_in
+from skillvault.exchange.source_tree import SourceTree, find_skills
 from skillvault.model.errors import BadInputError
 from skillvault.model.export import Export, ExportedPart, OutgoingSkill
 from skillvault.model.records import Problem
@@ -43,10 +43,10 @@ _MAX_DESCRIPTION = 300  # characters, if it is made from a skill's text
 
 def has_eurekaclaw(tree: SourceTree) -> bool:
     """Return True if a tree has a skill with EurekaClaw's keys, or flat files with front matter."""
-    if any(map(_KEYS.search, skill_pages(tree).values())):
+    if any(map(_KEYS.search, read_skill_pages(tree).values())):
         return True
     is_flat = not has_skills(tree)
-    return is_flat and any(map(_has_front_matter, pages(tree, lambda _: True).values()))
+    return is_flat and any(map(_has_front_matter, read_pages(tree, lambda _: True).values()))
 
 
 def _has_front_matter(content: bytes) -> bool:
@@ -61,14 +61,14 @@ def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Probl
             if isinstance(skill, Problem)
             else replace(skill, published=_published_text(skill))
         )
-    skill_paths = {path for skill in skills_in(tree) for path in skill.paths}
-    flat_pages = pages(tree, lambda path: path not in skill_paths)
+    skill_paths = {path for skill in find_skills(tree) for path in skill.paths}
+    flat_pages = read_pages(tree, lambda path: path not in skill_paths)
     for path, content in sorted(flat_pages.items()):
         if _has_front_matter(content):
             stem = path.rpartition("/")[2].removesuffix(".md")
             flat_skill = agent_skills.read_skill({FILE: _add_description(content)}, stem, NAME)
             if isinstance(flat_skill, Problem):
-                yield placed(flat_skill, path)
+                yield move_problem(flat_skill, path)
             else:
                 yield TreeSkill(path, flat_skill, {FILE: _text_part(FILE, content)})
 
@@ -96,13 +96,13 @@ def _add_description(content: bytes) -> bytes:
 
 def write_eurekaclaw(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
     """Write the skills with counts of their uses; all of them without a budget of characters."""
-    fit = fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
-    export = write_folders(fit.skills, ROOT, _write_counters, OWN)
-    return Export(export.units, export.skills, (*export.left_out, *fit.left_out), OWN)
+    fit = select_fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
+    export = write_folders(fit.skills, ROOT, _write_counters, MANAGED_PART)
+    return Export(export.units, export.skills, (*export.left_out, *fit.left_out), MANAGED_PART)
 
 
 def _write_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
-    author_meta = agent_skills.authored(skill.files)
+    author_meta = agent_skills.read_author_meta(skill.files)
     metadata = author_meta.get("metadata", {})
     front: dict[str, Any] = {
         **author_meta,
@@ -188,4 +188,4 @@ def _is_time(text: Any) -> bool:
     return True
 
 
-OWN = ExportedPart(_text_part, _choose_file)
+MANAGED_PART = ExportedPart(_text_part, _choose_file)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE, SkillFolder
-from skillvault.exchange.source_tree import SourceTree, files_of, skills_in
+from skillvault.exchange.source_tree import SourceTree, find_skills, read_skill_files
 from skillvault.model.errors import BadInputError
 from skillvault.model.export import WHOLE, Export, ExportedPart, OmittedSkill, OutgoingSkill
 from skillvault.model.records import Problem
@@ -30,14 +30,14 @@ class TreeSkill(Struct, frozen=True):
     published: Mapping[str, bytes]
 
 
-class Fit(NamedTuple):
+class Selection(NamedTuple):
     """The skills that fit a budget, and those that do not fit."""
 
     skills: list[OutgoingSkill]
     left_out: list[OmittedSkill]
 
 
-Written = Callable[[OutgoingSkill], Mapping[str, bytes]]
+WriteSkill = Callable[[OutgoingSkill], Mapping[str, bytes]]
 Cost = Callable[[OutgoingSkill], int]
 
 
@@ -48,9 +48,9 @@ def read_folders(
 
     `adapt` changes the SKILL.md before it is read.
     """
-    for skill_paths in skills_in(tree):
+    for skill_paths in find_skills(tree):
         try:
-            published = files_of(tree, skill_paths)
+            published = read_skill_files(tree, skill_paths)
         except BadInputError as error:
             yield Problem(skill_paths.folder or folder, error.key, error.code, error.message)
             continue
@@ -60,7 +60,9 @@ def read_folders(
         name = skill_paths.folder.rpartition("/")[2] or folder
         skill = agent_skills.read_skill(files, name, origin)
         if isinstance(skill, Problem):
-            yield placed(skill, f"{skill_paths.folder}/{FILE}" if skill_paths.folder else FILE)
+            yield move_problem(
+                skill, f"{skill_paths.folder}/{FILE}" if skill_paths.folder else FILE
+            )
         else:
             yield TreeSkill(skill_paths.folder, skill, published)
 
@@ -72,28 +74,30 @@ def read_plain(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
 
 def has_skills(tree: SourceTree) -> bool:
     """Return True if a tree has a folder with a SKILL.md."""
-    return bool(skills_in(tree))
+    return bool(find_skills(tree))
 
 
-def placed(problem: Problem, path: str) -> Problem:
+def move_problem(problem: Problem, path: str) -> Problem:
     """Return the problem with another path."""
     return Problem(path, problem.key, problem.code, problem.message)
 
 
-def pages(tree: SourceTree, fits: Callable[[str], bool]) -> dict[str, bytes]:
+def read_pages(tree: SourceTree, fits: Callable[[str], bool]) -> dict[str, bytes]:
     """Read the markdown files whose path fits, by path, without those that are too large."""
     paths = [p for p, size in tree.sizes.items() if size <= _MAX_PAGE and fits(p)]
     return dict(tree.read([path for path in paths if path.endswith(".md")]))
 
 
-def skill_pages(tree: SourceTree) -> dict[str, bytes]:
+def read_skill_pages(tree: SourceTree) -> dict[str, bytes]:
     """Read the SKILL.md of each skill, by path."""
-    folders = {skill.folder for skill in skills_in(tree)}
-    return pages(tree, lambda p: p.rpartition("/")[2] in NAMES and p.rpartition("/")[0] in folders)
+    folders = {skill.folder for skill in find_skills(tree)}
+    return read_pages(
+        tree, lambda p: p.rpartition("/")[2] in NAMES and p.rpartition("/")[0] in folders
+    )
 
 
 def write_folders(
-    skills: Sequence[OutgoingSkill], root: str, write: Written, part: ExportedPart = WHOLE
+    skills: Sequence[OutgoingSkill], root: str, write: WriteSkill, part: ExportedPart = WHOLE
 ) -> Export:
     """Write the skills as folders below `root`; leave out those that cannot be written."""
     units: dict[str, Mapping[str, bytes]] = {}
@@ -109,7 +113,7 @@ def write_folders(
 
 
 def export_folders(
-    skills: Sequence[OutgoingSkill], root: str, write: Written, budget: int | None, *, cost: Cost
+    skills: Sequence[OutgoingSkill], root: str, write: WriteSkill, budget: int | None, *, cost: Cost
 ) -> Export:
     """Write the skills as folders below `root`, as many as a host lists within a budget.
 
@@ -117,7 +121,9 @@ def export_folders(
     Skills that do not fit then are left out.
     """
     length = _description_limit(skills, budget, cost)
-    fit = fitting(skills if length is None else _cut_descriptions(skills, length), budget, cost)
+    fit = select_fitting(
+        skills if length is None else _cut_descriptions(skills, length), budget, cost
+    )
     export = write_folders(fit.skills, root, write)
     return replace(export, left_out=(*export.left_out, *fit.left_out), cut=length)
 
@@ -142,21 +148,21 @@ def _cut_descriptions(skills: Sequence[OutgoingSkill], length: int) -> list[Outg
     ]
 
 
-def valid(keys: Collection[str] = ()) -> Written:
+def valid_writer(keys: Collection[str] = ()) -> WriteSkill:
     """Return a writer of valid skills that keeps these keys of their authors."""
 
-    def written(skill: OutgoingSkill) -> Mapping[str, bytes]:
+    def write_skill(skill: OutgoingSkill) -> Mapping[str, bytes]:
         return agent_skills.write_valid(skill, keys)
 
-    return written
+    return write_skill
 
 
-def fitting(skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost) -> Fit:
+def select_fitting(skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost) -> Selection:
     """Select the skills that fit a budget of characters, in their order.
 
     A skill that does not fit leaves its space to smaller ones after it.
     """
-    fit = Fit([], [])
+    fit = Selection([], [])
     free = budget
     for skill in skills:
         size = cost(skill)

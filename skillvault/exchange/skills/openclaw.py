@@ -10,8 +10,8 @@ from skillvault.exchange.skills.folders import (
     TreeSkill,
     export_folders,
     read_folders,
-    skill_pages,
-    valid,
+    read_skill_pages,
+    valid_writer,
 )
 from skillvault.exchange.source_tree import SourceTree
 from skillvault.model.export import Export, OutgoingSkill
@@ -34,7 +34,7 @@ _FRAME = 97  # characters around name, description and place in its list
 
 def has_openclaw(tree: SourceTree) -> bool:
     """Return True if a tree has a skill with OpenClaw's requirements of a machine."""
-    return any(map(_REQUIREMENTS.search, skill_pages(tree).values()))
+    return any(map(_REQUIREMENTS.search, read_skill_pages(tree).values()))
 
 
 def read_openclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
@@ -44,7 +44,7 @@ def read_openclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem
 
 def write_openclaw(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
     """Write the skills whose entries fit the budget of characters; all without a budget."""
-    return export_folders(skills, ROOT, valid(KEYS), budget, cost=_openclaw_entry)
+    return export_folders(skills, ROOT, valid_writer(KEYS), budget, cost=_openclaw_entry)
 
 
 def _openclaw_entry(skill: OutgoingSkill) -> int:

@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 
 from skillvault.exchange.skills.agent_skills import FILE
-from skillvault.exchange.skills.folders import fitting, valid, write_folders
-from skillvault.exchange.well_known import PLACE, SCHEMA
+from skillvault.exchange.skills.folders import select_fitting, valid_writer, write_folders
+from skillvault.exchange.well_known import INDEX_PATH, SCHEMA
 from skillvault.model.change import Program
 from skillvault.model.export import Export, OmittedSkill, OutgoingSkill
 
-ROOT, _, INDEX = PLACE.rpartition("/")
+ROOT, _, INDEX = INDEX_PATH.rpartition("/")
 MAX_FILES, MAX_BYTES = 1_000, 50 * 1024 * 1024  # of one archive, for clients
 _TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time of the zip format
 _READABLE, _EXECUTABLE = 0o100644 << 16, 0o100755 << 16
@@ -26,7 +26,7 @@ _READABLE, _EXECUTABLE = 0o100644 << 16, 0o100755 << 16
 
 def write_site(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Export:
     """Write the index, and the file or archive of each skill in it."""
-    fit = fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
+    fit = select_fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
     small = [skill for skill in fit.skills if _is_small(skill)]
     large = [OmittedSkill(skill.name, _TOO_LARGE) for skill in fit.skills if not _is_small(skill)]
     export = write_folders(small, ROOT, _artifact)
@@ -51,7 +51,7 @@ def _is_small(skill: OutgoingSkill) -> bool:
 
 def _artifact(skill: OutgoingSkill) -> Mapping[str, bytes]:
     """The one file of a skill that clients fetch."""
-    files = valid()(skill)
+    files = valid_writer()(skill)
     return files if len(files) == 1 else {f"{skill.name}.zip": archive(files)}
 
 

@@ -9,7 +9,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from skillvault.exchange.source_file import name_of, present
+from skillvault.exchange.source_file import drop_empty, name_of
 from skillvault.exchange.suite_report import failing_assertion, printable
 from skillvault.exchange.transcripts.events import ToolCall, ToolResult
 from skillvault.exchange.transcripts.reader import Transcript
@@ -83,14 +83,14 @@ class _Extract:
         self.successes: list[dict[str, str]] = []
         self._redact = clean
         self._number = 0
-        self._recent: deque[tuple[int, _RememberedCall]] = deque(maxlen=_MAX_RECENT)
-        self._open: OrderedDict[str, tuple[int, _RememberedCall]] = OrderedDict()
-        self._failed: OrderedDict[_RememberedCall, int] = OrderedDict()  # when it failed last
+        self._recent: deque[tuple[int, _Deed]] = deque(maxlen=_MAX_RECENT)
+        self._open: OrderedDict[str, tuple[int, _Deed]] = OrderedDict()
+        self._failed: OrderedDict[_Deed, int] = OrderedDict()  # when it failed last
 
     def call(self, call: ToolCall) -> None:
         """Note the call of a tool."""
         self._number += 1
-        deed = _remember_call(call)
+        deed = _deed_of_call(call)
         _store_latest(self._open, call.id, (self._number, deed))
         if call.tool not in _READING_TOOLS:
             self._recent.append((self._number, deed))
@@ -116,11 +116,11 @@ class _Extract:
             if text:
                 self.successes.append({"lemma": self._lemma(plain_deed), "text": text})
 
-    def _add_failure(self, deed: "_RememberedCall", result: ToolResult, attempt: str) -> None:
+    def _add_failure(self, deed: "_Deed", result: ToolResult, attempt: str) -> None:
         lines = failing_assertion(self._clean(tail_of(result.text))).splitlines()[-_REASON_LINES:]
         code = f"exit code {result.exit_code}" if result.exit_code is not None else ""
         reason = shorten(" ".join(line.strip() for line in lines), _REASON) or code
-        failure = present(lemma=self._lemma(deed), reason=reason, attempt=attempt)
+        failure = drop_empty(lemma=self._lemma(deed), reason=reason, attempt=attempt)
         if failure not in self.failures:
             self.failures.append(failure)
 
@@ -129,12 +129,12 @@ class _Extract:
         if start is None:
             return ""
         deeds = dict.fromkeys(deed for number, deed in self._recent if start < number < end)
-        return shorten("; ".join(map(self._describe_deed, deeds)), _TEXT)
+        return shorten("; ".join(map(self._describe, deeds)), _TEXT)
 
-    def _lemma(self, deed: "_RememberedCall") -> str:
+    def _lemma(self, deed: "_Deed") -> str:
         return _lemma(deed, self._clean)
 
-    def _describe_deed(self, deed: "_RememberedCall") -> str:
+    def _describe(self, deed: "_Deed") -> str:
         return _describe_deed(deed, self._clean)
 
     def _clean(self, text: str) -> str:
@@ -142,7 +142,7 @@ class _Extract:
         return self._redact(printable(text))
 
 
-class _RememberedCall(NamedTuple):
+class _Deed(NamedTuple):
     """A remembered call: its tool, its command or file, (old text, new text) of an edit."""
 
     tool: str
@@ -150,29 +150,29 @@ class _RememberedCall(NamedTuple):
     replaced: tuple[str, str] | None = None
 
 
-def call_in_words(call: ToolCall, clean: Clean) -> str:
+def describe_call(call: ToolCall, clean: Clean) -> str:
     """Describe a call in a few words; an edit with its old and new text."""
-    return _describe_deed(_remember_call(call), clean)
+    return _describe_deed(_deed_of_call(call), clean)
 
 
-def _remember_call(call: ToolCall) -> _RememberedCall:
+def _deed_of_call(call: ToolCall) -> _Deed:
     old_text, new_text = (call.arguments.get(key) for key in ("old_string", "new_string"))
     edit = (
         (_cut_command(old_text), _cut_command(new_text))
         if isinstance(old_text, str) and isinstance(new_text, str)
         else None
     )
-    return _RememberedCall(_cut_command(call.tool), _cut_command(command_in(call.arguments)), edit)
+    return _Deed(_cut_command(call.tool), _cut_command(command_of(call.arguments)), edit)
 
 
-def _describe_deed(deed: _RememberedCall, clean: Clean) -> str:
+def _describe_deed(deed: _Deed, clean: Clean) -> str:
     if deed.replaced is None:
         return f"`{shorten(clean(deed.command or deed.tool), _CALL)}`"
     texts = (shorten(clean(text), _CALL // 2) for text in deed.replaced)
     return f"{_lemma(deed, clean)}: replace {' by '.join(f'`{text}`' for text in texts)}"
 
 
-def _lemma(deed: _RememberedCall, clean: Clean) -> str:
+def _lemma(deed: _Deed, clean: Clean) -> str:
     """The tool and command of a call; for a shell only the command."""
     command, tool = (shorten(clean(text), _LEMMA) for text in (deed.command, deed.tool))
     return command if command and deed.tool in SHELLS else f"{tool} {command}".strip()
@@ -195,7 +195,7 @@ def tail_of(text: str) -> str:
     return text if len(text) <= _MAX_OUTPUT else text[-_MAX_OUTPUT:].partition("\n")[2]
 
 
-def command_in(arguments: Mapping[str, Any]) -> str:
+def command_of(arguments: Mapping[str, Any]) -> str:
     """Find the command, file or query that a call is about."""
     values: Iterable[object] = (arguments.get(key) for key in _COMMANDS)
     for value in values:

@@ -24,12 +24,12 @@ from skillvault.exchange.transcripts.events import (
 from skillvault.exchange.transcripts.extract import (
     SHELLS,
     Clean,
-    call_in_words,
-    command_in,
+    command_of,
+    describe_call,
     tail_of,
 )
 from skillvault.exchange.transcripts.reader import Transcript
-from skillvault.exchange.transcripts.signs import Check, check_of, deciding, tool_of
+from skillvault.exchange.transcripts.signs import Check, find_deciding_check, judge_check, tool_of
 from skillvault.model.text.text import shorten
 
 _TASK, _REASONING, _CLAIM, _OUTPUT = 8000, 8000, 4000, 4000  # characters
@@ -75,7 +75,7 @@ class PromptRun(Struct, kw_only=True):
     @property
     def check(self) -> Check | None:
         """The check that decides how the prompt ended, unless something changed after it."""
-        return None if self.is_stale else deciding(self.checks)
+        return None if self.is_stale else find_deciding_check(self.checks)
 
     @property
     def reasoning(self) -> str:
@@ -119,7 +119,7 @@ class PromptTally:
                 run.is_interrupted = True
 
     def _begin_call(self, call: ToolCall, run: PromptRun) -> None:
-        command = command_in(call.arguments)
+        command = command_of(call.arguments)
         running_call = self._running.get(str(call.arguments.get("session_id")))
         polled_call = running_call if call.tool == _POLL_TOOL else None
         _store_call(self._calls, call.id, polled_call or _Call(call.tool, command, run))
@@ -127,7 +127,7 @@ class PromptTally:
             run.has_changed = True
             run.is_stale = bool(run.checks)
             if len(run.changes) < _MAX_CHANGES:
-                run.changes.append(call_in_words(call, self._clean))
+                run.changes.append(describe_call(call, self._clean))
         skill = _find_skill(call, command)
         if skill and skill not in run.skills and len(run.skills) < _MAX_ENTRIES:
             run.skills.append(skill)
@@ -144,7 +144,7 @@ class PromptTally:
         if tool:
             output = shorten_lines(self._clean_text(tail_of(result.text), None), _OUTPUT)
             command = self._clean_text(call.command, _TASK)
-            check = check_of(command, tool, output, code=result.exit_code, at=result.at)
+            check = judge_check(command, tool, output, code=result.exit_code, at=result.at)
             run.checks = [*run.checks, check][-_MAX_ENTRIES:]
             run.is_stale = False
         if "git commit" in call.command and not result.is_error and len(run.commits) < _MAX_ENTRIES:
@@ -195,7 +195,7 @@ class PromptReader:
         return run
 
 
-def side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, list[Check]]:
+def read_side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, list[Check]]:
     """Read a subagent's file: prompt -> the checks that were run for it."""
     reader = Transcript(path)
     patterns = [re.compile(pattern) for pattern in checks]
@@ -203,14 +203,14 @@ def side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, li
     runs: dict[str, list[Check]] = {}
     for event in reader:
         if isinstance(event, ToolCall) and event.tool in SHELLS and len(calls) < _MAX_OPEN:
-            calls[event.id] = command_in(event.arguments)
+            calls[event.id] = command_of(event.arguments)
         elif isinstance(event, ToolResult) and (event.running or event.refused):
             calls.pop(event.id, None)  # only the parent sees its end, or it never began
         elif isinstance(event, ToolResult) and event.prompt and event.id in calls:
             command = calls.pop(event.id)
             if tool := tool_of(command, patterns):
                 output = shorten_lines(clean(printable(tail_of(event.text))), _OUTPUT)
-                check = check_of(clean(command), tool, output, code=event.exit_code, at=event.at)
+                check = judge_check(clean(command), tool, output, code=event.exit_code, at=event.at)
                 runs[event.prompt] = [*runs.get(event.prompt, ()), check][-_MAX_ENTRIES:]
     return runs
 
@@ -219,7 +219,7 @@ def _read_subagents(path: Path, checks: Sequence[str], clean: Clean) -> dict[str
     folder = path.with_suffix("") / SUBAGENTS
     runs: dict[str, list[Check]] = {}
     for file in sorted(folder.glob("*.jsonl")) if folder.is_dir() else ():
-        for prompt, new_checks in side_checks(file, checks, clean).items():
+        for prompt, new_checks in read_side_checks(file, checks, clean).items():
             runs.setdefault(prompt, []).extend(new_checks)
     return runs
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from skillvault.exchange.source_file import name_of, open_regular, unreadable
+from skillvault.exchange.source_file import name_of, open_regular, unreadable_error
 from skillvault.exchange.transcripts import claude_code, codex
 from skillvault.exchange.transcripts.events import Event, Header
 from skillvault.model.errors import BadInputError
@@ -96,7 +96,7 @@ def _read_lines(
                 elif data.strip():
                     yield from _parse_line(data)
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise unreadable_error(path, error) from None
 
 
 def _parse_line(data: bytes) -> Iterator[dict[str, Any] | str]:

@@ -166,7 +166,7 @@ def _match_check(part: str, patterns: Sequence[re.Pattern[str]]) -> str | None:
     return None
 
 
-def check_of(
+def judge_check(
     command: str,
     tool: tuple[str, bool],
     output: str,
@@ -198,7 +198,7 @@ def _has_passed(output: str, code: int | None, *, is_own: bool) -> bool | None:
     return True if _SUCCESS_LINE.search(output) else None
 
 
-def deciding(checks: Iterable[Check]) -> Check | None:
+def find_deciding_check(checks: Iterable[Check]) -> Check | None:
     """Among the last runs of each tool, find the deciding one: one that failed, else the last.
 
     A run with an unknown result replaces earlier ones, and so does one that passed without the
@@ -258,12 +258,12 @@ def _covers_failure(check: Check, failed: Check) -> bool:
     return not places or any(place in record for place in places)
 
 
-def is_to_fail(task: str) -> bool:
+def asks_for_failure(task: str) -> bool:
     """Return True if a prompt asks for a failing check, and not for a fix."""
     return bool(_FAILING_CHECK.search(task)) and not _FIX_REQUEST.search(task)
 
 
-def words_say(text: str) -> Status | None:
+def judge_words(text: str) -> Status | None:
     """Read success or failure from the user's next words; None if they say neither."""
     if _BAD_WORDS.match(text) or _TAKE_BACK.search(text[:_UNDO_SPAN]):
         return "failure"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from skillvault.exchange.skills.eurekaclaw import OWN
+from skillvault.exchange.skills.eurekaclaw import MANAGED_PART
 from skillvault.exchange.source_tree import tree_of
 from skillvault.model.codec import decode
 from skillvault.model.export import OutgoingSkill
@@ -135,14 +135,14 @@ def ours(count: int, text: str = "# A\n\nText.\n") -> bytes:
 def test_the_file_stays_that_says_the_same_and_counts_more(
     before: bytes, after: bytes, stays: bool
 ) -> None:
-    assert OWN.put("SKILL.md", before, after) == (before if stays else after)
+    assert MANAGED_PART.put("SKILL.md", before, after) == (before if stays else after)
 
 
 def test_what_it_rewrote_is_ours_and_what_a_person_rewrote_is_not() -> None:
     page = ours(12)
     rewritten = as_eurekaclaw_writes(page, usage_count=99, name="compactness-argument")
-    assert OWN.read("SKILL.md", rewritten) == OWN.read("SKILL.md", page)
+    assert MANAGED_PART.read("SKILL.md", rewritten) == MANAGED_PART.read("SKILL.md", page)
     edited = page.replace(b"Text.", b"Other text.")
-    assert OWN.read("SKILL.md", edited) != OWN.read("SKILL.md", page)
-    assert OWN.read("scripts/a.sh", b"x") == b"x"
-    assert OWN.read("SKILL.md", b"broken") == b"broken"
+    assert MANAGED_PART.read("SKILL.md", edited) != MANAGED_PART.read("SKILL.md", page)
+    assert MANAGED_PART.read("scripts/a.sh", b"x") == b"x"
+    assert MANAGED_PART.read("SKILL.md", b"broken") == b"broken"

@@ -124,9 +124,9 @@ def test_a_site_is_read_back_as_it_was(names: list[str], files: dict[str, bytes]
     assert site == flat(exported("well-known", *skills))
     place = "https://skills.example"
     read = {f"{place}/{path}": content for path, content in site.items()}.__getitem__
-    listings, refused = well_known.index_of(place, read)
+    listings, refused = well_known.fetch_index(place, read)
     assert not refused
-    assert {entry.name: dict(well_known.files_at(entry, read)) for entry in listings} == {
+    assert {entry.name: dict(well_known.fetch_files(entry, read)) for entry in listings} == {
         skill.name: skill.files for skill in skills
     }
 

@@ -16,7 +16,6 @@ from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.folders import (
     TreeSkill,
-    has_skills,
     move_problem,
     read_folders,
     read_pages,
@@ -45,7 +44,7 @@ def has_eurekaclaw(tree: SourceTree) -> bool:
     """Return True if a tree has a skill with EurekaClaw's keys, or flat files with front matter."""
     if any(map(_KEYS.search, read_skill_pages(tree).values())):
         return True
-    is_flat = not has_skills(tree)
+    is_flat = not find_skills(tree)
     return is_flat and any(map(_has_front_matter, read_pages(tree, lambda _: True).values()))
 
 

@@ -67,16 +67,6 @@ def read_folders(
             yield TreeSkill(skill_paths.folder, skill, published)
 
 
-def read_plain(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
-    """Yield every skill of a tree of plain folders."""
-    return read_folders(tree, folder, agent_skills.ORIGIN)
-
-
-def has_skills(tree: SourceTree) -> bool:
-    """Return True if a tree has a folder with a SKILL.md."""
-    return bool(find_skills(tree))
-
-
 def move_problem(problem: Problem, path: str) -> Problem:
     """Return the problem with another path."""
     return Problem(path, problem.key, problem.code, problem.message)

@@ -1,20 +1,23 @@
-"""The formats of skills that other programs read and write."""
+"""The formats of skills that other programs read and write.
 
+Claude Code, Codex and OpenClaw read folders with a SKILL.md by the specification, with a few keys
+of their own, and list names and descriptions within a budget of characters.
+"""
+
+import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from skillvault.exchange.skills import (
-    agents_md,
-    claude_code,
-    claudefi,
-    codex,
-    eurekaclaw,
-    folders,
-    openclaw,
-    well_known,
+from skillvault.exchange.skills import agents_md, claudefi, eurekaclaw, well_known
+from skillvault.exchange.skills.folders import (
+    TreeSkill,
+    export_folders,
+    read_folders,
+    read_skill_pages,
+    valid_writer,
 )
-from skillvault.exchange.skills.folders import TreeSkill
-from skillvault.exchange.source_tree import SourceTree
+from skillvault.exchange.source_tree import SourceTree, find_skills
 from skillvault.model.export import Export, OutgoingSkill
 from skillvault.model.records import Problem
 
@@ -35,21 +38,105 @@ class SkillFormat(NamedTuple):
     recognises: Callable[[SourceTree], bool] = lambda _: False
 
 
+# ── Claude Code ──────────────────────────────────────────────────────────────────────
+
+CLAUDE_CODE_BUDGET = 8_000  # characters of its list: 1 % of a context of 200,000 tokens
+_CLAUDE_CODE_ROOT = ".claude/skills"
+# Keys that it reads beside those of the specification.
+_CLAUDE_CODE_KEYS = frozenset(
+    """
+    agent argument-hint arguments context disable-model-invocation disallowed-tools effort hooks
+    model paths shell user-invocable when_to_use
+    """.split()
+)
+
+
+def _has_claude_code(tree: SourceTree) -> bool:
+    return any(f"/{_CLAUDE_CODE_ROOT}/" in f"/{skill.folder}/" for skill in find_skills(tree))
+
+
+def _write_claude_code(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
+    """Write the skills whose lines fit Claude Code's list, in their order."""
+    return export_folders(
+        skills,
+        _CLAUDE_CODE_ROOT,
+        valid_writer(_CLAUDE_CODE_KEYS),
+        budget or CLAUDE_CODE_BUDGET,
+        cost=lambda skill: len(f"- {skill.name}: {skill.description}\n"),
+    )
+
+
+# ── Codex ────────────────────────────────────────────────────────────────────────────
+
+# Characters of its list if it does not know the context, less those of Codex's built-in skills
+# (1,723 in 0.169). In a known context the list may take 2 %. Codex cuts descriptions beyond that.
+CODEX_BUDGET = 8_000 - 2_000
+
+
+def _write_codex(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
+    """Write the skills whose lines fit Codex's list, in their order."""
+    return export_folders(
+        skills, ".agents/skills", valid_writer(), budget or CODEX_BUDGET, cost=_codex_line_size
+    )
+
+
+def _codex_line_size(skill: OutgoingSkill) -> int:
+    return len(f"- {skill.name}: {skill.description} (file: r0/{skill.name}/SKILL.md)\n")
+
+
+# ── OpenClaw ─────────────────────────────────────────────────────────────────────────
+
+# Keys that it reads beside those of the specification.
+_OPENCLAW_KEYS = frozenset(
+    """
+    command-arg-mode command-dispatch command-tool disable-model-invocation homepage user-invocable
+    version
+    """.split()
+)
+# Its requirements of a machine, in `metadata`; `clawdbot` and `clawdis` in older files.
+_OPENCLAW_REQUIREMENTS = re.compile(
+    rb"^(?:metadata:)?[\s{]*[\"']?(?:openclaw|clawdbot|clawdis)[\"']?\s*:", re.MULTILINE
+)
+_OPENCLAW_FRAME = 97  # characters around name, description and place in its list
+
+
+def _has_openclaw(tree: SourceTree) -> bool:
+    return any(map(_OPENCLAW_REQUIREMENTS.search, read_skill_pages(tree).values()))
+
+
+def _write_openclaw(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
+    """Write the skills whose entries fit the budget of characters; all without a budget."""
+    return export_folders(
+        skills, "skills", valid_writer(_OPENCLAW_KEYS), budget, cost=_openclaw_entry_size
+    )
+
+
+def _openclaw_entry_size(skill: OutgoingSkill) -> int:
+    place = f"skills/{skill.name}/SKILL.md"
+    return _OPENCLAW_FRAME + len(f"{skill.name}{skill.description}{place}")
+
+
+# ── all formats ──────────────────────────────────────────────────────────────────────
+
 # The first format that recognises a tree reads it.
 SKILL_FORMATS: dict[str, SkillFormat] = {
     "claudefi": SkillFormat(claudefi.read_reflections, None, claudefi.has_reflections),
     "eurekaclaw": SkillFormat(
         eurekaclaw.read_eurekaclaw, eurekaclaw.write_eurekaclaw, eurekaclaw.has_eurekaclaw
     ),
-    "openclaw": SkillFormat(openclaw.read_openclaw, openclaw.write_openclaw, openclaw.has_openclaw),
-    "claude-code": SkillFormat(
-        claude_code.read_claude_code, claude_code.write_claude_code, claude_code.has_claude_code
+    "openclaw": SkillFormat(
+        partial(read_folders, origin="openclaw"), _write_openclaw, _has_openclaw
     ),
-    "agent-skills": SkillFormat(folders.read_plain, None, folders.has_skills),
+    "claude-code": SkillFormat(
+        partial(read_folders, origin="claude-code"), _write_claude_code, _has_claude_code
+    ),
+    "agent-skills": SkillFormat(
+        partial(read_folders, origin="agent-skills"), None, lambda tree: bool(find_skills(tree))
+    ),
     "agents-md": SkillFormat(
         agents_md.read_sections, agents_md.write_sections, agents_md.has_sections
     ),
-    "codex": SkillFormat(None, codex.write_codex),
+    "codex": SkillFormat(None, _write_codex),
     "well-known": SkillFormat(None, well_known.write_site),
 }
 

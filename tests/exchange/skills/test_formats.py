@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.exchange import well_known
-from skillvault.exchange.skills import claude_code, codex
+from skillvault.exchange.skills import formats
 from skillvault.exchange.skills.folders import TreeSkill
 from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
 from skillvault.exchange.source_tree import tree_of
@@ -278,7 +278,7 @@ def test_keys_that_a_host_reads_are_at_the_top_and_no_others() -> None:
 
 def test_the_hosts_limits_are_as_documented() -> None:
     page = (Path(__file__).parents[3] / "docs" / "skills.md").read_text(encoding="utf-8")
-    for budget in (claude_code.BUDGET, codex.BUDGET):
+    for budget in (formats.CLAUDE_CODE_BUDGET, formats.CODEX_BUDGET):
         assert f"{budget:,}" in page
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skillvault.exchange import fetch, well_known
-from skillvault.exchange.skills import agent_skills
+from skillvault.exchange import fetch
+from skillvault.exchange.skills import agent_skills, well_known
 from skillvault.exchange.skills.agent_skills import ORIGIN, SkillFolder
 from skillvault.exchange.skills.folders import NAMES, TreeSkill
 from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
-from skillvault.exchange.well_known import INDEX_PATH, SCHEMA
+from skillvault.exchange.skills.well_known import INDEX_PATH, SCHEMA
 from skillvault.model.change import Program
 
 SKILL = b"---\nname: review\ndescription: Reviews a change. Use before a merge.\n---\n\n# Review\n"

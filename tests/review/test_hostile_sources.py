@@ -12,9 +12,9 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.exchange import fetch
+from skillvault.exchange.skills.well_known import INDEX_PATH
 from skillvault.exchange.source_tree import MAX_BYTES, MAX_FILES
 from skillvault.exchange.sources import source_of
-from skillvault.exchange.well_known import INDEX_PATH
 from skillvault.model.errors import SkillvaultError
 from tests.conftest import NOW, Person, unguarded
 from tests.exchange.sites import (

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skills_ref import validate  # type: ignore[import-untyped]
 
-from skillvault.exchange import well_known
-from skillvault.exchange.skills import formats
+from skillvault.exchange.skills import formats, well_known
 from skillvault.exchange.skills.folders import TreeSkill
 from skillvault.exchange.skills.formats import SKILL_FORMATS, format_of
 from skillvault.exchange.source_tree import tree_of

@@ -21,8 +21,7 @@ from urllib.parse import quote, urlencode
 from msgspec import Struct
 
 from skillvault.exchange.skills.well_known import Fetch
-from skillvault.exchange.source_tree import MAX_BYTES
-from skillvault.exchange.unpack import unpack
+from skillvault.exchange.source_tree import MAX_BYTES, unpack
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.text import strict_json
 from skillvault.model.text.text import shorten

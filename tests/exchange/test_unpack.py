@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from skillvault.exchange.source_tree import MAX_BYTES, MAX_FILES
-from skillvault.exchange.unpack import unpack
+from skillvault.exchange.source_tree import MAX_BYTES, MAX_FILES, unpack
 from skillvault.model.errors import BadInputError
 from tests.exchange.sites import tarred, zipped
 

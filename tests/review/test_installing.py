@@ -7,8 +7,8 @@ import pytest
 from skills_ref import validate  # type: ignore[import-untyped]
 
 from skillvault.api import Vault
+from skillvault.exchange.source_tree import unpack
 from skillvault.exchange.sources import source_of
-from skillvault.exchange.unpack import unpack
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.review.installing import InstallReport

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from skillvault.exchange.skills.agent_skills import FILE
 from skillvault.exchange.skills.folders import select_fitting, valid_writer, write_folders
-from skillvault.exchange.unpack import unpack
+from skillvault.exchange.source_tree import unpack
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError
 from skillvault.model.export import Export, OmittedSkill, OutgoingSkill

@@ -144,7 +144,8 @@ class Fetcher:
     def _open_answer(self, url: httpx2.URL, deadline: float) -> Iterator[httpx2.Response]:
         """Send a request and yield its answer with the body unread; wait for a busy server."""
         timer = _DeadlineTimer(deadline)
-        with self._client() as client, timer:
+        client = httpx2.Client(transport=self._transport, verify=_tls_context(), trust_env=False)
+        with client, timer:
             for attempt in range(_MAX_RETRIES + 1):
                 answer = self._send(client, url, timer)
                 if answer.status_code not in _BUSY_STATUSES or attempt == _MAX_RETRIES:
@@ -160,9 +161,6 @@ class Fetcher:
                 raise timer.refusal(str(url), error) from None
             finally:
                 answer.close()
-
-    def _client(self) -> httpx2.Client:
-        return httpx2.Client(transport=self._transport, verify=_tls_context(), trust_env=False)
 
     def _send(
         self, client: httpx2.Client, url: httpx2.URL, timer: "_DeadlineTimer"

@@ -47,7 +47,10 @@ def read_trials(path: Path, domain: str | None) -> Iterator[Parsed]:
             "verifier/ctrf.json; give a trial's or a job's folder",
             code="missing-key",
         )
-    return _each(trials, domain)
+    return (
+        try_convert(label(folder.absolute().name, number), partial(_read_trial, folder, domain))
+        for number, folder in enumerate(trials, start=1)
+    )
 
 
 def _read_file(path: Path, domain: str | None) -> Iterator[Parsed]:
@@ -55,13 +58,6 @@ def _read_file(path: Path, domain: str | None) -> Iterator[Parsed]:
         return iter([(label(path.stem, 1), _read_report_outcome(path, domain))])
     name = path.absolute().parent.name if path.name == "result.json" else path.stem
     return iter([(label(name, 1), _read_outcome(path, domain))])
-
-
-def _each(trials: list[Path], domain: str | None) -> Iterator[Parsed]:
-    for number, folder in enumerate(trials, start=1):
-        yield try_convert(
-            label(folder.absolute().name, number), partial(_read_trial, folder, domain)
-        )
 
 
 def _read_trial(folder: Path, domain: str | None) -> dict[str, Any]:

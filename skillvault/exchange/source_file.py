@@ -197,12 +197,9 @@ def _value_error(file: str, key: str, expected: str, value: Any) -> BadInputErro
     if value is None:
         problem, code = f"missing; expected {expected}", "missing-key"
     else:
-        problem, code = f"expected {expected}, found {_describe_value(value)}", "wrong-type"
+        kinds: dict[type, str] = {dict: "a mapping", list: "a list", bool: "true or false"}
+        kind = kinds.get(type(value)) or shorten(json.dumps(value, ensure_ascii=False), 60)
+        problem, code = f"expected {expected}, found {kind}", "wrong-type"
     return BadInputError(
         f"{place}: {problem}; correct it or export it again", code=code, key=key or None
     )
-
-
-def _describe_value(value: Any) -> str:
-    kinds: dict[type, str] = {dict: "a mapping", list: "a list", bool: "true or false"}
-    return kinds.get(type(value)) or shorten(json.dumps(value, ensure_ascii=False), 60)

@@ -77,7 +77,7 @@ def write_skill(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
     Raises BadInputError if it is no skill.
     """
-    return _replace_front_matter(files, _export_meta(_front_matter_of(files)))
+    return _replace_front_matter(files, read_author_meta(files))
 
 
 def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, bytes]:
@@ -87,7 +87,7 @@ def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, b
     Raises BadInputError if it is no skill.
     """
     files = skill.files
-    author_meta = _export_meta(_front_matter_of(files))
+    author_meta = read_author_meta(files)
     top, stored = _split_keys(author_meta, skill.name, keys=keys)
     if top.get("description") != skill.description:
         stored.setdefault(f"{ORIGIN}.description", as_text(author_meta.get("description")))
@@ -101,11 +101,13 @@ def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, b
 
 def read_author_meta(files: Mapping[str, bytes]) -> dict[str, Any]:
     """Return the front matter of a vault's skill as its author wrote it."""
-    return _export_meta(_front_matter_of(files))
-
-
-def _front_matter_of(files: Mapping[str, bytes]) -> dict[str, Any]:
-    return front_matter.read_foreign(front_matter.text_of(files[FILE]))[0]
+    meta, _ = front_matter.read_foreign(front_matter.text_of(files[FILE]))
+    metadata = {
+        key: from_text(value) if _is_nested(value) else value
+        for key, value in _metadata_of(meta).items()
+        if key not in _RESERVED
+    }
+    return _restore_keys({**meta, "metadata": metadata})
 
 
 def _replace_front_matter(
@@ -250,7 +252,7 @@ def _is_readable(key: str, value: Any) -> bool:
     if key == "domain":
         return is_slug(str(value))
     if key == "created":
-        return _is_time(str(value))
+        return is_time(str(value))
     return True
 
 
@@ -284,16 +286,6 @@ def _build_skill(name: str, meta: Mapping[str, Any], body: str) -> Skill:
 
 
 # ── out ──────────────────────────────────────────────────────────────────────────────
-
-
-def _export_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert the front matter of a vault's skill to what its author wrote."""
-    metadata = {
-        key: from_text(value) if _is_nested(value) else value
-        for key, value in _metadata_of(meta).items()
-        if key not in _RESERVED
-    }
-    return _restore_keys({**meta, "metadata": metadata})
 
 
 def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
@@ -346,9 +338,10 @@ def _is_nested(text: Any) -> bool:
     return isinstance(text, str) and text[:1] in ("[", "{") and _is_json(text)
 
 
-def _is_time(text: str) -> bool:
+def is_time(value: Any) -> bool:
+    """Return True for the text of an ISO 8601 time."""
     try:
-        datetime.fromisoformat(text)
-    except ValueError:
+        datetime.fromisoformat(value)
+    except (TypeError, ValueError):
         return False
     return True

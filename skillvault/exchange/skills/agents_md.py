@@ -77,12 +77,9 @@ def _person_sections(text: str) -> Iterator[_Section]:
         statement = next(iter(markdown.statements(section.text)), None)
         if statement is not None:
             description = shorten(f"Use for {title}. {statement}", _MAX_DESCRIPTION)
-            yield _Section(_section_name(title), description, section.text)
-
-
-def _section_name(title: str) -> str:
-    """Name a section by its title, or by a digest if the title has no Latin letters."""
-    return slug(title) or f"section-{hashlib.sha256(title.encode()).hexdigest()[:6]}"
+            # A title without Latin letters is told from others by its digest.
+            name = slug(title) or f"section-{hashlib.sha256(title.encode()).hexdigest()[:6]}"
+            yield _Section(name, description, section.text)
 
 
 def _exported_sections(block: str) -> Iterator[_Section]:

@@ -6,7 +6,6 @@ skillvault; the counters are those of the program that counted more.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -55,11 +54,12 @@ def _has_front_matter(content: bytes) -> bool:
 def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Problem]:
     """Yield every skill of a tree: of its folders, and of flat files outside of them."""
     for skill in read_folders(tree, folder, NAME, _add_description):
-        yield (
-            skill
-            if isinstance(skill, Problem)
-            else replace(skill, published=_published_text(skill))
-        )
+        if isinstance(skill, TreeSkill):
+            # New counts make no new version.
+            texts = {path: _text_part(path, data) for path, data in skill.published.items()}
+            yield replace(skill, published=texts)
+        else:
+            yield skill
     skill_paths = {path for skill in find_skills(tree) for path in skill.paths}
     flat_pages = read_pages(tree, lambda path: path not in skill_paths)
     for path, content in sorted(flat_pages.items()):
@@ -70,11 +70,6 @@ def read_eurekaclaw(tree: SourceTree, folder: str) -> Iterator[TreeSkill | Probl
                 yield move_problem(flat_skill, path)
             else:
                 yield TreeSkill(path, flat_skill, {FILE: _text_part(FILE, content)})
-
-
-def _published_text(skill: TreeSkill) -> dict[str, bytes]:
-    """The published files without counters, because new counts make no new version."""
-    return {path: _text_part(path, content) for path, content in skill.published.items()}
 
 
 def _add_description(content: bytes) -> bytes:
@@ -112,7 +107,7 @@ def _write_counters(skill: OutgoingSkill) -> Mapping[str, bytes]:
         **_counters(author_meta, skill),
     }
     created = author_meta.get("created_at", metadata.get("created"))
-    if _is_time(created):
+    if agent_skills.is_time(created):  # with a bad time EurekaClaw would load no skill at all
         front["created_at"] = created
     text = front_matter.text_of(skill.files[FILE])
     return {**skill.files, FILE: front_matter.with_mapping(text.encode(), front)}
@@ -176,15 +171,6 @@ def _count(path: str, content: bytes) -> int:
     front = _read_front(path, content)
     count = front[0].get("usage_count") if front else None
     return count if isinstance(count, int) else 0
-
-
-def _is_time(text: Any) -> bool:
-    """Return True if EurekaClaw can read the time; a bad time stops it from loading any skill."""
-    try:
-        datetime.fromisoformat(text)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 MANAGED_PART = ExportedPart(_text_part, _choose_file)

@@ -1,6 +1,7 @@
 """Helpers that the formats of skill folders share: reading a tree, writing one, a budget."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -103,18 +104,26 @@ def write_folders(
 
 
 def export_folders(
-    skills: Sequence[OutgoingSkill], root: str, write: WriteSkill, budget: int | None, *, cost: Cost
+    skills: Sequence[OutgoingSkill],
+    budget: int | None,
+    *,
+    root: str,
+    cost: Cost,
+    keys: Collection[str] = (),
+    default_budget: int | None = None,
 ) -> Export:
     """Write the skills as folders below `root`, as many as a host lists within a budget.
 
-    If not all fit, all descriptions are cut to one length that still says when to use a skill.
-    Skills that do not fit then are left out.
+    `keys` are those of authors that the host reads beside those of the specification. If not all
+    skills fit, all descriptions are cut to one length that still says when to use a skill. Skills
+    that do not fit then are left out.
     """
+    budget = budget or default_budget
     length = _description_limit(skills, budget, cost)
     fit = select_fitting(
         skills if length is None else _cut_descriptions(skills, length), budget, cost
     )
-    export = write_folders(fit.skills, root, write)
+    export = write_folders(fit.skills, root, partial(agent_skills.write_valid, keys=keys))
     return replace(export, left_out=(*export.left_out, *fit.left_out), cut=length)
 
 
@@ -136,15 +145,6 @@ def _cut_descriptions(skills: Sequence[OutgoingSkill], length: int) -> list[Outg
     return [
         replace(skill, description=first_sentences(skill.description, length)) for skill in skills
     ]
-
-
-def valid_writer(keys: Collection[str] = ()) -> WriteSkill:
-    """Return a writer of valid skills that keeps these keys of their authors."""
-
-    def write_skill(skill: OutgoingSkill) -> Mapping[str, bytes]:
-        return agent_skills.write_valid(skill, keys)
-
-    return write_skill
 
 
 def select_fitting(skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost) -> Selection:

@@ -1,7 +1,7 @@
 """The formats of skills that other programs read and write.
 
-Claude Code, Codex and OpenClaw read folders with a SKILL.md by the specification, with a few keys
-of their own, and list names and descriptions within a budget of characters.
+Claude Code, Codex and OpenClaw read plain folders with a few keys of their own; the other programs
+have a module each.
 """
 
 import re
@@ -15,7 +15,6 @@ from skillvault.exchange.skills.folders import (
     export_folders,
     read_folders,
     read_skill_pages,
-    valid_writer,
 )
 from skillvault.exchange.source_tree import SourceTree, find_skills
 from skillvault.model.export import Export, OutgoingSkill
@@ -38,11 +37,10 @@ class SkillFormat(NamedTuple):
     recognises: Callable[[SourceTree], bool] = lambda _: False
 
 
-# ── Claude Code ──────────────────────────────────────────────────────────────────────
+# ── hosts that list skills within a budget of characters ─────────────────────────────
 
-CLAUDE_CODE_BUDGET = 8_000  # characters of its list: 1 % of a context of 200,000 tokens
+CLAUDE_CODE_BUDGET = 8_000  # 1 % of a context of 200,000 tokens
 _CLAUDE_CODE_ROOT = ".claude/skills"
-# Keys that it reads beside those of the specification.
 _CLAUDE_CODE_KEYS = frozenset(
     """
     agent argument-hint arguments context disable-model-invocation disallowed-tools effort hooks
@@ -55,38 +53,19 @@ def _has_claude_code(tree: SourceTree) -> bool:
     return any(f"/{_CLAUDE_CODE_ROOT}/" in f"/{skill.folder}/" for skill in find_skills(tree))
 
 
-def _write_claude_code(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
-    """Write the skills whose lines fit Claude Code's list, in their order."""
-    return export_folders(
-        skills,
-        _CLAUDE_CODE_ROOT,
-        valid_writer(_CLAUDE_CODE_KEYS),
-        budget or CLAUDE_CODE_BUDGET,
-        cost=lambda skill: len(f"- {skill.name}: {skill.description}\n"),
-    )
+def _claude_code_line(skill: OutgoingSkill) -> int:
+    return len(f"- {skill.name}: {skill.description}\n")
 
 
-# ── Codex ────────────────────────────────────────────────────────────────────────────
-
-# Characters of its list if it does not know the context, less those of Codex's built-in skills
-# (1,723 in 0.169). In a known context the list may take 2 %. Codex cuts descriptions beyond that.
+# Codex's list if it does not know the context, less its built-in skills (1,723 in 0.169). In a
+# known context the list may take 2 %. Codex cuts descriptions beyond that.
 CODEX_BUDGET = 8_000 - 2_000
 
 
-def _write_codex(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
-    """Write the skills whose lines fit Codex's list, in their order."""
-    return export_folders(
-        skills, ".agents/skills", valid_writer(), budget or CODEX_BUDGET, cost=_codex_line_size
-    )
-
-
-def _codex_line_size(skill: OutgoingSkill) -> int:
+def _codex_line(skill: OutgoingSkill) -> int:
     return len(f"- {skill.name}: {skill.description} (file: r0/{skill.name}/SKILL.md)\n")
 
 
-# ── OpenClaw ─────────────────────────────────────────────────────────────────────────
-
-# Keys that it reads beside those of the specification.
 _OPENCLAW_KEYS = frozenset(
     """
     command-arg-mode command-dispatch command-tool disable-model-invocation homepage user-invocable
@@ -97,26 +76,30 @@ _OPENCLAW_KEYS = frozenset(
 _OPENCLAW_REQUIREMENTS = re.compile(
     rb"^(?:metadata:)?[\s{]*[\"']?(?:openclaw|clawdbot|clawdis)[\"']?\s*:", re.MULTILINE
 )
-_OPENCLAW_FRAME = 97  # characters around name, description and place in its list
+_OPENCLAW_FRAME = 97  # characters around name, description and place
 
 
 def _has_openclaw(tree: SourceTree) -> bool:
     return any(map(_OPENCLAW_REQUIREMENTS.search, read_skill_pages(tree).values()))
 
 
-def _write_openclaw(skills: Sequence[OutgoingSkill], budget: int | None) -> Export:
-    """Write the skills whose entries fit the budget of characters; all without a budget."""
-    return export_folders(
-        skills, "skills", valid_writer(_OPENCLAW_KEYS), budget, cost=_openclaw_entry_size
-    )
-
-
-def _openclaw_entry_size(skill: OutgoingSkill) -> int:
+def _openclaw_entry(skill: OutgoingSkill) -> int:
     place = f"skills/{skill.name}/SKILL.md"
     return _OPENCLAW_FRAME + len(f"{skill.name}{skill.description}{place}")
 
 
-# ── all formats ──────────────────────────────────────────────────────────────────────
+_write_claude_code = partial(
+    export_folders,
+    root=_CLAUDE_CODE_ROOT,
+    keys=_CLAUDE_CODE_KEYS,
+    cost=_claude_code_line,
+    default_budget=CLAUDE_CODE_BUDGET,
+)
+_write_codex = partial(
+    export_folders, root=".agents/skills", cost=_codex_line, default_budget=CODEX_BUDGET
+)
+_write_openclaw = partial(export_folders, root="skills", keys=_OPENCLAW_KEYS, cost=_openclaw_entry)
+
 
 # The first format that recognises a tree reads it.
 SKILL_FORMATS: dict[str, SkillFormat] = {

@@ -16,8 +16,9 @@ from urllib.parse import urljoin, urlsplit
 import msgspec
 from msgspec import Struct
 
+from skillvault.exchange.skills import agent_skills
 from skillvault.exchange.skills.agent_skills import FILE
-from skillvault.exchange.skills.folders import select_fitting, valid_writer, write_folders
+from skillvault.exchange.skills.folders import select_fitting, write_folders
 from skillvault.exchange.source_tree import unpack
 from skillvault.model.change import Program
 from skillvault.model.errors import BadInputError
@@ -157,8 +158,8 @@ def _is_small(skill: OutgoingSkill) -> bool:
 
 
 def _artifact(skill: OutgoingSkill) -> Mapping[str, bytes]:
-    """The one file of a skill that clients fetch."""
-    files = valid_writer()(skill)
+    """The file of a skill that clients fetch."""
+    files = agent_skills.write_valid(skill)
     return files if len(files) == 1 else {f"{skill.name}.zip": archive(files)}
 
 

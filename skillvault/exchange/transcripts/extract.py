@@ -114,13 +114,13 @@ class _Extract:
                 else ""
             )
             if text:
-                self.successes.append({"lemma": self._lemma(plain_deed), "text": text})
+                self.successes.append({"lemma": _lemma(plain_deed, self._clean), "text": text})
 
     def _add_failure(self, deed: "_Deed", result: ToolResult, attempt: str) -> None:
         lines = failing_assertion(self._clean(tail_of(result.text))).splitlines()[-_REASON_LINES:]
         code = f"exit code {result.exit_code}" if result.exit_code is not None else ""
         reason = shorten(" ".join(line.strip() for line in lines), _REASON) or code
-        failure = drop_empty(lemma=self._lemma(deed), reason=reason, attempt=attempt)
+        failure = drop_empty(lemma=_lemma(deed, self._clean), reason=reason, attempt=attempt)
         if failure not in self.failures:
             self.failures.append(failure)
 
@@ -129,13 +129,7 @@ class _Extract:
         if start is None:
             return ""
         deeds = dict.fromkeys(deed for number, deed in self._recent if start < number < end)
-        return shorten("; ".join(map(self._describe, deeds)), _TEXT)
-
-    def _lemma(self, deed: "_Deed") -> str:
-        return _lemma(deed, self._clean)
-
-    def _describe(self, deed: "_Deed") -> str:
-        return _describe_deed(deed, self._clean)
+        return shorten("; ".join(_describe_deed(deed, self._clean) for deed in deeds), _TEXT)
 
     def _clean(self, text: str) -> str:
         """Remove secrets and control characters from a text."""

@@ -241,8 +241,6 @@ def shorten_lines(text: str, size: int, *, from_start: bool = False) -> str:
     """Cut a text to its last `size` characters, or to its first ones."""
     if len(text) <= size:
         return text
-    return (
-        shorten(text, size)
-        if from_start and "\n" not in text
-        else (text[:size] if from_start else text[-size:].partition("\n")[2] or text[-size:])
-    )
+    if not from_start:
+        return text[-size:].partition("\n")[2] or text[-size:]
+    return text[:size] if "\n" in text else shorten(text, size)

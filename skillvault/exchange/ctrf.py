@@ -55,9 +55,7 @@ def _read_report(path: Path) -> SuiteReport:
         counts=_counts(run, tests),
         start=_moment(run, tests, "start"),
         stop=_stop(root, run, tests),
-        failed_tests=[
-            _failed_test(test) for test in tests if test.maybe_text("status") == "failed"
-        ],
+        failed_tests=[_failed_test(t) for t in tests if t.maybe_text("status") == "failed"],
         target=_target(tests),
         # The name of the only test, so that it does not depend on how the run ended.
         test=tests[0].maybe_text("name") if is_one else None,

@@ -235,9 +235,8 @@ def _loss_evidence(trade: Section) -> str | None:
     stop = trade.maybe_number("stop_loss_abs")
     stop_note = f"; stop at {_format_rate(stop)}" if stop else ""
     change = format_percent(worst_rate / open_rate - 1)
-    return (
-        f"{verb} from {_format_rate(open_rate)} to {_format_rate(worst_rate)} ({change}){stop_note}"
-    )
+    rates = f"from {_format_rate(open_rate)} to {_format_rate(worst_rate)}"
+    return f"{verb} {rates} ({change}){stop_note}"
 
 
 def _format_rate(value: float) -> str:

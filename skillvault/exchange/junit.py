@@ -32,6 +32,7 @@ def _read_report(path: Path) -> SuiteReport:
     suites = [e for e in root.iter() if _tag(e) in ("testsuites", "testsuite")]
     cases = [e for e in root.iter() if _tag(e) == "testcase"]
     start, stop = _run_times(suites, cases, path)
+    hosts = [suite.get("hostname") for suite in suites]
     return SuiteReport(
         tool="pytest" if _is_pytest(suites) else "junit",
         counts=_count_statuses(suites, cases),
@@ -40,9 +41,7 @@ def _read_report(path: Path) -> SuiteReport:
         failed_tests=[test for case in cases if (test := _failed_test(case))],
         target=_target(suites, cases),
         test=_name(cases[0]) if len(cases) == 1 else None,
-        context=drop_empty(
-            hostname=common_value(host for s in suites if (host := s.get("hostname")))
-        ),
+        context=drop_empty(hostname=common_value(filter(None, hosts))),
     )
 
 

@@ -141,9 +141,8 @@ def failing_assertion(output: str) -> str:
 
 def _error_lines(trace: str) -> list[str]:
     """The last marked lines, else the last lines that speak of errors, else the last lines."""
-    lines = [
-        cut_between_words(line, _MAX_LINE).rstrip() for line in trace.splitlines() if line.strip()
-    ]
+    lines = [line for line in trace.splitlines() if line.strip()]
+    lines = [cut_between_words(line, _MAX_LINE).rstrip() for line in lines]
     for pattern in (_MARKED_LINE, _ERROR_LINE):
         if matches := [line for line in lines if pattern.search(line)]:
             return matches[-_MAX_LINES:]

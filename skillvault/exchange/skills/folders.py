@@ -61,9 +61,7 @@ def read_folders(
         name = skill_paths.folder.rpartition("/")[2] or folder
         skill = agent_skills.read_skill(files, name, origin)
         if isinstance(skill, Problem):
-            yield move_problem(
-                skill, f"{skill_paths.folder}/{FILE}" if skill_paths.folder else FILE
-            )
+            yield move_problem(skill, f"{skill_paths.folder}/{FILE}".lstrip("/"))
         else:
             yield TreeSkill(skill_paths.folder, skill, published)
 
@@ -120,9 +118,8 @@ def export_folders(
     """
     budget = budget or default_budget
     length = _description_limit(skills, budget, cost)
-    fit = select_fitting(
-        skills if length is None else _cut_descriptions(skills, length), budget, cost
-    )
+    short_skills = skills if length is None else _cut_descriptions(skills, length)
+    fit = select_fitting(short_skills, budget, cost)
     export = write_folders(fit.skills, root, partial(agent_skills.write_valid, keys=keys))
     return replace(export, left_out=(*export.left_out, *fit.left_out), cut=length)
 

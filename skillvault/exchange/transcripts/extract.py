@@ -108,12 +108,8 @@ class _Extract:
             _store_latest(self._failed, plain_deed, number)
         elif failure_number is not None:
             del self._failed[plain_deed]
-            text = (
-                self._describe_calls(failure_number, number)
-                if len(self.successes) < _MAX_ENTRIES
-                else ""
-            )
-            if text:
+            text = self._describe_calls(failure_number, number)
+            if text and len(self.successes) < _MAX_ENTRIES:
                 self.successes.append({"lemma": _lemma(plain_deed, self._clean), "text": text})
 
     def _add_failure(self, deed: "_Deed", result: ToolResult, attempt: str) -> None:

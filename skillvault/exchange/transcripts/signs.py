@@ -176,26 +176,23 @@ def judge_check(
 ) -> Check:
     """Judge the run of a check by its exit code or its output."""
     name, is_own = tool
-    code_match = (
-        None if is_own or not _CODE_COMMAND.search(command) else _CODE_OUTPUT.search(output)
-    )
-    if code_match:
-        is_own, code = True, int(code_match[1])
+    if not is_own and _CODE_COMMAND.search(command) and (match := _CODE_OUTPUT.search(output)):
+        is_own, code = True, int(match[1])
     return Check(name, command, _has_passed(output, code, is_own=is_own), code, output, at)
 
 
 def _has_passed(output: str, code: int | None, *, is_own: bool) -> bool | None:
-    if (
-        code in _NOT_RUN_CODES | _STOPPED_CODES
-        or _CANNOT_RUN.search(output)
-        or _TIMEOUT_LINE.search(output)
-    ):
+    if code in _NOT_RUN_CODES or _CANNOT_RUN.search(output) or _is_stopped(output, code):
         return None
     if is_own and code is not None:
         return code == 0
     if _FAILURE_LINE.search(output):
         return False
     return True if _SUCCESS_LINE.search(output) else None
+
+
+def _is_stopped(output: str, code: int | None) -> bool:
+    return code in _STOPPED_CODES or _TIMEOUT_LINE.search(output) is not None
 
 
 def find_deciding_check(checks: Iterable[Check]) -> Check | None:
@@ -219,11 +216,7 @@ def find_deciding_check(checks: Iterable[Check]) -> Check | None:
             failed_runs.pop(check.tool, None)
     judged_runs = [check for check in runs.values() if check.passed is not None]
     failures = [check for check in judged_runs if not check.passed]
-    endings = (
-        r.exit_code not in _STOPPED_CODES and not _TIMEOUT_LINE.search(r.output)
-        for r in runs.values()
-    )
-    if not failures and not all(endings):
+    if not failures and any(_is_stopped(run.output, run.exit_code) for run in runs.values()):
         return None  # a passing linter says nothing about tests that never ended
     return next(reversed(failures or judged_runs), None)
 

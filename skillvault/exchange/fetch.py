@@ -299,15 +299,10 @@ def _retry_seconds(text: str | None) -> float:
     """The wait that a busy server asks for, in seconds or until a date; 1 if it names none."""
     if text is None:
         return 1.0
-    try:
+    with contextlib.suppress(ValueError):
         return max(0.0, float(text))
-    except ValueError:
-        return _seconds_until(text)
-
-
-def _seconds_until(date: str) -> float:
     try:
-        return max(0.0, (parsedate_to_datetime(date) - datetime.now(UTC)).total_seconds())
+        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return 1.0
 

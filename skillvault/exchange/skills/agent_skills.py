@@ -159,13 +159,16 @@ def _import_meta(meta: Mapping[str, Any], name: str, origin: str) -> dict[str, A
     """Convert an author's front matter to that of the vault's file."""
     top, stored = _split_keys(meta, name, origin)
     metadata = _import_metadata(meta, origin)
+    status = {"status": "proposed", "origin": "installed"}
+    if _metadata_of(meta).get("trust") == "untrusted":
+        status["trust"] = "untrusted"
     return {
         **top,
         "metadata": {
             **metadata,
             **_vault_values(meta, metadata),
             **stored,
-            **_proposal_status(meta),
+            **status,
         },
     }
 
@@ -196,12 +199,6 @@ def _vault_values(meta: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[
         for key, vault_key in _VAULT_KEYS.items()
         if key in meta and vault_key not in metadata and _is_readable(vault_key, meta[key])
     }
-
-
-def _proposal_status(meta: Mapping[str, Any]) -> dict[str, str]:
-    """The status that the vault gives to every skill it reads."""
-    trust = {"trust": "untrusted"} if _metadata_of(meta).get("trust") == "untrusted" else {}
-    return {"status": "proposed", "origin": "installed", **trust}
 
 
 def _fit_value(key: str, value: Any) -> Any:

@@ -88,19 +88,6 @@ def _openclaw_entry(skill: OutgoingSkill) -> int:
     return _OPENCLAW_FRAME + len(f"{skill.name}{skill.description}{place}")
 
 
-_write_claude_code = partial(
-    export_folders,
-    root=_CLAUDE_CODE_ROOT,
-    keys=_CLAUDE_CODE_KEYS,
-    cost=_claude_code_line,
-    default_budget=CLAUDE_CODE_BUDGET,
-)
-_write_codex = partial(
-    export_folders, root=".agents/skills", cost=_codex_line, default_budget=CODEX_BUDGET
-)
-_write_openclaw = partial(export_folders, root="skills", keys=_OPENCLAW_KEYS, cost=_openclaw_entry)
-
-
 # The first format that recognises a tree reads it.
 SKILL_FORMATS: dict[str, SkillFormat] = {
     "claudefi": SkillFormat(claudefi.read_reflections, None, claudefi.has_reflections),
@@ -108,10 +95,20 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
         eurekaclaw.read_eurekaclaw, eurekaclaw.write_eurekaclaw, eurekaclaw.has_eurekaclaw
     ),
     "openclaw": SkillFormat(
-        partial(read_folders, origin="openclaw"), _write_openclaw, _has_openclaw
+        partial(read_folders, origin="openclaw"),
+        partial(export_folders, root="skills", keys=_OPENCLAW_KEYS, cost=_openclaw_entry),
+        _has_openclaw,
     ),
     "claude-code": SkillFormat(
-        partial(read_folders, origin="claude-code"), _write_claude_code, _has_claude_code
+        partial(read_folders, origin="claude-code"),
+        partial(
+            export_folders,
+            root=_CLAUDE_CODE_ROOT,
+            keys=_CLAUDE_CODE_KEYS,
+            cost=_claude_code_line,
+            default_budget=CLAUDE_CODE_BUDGET,
+        ),
+        _has_claude_code,
     ),
     "agent-skills": SkillFormat(
         partial(read_folders, origin="agent-skills"), None, lambda tree: bool(find_skills(tree))
@@ -119,7 +116,12 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
     "agents-md": SkillFormat(
         agents_md.read_sections, agents_md.write_sections, agents_md.has_sections
     ),
-    "codex": SkillFormat(None, _write_codex),
+    "codex": SkillFormat(
+        None,
+        partial(
+            export_folders, root=".agents/skills", cost=_codex_line, default_budget=CODEX_BUDGET
+        ),
+    ),
     "well-known": SkillFormat(None, well_known.write_site),
 }
 

@@ -137,7 +137,7 @@ def write_site(skills: Sequence[OutgoingSkill], budget: int | None = None) -> Ex
     fit = select_fitting(skills, budget, lambda skill: len(f"{skill.name}{skill.description}"))
     small = [skill for skill in fit.skills if _is_small(skill)]
     large = [OmittedSkill(skill.name, _TOO_LARGE) for skill in fit.skills if not _is_small(skill)]
-    export = write_folders(small, ROOT, _artifact)
+    export = write_folders(small, ROOT, _pack_skill)
     descriptions = {skill.name: skill.description for skill in skills}
     entries = [
         _index_entry(name, descriptions[name], export.units[f"{ROOT}/{name}"])
@@ -157,8 +157,8 @@ def _is_small(skill: OutgoingSkill) -> bool:
     return len(skill.files) <= MAX_FILES and sum(map(len, skill.files.values())) <= MAX_BYTES
 
 
-def _artifact(skill: OutgoingSkill) -> Mapping[str, bytes]:
-    """The file of a skill that clients fetch."""
+def _pack_skill(skill: OutgoingSkill) -> Mapping[str, bytes]:
+    """Write a skill as the one file that clients fetch."""
     files = agent_skills.write_valid(skill)
     return files if len(files) == 1 else {f"{skill.name}.zip": archive(files)}
 

@@ -80,19 +80,15 @@ def _message_events(entry: Mapping[str, Any], at: datetime | None) -> Iterator[E
     content = entry.get("content")
     parts = content if isinstance(content, list) else []
     texts = [str(part.get("text", "")) for part in parts if isinstance(part, Mapping)]
+    metadata = entry.get("internal_chat_message_metadata_passthrough")
+    turn = metadata.get("turn_id") if isinstance(metadata, Mapping) else None
     for text in texts:
         if entry.get("role") == "assistant":
             yield Remark(at, text)
         elif entry.get("role") == "user" and text.lstrip().startswith(_ABORT):
             yield Interruption(at)
         elif entry.get("role") == "user" and not _CLIENT_TEXT.match(text):
-            yield Prompt(at, text, _turn_id(entry))
-
-
-def _turn_id(entry: Mapping[str, Any]) -> str | None:
-    metadata = entry.get("internal_chat_message_metadata_passthrough")
-    turn = metadata.get("turn_id") if isinstance(metadata, Mapping) else None
-    return turn if isinstance(turn, str) else None
+            yield Prompt(at, text, turn if isinstance(turn, str) else None)
 
 
 def _convert_call(entry: Mapping[str, Any], at: datetime | None) -> ToolCall:

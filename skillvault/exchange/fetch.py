@@ -132,13 +132,13 @@ class Fetcher:
         for _ in range(_MAX_REDIRECTS + 1):
             target = _parse_url(url)
             if target.userinfo:
-                raise _refusal(url, "a name or password in it", "credentials")
+                raise _fetch_error(url, "a name or password in it", "credentials")
             with self._open_answer(target, deadline) as answer:
                 if answer.status_code not in _REDIRECT_STATUSES:
                     return _read_body(answer, url, deadline)
                 location = answer.headers.get("location", "")
             url = _join_redirect(target, location)
-        raise _refusal(url, f"more than {_MAX_REDIRECTS} redirects", "redirect")
+        raise _fetch_error(url, f"more than {_MAX_REDIRECTS} redirects", "redirect")
 
     @contextlib.contextmanager
     def _open_answer(self, url: httpx2.URL, deadline: float) -> Iterator[httpx2.Response]:
@@ -153,7 +153,7 @@ class Fetcher:
                 wait = _retry_seconds(answer.headers.get("retry-after"))
                 answer.close()
                 if time.monotonic() + wait > deadline:
-                    raise _refusal(str(url), f"busy for {wait:g} s; try again later", "busy")
+                    raise _fetch_error(str(url), f"busy for {wait:g} s; try again later", "busy")
                 time.sleep(wait)
             try:
                 yield answer
@@ -184,12 +184,16 @@ class Fetcher:
     def _resolve_address(self, url: httpx2.URL) -> str:
         """Resolve a host once; BadInputError if requests to its address are not allowed."""
         if url.scheme not in ("https", "http"):
-            raise _refusal(str(url), f"{url.scheme or 'no'} is not fetched, only https", "scheme")
+            raise _fetch_error(
+                str(url), f"{url.scheme or 'no'} is not fetched, only https", "scheme"
+            )
         if _host_of(url) not in self._addresses:
             self._addresses[_host_of(url)] = self._look_up_address(url)
         address = self._addresses[_host_of(url)]
         if url.scheme == "http" and not ipaddress.ip_address(address).is_loopback:
-            raise _refusal(str(url), "plain http, which anybody on the way may change", "scheme")
+            raise _fetch_error(
+                str(url), "plain http, which anybody on the way may change", "scheme"
+            )
         return address
 
     def _look_up_address(self, url: httpx2.URL) -> str:
@@ -197,16 +201,16 @@ class Fetcher:
         try:
             entries = self._resolve(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
-            raise _refusal(str(url), f"no address of {host} ({error})", "unreachable") from None
+            raise _fetch_error(str(url), f"no address of {host} ({error})", "unreachable") from None
         addresses = [str(entry[4][0]).partition("%")[0] for entry in entries]
         is_allowed = _host_of(url) == self._source and _is_local_name(host)
         for address in addresses:
             if not (
                 is_public(address) or (is_allowed and ipaddress.ip_address(address).is_loopback)
             ):
-                raise _refusal(str(url), f"{host} is {address}, a private address", "private")
+                raise _fetch_error(str(url), f"{host} is {address}, a private address", "private")
         if not addresses:
-            raise _refusal(str(url), f"no address of {host}", "unreachable")
+            raise _fetch_error(str(url), f"no address of {host}", "unreachable")
         return min(addresses, key=lambda address: ":" in address)  # IPv4 works everywhere
 
 
@@ -235,8 +239,8 @@ class _DeadlineTimer:
     def refusal(self, url: str, error: Exception) -> BadInputError:
         """Return the error for a failed request."""
         if self._has_ended or isinstance(error, httpx2.TimeoutException):
-            return _refusal(url, "too slow; try again later", "slow")
-        return _refusal(url, f"cannot be fetched ({error})", "unreachable")
+            return _fetch_error(url, "too slow; try again later", "slow")
+        return _fetch_error(url, f"cannot be fetched ({error})", "unreachable")
 
     def _close_connection(self) -> None:
         self._has_ended = True
@@ -277,9 +281,9 @@ def _read_body(answer: httpx2.Response, url: str, deadline: float) -> bytes:
         message = shorten(
             _read_bytes(answer, url, deadline, limit=_MAX_ERROR_BYTES).decode(errors="replace"), 200
         )
-        raise _refusal(url, f"the answer is {answer.status_code} {message}".rstrip(), "status")
+        raise _fetch_error(url, f"the answer is {answer.status_code} {message}".rstrip(), "status")
     if answer.headers.get("content-encoding", "identity") != "identity":
-        raise _refusal(url, "comes packed, and was asked for as it is", "encoding")
+        raise _fetch_error(url, "comes packed, and was asked for as it is", "encoding")
     return _read_bytes(answer, url, deadline, limit=MAX_BYTES)
 
 
@@ -289,9 +293,9 @@ def _read_bytes(answer: httpx2.Response, url: str, deadline: float, *, limit: in
     for chunk in answer.iter_raw():
         content += chunk
         if len(content) > limit:
-            raise _refusal(url, f"more than {limit} bytes", "too-large")
+            raise _fetch_error(url, f"more than {limit} bytes", "too-large")
         if time.monotonic() > deadline:
-            raise _refusal(url, "too slow; try again later", "slow")
+            raise _fetch_error(url, "too slow; try again later", "slow")
     return bytes(content)
 
 
@@ -311,14 +315,14 @@ def _parse_url(url: str) -> httpx2.URL:
     try:
         return httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError) as error:
-        raise _refusal(url, f"no URL ({error})", "bad-url") from None
+        raise _fetch_error(url, f"no URL ({error})", "bad-url") from None
 
 
 def _join_redirect(url: httpx2.URL, location: str) -> str:
     try:
         return str(url.join(location))
     except (httpx2.InvalidURL, ValueError) as error:
-        raise _refusal(location, f"no URL ({error})", "bad-url") from None
+        raise _fetch_error(location, f"no URL ({error})", "bad-url") from None
 
 
 def _host_of(url: httpx2.URL) -> tuple[str, int]:
@@ -326,5 +330,5 @@ def _host_of(url: httpx2.URL) -> tuple[str, int]:
     return url.host, url.port or (443 if url.scheme == "https" else 80)
 
 
-def _refusal(url: str, reason: str, code: str) -> BadInputError:
+def _fetch_error(url: str, reason: str, code: str) -> BadInputError:
     return BadInputError(f"{url[:200]}: {reason}", code=code)

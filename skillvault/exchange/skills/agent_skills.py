@@ -315,9 +315,7 @@ def _original_key(key: str) -> str | None:
 
 def _latest_value(key: str, author_value: Any, vault_value: Any) -> Any:
     """The author's value, unless the vault has a newer one."""
-    if vault_value is None:
-        return author_value
-    if _vault_text(key, author_value) == vault_value:
+    if vault_value is None or _vault_text(key, author_value) == vault_value:
         return author_value
     return str(vault_value).split() if key in _WORD_LISTS else vault_value
 

@@ -53,10 +53,6 @@ def _has_claude_code(tree: SourceTree) -> bool:
     return any(f"/{_CLAUDE_CODE_ROOT}/" in f"/{skill.folder}/" for skill in find_skills(tree))
 
 
-def _claude_code_line(skill: OutgoingSkill) -> int:
-    return len(f"- {skill.name}: {skill.description}\n")
-
-
 # Codex's list if it does not know the context, less its built-in skills (1,723 in 0.169). In a
 # known context the list may take 2 %. Codex cuts descriptions beyond that.
 CODEX_BUDGET = 8_000 - 2_000
@@ -79,10 +75,6 @@ _OPENCLAW_REQUIREMENTS = re.compile(
 _OPENCLAW_FRAME = 97  # characters around name, description and place
 
 
-def _has_openclaw(tree: SourceTree) -> bool:
-    return any(map(_OPENCLAW_REQUIREMENTS.search, read_skill_pages(tree).values()))
-
-
 def _openclaw_entry(skill: OutgoingSkill) -> int:
     place = f"skills/{skill.name}/SKILL.md"
     return _OPENCLAW_FRAME + len(f"{skill.name}{skill.description}{place}")
@@ -97,7 +89,7 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
     "openclaw": SkillFormat(
         partial(read_folders, origin="openclaw"),
         partial(export_folders, root="skills", keys=_OPENCLAW_KEYS, cost=_openclaw_entry),
-        _has_openclaw,
+        lambda tree: any(map(_OPENCLAW_REQUIREMENTS.search, read_skill_pages(tree).values())),
     ),
     "claude-code": SkillFormat(
         partial(read_folders, origin="claude-code"),
@@ -105,7 +97,7 @@ SKILL_FORMATS: dict[str, SkillFormat] = {
             export_folders,
             root=_CLAUDE_CODE_ROOT,
             keys=_CLAUDE_CODE_KEYS,
-            cost=_claude_code_line,
+            cost=lambda skill: len(f"- {skill.name}: {skill.description}\n"),
             default_budget=CLAUDE_CODE_BUDGET,
         ),
         _has_claude_code,

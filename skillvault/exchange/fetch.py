@@ -70,9 +70,8 @@ def _refuse_flagged(name: str, moderation: Any) -> None:
     texts = [str(moderation.get("summary") or ""), *(codes if isinstance(codes, list) else [])]
     reasons = "; ".join(shorten(str(text), 300) for text in texts if text)
     action = "blocks it as malicious" if is_blocked else "flags it as suspicious"
-    raise BadInputError(
-        f"{name}: the registry {action}: {reasons or 'no reason given'}", code="flagged"
-    )
+    message = f"{name}: the registry {action}: {reasons or 'no reason given'}"
+    raise BadInputError(message, code="flagged")
 
 
 def _parse_mapping(content: bytes, url: str) -> dict[str, Any]:
@@ -143,7 +142,7 @@ class Fetcher:
     @contextlib.contextmanager
     def _open_answer(self, url: httpx2.URL, deadline: float) -> Iterator[httpx2.Response]:
         """Send a request and yield its answer with the body unread; wait for a busy server."""
-        timer = _DeadlineTimer(deadline)
+        timer = _Deadline(deadline)
         client = httpx2.Client(transport=self._transport, verify=_tls_context(), trust_env=False)
         with client, timer:
             for attempt in range(_MAX_RETRIES + 1):
@@ -162,9 +161,7 @@ class Fetcher:
             finally:
                 answer.close()
 
-    def _send(
-        self, client: httpx2.Client, url: httpx2.URL, timer: "_DeadlineTimer"
-    ) -> httpx2.Response:
+    def _send(self, client: httpx2.Client, url: httpx2.URL, timer: "_Deadline") -> httpx2.Response:
         """Send one request to the checked address of its host."""
         address = self._resolve_address(url)
         headers = {**_HEADERS, "Host": url.netloc.decode("ascii")}
@@ -205,16 +202,15 @@ class Fetcher:
         addresses = [str(entry[4][0]).partition("%")[0] for entry in entries]
         is_allowed = _host_of(url) == self._source and _is_local_name(host)
         for address in addresses:
-            if not (
-                is_public(address) or (is_allowed and ipaddress.ip_address(address).is_loopback)
-            ):
+            is_loopback = ipaddress.ip_address(address).is_loopback
+            if not is_public(address) and not (is_allowed and is_loopback):
                 raise _fetch_error(str(url), f"{host} is {address}, a private address", "private")
         if not addresses:
             raise _fetch_error(str(url), f"no address of {host}", "unreachable")
         return min(addresses, key=lambda address: ":" in address)  # IPv4 works everywhere
 
 
-class _DeadlineTimer:
+class _Deadline:
     """A timer that closes a connection at a deadline even if the server still sends bytes."""
 
     def __init__(self, deadline: float) -> None:
@@ -278,9 +274,8 @@ def _is_local_name(host: str) -> bool:
 def _read_body(answer: httpx2.Response, url: str, deadline: float) -> bytes:
     """Read the body of an answer; BadInputError for an error, or for more than a skill holds."""
     if answer.status_code != httpx2.codes.OK:
-        message = shorten(
-            _read_bytes(answer, url, deadline, limit=_MAX_ERROR_BYTES).decode(errors="replace"), 200
-        )
+        content = _read_bytes(answer, url, deadline, limit=_MAX_ERROR_BYTES)
+        message = shorten(content.decode(errors="replace"), 200)
         raise _fetch_error(url, f"the answer is {answer.status_code} {message}".rstrip(), "status")
     if answer.headers.get("content-encoding", "identity") != "identity":
         raise _fetch_error(url, "comes packed, and was asked for as it is", "encoding")

@@ -31,7 +31,7 @@ class TreeSkill(Struct, frozen=True):
     published: Mapping[str, bytes]
 
 
-class FittingSkills(NamedTuple):
+class SkillFit(NamedTuple):
     """The skills that fit a budget, and those that do not fit."""
 
     skills: list[OutgoingSkill]
@@ -144,14 +144,12 @@ def _cut_descriptions(skills: Sequence[OutgoingSkill], length: int) -> list[Outg
     ]
 
 
-def select_fitting(
-    skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost
-) -> FittingSkills:
+def select_fitting(skills: Iterable[OutgoingSkill], budget: int | None, cost: Cost) -> SkillFit:
     """Select the skills that fit a budget of characters, in their order.
 
     A skill that does not fit leaves its space to smaller ones after it.
     """
-    fit = FittingSkills([], [])
+    fit = SkillFit([], [])
     free = budget
     for skill in skills:
         size = cost(skill)

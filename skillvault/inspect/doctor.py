@@ -33,6 +33,7 @@ from skillvault.model.errors import (
 )
 from skillvault.model.policy import Policy
 from skillvault.model.text.text import shorten
+from skillvault.sessions import client_setup
 from skillvault.vault import check, disk, setup
 from skillvault.vault.commit import git_activity, locks
 from skillvault.vault.commit.store import Store
@@ -545,6 +546,19 @@ def _waiting(exam: Examination) -> Iterator[Row]:
             yield Row(name, "ok", "empty")
 
 
+def _clients(exam: Examination) -> Iterator[Row]:
+    states = [client_setup.state_of(one) for one in client_setup.ClientSetup().records(exam.root)]
+    for state in states:
+        place = f"{state.record.client} in {state.record.project or 'all projects'}"
+        if state.troubles:
+            fix = f"skillvault setup {state.record.client} --check"
+            yield Row("clients", "problem", f"{place}: {'; '.join(state.troubles)}", fix)
+        else:
+            yield Row("clients", "ok", f"{place}; {state.last_activity}")
+    if not states:
+        yield Row("clients", "ok", "none is set up")
+
+
 def _age(seconds: float) -> str:
     for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
@@ -639,4 +653,5 @@ CHECKS: dict[str, Check] = {
     "last commit": _last_commit,
     "disk": _disk,
     "inbox": _waiting,
+    "clients": _clients,
 }

@@ -154,17 +154,22 @@ class SetupState(Struct, frozen=True, kw_only=True):
     troubles: tuple[str, ...]
 
     @property
-    def lines(self) -> list[str]:
-        """The state as a person reads it."""
-        record, activity = self.record, self.activity
+    def last_activity(self) -> str:
+        """The last event, and the last prompt that got something, in words."""
+        activity = self.activity
         event = f"{activity.event} at {_minute(activity.at)}" if activity.at else "none yet"
         last_prompt = _minute(activity.shown_at) if activity.shown_at else "none yet"
+        return f"last event: {event}; last prompt that got something: {last_prompt}"
+
+    @property
+    def lines(self) -> list[str]:
+        """The state as a person reads it."""
         return [
-            f"{record.client} in {record.project or 'all projects'}",
-            *(f"  file: {place}" for place in record.files),
-            f"  python: {record.python}",
-            f"  vault: {record.vault}",
-            f"  last event: {event}; last prompt that got something: {last_prompt}",
+            f"{self.record.client} in {self.record.project or 'all projects'}",
+            *(f"  file: {place}" for place in self.record.files),
+            f"  python: {self.record.python}",
+            f"  vault: {self.record.vault}",
+            f"  {self.last_activity}",
             *(f"  problem: {trouble}" for trouble in self.troubles),
         ]
 

@@ -127,6 +127,9 @@ def test_check_says_what_keeps_it_from_working(vault: Vault, project: Path, tmp_
     (project / ".claude/settings.local.json").write_text("{}")
     done = CliRunner().invoke(cli, ["setup", "claude-code", "--check"])
     assert "does not name skillvault any more" in done.stdout
+    examined = CliRunner().invoke(cli, ["--vault", str(vault.root), "doctor"]).stdout
+    assert "does not name skillvault any more" in examined
+    assert "skillvault setup claude-code --check" in examined
     vault.root.rename(tmp_path / "elsewhere")
     done = CliRunner().invoke(cli, ["setup", "claude-code", "--check"])
     assert (done.exit_code, f"{vault.root} is no vault any more" in done.stdout) == (1, True)

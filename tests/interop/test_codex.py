@@ -1,5 +1,6 @@
 """The real Codex, hooked up by `setup`, beside a model on loopback: its own hooks at work."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,13 +42,15 @@ class CodexDesk(Desk):
     def noted_sessions(self) -> list[str]:
         """The sessions of which something is noted still."""
         place = self.vault.root / ".git/skillvault/sessions"
-        return sorted(path.name for path in place.iterdir()) if place.is_dir() else []
+        return sorted(path.name for path in place.glob("*.jsonl"))
 
 
 @pytest.fixture
-def desk(vault: Vault, person: Person, tmp_path: Path) -> CodexDesk:
+def desk(vault: Vault, person: Person, tmp_path: Path) -> Iterator[CodexDesk]:
     """A desk with the real program."""
-    return CodexDesk(vault, person, tmp_path, "codex")
+    desk = CodexDesk(vault, person, tmp_path, "codex")
+    yield desk
+    desk.close()
 
 
 def _shell(command: str) -> Block:

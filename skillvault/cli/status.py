@@ -108,11 +108,11 @@ def _draw(plot: Path, domain: str, skills: "list[SkillStats]") -> None:
 
 def _print_all(skills: "list[SkillStats]") -> None:
     for skill in skills:
-        lift = "no lift yet" if skill.lift is None else _lift_text(skill)
+        lift_note = "no lift yet" if skill.lift is None else _lift_text(skill)
         usage = f"{skill.times_applied} uses, {skill.success_count} succeeded"
         echo(
             make_printable(
-                f"{shorten(skill.skill, _NAME):{_NAME}}  {usage}  {lift}  {skill.decision}"
+                f"{shorten(skill.skill, _NAME):{_NAME}}  {usage}  {lift_note}  {skill.decision}"
             )
         )
     if not skills:

@@ -288,7 +288,7 @@ def title_of(skill: Skill) -> str:
 def find_reason(message: str, name: str) -> str:
     """Return the reason for a record in a commit's message: its own part, if several share it.
 
-    If the message was cut before that part, its trailers count.
+    If the message was cut before that part, the reason is taken from its trailers.
     """
     text = "\n".join(line for line in message.splitlines() if not line.startswith("… "))
     parts = [part for part in text.split("\n\n")[1:] if not part.startswith("Skillvault-")]

@@ -106,7 +106,7 @@ class CodeBases(Struct, frozen=True):
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """Name -> version of the readable ones."""
+        """The version of each code base that can be read, by name."""
         return {base.name: base.version[:10] for base in self.readable}
 
 

@@ -255,7 +255,7 @@ def _keep_tallies(run: Run, names: Collection[str], waiting: Collection[str]) ->
 def _memberships(
     material: promote.PromotionMaterial, superseded: Collection[str]
 ) -> dict[str, Membership]:
-    """Return fact -> the row with the pool in which it is compared with others, if it is."""
+    """Return a row for each fact, with the pool of facts that it is compared with, if any."""
     pools, rows = recurrence.pools(material), dict[str, Membership]()
     for fact in material.facts.values():
         row = Membership(fact.id, fact.domain, skill=material.skills_of.get(fact.id))
@@ -263,8 +263,8 @@ def _memberships(
         if pool:
             at, name = fact.order
             place = f"{at.astimezone(UTC).isoformat(timespec='microseconds')} {name}"
-            text = sha256(promote.statement_of(fact).encode(errors="surrogatepass")).hexdigest()
-            row = row._replace(pool=" ".join(pool[1:]), place=place, words=text)
+            digest = sha256(promote.statement_of(fact).encode(errors="surrogatepass")).hexdigest()
+            row = row._replace(pool=" ".join(pool[1:]), place=place, words=digest)
         rows[fact.id] = row
     return rows
 

@@ -122,9 +122,9 @@ StatementKind = Literal[
 class Statement(Struct, frozen=True, kw_only=True):
     """One sentence of a skill with the outcomes behind it, oldest first.
 
-    `supporting` and `against` are outcomes for and against it. For a rule, `others` are the failed
-    and the other outcomes that do not meet it; for a failure, () and what worked instead. `rule` is
-    the separation that a rule states, `gist` its short form for a title.
+    `supporting` and `against` are outcomes for and against it. `others` are two lists: for a rule,
+    the failed and the other outcomes that do not meet it; for a failed deed, an empty list and the
+    outcomes that worked instead. `rule` is the separation that a rule states, `gist` a short form.
     """
 
     kind: StatementKind

@@ -271,7 +271,7 @@ def group_by_commit(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
 
 
 def group_neighbours(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
-    """Yield the neighbouring changes that share a commit if there are enough, in order."""
+    """Split changes, in order, into runs of neighbours that may share a commit."""
     start, records = 0, 0
     for number, change in enumerate(changes):
         records += len(change.writes)

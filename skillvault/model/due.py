@@ -87,7 +87,7 @@ class LinkedRecords(Struct, frozen=True):
 
 
 class IdPrefix(Struct, frozen=True):
-    """Record -> itself, if its id begins with this text."""
+    """A relation from a record to itself, if its id begins with this text."""
 
     text: str
 

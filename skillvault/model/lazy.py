@@ -49,7 +49,7 @@ class _Loader(LazyLoader):
     """A loader that defers the code of its module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Defer the code to the first use."""
+        """Run no code until the module is first used."""
         spec = object.__getattribute__(module, "__spec__")
         spec.loader = spec.loader_state = module.__loader__ = self.loader
         module.__class__ = _LazyModule

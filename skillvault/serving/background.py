@@ -317,6 +317,6 @@ def unknown_context(
 
 
 def _has_words(name: str, text: str) -> bool:
-    """Return True if a text, its words joined by underscores, has the words of a name."""
+    """Return True if a text, given as words joined by `_`, contains the words of a name."""
     words = [word for part in words_of(name) for word in _WORD.findall(part)]
     return bool(words) and any(f"_{link.join(words)}_" in text for link in ("_", ""))

@@ -21,7 +21,7 @@ def draft_name() -> str:
 
 
 def private_mode(folder: Path) -> int:
-    """The mode of a folder for the users alone who may write to this one."""
+    """Return the mode that gives a folder to no more users than may write to this one."""
     mode = folder.stat().st_mode
     return 0o700 | (0o070 if mode & 0o020 else 0) | (0o007 if mode & 0o002 else 0)
 

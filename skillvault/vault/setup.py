@@ -120,8 +120,8 @@ def _first_change(root: Path, branch: str, domains: Sequence[str]) -> Change:
     if layout.MARK in files:
         domain_line = f"domains: [{', '.join(map(strict_yaml.scalar, domains))}]"
         branch_line = f"branch: {strict_yaml.scalar(branch)}"
-        mark = files[layout.MARK].decode().replace("domains: []", domain_line)
-        files[layout.MARK] = mark.replace("branch: main", branch_line).encode()
+        policy_text = files[layout.MARK].decode().replace("domains: []", domain_line)
+        files[layout.MARK] = policy_text.replace("branch: main", branch_line).encode()
     else:
         # Written by a person, or by an init that was interrupted.
         files[layout.MARK] = (root / layout.MARK).read_bytes()
@@ -216,8 +216,8 @@ def _append_lines(path: Path, lines: Sequence[str]) -> None:
 def _exclude_inbox(root: Path, git: Git, report: SetupReport) -> None:
     """Exclude the inbox locally, if the person's own .gitignore does not."""
     local = git.dirs()[1] / "info" / "exclude"
-    ignored = (_read_text(root / ".gitignore") + "\n" + _read_text(local)).split()
-    missing = [f"/{name}/" for name in layout.LOCAL if f"/{name}/" not in ignored]
+    ignored_paths = (_read_text(root / ".gitignore") + "\n" + _read_text(local)).split()
+    missing = [f"/{name}/" for name in layout.LOCAL if f"/{name}/" not in ignored_paths]
     if missing:
         _append_lines(local, ["# skillvault's inbox is not in git", *missing])
         report.did.append(".git/info/exclude")

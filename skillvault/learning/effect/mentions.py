@@ -175,14 +175,14 @@ def _find_descriptions(
     """Find the places that describe a skill by some words of its name and its kind."""
     for cue in _CALLED.finditer(text):
         start, end = cue.span("kind")
-        phrases: list[tuple[int, int]] = []
+        spans: list[tuple[int, int]] = []
         if run := _RUN.search(text, max(0, start - 90), start):
             words = _WORD.finditer(text, run.start(), run.end())
-            phrases += [(word.start(), run.end()) for word in words]
+            spans += [(word.start(), run.end()) for word in words]
         if cue["ahead"]:
             first, last = cue.span("ahead")
-            phrases += [(first, word.end()) for word in _WORD.finditer(text, first, last)][::-1]
-        for first, last in phrases:
+            spans += [(first, word.end()) for word in _WORD.finditer(text, first, last)][::-1]
+        for first, last in spans:
             if name := _described_skill(text[first:last], cue["kind"].lower(), names, shown_texts):
                 yield _Place(min(start, first), max(end, last), name)
                 break

@@ -1,1 +1,1 @@
-"""The rules that only the profile `seed` has: the designs to the letter (docs/policy.md)."""
+"""The rules of `profile: seed`, which follows the five designs to the letter."""

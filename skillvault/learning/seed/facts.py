@@ -1,4 +1,4 @@
-"""promote of the profile `seed`: a strong, confirmed verdict makes a fact, repeats support it."""
+"""Facts under `profile: seed`: a strong, confirmed verdict makes one, and repeats support it."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence

@@ -33,10 +33,10 @@ PROMPTS = "prompts"  # the vault's folder of prompts, which override those of th
 def policy_judge(
     store: Store, seconds: float | None = None, unasked: dict[str, JudgeRequest] | None = None
 ) -> Adviser:
-    """Return the judge that the committed policy names; a model is not asked before it must be.
+    """Return the judge that the committed policy names.
 
-    `seconds`: how long to wait for an answer, in place of the policy's deadline. `unasked` collects
-    a model's questions for a batch, and then none is asked.
+    `seconds` replaces the policy's deadline for an answer. With `unasked` a model's questions are
+    collected there for a batch, and no question is sent.
     """
     head = store.head()
     rules, distilling = head.policy.judge, head.policy.distill

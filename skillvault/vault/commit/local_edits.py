@@ -67,7 +67,7 @@ def read_git_state(
 def _find_lost_blobs(
     git: Git, index: Mapping[str, Entry], paths: Sequence[str]
 ) -> dict[str, frozenset[str | None]]:
-    """path -> its blob in the index, if a lost commit left it there."""
+    """Return the blobs that lost commits left in the index, by path."""
     lost_blobs: dict[str, frozenset[str | None]] = {}
     for commit in git.history.find_lost_commits():
         for path in commit.files.keys() & set(paths):

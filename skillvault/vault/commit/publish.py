@@ -401,9 +401,9 @@ class Writer:
                 current |= entries
             root = objects.write_tree(root, entries)
             values = [staged.change for staged in changes]
-            joins = values[0].joins
+            join = values[0].joins
             by_program = self._steps.issuperset(change.step for change in values)
-            merged_commit = joins.commit if joins else None
+            merged_commit = join.commit if join else None
             drafts.append(CommitDraft(root, message_of(values), merged_commit, by_program))
         paths = [path for path in group.files if current[path] or path in tree]
         return drafts, {path: current[path] for path in paths}

@@ -239,7 +239,7 @@ def _describe_missing(places: Iterable[Path]) -> str:
 
 
 def _package_places(name: str) -> Iterator[Path]:
-    """Yield the places of a top-level package; for a dotted name `find_spec` would import one."""
+    """Yield the folders of a top-level package. For a dotted name `find_spec` would import it."""
     try:
         spec = find_spec(name)
     except (ImportError, ValueError, AttributeError):

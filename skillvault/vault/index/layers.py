@@ -1,4 +1,4 @@
-"""The skills of the other layers in the index, which reads each of their files once."""
+"""Index the skills of the other layers. Each file is read once."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby

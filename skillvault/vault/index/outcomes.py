@@ -194,13 +194,13 @@ class Recommendations(Topic):
     def tasks(self, outcomes: Iterable[Outcome]) -> dict[str, str]:
         """Outcome id -> its task, if it or its recommendation names one."""
         tasks: dict[str, str] = {}
-        silent: dict[str, tuple[str, Claim]] = {}
+        decisions: dict[str, tuple[str, Claim]] = {}
         for outcome in outcomes:
             if outcome.decision.task:
                 tasks[outcome.id] = outcome.decision.task
             elif outcome.decision.id:
-                silent[outcome.id] = outcome.decision.id, claim_of(outcome)
-        return tasks | self.receipt_tasks(silent)
+                decisions[outcome.id] = outcome.decision.id, claim_of(outcome)
+        return tasks | self.receipt_tasks(decisions)
 
     def receipt_tasks(self, outcomes: Mapping[str, tuple[str, Claim]]) -> dict[str, str]:
         """Outcome -> the task in the latest receipt of its decision."""

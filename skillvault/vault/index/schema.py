@@ -376,8 +376,8 @@ def add_commits(
     parts: Counter[str] = Counter()
     for number, entry in enumerate(history, first):
         commit = entry.commit
-        place = (number, commit.sha, parts[commit.sha], entry.depth)
-        row = (*place, commit.date, commit.step, commit.subject)
+        key = (number, commit.sha, parts[commit.sha], entry.depth)
+        row = (*key, commit.date, commit.step, commit.subject)
         database.execute("insert into commits values (?, ?, ?, ?, ?, ?, ?)", row)
         parts[commit.sha] += 1
         roles = (("source", commit.sources), ("target", commit.targets))

@@ -162,7 +162,7 @@ class Skills(Folder[Skill]):
         return {name: ExternalUse(*counts) for name, *counts in self._reader.rows(query)}
 
     def candidates(self, domain: str | None = None) -> list[SkillRow]:
-        """The skills in force by name: of a domain and of none if one is given, else all."""
+        """Return the served skills by name: all, or those of a domain and of no domain."""
         condition = "" if domain is None else "and (domain is null or domain = ?)"
         query = f"{_CANDIDATE} where serves {condition} order by id, n"
         rows = self._reader.rows(query, [] if domain is None else [domain])

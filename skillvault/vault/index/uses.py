@@ -56,7 +56,7 @@ class ExposureRow(msgspec.Struct, frozen=True, gc=False):  # in no circle, and t
 
 
 class DecisionRow(NamedTuple):
-    """The marks by which a closed decision joins others of its domain in one episode."""
+    """A closed decision, with what groups decisions of a domain into episodes."""
 
     outcome: str
     action: str

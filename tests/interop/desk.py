@@ -30,6 +30,12 @@ class T(unittest.TestCase):
 PASSES = FAILS.replace("1, 2", "2, 2")
 
 
+def end_hook_server(vault: Path) -> None:
+    """End the process that answers the hooks of a vault, if one runs."""
+    if owner := re.search(r"process (\d+)", holder(vault / ".git/skillvault" / DAEMON) or ""):
+        os.kill(int(owner[1]), signal.SIGTERM)
+
+
 class Desk:
     """The project, whose test fails; its vault has learned one warning and holds nothing out."""
 
@@ -56,9 +62,7 @@ class Desk:
 
     def close(self) -> None:
         """End the process that answers hooks."""
-        lock = self.vault.store.git.dirs()[1] / "skillvault" / DAEMON
-        if owner := re.search(r"process (\d+)", holder(lock) or ""):
-            os.kill(int(owner[1]), signal.SIGTERM)
+        end_hook_server(self.vault.root)
 
     def outcomes(self) -> list[Outcome]:
         """What the vault has of it, once the run that the session's end started is over."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.desk import FAILS
+from tests.interop.desk import FAILS, end_hook_server
 from tests.interop.programs import QUIET, Program
 from tests.interop.scripted_model import serving_model, tool, words
 
@@ -96,6 +96,7 @@ def test_somebody_new_reads_what_the_first_session_taught(wheel: Path, tmp_path:
             newcomer.types(command, **client)
         skill = newcomer.waits_for_skill()
         newcomer.types(last, **client)
+        end_hook_server(newcomer.home / "vault")
     *of_first, prompt = model.texts()
-    assert f'<skill name=\\"{skill}\\"' in prompt
+    assert f"- {skill}: " in prompt  # of the briefing
     assert skill not in "".join(of_first)

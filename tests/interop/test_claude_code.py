@@ -97,11 +97,11 @@ _VOLATILE = re.compile(
 )
 
 
-@pytest.mark.parametrize("form", ["text", "json", "stream-json"])
+@pytest.mark.parametrize("form", ["text", "json"])
 def test_what_a_person_reads_is_the_same_with_and_without_hooks(
     desk: ClaudeDesk, form: str
 ) -> None:
-    options = ["--output-format", form, *(["--verbose"] if form == "stream-json" else [])]
+    options = ["--output-format", form]
     printed: list[list[tuple[str, str]]] = []
     for hooked in (False, True):
         if hooked:

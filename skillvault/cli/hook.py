@@ -21,6 +21,7 @@ from skillvault.cli.commands import cli
 from skillvault.cli.options import say, vault_option, vault_path_of
 from skillvault.clients import agents
 from skillvault.clients.hook_server import HookRequest
+from skillvault.clients.notes import MOST_INPUT
 from skillvault.clients.payload import EVENTS, Payload, parse_payload
 from skillvault.model.errors import NotAVaultError, SkillvaultError
 from skillvault.model.text.hidden_characters import escape_hidden
@@ -63,7 +64,6 @@ def start_detached(root: Path, *words: str) -> None:
 
 
 CLIENTS = ("claude-code", "codex")
-_MOST_INPUT = 16 * 1024 * 1024  # bytes of a payload
 _DEADLINE = 4.0  # seconds after which the person is no longer kept waiting
 _IDLE = 600  # seconds after which the process that answers hooks ends
 _SLOW = 1.0  # seconds that are worth a line in the log
@@ -89,7 +89,7 @@ def hook(event: str, vault_path: Path | None, *, serves: bool, **options: Any) -
 
     It is for `skillvault setup` to call: whatever goes wrong, it ends with 0 and prints nothing.
     """
-    payload = parse_payload(sys.stdin.buffer.read(_MOST_INPUT))
+    payload = parse_payload(sys.stdin.buffer.read(MOST_INPUT))
     if payload is None:
         raise click.ClickException("the payload on stdin is no event of a session")
     vault = Vault.open(vault_path_of(vault_path) or layout.find_root(payload.cwd or Path()))

@@ -114,7 +114,10 @@ def print_sync_report(report: SyncReport) -> None:
     help="Also run `skillvault sync`, after commits and each minute.",
 )
 @click.option(
-    "--idle", type=click.FloatRange(min=0), metavar="SECONDS", help="End if no hook asks so long."
+    "--idle",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="End after so long without a hook.",
 )
 @vault_option
 @now_option

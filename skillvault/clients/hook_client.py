@@ -57,9 +57,12 @@ def ask(words: list[str], payload: bytes) -> bytes | None:
             return None
         connection.settimeout(_ANSWER_TIMEOUT)
         connection.sendall(GO)
-        answer = b""
-        while part := connection.recv(65536):
-            answer += part
+        try:
+            answer = b""
+            while part := connection.recv(65536):
+                answer += part
+        except TimeoutError:  # the server has the event, and the user has waited long enough
+            return b""
     except OSError:  # no process listens, or it does not answer in time
         return None
     finally:

@@ -54,16 +54,24 @@ class HookServer:
         self._inode = 0
 
     def start(self) -> bool:
-        """Listen in a thread; False if another process listens, or others may enter the folder."""
+        """Listen in a thread; False if another process listens, or the place does not serve.
+
+        It does not if others may enter the folder, if there is none, or if the path is too long.
+        """
         folder = self._place.parent
-        folder.mkdir(mode=0o700, exist_ok=True)
-        if not is_private(str(folder)) or _is_answered(self._place):
-            return False
-        self._place.unlink(missing_ok=True)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        listener.bind(str(self._place))
-        self._place.chmod(0o600)
-        listener.listen(_WAITING)
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            if not is_private(str(folder)) or _is_answered(self._place):
+                listener.close()
+                return False
+            self._place.unlink(missing_ok=True)
+            listener.bind(str(self._place))
+            self._place.chmod(0o600)
+            listener.listen(_WAITING)
+        except OSError:  # hooks do the work themselves then
+            listener.close()
+            return False
         self._listener = listener
         self._inode = self._place.stat().st_ino
         threading.Thread(target=self._listen, args=(listener,), daemon=True).start()

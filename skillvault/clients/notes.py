@@ -10,6 +10,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -53,6 +54,7 @@ def domain_of(folder: Path, patterns: Mapping[str, str], default: str | None) ->
     return default or slug(project.name, limit=64)
 
 
+MOST_INPUT = 16 * 1024 * 1024  # bytes of a payload
 MOST = 4 * 1024 * 1024  # bytes of a session's notes
 FOLDER = "sessions"
 _DONE = "done"
@@ -275,10 +277,12 @@ def _activity_file(folder: Path, client: str) -> Path:
 def read_calls(folder: Path) -> Iterator[tuple[Path, bytes, datetime]]:
     """Yield the calls that hooks wrote: (file, payload, time), the oldest first."""
     place = calls_folder(folder)
-    files = [path for path in place.iterdir() if path.is_file()] if place.is_dir() else []
-    for path in sorted(files, key=lambda path: (path.stat().st_mtime_ns, path.name)):
-        with path.open("rb") as file:
-            yield path, file.read(MOST), datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    calls: list[tuple[int, Path, bytes]] = []
+    for path in place.iterdir() if place.is_dir() else ():
+        with suppress(FileNotFoundError), path.open("rb") as file:  # another hook has read it
+            calls.append((os.fstat(file.fileno()).st_mtime_ns, path, file.read(MOST_INPUT)))
+    for time_ns, path, payload in sorted(calls):
+        yield path, payload, datetime.fromtimestamp(time_ns / 1e9, UTC)
 
 
 def abandoned_notes(folder: Path) -> list[Path]:

@@ -76,6 +76,11 @@ class SessionPrompt(Struct):
     next_words: str | None = None
     digest: str = ""
 
+    def add_call(self, call: journal.CallNote) -> None:
+        """Add a call, unless two hooks noted the same one."""
+        if not call.id or all(known.id != call.id for known in self.calls):
+            self.calls.append(call)
+
 
 class HookVault(Struct, frozen=True, kw_only=True):
     """The parts of a vault that an event needs."""
@@ -523,10 +528,8 @@ def _build_history(notes: Iterable[journal.Note | None]) -> SessionHistory:
                 history.begin(names)
             case journal.PromptNote():
                 current = history.open_prompt(note, current)
-            case journal.CallNote() if current and note.id not in {
-                call.id for call in current.calls
-            }:
-                current.calls.append(note)
+            case journal.CallNote() if current:
+                current.add_call(note)
             case journal.WordNote() if current:
                 current.last_words, current.said_at = note.text, note.at
             case journal.HandoverNote():

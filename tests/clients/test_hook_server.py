@@ -117,6 +117,29 @@ def test_a_folder_that_others_may_enter_is_not_used(tmp_path: Path, runtime: Pat
     assert ask(tmp_path) is None
 
 
+@pytest.mark.parametrize("place", ["missing/folder", "x" * 120])
+def test_a_place_that_holds_no_socket_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    if "/" not in place:
+        (tmp_path / place).mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / place))
+    assert not HookServer(tmp_path, Answers()).start()
+    assert ask(tmp_path) is None
+
+
+def test_an_event_that_a_slow_server_has_is_not_answered_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_client, "_ANSWER_TIMEOUT", 0.05)
+    ended = threading.Event()
+    server = HookServer(tmp_path, lambda _: str(ended.wait(30)))
+    assert server.start()
+    assert ask(tmp_path) == b""
+    ended.set()
+    server.close()
+
+
 def test_a_socket_that_a_killed_server_left_is_replaced(tmp_path: Path, runtime: Path) -> None:
     runtime.mkdir(mode=0o700)
     left = socket.socket(socket.AF_UNIX)

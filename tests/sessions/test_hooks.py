@@ -277,6 +277,16 @@ def test_a_test_that_goes_on_in_the_background_says_nothing(client: Client) -> N
     assert all(outcome.result.status == "neutral" for outcome in client.outcomes())
 
 
+def test_calls_without_an_id_are_calls_of_their_own(client: Client) -> None:
+    client.ask()
+    for told in ({"error": FAILED}, {"tool_response": PASSED}):
+        event = "PostToolUseFailure" if "error" in told else "PostToolUse"
+        client.tell(event, tool_name="Bash", tool_input={"command": "pytest -q"}, **told)
+    client.stop("All pass.")
+    (outcome,) = client.outcomes()
+    assert outcome.result.status == "success"
+
+
 def test_a_stop_that_comes_twice_records_nothing_twice(client: Client) -> None:
     client.ask()
     client.test(passes=True)

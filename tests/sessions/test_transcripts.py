@@ -333,7 +333,7 @@ def test_lines_that_are_not_understood_are_counted_once_and_nothing_is_quarantin
 
 def test_a_dry_run_prints_a_table_and_records_nothing(vault: Vault) -> None:
     said, _ = call(vault, "import", "claude-code", str(REAL), "--dry-run")
-    assert re.search(r"success +exit-code +test +make the yen test pass", said)
+    assert re.search(r"success +exit-code +fix +make the yen test pass", said)
     assert len(said.splitlines()) == 6
     assert len(vault.store.head().outcomes) == 0
 

@@ -26,6 +26,7 @@ from skillvault.exchange.transcripts.extract import (
     Clean,
     command_of,
     describe_call,
+    edited_files,
     tail_of,
 )
 from skillvault.exchange.transcripts.reader import Transcript
@@ -53,8 +54,9 @@ class PromptRun(Struct, kw_only=True):
 
     `reasoning` holds its messages before the first change, `claim` its last message, `skills` the
     skills that it read, `commits` the short ids of its commits, `changes` a few words for each
-    call that changed something. `next_words` is the user's next prompt, None until there is one.
-    `is_stale`: something was changed after the last check.
+    call that changed something, `files` the number of edits of each file. `next_words` is the
+    user's next prompt, None until there is one. `is_stale`: something was changed after the last
+    check.
     """
 
     id: str | None
@@ -70,6 +72,7 @@ class PromptRun(Struct, kw_only=True):
     checks: list[Check] = field(default_factory=list)
     commits: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
+    files: dict[str, int] = field(default_factory=dict)
     next_words: str | None = None
 
     @property
@@ -128,6 +131,9 @@ class PromptTally:
             run.is_stale = bool(run.checks)
             if len(run.changes) < _MAX_CHANGES:
                 run.changes.append(describe_call(call, self._clean))
+            for file in edited_files(call) if call.tool in _EDITS else ():
+                if file in run.files or len(run.files) < _MAX_ENTRIES:
+                    run.files[file] = run.files.get(file, 0) + 1
         skill = _find_skill(call, command)
         if skill and skill not in run.skills and len(run.skills) < _MAX_ENTRIES:
             run.skills.append(skill)

@@ -106,7 +106,8 @@ def outcome_of_prompt(
 ) -> dict[str, Any] | None:
     """Return the outcome of a prompt; None if its time is unknown or nothing was done."""
     end = run.ended_at or run.at
-    if end is None or not run.text.strip() or not (run.remarks or run.has_changed or run.checks):
+    has_work = run.remarks or run.has_changed or run.checks or run.commands
+    if end is None or not run.text.strip() or not has_work:
         return None
     ending = _ending(run, header.cwd)
     claim = "success" if claims_success(run.claim) else None
@@ -176,6 +177,8 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
     output = last_check.output if last_check else ""
     # If the user stopped the agent, a check that had failed by then says nothing.
     is_open = asks_for_failure(run.text) or run.is_interrupted
+    # A command that fails while something is only looked into says nothing, either.
+    is_open |= run.is_command and action_of(run.text) == "review"
     words = judge_words(run.next_words) if run.next_words else None
     # Tests may pass although the user wanted something else.
     is_rejected = check is not None and check.passed and words == "failure"

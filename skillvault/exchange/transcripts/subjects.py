@@ -128,7 +128,7 @@ def action_of(task: str) -> str:
         return strong[0]
     if clauses[:1] == ["change"]:
         return "change"
-    is_question = bool(_QUESTION.match(_LEAD.sub("", text[:40], count=1) + text[40:]))
+    is_question = bool(_QUESTION.match(_strip_lead(text)))
     if not is_question and (_SYMPTOM.search(text) or _ERROR.search(text)):
         return "optimize" if _SLOW.search(text) else "fix"
     return requests[0] if requests else "review" if is_question else _OTHER
@@ -137,12 +137,17 @@ def action_of(task: str) -> str:
 def _requests(text: str) -> Iterator[str | None]:
     """Yield the action of each clause of a text, None for one that asks for nothing."""
     for clause in _CLAUSE.split(text):
-        request = _LEAD.sub("", clause, count=1) if _LEAD.match(clause) else clause
+        request = _strip_lead(clause)
         action = _verb_action(request) or _noun_action(request)
         if action is None and _WISH.match(clause):
             action = "add"
         if request.strip():
             yield action
+
+
+def _strip_lead(clause: str) -> str:
+    lead = _LEAD.match(clause)
+    return clause[lead.end() :] if lead else clause
 
 
 def _verb_action(request: str) -> str | None:

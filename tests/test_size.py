@@ -8,11 +8,11 @@ import pytest
 from tests import measures
 
 LINES = {
-    "(top)": 507,
+    "(top)": 509,
     "cli": 3643,
     "clients": 772,
     "daemon": 363,
-    "exchange": 3258,
+    "exchange": 3611,
     "inspect": 1804,
     "judge": 2132,
     "learning": 11383,
@@ -21,12 +21,12 @@ LINES = {
     "page": 530,
     "review": 1293,
     "serving": 979,
-    "sessions": 1175,
+    "sessions": 1295,
     "team": 425,
-    "vault": 10141,
+    "vault": 10146,
 }
-ALL_LINES = 67246
-MODULES = 330
+ALL_LINES = 67879
+MODULES = 332
 WITH_ONE_IMPORTER = 35
 REPEATED_FUNCTIONS = 27
 LONGEST = 700

@@ -14,8 +14,9 @@ from msgspec import Struct, field
 from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
 from skillvault.exchange.transcripts.reader import client_of
-from skillvault.exchange.transcripts.signs import asks_for_failure, judge_words
+from skillvault.exchange.transcripts.signs import asks_for_failure
 from skillvault.exchange.transcripts.subjects import action_of, target_of
+from skillvault.learning.propose.words import read_reaction
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy import TranscriptsPolicy
@@ -28,7 +29,7 @@ from skillvault.vault.git.objects import commit_state
 
 CODING = "coding"
 CLIENTS = ("claude-code", "codex")
-_QUOTE = 200  # characters of the next words that are quoted
+_QUOTE = 500  # characters of the user's next words that are quoted
 
 
 class Ending(NamedTuple):
@@ -179,23 +180,27 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
     is_open = asks_for_failure(run.text) or run.is_interrupted
     # A command that fails while something is only looked into says nothing, either.
     is_open |= run.is_command and action_of(run.text) == "review"
-    words = judge_words(run.next_words) if run.next_words else None
-    # Tests may pass although the user wanted something else.
-    is_rejected = check is not None and check.passed and words == "failure"
-    if check is not None and not is_rejected and (check.passed or not is_open):
+    words = read_reaction(run.next_words).status if run.next_words else None
+    if words == "failure":  # tests may pass although the user wanted something else
+        return _ending_by_words(words, run, output)
+    if check is not None and (check.passed or not is_open):
         verb = "passed" if check.passed else "failed"
         code = "" if check.exit_code is None else f" with exit code {check.exit_code}"
         status: Status = "success" if check.passed else "failure"
         return Ending(status, "exit-code", f"{command} {verb}{code}", output)
-    if not is_rejected and cwd and (state := _commits_state(run, Path(cwd))):
+    if cwd and (state := _commits_state(run, Path(cwd))):
         status = "success" if state == "kept" else "failure"
         return Ending(status, "commit", f"commit {run.commits[-1]} was {state}", output)
     if words is not None:
-        quote = redact_text(run.next_words or "")[:_QUOTE]
-        return Ending(words, "person", f"{NEXT_WORDS}{quote}", output)
+        return _ending_by_words(words, run, output)
     return Ending(
         "neutral", None, f"{command} ran, and what it says is open" if last_check else "", output
     )
+
+
+def _ending_by_words(status: Status, run: PromptRun, output: str) -> Ending:
+    quote = redact_text(run.next_words or "")[:_QUOTE]
+    return Ending(status, "person", f"{NEXT_WORDS}{quote}", output)
 
 
 def _commits_state(run: PromptRun, folder: Path) -> str | None:

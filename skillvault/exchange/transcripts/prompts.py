@@ -32,7 +32,13 @@ from skillvault.exchange.transcripts.extract import (
     tail_of,
 )
 from skillvault.exchange.transcripts.reader import Transcript
-from skillvault.exchange.transcripts.signs import Check, find_deciding_check, judge_check, tool_of
+from skillvault.exchange.transcripts.signs import (
+    Check,
+    find_deciding_check,
+    judge_check,
+    tool_of,
+)
+from skillvault.exchange.transcripts.subjects import continues_task
 from skillvault.model.text.text import shorten
 
 _TASK, _REASONING, _CLAIM, _OUTPUT = 8000, 8000, 4000, 4000  # characters
@@ -59,7 +65,8 @@ class PromptRun(Struct, kw_only=True):
     skills that it read, `commits` the short ids of its commits, `changes` a few words for each
     call that changed something, `files` the number of edits of each file. `commands` are those that
     no pattern of checks names, with None in the place of a check. `next_words` is the user's next
-    prompt, None until there is one. `is_stale`: something was changed after the last check;
+    prompt, None until there is one. `later_ids` are those of prompts that only went on with the
+    task. `is_stale`: something was changed after the last check;
     `has_untried_changes`: after the last check or command.
     """
 
@@ -80,6 +87,11 @@ class PromptRun(Struct, kw_only=True):
     changes: list[str] = field(default_factory=list)
     files: dict[str, int] = field(default_factory=dict)
     next_words: str | None = None
+    later_ids: list[str] = field(default_factory=list)
+
+    def is_continued_by(self, text: str) -> bool:
+        """Return True if the next prompt goes on with the same task."""
+        return continues_task(text, self.text, is_interrupted=self.is_interrupted)
 
     @property
     def check(self) -> Check | None:
@@ -123,6 +135,13 @@ class PromptTally:
     def open_run(self, event: Prompt) -> PromptRun:
         """Start the record of a new prompt."""
         return PromptRun(id=event.id, text=self._clean_text(event.text, _TASK), at=event.at)
+
+    def continue_run(self, event: Prompt, run: PromptRun) -> None:
+        """Add a prompt that goes on with the task of a run: it ends where this prompt does."""
+        run.ended_at = event.at or run.ended_at
+        run.is_interrupted = False
+        run.next_words = None
+        run.later_ids += [event.id] if event.id else []
 
     def note_event(self, event: Event, run: PromptRun) -> None:
         """Add an event to the record of its prompt."""
@@ -213,6 +232,9 @@ class PromptReader:
         current: PromptRun | None = None
         for event in self.transcript:
             if isinstance(event, Prompt):
+                if current is not None and current.is_continued_by(event.text):
+                    self._tally.continue_run(event, current)
+                    continue
                 if current is not None:
                     current.next_words = event.text
                     yield self._add_subagent_checks(current)
@@ -224,7 +246,8 @@ class PromptReader:
 
     def _add_subagent_checks(self, run: PromptRun) -> PromptRun:
         """Add the checks of subagents that have files of their own."""
-        side_runs = self._subagent_checks.pop(run.id or "", [])
+        ids = (run.id or "", *run.later_ids)
+        side_runs = [check for name in ids for check in self._subagent_checks.pop(name, [])]
         if side_runs:
             all_checks = sorted((*run.checks, *side_runs), key=lambda c: (c.at is not None, c.at))
             run.checks = all_checks[-_MAX_ENTRIES:]

@@ -136,15 +136,8 @@ class PromptTally:
         """Start the record of a new prompt."""
         return PromptRun(id=event.id, text=self._clean_text(event.text, _TASK), at=event.at)
 
-    def continue_run(self, event: Prompt, run: PromptRun) -> None:
-        """Add a prompt that goes on with the task of a run: it ends where this prompt does."""
-        run.ended_at = event.at or run.ended_at
-        run.is_interrupted = False
-        run.next_words = None
-        run.later_ids += [event.id] if event.id else []
-
     def note_event(self, event: Event, run: PromptRun) -> None:
-        """Add an event to the record of its prompt."""
+        """Add an event to the record of its prompt; a prompt goes on with the task."""
         run.ended_at = event.at or run.ended_at
         match event:
             case Remark(text=text) if text.strip():
@@ -157,6 +150,9 @@ class PromptTally:
                 self._finish_call(event)
             case Interruption():
                 run.is_interrupted = True
+            case Prompt(id=name):
+                run.is_interrupted = False
+                run.later_ids += [name] if name else []
 
     def _begin_call(self, call: ToolCall, run: PromptRun) -> None:
         command = command_of(call.arguments)
@@ -233,7 +229,7 @@ class PromptReader:
         for event in self.transcript:
             if isinstance(event, Prompt):
                 if current is not None and current.is_continued_by(event.text):
-                    self._tally.continue_run(event, current)
+                    self._tally.note_event(event, current)
                     continue
                 if current is not None:
                     current.next_words = event.text

@@ -176,7 +176,7 @@ class SessionNotes:
         with suppress(FileNotFoundError):
             self.path.replace(self.path.with_suffix(_ENDED))
 
-    def reopen(self) -> None:
+    def restore(self) -> None:
         """Take the notes of a session that goes on."""
         if not self.path.exists():
             with suppress(FileNotFoundError):

@@ -85,8 +85,8 @@ class SessionPrompt(Struct):
         """Return True for the id of the prompt, or of one that went on with its task."""
         return prompt == self.note.id or prompt in self.later_ids
 
-    def is_continued_by(self, text: str) -> bool:
-        """Return True if the next prompt goes on with the same task."""
+    def has_continuation(self, text: str) -> bool:
+        """Return True if the next prompt only goes on with the task."""
         is_interrupted = bool(self.calls) and self.said_at is None
         return subjects.continues_task(text, self.note.text, is_interrupted=is_interrupted)
 
@@ -186,7 +186,7 @@ class Hooks:
         journal.calls_folder(self._folder).mkdir(mode=0o700, parents=True, exist_ok=True)
         self._submit_abandoned()
         if payload.source in _CONTINUED:
-            self._notes(payload).reopen()
+            self._notes(payload).restore()
         if self._links is not None:
             self._vault.export(self._client, self._links, self._domain_of(payload))
             return ""
@@ -254,7 +254,7 @@ class Hooks:
             self._close_prompt(earlier_prompts[-1], text)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier_prompts) + 1}"
-        goes_on = bool(earlier_prompts) and earlier_prompts[-1].is_continued_by(text)
+        goes_on = bool(earlier_prompts) and earlier_prompts[-1].has_continuation(text)
         recommendation, held_out_names = "", list[str]()
         names, facts, receipt = list[journal.ShownSkill](), list[str](), dict[str, Any]()
         if self._links is None and not goes_on:  # it has what fits its task
@@ -535,7 +535,7 @@ class SessionHistory(Struct):
 
     def open_prompt(self, note: journal.PromptNote, current: SessionPrompt | None) -> SessionPrompt:
         """Add a prompt; its words may show how the current one ended."""
-        if current and current.is_continued_by(note.text):
+        if current and current.has_continuation(note.text):
             current.later_ids.append(note.id)
             return current
         if current and note.attended:
@@ -630,7 +630,7 @@ def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Itera
         transcript = reader.Transcript(place, note.position)
         for event in transcript:
             if isinstance(event, events.Prompt):
-                is_part = prompt.has_id(event.id) or prompt.is_continued_by(event.text)
+                is_part = prompt.has_id(event.id) or prompt.has_continuation(event.text)
                 if not is_part and (has_begun or event.id is not None):
                     break
                 if has_begun:

@@ -89,8 +89,8 @@ class PromptRun(Struct, kw_only=True):
     next_words: str | None = None
     later_ids: list[str] = field(default_factory=list)
 
-    def is_continued_by(self, text: str) -> bool:
-        """Return True if the next prompt goes on with the same task."""
+    def has_continuation(self, text: str) -> bool:
+        """Return True if the next prompt only goes on with the task."""
         return continues_task(text, self.text, is_interrupted=self.is_interrupted)
 
     @property
@@ -228,7 +228,7 @@ class PromptReader:
         current: PromptRun | None = None
         for event in self.transcript:
             if isinstance(event, Prompt):
-                if current is not None and current.is_continued_by(event.text):
+                if current is not None and current.has_continuation(event.text):
                     self._tally.note_event(event, current)
                     continue
                 if current is not None:

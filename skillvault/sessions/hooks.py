@@ -27,7 +27,7 @@ from skillvault.model import reasoning
 from skillvault.model.errors import BadInputError, SkillvaultError
 from skillvault.model.text.text import count_tokens, cut_between_words, trim_to_tokens
 from skillvault.serving import shelf as shelves
-from skillvault.sessions import transcripts
+from skillvault.sessions import known_runs, transcripts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import arrival, redact
@@ -70,7 +70,8 @@ def _key_of(event: str, payload: Payload) -> str:
 class SessionPrompt(Struct):
     """A prompt of a session with the notes that belong to it.
 
-    `later_ids` are those of prompts that only went on with its task.
+    `later_ids` are those of prompts that only went on with its task. `message` is the id of its
+    message in the transcript, "" while that is not known.
     """
 
     note: journal.PromptNote
@@ -80,6 +81,7 @@ class SessionPrompt(Struct):
     next_words: str | None = None
     digest: str = ""
     later_ids: list[str] = []
+    message: str = ""
 
     def has_id(self, prompt: str | None) -> bool:
         """Return True for the id of the prompt, or of one that went on with its task."""
@@ -460,7 +462,8 @@ class Hooks:
         options = transcripts.ImportOptions(
             client=note.client, domain=note.domain, trust="local", rules=policy
         )
-        return _mark_observer(transcripts.outcome_of_prompt(run, header, options))
+        outcome = _mark_observer(transcripts.outcome_of_prompt(run, header, options))
+        return outcome and known_runs.with_event(outcome, prompt.message)
 
     # ── what is noted ────────────────────────────────────────────────────────────────
 
@@ -633,6 +636,7 @@ def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Itera
                 is_part = prompt.has_id(event.id) or prompt.has_continuation(event.text)
                 if not is_part and (has_begun or event.id is not None):
                     break
+                prompt.message = prompt.message or event.message
                 if has_begun:
                     yield event
                 has_begun = True

@@ -71,6 +71,7 @@ class SessionPrompt(Struct):
     """A prompt of a session with the notes that belong to it.
 
     `message` is the id of its message in the transcript, "" while that is not known.
+    `unknown_version` says that not all lines of the transcript are understood.
     """
 
     note: journal.PromptNote
@@ -80,6 +81,7 @@ class SessionPrompt(Struct):
     next_words: str | None = None
     digest: str = ""
     message: str = ""
+    unknown_version: str | None = None
 
     def add_call(self, call: journal.CallNote) -> None:
         """Add a call, unless two hooks noted the same one."""
@@ -124,6 +126,7 @@ class Hooks:
         self._is_attended = client.is_attended
         self._process = client.process
         self._now = now
+        self._unknown_version: str | None = None  # None while no transcript was read
         self._folder = vault.store.git.dirs()[0] / "skillvault"
 
     def react(self, event: str, payload: Payload) -> str:
@@ -139,10 +142,12 @@ class Hooks:
         self._collect_calls()
         text = self._answer_once(event, payload, acts[event])
         if event not in ("PostToolUse", "PostToolUseFailure"):
-            shown_at = journal.activity_of(self._folder, self._client).shown_at
+            activity = journal.activity_of(self._folder, self._client)
             if text and event == "UserPromptSubmit":
-                shown_at = self._now
-            activity = journal.Activity(event=event, at=self._now, shown_at=shown_at)
+                activity = replace(activity, shown_at=self._now)
+            if self._unknown_version is not None:
+                activity = replace(activity, unknown_version=self._unknown_version)
+            activity = replace(activity, event=event, at=self._now)
             journal.write_activity(self._folder, self._client, activity)
         return text
 
@@ -419,7 +424,10 @@ class Hooks:
             # The hook observed the end, whatever the agent says.
             git_dir = self._vault.store.git.dirs()[0]
             receipts = [] if prompt.digest else [*_receipt_file(prompt)]
-            self._drop([*receipts, *arrival.attest_files(git_dir, [(name, data)])])
+            recorded = self._vault.store.head().outcomes
+            is_news = known_runs.KnownRuns().is_news(outcome, recorded, "local")
+            files = arrival.attest_files(git_dir, [(name, data)]) if is_news else ()
+            self._drop([*receipts, *files])
         return digest
 
     def _drop(self, files: Iterable[tuple[str, bytes]]) -> None:
@@ -435,6 +443,8 @@ class Hooks:
         header = events.Header(session=note.session, cwd=note.cwd)
         for event in _prompt_events(prompt, header):
             tally.note_event(event, run)
+        if prompt.unknown_version is not None:
+            self._unknown_version = prompt.unknown_version
         run.next_words = prompt.next_words
         if not (run.has_changed or run.checks or run.skills):
             return None
@@ -610,7 +620,8 @@ def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Itera
         transcript = reader.Transcript(place, note.position)
         for event in transcript:
             if isinstance(event, events.Prompt):
-                if event.id != note.id and (has_begun or event.id is not None):
+                is_first = event.id is None or event.text.split() == note.text.split()
+                if event.id != note.id and (has_begun or not is_first):
                     break
                 prompt.message = prompt.message or event.message
                 has_begun = True
@@ -618,6 +629,7 @@ def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Itera
                 yield event
     except (BadInputError, ValueError):  # it cannot be read, or is no name of a file
         return  # the notes remain
+    prompt.unknown_version = transcript.unknown_version
     header.model, header.branch = transcript.header.model, transcript.header.branch
 
 

@@ -62,9 +62,11 @@ class Ending(NamedTuple):
 class ImportTally(Struct):
     """The state of an import: refused files, counts of unknown lines by kind, files read.
 
-    `known` are the labels of outcomes that the vault has already.
+    `known` are the labels of outcomes that the vault has already, `versions` sentences about
+    clients whose lines are not all understood.
     """
 
+    versions: set[str] = field(default_factory=set)
     known: list[str] = field(default_factory=list)
     runs: KnownRuns = field(default_factory=KnownRuns)
     refused: list[RefusedFile] = field(default_factory=list)
@@ -140,6 +142,7 @@ def _outcomes_of_file(
             yield label, outcome
     options.advance(reader.transcript.position - position)
     tally.files += 1
+    tally.versions |= {reader.transcript.unknown_version} - {""}
     for kind, count in reader.transcript.unread.items():
         tally.unread[kind] = tally.unread.get(kind, 0) + count
 

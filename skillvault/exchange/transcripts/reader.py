@@ -13,10 +13,12 @@ from skillvault.exchange.source_file import name_of, open_regular, unreadable_er
 from skillvault.exchange.transcripts.claude_code import ClaudeCodeLines
 from skillvault.exchange.transcripts.codex import CodexLines
 from skillvault.exchange.transcripts.events import Event, Header
+from skillvault.exchange.transcripts.words import words_of
 from skillvault.model.errors import BadInputError
 
 LONGEST = 8 * 1024 * 1024  # bytes of a line that is read
 COMPRESSED = (".jsonl.zst", ".jsonl.gz")  # endings of transcripts that are not read
+_TYPE = "type "
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # The first key of a line, by which a line is found that begins within a truncated one.
 _LINE_START = re.compile(rb'\{"(?:parentUuid|timestamp|type|sessionId|uuid|ordinal)":')
@@ -57,9 +59,15 @@ class Transcript:
                 continue
             events = self._lines.events_of(line)
             if events is None:
-                self.unread[f"type {_line_type(line)!r}"] += 1
+                self.unread[f"{_TYPE}{_line_type(line)!r}"] += 1
             else:
                 yield from events
+
+    @property
+    def unknown_version(self) -> str:
+        """A sentence about the client's version if lines of unknown types were read, else ""."""
+        is_unknown = any(kind.startswith(_TYPE) for kind in self.unread)
+        return words_of(self.client).describe_unknown(self.header.version) if is_unknown else ""
 
     def _advance(self, size: int) -> None:
         self.position += size

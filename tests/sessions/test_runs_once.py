@@ -452,6 +452,22 @@ def test_a_helpers_rollout_is_no_prompt_of_its_own(
     assert imported(vault, path, client="codex") == 0
 
 
+def test_what_a_helper_ran_belongs_to_the_prompt_that_it_names(
+    tmp_path: Path, vault: Vault
+) -> None:
+    parent = "01a21417-0000-7000-8000-0000000000aa"
+    first, *_, last = codex_run("one", 1, "turn-1")
+    path = tmp_path / f"rollout-{parent}.jsonl"
+    written(path, rollout(parent, "2026-11-20T10:00:00Z"), first, last)
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": parent}}}
+    meta = rollout("s-9", "2026-11-20T10:00:30Z", source=source)
+    turn = {"turn_id": "turn-9", "root_turn_id": "turn-1", "cwd": "/x/shop"}
+    context = {"timestamp": "2026-11-20T10:00:30Z", "type": "turn_context", "payload": turn}
+    written(tmp_path / "rollout-9.jsonl", meta, context, *codex_run("You are a helper", 1))
+    assert imported(vault, path, client="codex") == 1
+    assert outcomes_of(vault)["one"].result.status == "success"
+
+
 # ── versions of the clients ──────────────────────────────────────────────────────────
 
 

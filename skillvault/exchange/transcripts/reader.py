@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,29 @@ def client_of(path: Path, start: int = 0) -> str | None:
                 if client.is_line(line):
                     return client.client
     return None
+
+
+def helper_files(path: Path) -> tuple[Path, ...]:
+    """Return the rollouts of the helpers that a session of Codex spawned, in the same folder."""
+    session = _SESSION_NAME.search(path.stem)
+    if session is None:
+        return ()
+    helpers = _helpers_by_parent(path.parent, path.parent.stat().st_mtime_ns)
+    return helpers.get(session[0], ())
+
+
+@lru_cache(maxsize=1)
+def _helpers_by_parent(folder: Path, _changed_at: int) -> Mapping[str, tuple[Path, ...]]:
+    """Parent -> the rollouts of its helpers in a folder."""
+    helpers: dict[str, tuple[Path, ...]] = {}
+    for path in sorted(folder.glob("rollout-*.jsonl")):
+        header = Header()
+        for line in islice(_read_lines(path), 1):
+            if isinstance(line, dict) and CodexLines.is_line(line):
+                CodexLines(header).events_of(line)
+        if header.parent is not None:
+            helpers[header.parent] = (*helpers.get(header.parent, ()), path)
+    return helpers
 
 
 def _find_client(path: Path, start: int) -> type[_Lines]:

@@ -446,7 +446,7 @@ class Hooks:
         if prompt.unknown_version is not None:
             self._unknown_version = prompt.unknown_version
         run.next_words = prompt.next_words
-        if not (run.has_changed or run.checks or run.skills):
+        if not (run.has_changed or run.checks or run.commands or run.skills):
             return None
         header.cwd = note.cwd
         options = transcripts.ImportOptions(

@@ -86,7 +86,7 @@ def test_a_windows_folder_is_read_as_a_path(shared: Path, vault: Vault) -> None:
     imported(vault, shared / "cases" / "09-windows-cwd" / "s.jsonl")
     (outcome,) = outcomes_of(vault).values()
     text = next((vault.root / "outcomes").rglob("*.yaml")).read_text()
-    assert outcome.decision.target == "till"
+    assert outcome.context["repository"] == "till"
     assert "Kim" not in text
 
 
@@ -194,8 +194,8 @@ def test_the_copy_in_a_fork_leaves_the_prompts_id_to_the_fork(tmp_path: Path, va
 
 def test_each_prompt_has_the_folder_in_which_it_was_typed(tmp_path: Path, vault: Vault) -> None:
     imported(vault, written(tmp_path / "b.jsonl", *FIRST, *changed(SECOND, cwd="C:\\work\\till")))
-    targets = {task: one.decision.target for task, one in outcomes_of(vault).items()}
-    assert targets == {"one": "shop", "two": "till"}
+    folders = {task: one.context["repository"] for task, one in outcomes_of(vault).items()}
+    assert folders == {"one": "shop", "two": "till"}
 
 
 def test_one_text_typed_twice_is_two_prompts(tmp_path: Path, vault: Vault) -> None:

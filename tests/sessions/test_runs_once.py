@@ -313,6 +313,14 @@ def test_line_ends_of_windows_change_nothing(tmp_path: Path, vault: Vault) -> No
     assert imported(vault, written(tmp_path / "b.jsonl", *FIRST, end="\r\n")) == 0
 
 
+def test_a_client_is_known_behind_many_lines_without_a_session(
+    tmp_path: Path, vault: Vault
+) -> None:
+    snapshot = {"type": "file-history-snapshot", "messageId": "m-1", "snapshot": {}}
+    path = written(tmp_path / "a.jsonl", *[snapshot] * 200, *FIRST)
+    assert imported(vault, path) == 1
+
+
 def test_a_lone_surrogate_costs_no_line(tmp_path: Path, vault: Vault) -> None:
     lines = [*claude_run("a \\ud83d and \U0001f600", 1)]
     text = "".join(json.dumps(line) + "\n" for line in lines).replace("\\\\ud83d", "\\ud83d")

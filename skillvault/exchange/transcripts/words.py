@@ -69,6 +69,8 @@ CLAUDE_CODE = ClientWords(
             "permission-mode pr-link progress relocated repl-mode resume-head-vouch session-owner "
             "system tag tools-used worktree-state",
         ),
+        # Types by which the client is known, although the lines name no session.
+        *_rows("line without a session", "2.1.197 2.1.330", "file-history-snapshot summary"),
         # Keys of lines that the client wrote for the agent or for itself.
         *_rows("hidden line", "2.1.197 2.1.330", "isCompactSummary isMeta"),
         *_rows("hidden line", "2.1.330", "isVirtual isVisibleInTranscriptOnly"),

@@ -234,7 +234,7 @@ class Hooks:
         if (
             earlier_prompts
             and self._is_attended is not False
-            and next_words.read_reaction(text).status
+            and next_words.read_reaction(text, earlier_prompts[-1].last_words).status
         ):
             self._close_prompt(earlier_prompts[-1], text)
         domain = self._domain_of(payload)

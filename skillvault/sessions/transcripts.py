@@ -185,7 +185,7 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
     output = last_check.output if last_check else ""
     # If the user stopped the agent, a check that had failed by then says nothing.
     is_open = asks_for_failure(run.text) or run.is_interrupted
-    words = read_reaction(run.next_words).status if run.next_words else None
+    words = read_reaction(run.next_words, run.claim).status if run.next_words else None
     if words == "failure":  # tests may pass although the user wanted something else
         return _ending_by_words(words, run, output)
     if check is not None and (check.passed or not is_open):

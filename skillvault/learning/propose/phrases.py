@@ -65,14 +65,20 @@ def read_words(text: str) -> Words:
 @cache
 def _compile(meaning: str, place: str, language: str) -> re.Pattern[str]:
     """Compile the phrases of a meaning: for a place in the text, and for one language."""
-    phrases = "|".join(_table()[meaning][language])
+    phrases = _join_phrases(meaning, language)
     edge = "" if language == _UNSPACED else r"(?!\w)"
     if place == "start":
-        filler = "|".join(_table()["filler"][language])
+        filler = _join_phrases("filler", language)
         return re.compile(f"^{_GAP}(?:(?:{filler}){edge}{_GAP})*(?:{phrases})")
     if place == "clause":
         return re.compile(f"{_CLAUSE_START}(?:{phrases})")
     return re.compile(rf"(?:(?<!\w)|(?=,))(?:{phrases}){edge}" if edge else phrases)
+
+
+def _join_phrases(meaning: str, language: str) -> str:
+    """Join the phrases of a language, and those that every language uses."""
+    forms = _table()[meaning]
+    return "|".join([*forms.get(language, ()), *forms.get("any", ())])
 
 
 @cache

@@ -15,7 +15,7 @@ from skillvault.model.lazy import regex
 from skillvault.model.records import Status
 
 _MAX_TYPED = 1500  # characters that are read of a prompt
-_MAX_LINES = 8  # lines in a row that a person types; more are pasted
+_MAX_LINES = 5  # lines in a row that a person types; more are pasted
 _MIN_WORDS, _MIN_SIGNS, _MAX_RULE = 3, 4, 300  # of a rule: words, Chinese characters, characters
 _OPENING = 300  # characters in which a user judges the work
 _PRAISE_SPAN = 80  # characters in which a "but" cancels praise
@@ -47,8 +47,9 @@ _SENTENCE_END = regex(
     r"(?<=[.!;])\s+|(?<=[?？])\s*|(?<=[。！；])|\n+|(?<=[:：])\s*(?!//)|\s+[–—-]{1,2}\s+"
 )
 _PASTED_LINE = regex(
-    r"^\s*(?:>|\||[-+@]{2,} |\$ |#+ |\d{4}-\d\d-\d\d|Traceback|File \"|at \w[\w.$]*\("
-    r"|[A-Z]\w+(?:Error|Exception)\b)"
+    r"^\s*(?:>|\||[-+@]{2,} |\$ |#+ |#\d|\*|•|[=-]{3,}|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|https?://\S+$"
+    r"|Traceback|File \"|at \w[\w.$]*\(|[A-Z]\w+(?:Error|Exception)\b"
+    r"|\S+ (?:commented|opened this|wrote)\b|(?:Title|Subject|From|Steps|Expected)\b.{0,20}:)"
 )
 _LONG_QUOTE = regex(r"[\"“«„「『][^\"”»“」』]{20,}[\"”»“」』]|(?<!\w)'[^']{20,}'(?!\w)")
 _TAG_QUESTION = regex(
@@ -86,19 +87,22 @@ class Reaction(Struct, frozen=True):
     rules: tuple[str, ...] = ()
 
 
-def read_reaction(text: str) -> Reaction:
-    """Read the words that a user typed after an answer."""
+def read_reaction(text: str, answer: str = "") -> Reaction:
+    """Read the words that a user typed after an answer; a reply to a question judges little."""
+    is_reply = answer.rstrip().endswith(("?", "？"))
     typed = read_words(_typed_part(text))
     sentences = tuple(_split_sentences(typed))
     opening = typed.cut(" ".join(sentence.text for sentence in sentences)[:_OPENING])
     if not sentences or opening.has("own_fault"):
         return Reaction()
     is_declined = opening.starts("declined")
-    is_rejected = not is_declined and _is_rejection(sentences)
+    is_rejected = not is_declined and _is_rejection(sentences, is_reply)
     is_praise = not is_rejected and _is_praise(opening)
-    is_neutral = is_declined or is_praise or opening.has("later")
+    is_neutral = is_declined or is_praise or is_reply or opening.has("later")
     is_failure = is_rejected or (not is_neutral and _is_complaint(sentences))
-    is_new_task = not is_rejected and (is_declined or sentences[0].has_clause("request"))
+    is_new_task = not is_rejected and (
+        is_declined or is_reply or sentences[0].has_clause("request")
+    )
     rules = tuple(dict.fromkeys(_find_rules(sentences, is_failure, is_new_task)))
     is_failure = is_failure or (bool(rules) and not is_neutral)  # the work broke the rule
     status: Status | None = "failure" if is_failure else "success" if is_praise else None
@@ -128,22 +132,21 @@ def _first_paragraph(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _split_sentences(typed: Words) -> Iterator[Words]:
-    """Yield the sentences of a text; one that somebody else said ends it."""
     for piece in _SENTENCE_END.split(typed.text):
         sentence = typed.cut(piece.strip())
         if sentence.text:
             yield sentence
-            if sentence.has("reported"):
-                return
 
 
-def _is_rejection(sentences: Sequence[Words]) -> bool:
+def _is_rejection(sentences: Sequence[Words], is_reply: bool) -> bool:
     """Return True if a user says that the work is not what they want."""
     first = sentences[0]
-    if first.starts("rejection") or any(map(_is_refusal, sentences)):
+    if any(map(_is_refusal, sentences)):
         return True
-    if first.has("once"):
+    if is_reply:
         return False
+    if first.starts("rejection") or first.has("once"):
+        return first.starts("rejection")
     is_neutral = _is_question(first) or first.has_clause("request") or first.starts("praise")
     return first.starts("ban") or (first.has("exclusion") and not is_neutral)
 
@@ -155,9 +158,11 @@ def _is_refusal(sentence: Words) -> bool:
 
 
 def _find_rules(sentences: Sequence[Words], is_failure: bool, is_new_task: bool) -> Iterator[str]:
-    """Yield the rules of sentences; a new task states what it needs, and few rules."""
+    """Yield the rules of sentences, up to what somebody else said; few of a new task."""
     is_for_later = False
     for sentence in sentences:
+        if sentence.has("reported"):
+            return
         is_for_later = is_for_later or sentence.has("later")
         rule = _rule_of(sentence)
         if is_new_task and not (is_for_later or rule.has("lasting")):
@@ -170,10 +175,11 @@ def _find_rules(sentences: Sequence[Words], is_failure: bool, is_new_task: bool)
 def _rule_of(sentence: Words) -> Words:
     """Return what may be a rule in a sentence, without the judgment around it; "" for nothing."""
     sentence = sentence.cut(_TAG_QUESTION.sub("", sentence.text))
-    if _is_question(sentence) or sentence.has("hedge") or sentence.has("reported"):
+    if _is_question(sentence) or sentence.has("hedge"):
         return sentence.cut("")
     rule = _COURTESY.sub("", _cut_judgment(sentence).rstrip(_END_SIGNS)).strip(_END_SIGNS)
-    return sentence.cut("" if sentence.cut(rule).has("once") else rule)
+    words = sentence.cut(rule)
+    return sentence.cut("") if words.has("once") or words.starts("pointing") else words
 
 
 def _weigh_rule(rule: Words, is_for_later: bool) -> int:
@@ -204,11 +210,11 @@ def _cut_judgment(sentence: Words) -> str:
 
 def _is_judgment(clause: Words) -> bool:
     """Return True if a clause judges the work; a rule may begin like a judgment."""
-    if clause.starts("accusation"):
+    if clause.starts("accusation") or clause.starts("praise"):
         return True
     if clause.starts("undoing"):
         return not clause.has("ban")
-    is_verdict = clause.starts("rejection") or clause.starts("praise") or clause.has("symptom")
+    is_verdict = clause.starts("rejection") or clause.has("symptom")
     return is_verdict and _sum_signs(clause, _RULE_SIGNS) < _RULE_SIGNS["duty"]
 
 
@@ -231,7 +237,8 @@ def _is_complaint(sentences: Sequence[Words]) -> bool:
     words = sentences[0].cut(" ".join(sentence.text for sentence in statements))
     if words.has("hedge"):
         return False
-    is_asked = len(statements) < len(sentences) or words.has("plea") or words.has("reported")
-    if is_asked or any(sentence.has_clause("request") for sentence in sentences):
+    is_asked = len(statements) < len(sentences) or words.has("plea")
+    is_asked = is_asked or any(sentence.has_clause("request") for sentence in sentences)
+    if is_asked or words.starts("ban"):
         return words.has("symptom") and words.has("aftermath")
     return _sum_signs(words, _FAULT_SIGNS) >= _MIN_FAULT

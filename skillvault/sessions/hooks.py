@@ -436,7 +436,7 @@ class Hooks:
 
         Praise adds nothing to what a check has shown.
         """
-        reaction = words.read_reaction(next_words)
+        reaction = words.read_reaction(next_words, prompt.last_words)
         is_rejection = reaction.is_correction or reaction.status == "failure"
         if not is_rejection and (prompt.digest or reaction.status is None):
             return
@@ -487,7 +487,7 @@ class Hooks:
         if prompt.unknown_version is not None:
             self._unknown_version = prompt.unknown_version
         run.next_words, run.next_attended = prompt.next_words, prompt.next_attended
-        is_corrected = words.read_reaction(run.next_words or "").is_correction
+        is_corrected = words.read_reaction(run.next_words or "", run.claim).is_correction
         if not (run.has_changed or run.checks or run.commands or run.skills or is_corrected):
             return None
         header.cwd = note.cwd

@@ -162,7 +162,7 @@ def outcome_of_prompt(
         return None
     claim = "success" if claims_success(run.claim) else None
     action = action_of(run.text)
-    reaction = read_reaction(run.next_words) if run.next_words else Reaction()
+    reaction = read_reaction(run.next_words, run.claim) if run.next_words else Reaction()
     is_corrected = reaction.is_correction and run.next_attended is not False
     ending = _ending(run, header.cwd, reaction.status)
     failed_check = next((check for check in reversed(run.checks) if check.passed is False), None)

@@ -81,7 +81,7 @@ def undo(
 @now_option
 @json_option
 def review(branch: bool, vault_path: Path | None, now: datetime | None, as_data: bool) -> None:
-    """Review the skills and rules that wait for you, one after the other.
+    """Review the skills and rules that wait for you, one by one.
 
     In a terminal a key decides about each; elsewhere they are listed with the commands that do.
     """

@@ -18,7 +18,7 @@ from skillvault.model.text.managed_block import with_block, without_block
 
 _NAME = "skillvault"
 _HOOK = re.compile(
-    rf"\bskillvault\b.* hook (?:{'|'.join(EVENTS)})\b"
+    rf"\bskillvault-hook (?:{'|'.join(EVENTS)})\b"
     r"|\bskillvault/clients/hook_client\.py\b|\bskillvault/sessions/calls\b"
 )
 _INDENT = re.compile(r"\n([ \t]*)\S")  # of the first line below another

@@ -12,11 +12,13 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
+from skillvault.clients import hook_client
 from skillvault.model.records import Outcome
 from skillvault.vault.commit.locks import DAEMON, holder
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 from tests.interop.programs import Program
+from tests.interop.scripted_model import ScriptedModel
 
 TASK = "Fix the flaky test of the checkout service"
 CHECK = f"{sys.executable} -m unittest -q"
@@ -80,3 +82,34 @@ class Desk:
             for path in sorted(self.project.rglob("*"))
             if not {".git", "__pycache__"} & set(path.parts)
         }
+
+
+class ClaudeDesk(Desk):
+    """One at which Claude Code works."""
+
+    client = "claude-code"
+
+    def ask(
+        self, model: ScriptedModel, prompt: str = TASK, *options: str, told: str = "", **more: str
+    ) -> subprocess.CompletedProcess[str]:
+        """One prompt to Claude Code."""
+        allowed = ("--allowedTools", "Bash,Edit,Write,Read")
+        environment = {
+            "ANTHROPIC_BASE_URL": model.url,
+            "ANTHROPIC_API_KEY": "dummy",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            **more,
+        }
+        return self.program.run(
+            "-p", prompt, *allowed, *options, cwd=self.project, told=told, **environment
+        )
+
+
+def hook_folder(folder: Path) -> str:
+    """A folder for `PATH` with `skillvault-hook`, as an installation puts it there."""
+    script = folder / "bin/skillvault-hook"
+    script.parent.mkdir()
+    source = Path(hook_client.__file__).read_text().partition("\n")[2]
+    script.write_text(f"#!{sys.executable}\n{source}")
+    script.chmod(0o755)
+    return str(script.parent)

@@ -40,6 +40,7 @@ class Program:
             pytest.skip(f"{self.folder / name} is not there; `make interop` installs it")
         self._name = name
         self.home = home
+        self.more: dict[str, str] = {}  # what every run has in its environment
         home.mkdir(parents=True, exist_ok=True)
 
     def run(
@@ -54,6 +55,7 @@ class Program:
             "HOME": str(self.home),
             "CODEX_HOME": str(self.home / ".codex"),
             **QUIET,
+            **self.more,
             **more,
         }
         (self.home / ".codex").mkdir(exist_ok=True)

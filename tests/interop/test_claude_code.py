@@ -2,48 +2,17 @@
 
 import json
 import re
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from skillvault.api import Vault
 from skillvault.vault.commit.locks import writer_lock
 from tests.conftest import Person
-from tests.interop.desk import CHECK, FAILS, PASSES, TASK, Desk
+from tests.interop.desk import CHECK, FAILS, PASSES, TASK, ClaudeDesk
 from tests.interop.programs import Program
-from tests.interop.scripted_model import Block, ScriptedModel, serving_model, tool, words
-
-
-class ClaudeDesk(Desk):
-    """One at which Claude Code works."""
-
-    client = "claude-code"
-
-    def ask(
-        self, model: ScriptedModel, prompt: str = TASK, *options: str, told: str = "", **more: str
-    ) -> subprocess.CompletedProcess[str]:
-        """One prompt to Claude Code."""
-        allowed = ("--allowedTools", "Bash,Edit,Write,Read")
-        environment = {
-            "ANTHROPIC_BASE_URL": model.url,
-            "ANTHROPIC_API_KEY": "dummy",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            **more,
-        }
-        return self.program.run(
-            "-p", prompt, *allowed, *options, cwd=self.project, told=told, **environment
-        )
-
-
-@pytest.fixture
-def desk(vault: Vault, person: Person, tmp_path: Path) -> Iterator[ClaudeDesk]:
-    """A desk with the real program."""
-    desk = ClaudeDesk(vault, person, tmp_path, "claude")
-    yield desk
-    desk.close()
+from tests.interop.scripted_model import Block, serving_model, tool, words
 
 
 def _fixed() -> list[Block]:

@@ -21,6 +21,7 @@ from tests.interop.programs import Program
 from tests.interop.scripted_model import ScriptedModel
 
 TASK = "Fix the flaky test of the checkout service"
+ALLOWED = ("--allowedTools", "Bash,Edit,Write,Read")
 CHECK = f"{sys.executable} -m unittest -q"
 FAILS = """import unittest
 
@@ -29,7 +30,7 @@ class T(unittest.TestCase):
     def test_total(self):
         self.assertEqual(1, 2)
 """
-PASSES = FAILS.replace("1, 2", "2, 2")
+PASSES = FAILS.replace("1, 2", "22, 22")  # of another size, or Python may run the former one
 
 
 def end_hook_server(vault: Path) -> None:
@@ -93,16 +94,16 @@ class ClaudeDesk(Desk):
         self, model: ScriptedModel, prompt: str = TASK, *options: str, told: str = "", **more: str
     ) -> subprocess.CompletedProcess[str]:
         """One prompt to Claude Code."""
-        allowed = ("--allowedTools", "Bash,Edit,Write,Read")
-        environment = {
+        call = ("-p", prompt, *ALLOWED, *options)
+        return self.program.run(*call, cwd=self.project, told=told, **self.keys(model), **more)
+
+    def keys(self, model: ScriptedModel) -> dict[str, str]:
+        """The variables by which Claude Code asks this model."""
+        return {
             "ANTHROPIC_BASE_URL": model.url,
             "ANTHROPIC_API_KEY": "dummy",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            **more,
         }
-        return self.program.run(
-            "-p", prompt, *allowed, *options, cwd=self.project, told=told, **environment
-        )
 
 
 def hook_folder(folder: Path) -> str:

@@ -43,14 +43,15 @@ class Program:
         self.more: dict[str, str] = {}  # what every run has in its environment
         home.mkdir(parents=True, exist_ok=True)
 
-    def run(
-        self, *args: str, cwd: Path, told: str = "", **more: str
-    ) -> subprocess.CompletedProcess[str]:
-        """What it prints and how it ends, the codes for a terminal left out.
+    @property
+    def command(self) -> str:
+        """The file of the program."""
+        return str(self.folder / self._name)
 
-        `told` is what it reads on stdin, `more` is added to its environment.
-        """
-        environment = {
+    def environment(self, **more: str) -> dict[str, str]:
+        """The environment in which it runs, with `more`."""
+        (self.home / ".codex").mkdir(exist_ok=True)
+        return {
             "PATH": f"{self.folder}:{os.environ['PATH']}",
             "HOME": str(self.home),
             "CODEX_HOME": str(self.home / ".codex"),
@@ -58,11 +59,18 @@ class Program:
             **self.more,
             **more,
         }
-        (self.home / ".codex").mkdir(exist_ok=True)
+
+    def run(
+        self, *args: str, cwd: Path, told: str = "", **more: str
+    ) -> subprocess.CompletedProcess[str]:
+        """What it prints and how it ends, the codes for a terminal left out.
+
+        `told` is what it reads on stdin, `more` is added to its environment.
+        """
         done = subprocess.run(
-            [str(self.folder / self._name), *args],
+            [self.command, *args],
             cwd=cwd,
-            env=environment,
+            env=self.environment(**more),
             capture_output=True,
             text=True,
             timeout=300,

@@ -62,7 +62,8 @@ def _sessions() -> list[list[list[Block]]]:
 # What differs between two runs of one session without any hook: ids, times, the socket of the
 # process, and durations, of the check that the session runs, too.
 _VOLATILE = re.compile(
-    r'"[a-z_]*(?:uuid|session_id|timestamp|_ms|socket_path)": ?("[^"]*"|[\d.]+),?|\btests? in [\d.]+s'
+    r'"[a-z_]*(?:uuid|session_id|timestamp|_ms|socket_path)": ?("[^"]*"|[\d.]+),?'
+    r"|\btests? in [\d.]+s"
 )
 _OF_MCP = {"ListMcpResourcesTool", "ReadMcpResourceDirTool", "ReadMcpResourceTool"}
 _FORMS = {

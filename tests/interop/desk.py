@@ -39,6 +39,11 @@ def end_hook_server(vault: Path) -> None:
         os.kill(int(owner[1]), signal.SIGTERM)
 
 
+def introduce_to_git(home: Path) -> None:
+    """Give git the name of the person of this home."""
+    (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+
+
 class Desk:
     """The project, whose test fails; its vault has learned one warning and holds nothing out."""
 
@@ -47,6 +52,7 @@ class Desk:
     def __init__(self, vault: Vault, person: Person, folder: Path, program: str) -> None:
         self.vault, self.project = vault, folder / "shop"
         self.program = Program(program, folder / "home")
+        introduce_to_git(self.program.home)
         self.project.mkdir()
         (self.project / "test_cart.py").write_text(FAILS)
         subprocess.run(["git", "init", "-q"], cwd=self.project, check=True)
@@ -106,11 +112,11 @@ class ClaudeDesk(Desk):
         }
 
 
-def hook_folder(folder: Path) -> str:
-    """A folder for `PATH` with `skillvault-hook`, as an installation puts it there."""
+def put_on_path(program: Program, folder: Path) -> None:
+    """Put `skillvault-hook` on the `PATH` of a program."""
     script = folder / "bin/skillvault-hook"
     script.parent.mkdir()
     source = Path(hook_client.__file__).read_text().partition("\n")[2]
     script.write_text(f"#!{sys.executable}\n{source}")
     script.chmod(0o755)
-    return str(script.parent)
+    program.more["PATH"] = f"{script.parent}:{program.folder}:{os.environ['PATH']}"

@@ -1,6 +1,8 @@
 """The real Claude Code in a terminal, as a person sits at it."""
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -26,20 +28,20 @@ def _know_the_person(desk: ClaudeDesk) -> None:
     (desk.program.home / ".claude.json").write_text(json.dumps(values))
 
 
-def _screen(desk: ClaudeDesk, model: ScriptedModel, *last_words: str) -> str:
-    """What the screen has shown at the end, once the agent has said all of this and stopped."""
-    terminal = Terminal(
+def _open_terminal(desk: ClaudeDesk, model: ScriptedModel) -> Terminal:
+    """The program in a terminal, with its first prompt."""
+    return Terminal(
         desk.project,
         *("--permission-mode", "default", *ALLOWED, "--", TASK),
-        columns=120,
+        columns=400,
         lines=60,
         program=desk.program.command,
         environment=desk.program.environment(**desk.keys(model)),
     )
-    terminal.wait(lambda text: all(word in text for word in last_words))
-    terminal.wait(
-        lambda _: activity_of(desk.vault.root / ".git/skillvault", desk.client).event == "Stop"
-    )
+
+
+def _last_screen(terminal: Terminal) -> str:
+    """What the screen has shown when the person leaves."""
     terminal.press("/exit")
     terminal.wait(lambda text: "/exit" in text)
     terminal.press("\r")
@@ -57,10 +59,37 @@ def test_an_agent_that_claims_success_is_sent_back_once_if_the_policy_insists(
     desk.setup()
     last = "It still fails, and works no more."
     with serving_model(FAILED, [words(CLAIM)], [words(last)]) as model:
-        screen = _screen(desk, model, last if insists else CLAIM)
+        terminal = _open_terminal(desk, model)
+        terminal.wait(lambda text: (last if insists else CLAIM) in text)
+        notes = desk.vault.root / ".git/skillvault"
+        terminal.wait(lambda _: activity_of(notes, desk.client).event == "Stop")
+        screen = _last_screen(terminal)
     assert screen.count(BLOCK) == insists
     assert len(model.requests) == 2 + insists
     assert ("Stop hook reported" in screen) == insists
     assert "{" not in screen
     (outcome,) = desk.outcomes()
     assert (outcome.result.status, outcome.observer) == ("failure", "tests")
+
+
+@pytest.mark.parametrize("moved", ["python", "vault"])
+def test_a_session_names_what_was_moved_and_the_command_that_mends_it(
+    desk: ClaudeDesk, tmp_path: Path, moved: str
+) -> None:
+    _know_the_person(desk)
+    desk.setup()
+    old_place = str(desk.vault.root)
+    if moved == "vault":
+        desk.vault.root.rename(tmp_path / "moved")
+    else:
+        settings = desk.project / ".claude/settings.local.json"
+        old_place = "/nowhere/python"
+        settings.write_text(settings.read_text().replace(sys.executable, old_place))
+    with serving_model([words("Hello.")]) as model:
+        terminal = _open_terminal(desk, model)
+        terminal.wait(lambda text: "● Hello." in text)
+        screen = _last_screen(terminal)
+    if moved == "vault":
+        (tmp_path / "moved").rename(desk.vault.root)
+    assert old_place in screen
+    assert "run `skillvault setup claude-code` again" in screen

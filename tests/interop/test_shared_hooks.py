@@ -1,12 +1,19 @@
 """The hooks of `setup --shared` and of the plugin, called by the real Claude Code."""
 
-import os
 import subprocess
 import time
 from pathlib import Path
 
 from skillvault.api import Vault
-from tests.interop.desk import CHECK, FAILS, TASK, ClaudeDesk, end_hook_server, hook_folder
+from tests.interop.desk import (
+    CHECK,
+    FAILS,
+    TASK,
+    ClaudeDesk,
+    end_hook_server,
+    introduce_to_git,
+    put_on_path,
+)
 from tests.interop.programs import Program
 from tests.interop.scripted_model import serving_model, tool, words
 
@@ -17,12 +24,6 @@ FAILED = [tool("Bash", command=CHECK, description="test")]
 def calls_links(program: Program) -> list[Path]:
     """The links to the folders of tools' calls that sessions left."""
     return [*(program.home / ".local/state/skillvault/calls").iterdir()]
-
-
-def put_on_path(program: Program, folder: Path) -> None:
-    """Put `skillvault-hook` on the `PATH` of a program."""
-    places = [hook_folder(folder), str(program.folder), os.environ["PATH"]]
-    program.more["PATH"] = ":".join(places)
 
 
 def test_the_hooks_of_a_team_bring_skills_and_see_how_it_ended(
@@ -46,7 +47,7 @@ def test_the_hooks_of_a_team_bring_skills_and_see_how_it_ended(
 def test_the_plugin_makes_a_vault_at_the_first_session(tmp_path: Path) -> None:
     claude = Program("claude", tmp_path / "home")
     put_on_path(claude, tmp_path)
-    (claude.home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = a@example.org\n")
+    introduce_to_git(claude.home)
     project = tmp_path / "shop"
     project.mkdir()
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)

@@ -49,7 +49,14 @@ class Desk:
 
     client = ""
 
-    def __init__(self, vault: Vault, person: Person, folder: Path, program: str) -> None:
+    def __init__(
+        self,
+        vault: Vault,
+        person: Person,
+        folder: Path,
+        program: str,
+        action: str = "fix-flaky-test",
+    ) -> None:
         self.vault, self.project = vault, folder / "shop"
         self.program = Program(program, folder / "home")
         introduce_to_git(self.program.home)
@@ -57,8 +64,9 @@ class Desk:
         (self.project / "test_cart.py").write_text(FAILS)
         subprocess.run(["git", "init", "-q"], cwd=self.project, check=True)
         person.rule("effect: {holdout: 0}")
-        vault.record([("a.json", as_file(raw()))], now=NOW)
+        vault.record([("a.json", as_file(raw(decision__action=action)))], now=NOW)
         vault.run(now=NOW)
+        (self.skill,) = [skill.name for skill in vault.skills()]
 
     def setup(self, *options: str) -> None:
         """`skillvault setup` of the client here."""

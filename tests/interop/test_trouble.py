@@ -12,7 +12,6 @@ import pytest
 from skillvault.api import Vault
 from skillvault.vault.commit.locks import DAEMON, holder
 from tests.conftest import NOW, Person
-from tests.given import as_file, raw
 from tests.interop.desk import CHECK, ClaudeDesk, put_on_path
 from tests.interop.scripted_model import Block, serving_model, tool, words
 
@@ -30,8 +29,7 @@ def session(desk: ClaudeDesk, *more_turns: list[Block]) -> list[str]:
 
 def blocks_of(text: str, desk: ClaudeDesk) -> int:
     """How often a request names the skill of a vault in a block of a prompt."""
-    (skill,) = desk.vault.skills()
-    return text.count(f'<skill name=\\"{skill.name}\\"')
+    return text.count(f'<skill name=\\"{desk.skill}\\"')
 
 
 def server_of(desk: ClaudeDesk) -> int:
@@ -61,10 +59,10 @@ def test_two_clients_at_once_in_one_vault(desk: ClaudeDesk) -> None:
 def test_two_clients_at_once_in_two_vaults(desk: ClaudeDesk, tmp_path: Path) -> None:
     (tmp_path / "beside").mkdir()
     vault, _ = Vault.init(tmp_path / "beside/vault", ["coding"], now=NOW)
-    person = Person(vault.root)
-    other_desk = ClaudeDesk(vault, person, tmp_path / "beside", "claude")
-    vault.record([("b.json", as_file(raw(decision__action="fix-cache")))], now=NOW)
-    vault.run(now=NOW)
+    folder = tmp_path / "beside"
+    other_desk = ClaudeDesk(
+        vault, Person(vault.root), folder, "claude", action="fix-checkout-cache"
+    )
     desks = (desk, other_desk)
     try:
         for each in desks:
@@ -74,9 +72,8 @@ def test_two_clients_at_once_in_two_vaults(desk: ClaudeDesk, tmp_path: Path) -> 
         assert [len(decisions_of(each)) for each in desks] == [1, 1]
     finally:
         other_desk.close()
-    names = [{skill.name for skill in each.vault.skills()} for each in desks]
-    (only_there,) = names[1] - names[0]
-    assert ["".join(texts).count(only_there) > 0 for texts in results] == [False, True]
+    briefings = [[f"- {each.skill}: " in texts[1] for each in desks] for texts in results]
+    assert briefings == [[True, False], [False, True]]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])

@@ -73,7 +73,8 @@ class Desk:
         call = ["--vault", str(self.vault.root), "setup", self.client, "--domain", "coding"]
         home = str(self.program.home)
         environment = {"HOME": home, "CODEX_HOME": f"{home}/.codex"}
-        words = [*call, "--project", str(self.project), *options]
+        where = () if "--user" in options else ("--project", str(self.project))
+        words = [*call, *where, *options]
         done = CliRunner().invoke(cli, words, env=environment)
         assert done.exit_code == 0, done.output
 

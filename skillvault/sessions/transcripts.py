@@ -5,44 +5,37 @@ that was kept or reverted, the user's next words. Without a sign the outcome is 
 """
 
 import json
-import re
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from skillvault.clients.notes import project_of
+from skillvault.exchange.source_file import folder_name
 from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
-from skillvault.exchange.transcripts.reader import client_of
-from skillvault.exchange.transcripts.signs import asks_for_failure, judge_words
+from skillvault.exchange.transcripts.reader import COMPRESSED, client_of
+from skillvault.exchange.transcripts.signs import asks_for_failure
+from skillvault.exchange.transcripts.subjects import action_of, target_of
+from skillvault.learning.propose.words import Reaction, read_reaction
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy import TranscriptsPolicy
 from skillvault.model.reasoning import claims_success
 from skillvault.model.records import Observer, Status, Trust, stamp
 from skillvault.model.text.text import slug
+from skillvault.sessions.known_runs import KnownRuns, with_event
 from skillvault.vault.files.quarantine import RefusedFile
 from skillvault.vault.files.redact import redact_text
 from skillvault.vault.git.objects import commit_state
+from skillvault.vault.index.outcomes import Outcomes
 
 CODING = "coding"
 CLIENTS = ("claude-code", "codex")
-# The first one whose words occur in a prompt is its action.
-_VERBS = (
-    ("undo", r"undo|revert|roll back|take back"),
-    ("fix", r"fix|debug|repair|mend|correct|solve|resolve|broken|fails?|failing|bug"),
-    ("refactor", r"refactor|rename|clean ?up|simplify|extract|move|split|restructure"),
-    ("test", r"tests?|coverage"),
-    ("remove", r"remove|delete|drop"),
-    ("upgrade", r"upgrade|bump|migrate|update"),
-    ("document", r"document|docs?|readme|comment"),
-    ("review", r"review|explain|why|what|how|where|look at|find|check"),
-    ("add", r"add|implement|create|write|build|make|introduce|support"),
-)
-_ACTIONS = tuple((name, re.compile(rf"\b(?:{cue})\b", re.IGNORECASE)) for name, cue in _VERBS)
-_OTHER = "work"
-_OPENING = 200  # characters of a prompt in which its action is looked for
+_QUOTE = 500  # characters of the next words that are quoted
 
 
 class Ending(NamedTuple):
@@ -55,30 +48,49 @@ class Ending(NamedTuple):
 
 
 class ImportTally(Struct):
-    """The state of an import: refused files, counts of unknown lines by kind, files read."""
+    """The state of an import: refused files, counts of unknown lines by kind, files read.
 
+    `known` are the labels of outcomes that the vault has already.
+    """
+
+    known: list[str] = field(default_factory=list)
+    runs: KnownRuns = field(default_factory=KnownRuns)
     refused: list[RefusedFile] = field(default_factory=list)
     unread: dict[str, int] = field(default_factory=dict)
     files: int = 0
 
 
 class ImportOptions(Struct, frozen=True, kw_only=True):
-    """The options of an import; `advance` is called with the number of bytes that were read."""
+    """The options of an import; `advance` is called with the number of bytes that were read.
+
+    `recorded` returns the outcomes of the vault, None if it has none that matter. `person` is
+    the e-mail of the user, None for sessions that are not theirs.
+    """
 
     client: str
     domain: str | None
     trust: Trust
     rules: TranscriptsPolicy
+    recorded: Callable[[], Outcomes] | None = None
     advance: Callable[[int], object] = int
+    person: str | None = None
 
 
 def transcript_files(paths: Iterable[Path]) -> list[Path]:
     """Return the transcripts at and below these paths, without those of subagents."""
     files: dict[Path, None] = {}
     for path in paths:
-        transcripts = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
+        transcripts = sorted(_find_transcripts(path)) if path.is_dir() else [path]
         files.update((f, None) for f in transcripts if f == path or f.parent.name != SUBAGENTS)
     return list(files)
+
+
+def _find_transcripts(folder: Path) -> Iterator[Path]:
+    """Yield the transcripts below a folder; a compressed one unless it is there unpacked, too."""
+    for path in folder.rglob("*.jsonl*"):
+        is_compressed = path.name.endswith(COMPRESSED)
+        if path.suffix == ".jsonl" or (is_compressed and not path.with_suffix("").exists()):
+            yield path
 
 
 def outcomes_of(
@@ -102,17 +114,39 @@ def _outcomes_of_file(
             f"a transcript of {client}; write `skillvault import {client} {path.name}`",
             code="wrong-type",
         )
+    if not is_own_transcript(path):
+        options = replace(options, person=None)
     reader = PromptReader(path, options.rules.checks, redact_text)
     position = 0
     for number, run in enumerate(reader, 1):
         options.advance(reader.transcript.position - position)
         position = reader.transcript.position
-        if outcome := outcome_of_prompt(run, reader.header, options):
-            yield f"{file_stem(path.stem)}-{number}", outcome
+        outcome = outcome_of_prompt(run, run.header, options)
+        if outcome is None:
+            continue
+        label, outcome = f"{file_stem(path.stem)}-{number}", with_event(outcome, run.message)
+        recorded = options.recorded() if options.recorded else None
+        if recorded is not None and not tally.runs.is_news(outcome, recorded, options.trust):
+            tally.known.append(label)
+        else:
+            yield label, outcome
     options.advance(reader.transcript.position - position)
     tally.files += 1
     for kind, count in reader.transcript.unread.items():
         tally.unread[kind] = tally.unread.get(kind, 0) + count
+
+
+def is_own_transcript(path: Path) -> bool:
+    """Return True for a transcript in a folder to which this user's clients write."""
+    homes = (("CLAUDE_CONFIG_DIR", "~/.claude"), ("CODEX_HOME", "~/.codex"))
+    folders = (Path(os.environ.get(key, home)).expanduser() for key, home in homes)
+    return any(path.resolve().is_relative_to(folder.resolve()) for folder in folders)
+
+
+def repository_of(folder: str) -> str | None:
+    """Return the name of the repository that holds a folder, else of the folder."""
+    place = Path(folder)
+    return project_of(place).name if place.is_dir() else folder_name(folder)
 
 
 def outcome_of_prompt(
@@ -120,15 +154,26 @@ def outcome_of_prompt(
 ) -> dict[str, Any] | None:
     """Return the outcome of a prompt; None if its time is unknown or nothing was done."""
     end = run.ended_at or run.at
-    if end is None or not run.text.strip() or not (run.remarks or run.has_changed or run.checks):
+    has_work = run.remarks or run.has_changed or run.checks or run.commands
+    if end is None or not run.text.strip() or not has_work:
         return None
-    ending = _ending(run, header.cwd)
     claim = "success" if claims_success(run.claim) else None
+    action = action_of(run.text)
+    reaction = read_reaction(run.next_words) if run.next_words else Reaction()
+    is_corrected = reaction.is_correction and run.next_attended is not False
+    ending = _ending(run, header.cwd, reaction.status)
+    failed_check = next((check for check in reversed(run.checks) if check.passed is False), None)
     decision = {
-        "id": run.id,
+        "id": run.id or run.message,
         "task": run.text,
-        "action": action_of(run.text),
-        "target": Path(header.cwd).name or None if header.cwd else None,
+        "action": action,
+        "target": target_of(
+            run.text,
+            run.files,
+            action=action,
+            error=failed_check.output if failed_check else "",
+            tool=run.checks[-1].tool if run.checks else "",
+        ),
         "reasoning": run.reasoning,
         "reasoning_at": "before" if run.reasoning else None,
         "made_at": stamp(run.at) if run.at else None,
@@ -138,6 +183,7 @@ def outcome_of_prompt(
         "claim": run.claim,
         "claimed": claim,
         "interrupted": run.is_interrupted or None,
+        "next_words": quote_words(run) if is_corrected else "",
         "done": _changes(run, header.cwd),
     }
     return {
@@ -145,12 +191,19 @@ def outcome_of_prompt(
         "occurred_at": stamp(end),
         "decision": drop_empty(decision),
         "result": drop_empty(result),
-        "context": drop_empty({"model": header.model, "branch": header.branch}),
+        "context": drop_empty(
+            {
+                "repository": repository_of(header.cwd) if header.cwd else None,
+                "model": header.model,
+                "branch": header.branch,
+            }
+        ),
         **({"applied": run.skills} if run.skills else {}),
         "source": drop_empty(
             {
                 "agent": options.client,
                 "session": header.session,
+                "person": options.person if is_corrected and run.next_attended else None,
                 "trust": None if options.trust == "local" else options.trust,
             }
         ),
@@ -160,7 +213,9 @@ def outcome_of_prompt(
 def _changes(run: PromptRun, folder: str | None) -> str:
     """Return the calls that changed something, each once, with paths relative to the folder."""
     words = "; ".join(dict.fromkeys(run.changes))
-    return words.replace(f"{folder}/", "") if folder else words
+    for separator in "/\\" if folder else "":
+        words = words.replace(f"{folder}{separator}", "")
+    return words
 
 
 def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,38 +223,40 @@ def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value not in (None, "")}
 
 
-def action_of(prompt: str) -> str:
-    """Return the action of a prompt, one of a few fixed words."""
-    opening = prompt[:_OPENING]
-    matches = ((name, cue.search(opening)) for name, cue in _ACTIONS)
-    return next((name for name, match in matches if match), _OTHER)
-
-
-def _ending(run: PromptRun, cwd: str | None) -> Ending:
-    """Return the end of a prompt by its strongest sign."""
+def _ending(run: PromptRun, cwd: str | None, words: Status | None) -> Ending:
+    """Return the end of a prompt by its strongest sign; `words` is what the user said of it."""
     check = run.check
     last_check = check or next(iter(run.checks[-1:]), None)
     command = f"`{last_check.command}`" if last_check else ""
     output = last_check.output if last_check else ""
     # If the user stopped the agent, a check that had failed by then says nothing.
     is_open = asks_for_failure(run.text) or run.is_interrupted
-    words = judge_words(run.next_words) if run.next_words else None
-    # Tests may pass although the user wanted something else.
-    is_rejected = check is not None and check.passed and words == "failure"
-    if check is not None and not is_rejected and (check.passed or not is_open):
+    # A command that fails while something is only looked into says nothing, either.
+    is_open |= run.is_command and action_of(run.text) == "review"
+    if words == "failure":  # tests may pass although the user wanted something else
+        return _ending_by_words(words, run, output)
+    if check is not None and (check.passed or not is_open):
         verb = "passed" if check.passed else "failed"
         code = "" if check.exit_code is None else f" with exit code {check.exit_code}"
         status: Status = "success" if check.passed else "failure"
         return Ending(status, "exit-code", f"{command} {verb}{code}", output)
-    if not is_rejected and cwd and (state := _commits_state(run, Path(cwd))):
+    if cwd and (state := _commits_state(run, Path(cwd))):
         status = "success" if state == "kept" else "failure"
         return Ending(status, "commit", f"commit {run.commits[-1]} was {state}", output)
     if words is not None:
-        quote = redact_text(run.next_words or "")[:_OPENING]
-        return Ending(words, "person", f"{NEXT_WORDS}{quote}", output)
+        return _ending_by_words(words, run, output)
     return Ending(
         "neutral", None, f"{command} ran, and what it says is open" if last_check else "", output
     )
+
+
+def _ending_by_words(status: Status, run: PromptRun, output: str) -> Ending:
+    return Ending(status, "person", f"{NEXT_WORDS}{quote_words(run)}", output)
+
+
+def quote_words(run: PromptRun) -> str:
+    """Return the beginning of the user's next words, without secrets."""
+    return redact_text(run.next_words or "")[:_QUOTE]
 
 
 def _commits_state(run: PromptRun, folder: Path) -> str | None:

@@ -106,7 +106,7 @@ def hook(
             place = make_own_vault()
             notice = f"made {place}, a vault that learns from your sessions; see its README.md"
         vault = Vault.open(place)
-    except SkillvaultError as error:
+    except (SkillvaultError, OSError) as error:
         if event != "SessionStart":
             raise
         return _notice_of(f"{error}; nothing is learned here")

@@ -95,7 +95,7 @@ def _comparable(line: str) -> str:
 
 @pytest.mark.parametrize("form", _FORMS)
 def test_what_a_person_reads_is_the_same_with_and_without_hooks(
-    desk: ClaudeDesk, form: str
+    desk: ClaudeDesk, person: Person, form: str
 ) -> None:
     printed: list[list[tuple[list[str], str]]] = []
     sessions = _sessions()  # made once, as a tool's id is that of its block
@@ -116,6 +116,9 @@ def test_what_a_person_reads_is_the_same_with_and_without_hooks(
         outcome.result.claim for outcome in desk.outcomes() if outcome.result.status == "failure"
     ]
     assert sum("All done, it works" in claim for claim in claims) == 4
+    subjects = person.git("log", "--format=%s").splitlines()
+    alone = [subject for subject in subjects if re.match(r"record: \d+ recommendation", subject)]
+    assert len(alone) <= 1, subjects  # of the session in which the agent only talked
 
 
 def _paused(_desk: ClaudeDesk, person: Person) -> None:

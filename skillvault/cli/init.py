@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from skillvault.api import Vault
 from skillvault.cli.options import (
     VaultPath,
+    choose_vault,
     echo,
     now_option,
     open_vault,
@@ -37,7 +38,7 @@ def doctor(vault_path: Path | None, as_data: bool) -> None:
 
     Exit code 1 if there is a problem. Nothing is changed but what a killed skillvault left.
     """
-    rows = Vault.doctor(vault_path_of(vault_path))
+    rows = Vault.doctor(choose_vault(vault_path))
     if as_data:
         print_json(rows)
     else:

@@ -12,8 +12,11 @@ import click
 import msgspec
 
 from skillvault import api
+from skillvault.clients import hook_client
 from skillvault.model.errors import UsageError
 from skillvault.model.text import hidden_characters
+from skillvault.vault.commit import locks
+from skillvault.vault.files import layout
 from skillvault.vault.git import repository
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -57,7 +60,7 @@ def vault_option(function: _F, envvar: str | None = None) -> _F:
         envvar=envvar,
         type=VaultPath(path_type=Path),
         metavar="PATH",
-        help="Use this vault (default: SKILLVAULT_VAULT, else here or the nearest folder above).",
+        help="Use this vault (default: SKILLVAULT_VAULT, else here or above, else the plugin's).",
     )(function)
 
 
@@ -111,7 +114,7 @@ def read_options(function: _F) -> _F:
 
 def open_vault(vault_path: Path | None) -> "api.Vault":
     """Open the vault, with a progress bar for the first reading of its files."""
-    vault = api.Vault.open(vault_path_of(vault_path))
+    vault = api.Vault.open(choose_vault(vault_path))
     vault.store.index.track = track
     return vault
 
@@ -144,6 +147,24 @@ def vault_path_of(vault_path: Path | None) -> Path | None:
     """Return the vault that the command's `--vault`, the group's or the environment names."""
     group_path: Path | None = click.get_current_context().find_root().params.get("vault_path")
     return vault_path or group_path
+
+
+def choose_vault(vault_path: Path | None) -> Path | None:
+    """Return the vault that is named, else the one of this folder, else the user's own."""
+    path = vault_path_of(vault_path)
+    if path is None and (place := hook_client.find_vault()):
+        return Path(place)
+    return path
+
+
+def make_own_vault() -> Path:
+    """Make the user's own vault, and return its folder; another process may have made it."""
+    root = Path(hook_client.own_vault_place())
+    root.parent.mkdir(parents=True, exist_ok=True)
+    with locks.folder_lock(root.parent):
+        if not (root / layout.MARK).is_file():
+            api.Vault.init(root)
+    return root
 
 
 def _since(

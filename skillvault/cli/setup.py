@@ -10,13 +10,16 @@ import click
 from skillvault.api import Vault
 from skillvault.cli import mcp_server
 from skillvault.cli.options import (
+    choose_vault,
     dry_option,
     echo,
+    make_own_vault,
     open_vault,
     say,
     vault_option,
     vault_path_of,
 )
+from skillvault.clients.hook_client import MAKE_VAULT
 from skillvault.clients.notes import calls_folder, exclude_file
 from skillvault.clients.setups import SetupOptions
 from skillvault.model.errors import NotAVaultError, UsageError
@@ -33,8 +36,11 @@ from skillvault.vault.setup import check_domains
     is_flag=True,
     help="Hold no skill out, as the client lists them all itself.",
 )
+@click.option(
+    MAKE_VAULT, "makes_vault", is_flag=True, help="Make the plugin's vault if there is none."
+)
 @vault_option
-def mcp(allow_review: bool, lists_all: bool, vault_path: Path | None) -> None:
+def mcp(allow_review: bool, lists_all: bool, makes_vault: bool, vault_path: Path | None) -> None:
     """Serve the vault's tools and skills to a client, by the Model Context Protocol.
 
     It is for `skillvault setup` to register: it reads stdin until its client closes it.
@@ -43,6 +49,8 @@ def mcp(allow_review: bool, lists_all: bool, vault_path: Path | None) -> None:
         raise UsageError(
             "the extra `mcp` is not installed; `pip install 'skillvault-git[mcp]'` brings it"
         )
+    if makes_vault and choose_vault(vault_path) is None:
+        vault_path = make_own_vault()
     vault = open_vault(vault_path)
     mcp_server.server_of(vault, may_review=allow_review, lists_all=lists_all).run("stdio")
 

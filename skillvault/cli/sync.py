@@ -145,7 +145,6 @@ def watch(
         from skillvault.daemon import Watch  # noqa: PLC0415
 
         server = hook_server.HookServer(vault.root, partial(hook.answer_request, vault))
-        server.start()
 
         def is_over() -> bool:
             return has_signal() or (idle is not None and server.idle_seconds > idle)
@@ -158,6 +157,7 @@ def watch(
             on_report=_report_printer(),
             track=track,
             synchronize=_synchronizer(vault) if syncs else None,
+            on_start=server.start,  # not before: the daemon that runs already has the socket
         )
         try:
             daemon.run()

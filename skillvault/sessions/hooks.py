@@ -64,8 +64,8 @@ _CUT_OFF = BadInputError(
 def _key_of(event: str, payload: Payload) -> str:
     """Return the key of an event that is answered once, "" if it has none."""
     if event == "SessionStart":
-        size = _size_of(payload.transcript)
-        return f"{event} {payload.source} {size}" if size else ""
+        size = _size_of(payload.transcript)  # it tells one compaction from the next
+        return f"{event} {payload.source} {size}" if size or payload.source == "startup" else ""
     is_prompt = event == "UserPromptSubmit" and payload.prompt_id
     return f"{event} {payload.prompt_id}" if is_prompt else ""
 

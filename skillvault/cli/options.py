@@ -78,7 +78,7 @@ def at_option(function: _F) -> _F:
     return click.option(
         "--at",
         metavar="REV|DATE",
-        help="Ask the vault as it was at a commit, a time, or a day's end.",
+        help="Answer as of a commit, a time, or the end of a day.",
     )(function)
 
 
@@ -88,7 +88,7 @@ def since_option(default: str) -> Callable[[_F], _F]:
         "--since",
         callback=_since,
         metavar="AGE",
-        help=f"Look back so far: 7d, 2w, 12h, or from a day as 2026-11-20 (default: {default}).",
+        help=f"Look back so far: 7d, 2w, 12h, or a day such as 2026-11-20 (default: {default}).",
     )
 
 

@@ -46,8 +46,7 @@ from skillvault.vault.files.arrival import make_printable
     "--scope",
     multiple=True,
     metavar="PATTERN",
-    help="Look for it in these files only, as in '*.yaml'; repeatable. YAML and markdown count for "
-    "no other rule.",
+    help="Search only these files, such as '*.yaml'; repeatable (default: no YAML, no markdown).",
 )
 @click.option("--list", "lists", is_flag=True, help="Print the patterns and the latest rules.")
 @vault_option
@@ -63,7 +62,7 @@ def learn(
 ) -> None:
     """Note a RULE in LEARNINGS.md, or list what was learned.
 
-    A rule that enough files of the code bear out becomes a pattern (`skillvault run capture`).
+    A rule that enough files of your code support becomes a pattern (`skillvault run capture`).
     """
     if lists == (rule is not None):
         raise UsageError('pass a rule, as in `skillvault learn "RULE"`, or --list')
@@ -127,7 +126,7 @@ _LINE = 80  # characters of a text in a list
 @click.option(
     "--domain",
     metavar="NAME",
-    help="Find what is of this domain or none, and facts that hold there too.",
+    help="Find only what holds in this domain.",
 )
 @click.option(
     "-k",
@@ -139,7 +138,7 @@ _LINE = 80  # characters of a text in a list
     help="Print at most N.",
 )
 @click.option("--words", is_flag=True, help="Rank by words alone, without word vectors.")
-@click.option("--untrusted", is_flag=True, help="Find what untrusted sources say too.")
+@click.option("--untrusted", is_flag=True, help="Also find what untrusted sources say.")
 @at_option
 @read_options
 def search(  # noqa: PLR0913 (click hands a command one argument an option)
@@ -184,10 +183,14 @@ _NO_MODEL = (
 
 
 @click.command()
-@click.option("--domain", required=True, metavar="NAME", help="Say the domain of the task.")
-@click.option("--task", default="", metavar="TEXT|-", help="Say what is to be done; - reads stdin.")
+@click.option("--domain", required=True, metavar="NAME", help="Name the domain of the task.")
+@click.option("--task", default="", metavar="TEXT|-", help="Describe the task; - reads stdin.")
 @click.option(
-    "--context", "pairs", multiple=True, metavar="KEY=VALUE", help="Say what is known; repeatable."
+    "--context",
+    "pairs",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Add what is known, such as volatility=high; repeatable.",
 )
 @click.option("--role", metavar="ROLE", help="Show only skills for this role (or the stage).")
 @click.option("--stage", metavar="STAGE", help="Show only skills for this stage (or the role).")
@@ -214,7 +217,7 @@ _NO_MODEL = (
 )
 @click.option("--action", metavar="NAME", help="Show the skills about this action first.")
 @click.option("--decision", metavar="ID", help="Record what was shown for this decision.")
-@click.option("--agent", metavar="NAME", help="Say who asks, so that nobody else has it recorded.")
+@click.option("--agent", metavar="NAME", help="Name the agent that asks; it owns the record.")
 @click.option(
     "--format",
     "form",
@@ -224,12 +227,12 @@ _NO_MODEL = (
     help="Choose how the answer is printed.",
 )
 @click.option(
-    "--with-learned", is_flag=True, help="Print the patterns and rules of LEARNINGS.md behind it."
+    "--with-learned", is_flag=True, help="Also print the patterns and rules of LEARNINGS.md."
 )
 @click.option(
     "--explain",
     is_flag=True,
-    help="Print the parts of each score, and why the others are not shown.",
+    help="Print the parts of each score, and why other skills are not shown.",
 )
 @at_option
 @vault_option

@@ -26,10 +26,8 @@ _CLAIM = 160  # characters of what an agent claimed
 @click.command()
 @click.argument("skill", required=False)
 @click.option("--domain", metavar="NAME", help="Show only the skills of this domain.")
-@click.option(
-    "--decision", metavar="ID", help="Show instead what one decision was shown and applied."
-)
-@click.option("--agent", metavar="NAME", help="Of agents that use one ID show this one's.")
+@click.option("--decision", metavar="ID", help="Show what this decision was shown and applied.")
+@click.option("--agent", metavar="NAME", help="Choose this agent's decision.")
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -46,7 +44,7 @@ def stats(
     vault_path: Path | None,
     as_data: bool,
 ) -> None:
-    """Show whether skills help, or what became of a decision.
+    """Show whether skills help, or how a decision ended.
 
     For each skill: its uses, its lift, and the status that follows.
     """

@@ -62,15 +62,15 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> None:
 
 
 @click.command()
-@click.option("--take-over", is_flag=True, help="Let this clone be the one that learns.")
+@click.option("--take-over", is_flag=True, help="Make this clone the one that learns.")
 @vault_option
 @now_option
 @json_option
 def sync(take_over: bool, vault_path: Path | None, now: datetime | None, as_data: bool) -> None:
-    """Fetch, merge by the rules, check and push.
+    """Fetch, merge, check and push the vault.
 
-    Nothing is published that would break the vault, and nothing is forced. Without a connection
-    all waits.
+    Pushes nothing that would break the vault, and never forces. Without a connection, your commits
+    wait.
     """
     result = api.sync(open_vault(vault_path), take_over=take_over, now=now)
     if as_data:
@@ -111,13 +111,13 @@ def print_sync_report(report: SyncReport) -> None:
     "--sync",
     "syncs",
     is_flag=True,
-    help="Also run `skillvault sync`, after commits and each minute.",
+    help="Also run `skillvault sync` after commits and every minute.",
 )
 @click.option(
     "--idle",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="End after so long without a hook.",
+    help="End after so many seconds without a hook.",
 )
 @vault_option
 @now_option

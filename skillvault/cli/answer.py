@@ -97,7 +97,7 @@ def ask(
     queue = open_vault(vault_path).queue
     if drop is not None:
         queue.drop_question(drop)
-        say(f"dropped {drop}: this clone asks it no more")
+        say(f"dropped {drop}: this clone no longer asks it")
         return
     questions = queue.next_questions(1 if alone else count, session=session, untrusted=untrusted)
     if as_data:
@@ -148,4 +148,4 @@ def answer(
     for waiting in report.waiting if report else ():
         say(f"waits: {waiting.path}: {waiting.reason}")
     if report is None:
-        say("answered so already; nothing to do")
+        say("this answer is committed already; nothing to do")

@@ -104,13 +104,13 @@ def _check_options(
     force: bool,
 ) -> None:
     if lists + updates + seeds > 1:
-        raise UsageError("--list, --update and --seeds are three questions; ask one at a time")
+        raise UsageError("--list, --update and --seeds exclude each other; pass one of them")
     if force and not seeds:
-        raise UsageError("--force goes with --seeds; what is installed waits and replaces nothing")
+        raise UsageError("--force works only with --seeds; remove it, or add --seeds")
     if seeds and source:
         raise UsageError(f"--seeds copies the package's own skills; leave {source} out")
     if names and (updates or seeds):
-        raise UsageError("--skill chooses of a SOURCE; leave it out here")
+        raise UsageError("--skill selects from a SOURCE; remove it, or name a SOURCE")
     if not (source or updates or seeds):
         raise UsageError(
             "name a SOURCE: a folder, a git URL, owner/repo, a site, clawhub:owner/name"

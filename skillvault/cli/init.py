@@ -74,7 +74,7 @@ def check(staged: bool, vault_path: Path | None, as_data: bool) -> None:
         for note in report.notes if not staged else ():
             echo(f"note: {_line(note)}")
         if not staged and not report.problems:
-            echo("all holds")
+            echo("no problems found")
     if report.problems:
         sys.exit(1)
 
@@ -123,5 +123,5 @@ def _choose_folder(path: Path | None, vault_path: Path | None) -> Path:
         return path or folder or Path()
     group = click.get_current_context().find_root()
     if vault_path or group.get_parameter_source("vault_path") is not ParameterSource.ENVIRONMENT:
-        raise UsageError(f"{path} and --vault {folder} are two places; name one")
+        raise UsageError(f"{path} and --vault {folder} are two folders; name one")
     return path

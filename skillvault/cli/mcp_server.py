@@ -189,7 +189,7 @@ class VaultTools:
         state = _SHUT.get(path.partition("/")[0], record.status)
         source = ", made of untrusted sources" if record.trust == "untrusted" else ""
         raise UsageError(
-            f"{record.name}: is {state}{source}, so no agent is served it; a person reads it by "
+            f"{record.name}: is {state}{source}, so agents cannot read it; a person can, by "
             f"`skillvault skill show {record.name}`"
         )
 
@@ -471,7 +471,7 @@ class SkillsExtension(Extension):
     ) -> dict[str, Any]:
         entry = await anyio.to_thread.run_sync(self._find_entry, params.uri)
         if entry is None:
-            raise MCPError(INVALID_PARAMS, f"{params.uri}: no live skill stands there")
+            raise MCPError(INVALID_PARAMS, f"{params.uri}: there is no live skill at this address")
         return {**_complete(), "skill": entry}
 
     def _list_page(self, cursor: str) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class VaultPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Convert the folder to a path."""
         if not os.fspath(value):
-            self.fail("it is empty and names no vault", param, ctx)
+            self.fail("it is empty; pass the folder of a vault", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -160,7 +160,7 @@ def _since(
     except ValueError:
         at = None
     if at is None or not _SANE[0] <= at.year <= _SANE[1]:
-        raise UsageError(f"--since {value}: no time; write it as 7d, 2w, 12h or 2026-11-20")
+        raise UsageError(f"--since {value}: not an age or a day; write 7d, 2w, 12h or 2026-11-20")
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 

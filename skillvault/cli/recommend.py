@@ -67,9 +67,9 @@ def learn(
     if lists == (rule is not None):
         raise UsageError('pass a rule, as in `skillvault learn "RULE"`, or --list')
     if lists and scope:
-        raise UsageError("--scope is of a rule; pass one")
+        raise UsageError("--scope works only with a rule; pass one")
     if lists and dry:
-        raise UsageError("--dry-run is of a rule; pass one")
+        raise UsageError("--dry-run works only with a rule; pass one")
     vault = open_vault(vault_path)
     if rule is not None:
         _note(vault, rule, scope, dry=dry, as_data=as_data)
@@ -82,7 +82,7 @@ def learn(
     print_cuts(learned)
     if waiting:
         rules = f"{waiting} rule" + "s" * (waiting > 1)
-        say(f"not committed yet, so in no prompt: {rules}; next: skillvault run")
+        say(f"not committed yet, so no prompt has it: {rules}; next: skillvault run")
 
 
 def _note(vault: Vault, rule: str, scope: tuple[str, ...], *, dry: bool, as_data: bool) -> None:
@@ -114,7 +114,7 @@ def print_cuts(learned: LearnedPrompt) -> None:
     if parts:
         say(f"left out over capture.budget: {' and '.join(parts)}")
     if learned.problem:
-        say(f"{learned.problem.path}: {learned.problem.message}; rules alone are told")
+        say(f"{learned.problem.path}: {learned.problem.message}; only the rules are printed")
 
 
 _LINE = 80  # characters of a text in a list
@@ -259,7 +259,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
 ) -> None:
     """Print the skills that an agent should read before a task."""
     if at is not None and decision is not None:
-        raise UsageError("--decision: a look back with --at is not recorded; leave one of them out")
+        raise UsageError("--decision: an answer of the past is not recorded; remove it, or --at")
     with open_vault_as_of(vault_path, at) as (vault, past_time):
         answer = vault.recommend(
             domain,
@@ -295,9 +295,9 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
             )
             say(f"{answer.domain}: no such domain; {hint}")
             for pin in pins:
-                say(f"--pin {pin}: not looked up, as there is no such domain")
+                say(f"--pin {pin}: ignored, because there is no such domain")
             if decision is not None:
-                say(f"--decision {decision}: not recorded, as there is no such domain")
+                say(f"--decision {decision}: not recorded, because there is no such domain")
             return
         if action is not None and not is_taught(vault.store.head(), domain, action):
             say(f"--action {action}: no skill is about the action {action}")
@@ -357,7 +357,7 @@ def _print_reasons(answer: Selection) -> None:
     for fact in answer.facts:
         say(f"shown: {fact.handle} {fact.id}: says {fact.share:.2f} of what is asked")
     for name in answer.unknown_context:
-        say(f"unknown context: {name}: no boost of the policy and no skill asks for it")
+        say(f"unknown context: {name}: no boost in vault.yaml and no skill uses it")
 
 
 def _explain_none(answer: Selection, *, has_rules: bool) -> str:

@@ -53,7 +53,7 @@ def watch_command(command: Sequence[str]) -> CommandResult:
     except OSError as error:
         raise UsageError(
             f"{command[0]}: {(error.strerror or 'cannot be started').lower()}; nothing was closed, "
-            "check the command behind --run --"
+            "check the command after --run --"
         ) from None
     tail = _Tail()
     pairs = ((process.stdout, sys.stdout.buffer), (process.stderr, sys.stderr.buffer))
@@ -220,7 +220,7 @@ def close(  # noqa: PLR0913 (one an option)
     """
     source = _choose_source(sources, command, teaches=bool(lesson and lesson.strip()))
     if source == "runs" and as_data:
-        raise UsageError("--json is for the other ways; --run passes on what COMMAND prints")
+        raise UsageError("--run prints what COMMAND prints, so it has no --json; remove --json")
     vault = open_vault(vault_path)
     code = 0
     if source == "runs":
@@ -254,9 +254,9 @@ def _choose_source(sources: dict[str, Any], command: tuple[str, ...], *, teaches
     if not options and teaches:
         options = ["status"]
     if len(options) != 1:
-        raise UsageError(f"say how it ended in one way: {_ONE}; or --lesson TEXT alone")
+        raise UsageError(f"state the result in one way: {_ONE}; or --lesson TEXT alone")
     if (options == ["runs"]) != bool(command):
-        raise UsageError("--run needs a COMMAND behind --, and only --run takes one")
+        raise UsageError("--run needs a COMMAND after --, and only --run takes one")
     return options[0]
 
 

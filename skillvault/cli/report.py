@@ -59,10 +59,10 @@ def report(
 
     if serves:
         if as_markdown or output is not None:
-            raise UsageError("--serve writes no file and prints no week; remove -o and --md")
+            raise UsageError("--serve writes no file; remove -o and --md")
         _serve(vault, make_page, port or 0)
     elif port is not None:
-        raise UsageError("--port N says where the page is served; add --serve")
+        raise UsageError("--port N works only with --serve; add --serve")
     elif as_markdown and output is None:
         echo(summary.markdown_of(make_page()), nl=False)
     else:

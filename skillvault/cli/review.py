@@ -50,7 +50,7 @@ def retract(
         return
     print_recomputed(report)
     if not dry:
-        say("`git revert` of this commit, and `skillvault run`, count it again")
+        say("to count it again, `git revert` this commit and run `skillvault run`")
 
 
 @click.command()

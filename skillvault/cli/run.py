@@ -151,7 +151,7 @@ def print_waiting(entries: Sequence[WaitingItem]) -> None:
 def print_refused(report: Report) -> None:
     """Print a line for each file that was refused."""
     for refusal in report.quarantined:
-        say(f"not taken: {refusal.file}: {refusal.message} [{refusal.code}]")
+        say(f"refused: {refusal.file}: {refusal.message} [{refusal.code}]")
 
 
 def _print_rejected(report: Report) -> None:
@@ -165,8 +165,8 @@ def _print_rejected(report: Report) -> None:
             by_commit.setdefault((rejection.commit, because), []).append(rejection.target)
     for (commit, because), targets in by_commit.items():
         more = f" and {len(targets) - 1} more" if len(targets) > 1 else ""
-        lead = f"not redone: {targets[0]}{more}, made in {commit[:10]}"
-        say(f"{lead}, was taken away by a person{because}")
+        lead = f"not made again: {targets[0]}{more}, made in {commit[:10]}"
+        say(f"{lead}, was removed by a person{because}")
 
 
 def pack(vault: Vault) -> None:

@@ -48,7 +48,7 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> None:
     """Merge one file for git: %O %A %B %P; exit 1 leaves it to the person."""
     kind = layout.kind_of(path)
     if kind is None:
-        say(f"{path}: no record of a vault; git leaves it to you")
+        say(f"{path}: not a record of the vault; resolve it with git")
         sys.exit(1)
     try:
         old_data, our_data, their_data = (file.read_bytes() for file in (base, ours, theirs))
@@ -98,7 +98,7 @@ def print_sync_report(report: SyncReport) -> None:
     for problem in report.problems:
         say(f"{problem.path}: {problem.message} [{problem.code}]")
     if report.problems:
-        say("nothing was published; both sides stay as they are")
+        say("nothing was pushed; both sides stay as they are")
     for key, values in report.undecided.items():
         say(f"vault.yaml: {key} is {' or '.join(values)}; write one, and remove the comment")
     if report.away:

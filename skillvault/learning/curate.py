@@ -87,7 +87,7 @@ def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Chang
             f"(`skillvault skill {way}`, or `skillvault undo` for what made it)"
         )
     if not reason.strip():
-        raise UsageError(f"{skill.name}: why is it rejected? Say so with --reason TEXT")
+        raise UsageError(f"{skill.name}: a rejection needs a reason; pass --reason TEXT")
     return Change(
         step=REJECT,
         subject=skill.name,
@@ -260,7 +260,7 @@ def retract_change(
     `learner` is the clone that learns again, if it is another one.
     """
     if not retraction.reason.strip():
-        raise UsageError(f"{retraction.outcome}: why was it wrong? Say so with --reason TEXT")
+        raise UsageError(f"{retraction.outcome}: a retraction needs a reason; pass --reason TEXT")
     facts = [ref for ref, _ in removed if ref.kind == "fact"]
     consequence = "what rested on it is computed anew"
     if learner:

@@ -60,7 +60,7 @@ def answers(
     if evaluation is None:
         refused = memory.rejections.of_target(Ref("evaluation", outcome.id))
         if refused:
-            reason = f"its evaluation was made in {refused.commit[:10]} and taken away since"
+            reason = f"its evaluation was made in {refused.commit[:10]} and removed since"
             return [*steps, StepAnswer("evaluate", "rejected", reason)]
         if aside:
             reason = f"the judge failed: {aside}; `skillvault run --retry` tries again"
@@ -146,7 +146,7 @@ def _why_no_fact(state: str, evaluations: Sequence[Evaluation], rules: Rules) ->
         )
     return {
         "done": "a fact, or support of one, already",
-        "rejected": "what was made of it was taken away by a person",
+        "rejected": "what was made of it was removed by a person",
         "not confirmed": "the result does not confirm the verdict",
         "silent": "no insight, or none that tells more than how its own run ended",
         "untrusted": "from a source that is not trusted",
@@ -233,8 +233,8 @@ def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
     return {
         "counted": "counted in a skill or listed beside it, not told in its text",
         "done": "told by a skill",
-        "rejected": "what was made of it was taken away by a person",
-        "put away": "the skill that told them was put away",
+        "rejected": "what was made of it was removed by a person",
+        "archived": "the skill that told them was archived",
         "over": "too old by the clock of their domain",
         "not new": "a success counts right after a failure; a neutral outcome teaches none",
         "silent": "nothing that they say would change a decision",

@@ -137,7 +137,7 @@ def test_a_bad_file_given_by_name_stays_and_a_copy_is_quarantined(
 def test_run_with_bad_input_ends_well_and_says_why(vault: Vault) -> None:
     (vault.root / "inbox" / "bad.yaml").write_text("domain: [")
     code, _, err = call("run", cwd=vault.root)
-    assert (code, "not taken: bad.yaml: line" in err) == (0, True)
+    assert (code, "refused: bad.yaml: line" in err) == (0, True)
 
 
 def test_why_a_run_taught_nothing_is_worked_out_if_it_is_asked_for(vault: Vault) -> None:

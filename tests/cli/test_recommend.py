@@ -139,7 +139,7 @@ def test_of_a_domain_that_is_not_there_nothing_is_shown(
 ) -> None:
     args = ("--task", "fix a flaky test", "--pin", "reading-a-lift")
     out, err = call(learned, "recommend", "--domain", domain, *args)
-    pin = "--pin reading-a-lift: not looked up, as there is no such domain"
+    pin = "--pin reading-a-lift: ignored, because there is no such domain"
     assert (out, err) == ("", f"{domain}: no such domain; {hint}\n{pin}\n")
     found, _ = call(learned, "recommend", "--domain", domain, *args, "--format", "json")
     assert (json.loads(found)["recommended"], "near_domain" in json.loads(found)) == ([], True)
@@ -154,7 +154,7 @@ def test_an_action_that_no_skill_is_about_is_named(learned: Vault, task: str) ->
 
 def test_of_a_domain_that_is_not_there_nothing_is_recorded(learned: Vault) -> None:
     _, err = call(learned, "recommend", "--domain", "codding", "--decision", "d-1", *NOW)
-    assert err.endswith("--decision d-1: not recorded, as there is no such domain\n")
+    assert err.endswith("--decision d-1: not recorded, because there is no such domain\n")
     assert learned.inbox.names() == []
 
 

@@ -162,7 +162,7 @@ def test_a_rule_that_is_put_back_keeps_its_scope(vault: Vault, person: Person, c
 
 @pytest.mark.parametrize("scope", ["", " ", "a, b", "x -->", "<!--"])
 def test_what_is_no_pattern_of_files_is_no_scope(vault: Vault, scope: str) -> None:
-    with pytest.raises(UsageError, match="is no pattern of files"):
+    with pytest.raises(UsageError, match="is not a file pattern"):
         vault.learn("Set `imagePullPolicy` to Always.", [scope])
 
 
@@ -598,10 +598,10 @@ def test_a_rule_is_uncommitted_until_a_run(vault: Vault, person: Person) -> None
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("state", r"state: stands in 2 rules \(Use `redux` for state.; Keep `state` small.\)"),
-        ("get-loggers", "is a pattern already; `skillvault why` says"),
+        ("state", r"state: is in 2 rules \(Use `redux` for state.; Keep `state` small.\)"),
+        ("get-loggers", "is a pattern already; `skillvault why` shows"),
         ("get LOGGERS by `get_logger`", "is a pattern already"),
-        ("a new one", "A new one is here.: is not committed yet; `skillvault run` does it"),
+        ("a new one", "A new one is here.: is not committed yet; run `skillvault run` first"),
         ("nothing like it", "no such skill, fact, session, evaluation, outcome, pattern or rule"),
     ],
 )

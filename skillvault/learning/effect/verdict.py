@@ -417,7 +417,7 @@ def open_words(status: str, evidence: Evidence, policy: Policy) -> str:
         return f"{count_of(evidence.times_applied, rules.min_applied)} uses that a verdict asks for"
     is_explored = rules.explore > 0 and is_new(evidence, policy)
     return {
-        "helps": "it helps as far as is known"
+        "helps": "it seems to help"
         + ("" if status == "proven" else f"; {_reason_not_proven(evidence, policy)}"),
         "hurts": f"not recommended, P(lift > 0) is below {rules.hurts_below:g}"
         + ("; still tried as a new one" if is_explored else ""),

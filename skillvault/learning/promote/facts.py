@@ -277,19 +277,19 @@ def insight_state(
     """Return the state of one evaluation on its way to a fact."""
     link = material.fact_links.get(evaluation.id)
     if link is not None:
-        removal = "" if link.target.id in material.facts else ", taken away since"
+        removal = "" if link.target.id in material.facts else ", removed since"
         return PromotionState(
             "rejected" if removal else "done", f"{link.type} {link.target.id}{removal}"
         )
     if refused := rejection_of(evaluation, material):
         fact = refused.target.partition(":")[2]
-        return PromotionState("rejected", f"made {fact} in {refused.commit[:10]}, taken away since")
+        return PromotionState("rejected", f"made {fact} in {refused.commit[:10]}, removed since")
     if gap := find_unmet(evaluation, material, policy):
         return gap
     refused, _ = material.domain_texts(evaluation.domain, policy.promote).find_repeated(evaluation)
     if refused:
         origin = f"{refused.target.partition(':')[2]}, made in {refused.commit[:10]}"
-        return PromotionState("rejected", f"it repeats {origin} and taken away since")
+        return PromotionState("rejected", f"it repeats {origin} and removed since")
     return PromotionState("due", "`skillvault run`")
 
 
@@ -428,8 +428,7 @@ def human_fact(
         raise UsageError(f"{text!r}: says too little for a fact; write a sentence")
     if supersedes is not None and supersedes.domain != domain:
         raise UsageError(
-            f"{supersedes.id}: is a fact of {supersedes.domain}; one of {domain} cannot take "
-            "its place"
+            f"{supersedes.id}: is a fact of {supersedes.domain}; one of {domain} cannot replace it"
         )
     tail = sha256(f"{domain}\n{statement}".encode()).hexdigest()[:6]
     return Fact(

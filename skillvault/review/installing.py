@@ -393,7 +393,7 @@ class _Installation:
             offers = [offer for offer in place.offers if offer.url == origin.url]
             skill = next(read_offers(offers, registry, problems), None)
         if skill is None:
-            message = f"{origin.url} has it no more; it stays as it is"
+            message = f"{origin.url} no longer has it; it stays as it is"
             self.report.problems += problems or [Problem(name, None, "gone", message)]
         elif skill.origin.digest == origin.digest:
             self.report.known.append(f"{name}: is what {origin.url} has")

@@ -28,11 +28,11 @@ _MAKERS = frozenset({"promote", "generate", "distill", "merge"})
 _CHANGING = _MAKERS | {"refresh", "approve"}
 # What to do about a commit that made nothing which could be rejected, nor changed a skill.
 _RETRACT = "an outcome that was wrong is retracted: `skillvault retract OUTCOME --reason TEXT`"
-_RECOMPUTED = f"it says what the outcomes say by now; {_RETRACT}"
+_RECOMPUTED = f"it follows from the outcomes; {_RETRACT}"
 _INSTEAD = {
     "record": _RETRACT,
     "evaluate": _RETRACT,
-    "answer": "an answer is taken back by `git revert`",
+    "answer": "undo an answer by `git revert`",
     "refresh": _RECOMPUTED,
     "promote": _RECOMPUTED,
     "generate": _RECOMPUTED,

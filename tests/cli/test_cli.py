@@ -144,7 +144,7 @@ def test_why_a_run_taught_nothing_is_worked_out_if_it_is_asked_for(vault: Vault)
     vault.record([("a.json", as_file(raw()))])
     assert call("run", cwd=vault.root)[2] == ""
     assert call("run", cwd=vault.root)[2] == "nothing due; `skillvault run -v` says why\n"
-    assert "no new skill:\n  1 outcome: told by a skill\n" in call("run", "-v", cwd=vault.root)[2]
+    assert "no new skill:\n  1 outcome: it is in a skill\n" in call("run", "-v", cwd=vault.root)[2]
 
 
 def test_an_empty_vault_says_how_to_begin(vault: Vault) -> None:

@@ -253,7 +253,7 @@ def test_what_a_person_retired_is_not_said_to_be_tried_again(vault: Vault) -> No
     vault.curate.retire("guide")
     (found,) = vault.stats("guide")
     assert (found.decision, found.next_trial) == (
-        "retired: it comes back if a person brings it back",
+        "retired: only a person can restore it",
         None,
     )
 

@@ -245,7 +245,7 @@ def test_evidence_that_is_missed_twice_puts_the_rule_back_and_back_again_it_is_p
     assert subjects(capture(vault, NOW + DAY * 1.5)) == []  # nor one on the same day
     assert subjects(capture(vault, NOW + 3 * DAY)) == ["capture: put back 1 pattern"]
     assert (patterns(vault), rules(vault)) == ([], [RULE])
-    assert "No rule is borne out" in vault.skill("learned")[0].body
+    assert "Not enough code supports any rule" in vault.skill("learned")[0].body
     code.commit(5)
     assert subjects(capture(vault, NOW + 4 * DAY)) == ["capture: promote 1 pattern"]
     assert (len(patterns(vault)), rules(vault)) == (1, [])
@@ -357,7 +357,7 @@ def test_an_entry_that_a_person_deleted_stays_away(vault: Vault, person: Person)
     append(vault, RULE)
     assert subjects(capture(vault)) == ["capture: adopt 1 rule", "capture: tell 0 patterns"]
     assert patterns(vault) == []
-    assert "No rule is borne out" in vault.skill("learned")[0].body
+    assert "Not enough code supports any rule" in vault.skill("learned")[0].body
 
 
 def test_what_a_person_took_away_leaves_the_skill_too(vault: Vault, person: Person) -> None:

@@ -127,7 +127,7 @@ def flaw_of(block: Block) -> Problem | None:
     if "\0" in block.text:
         return _problem(block.line, "nul", "a NUL byte; remove it")
     if _NO_UTF8.search(block.text):
-        return _problem(block.line, "not-utf8", "bytes that are no UTF-8; save them as UTF-8")
+        return _problem(block.line, "not-utf8", "bytes that are not UTF-8; save them as UTF-8")
     if _CONFLICT.search(block.text):
         return _problem(block.line, "conflict", "a merge conflict marker; resolve the conflict")
     size = 0 if block.header else len(rule_words(block.text))

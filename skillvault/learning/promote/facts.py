@@ -304,7 +304,7 @@ def find_unmet(
         return PromotionState("silent", "the outcome supports no insight")
     if outcome.trust != "local":
         return PromotionState(
-            "untrusted", "its source is untrusted; `skillvault fact add` takes it over"
+            "untrusted", "its source is untrusted; `skillvault fact add` adds it as yours"
         )
     if not evaluation.judge_was_right and not material.rules.is_surprise(evaluation, policy):
         status = outcome.result.status
@@ -449,9 +449,7 @@ def addition_change(fact: Fact, now: datetime) -> Change:
     return Change(
         step="add",
         subject=f"fact {fact.id}",
-        reason=f"It takes the place of {predecessor.id}.\n{fact.text}"
-        if predecessor
-        else fact.text,
+        reason=f"It replaces {predecessor.id}.\n{fact.text}" if predecessor else fact.text,
         writes=(fact, link_of("superseded", predecessor, target, now)) if predecessor else (fact,),
         sources=(predecessor,) if predecessor else (),
         targets=(target,),

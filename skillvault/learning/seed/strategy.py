@@ -84,7 +84,7 @@ def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) 
     else:
         has_changed = material.skill.account != material.account
         if material.is_recounted and has_changed:
-            return SkillState("due", "what it was made of counts no more")
+            return SkillState("due", "its sources no longer count")
         # What a person took back is no news.
         is_news = has_changed and not material.linked.issuperset(material.read)
         if waits or not is_news:

@@ -5,17 +5,18 @@ that was kept or reverted, the user's next words. Without a sign the outcome is 
 """
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
+from skillvault.exchange.source_file import folder_name
 from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
-from skillvault.exchange.transcripts.reader import client_of
+from skillvault.exchange.transcripts.reader import COMPRESSED, client_of
 from skillvault.exchange.transcripts.signs import asks_for_failure
+from skillvault.exchange.transcripts.subjects import action_of, target_of
 from skillvault.learning.propose.words import read_reaction
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.errors import BadInputError
@@ -23,28 +24,15 @@ from skillvault.model.policy import TranscriptsPolicy
 from skillvault.model.reasoning import claims_success
 from skillvault.model.records import Observer, Status, Trust, stamp
 from skillvault.model.text.text import slug
+from skillvault.sessions.known_runs import KnownRuns, with_event
 from skillvault.vault.files.quarantine import RefusedFile
 from skillvault.vault.files.redact import redact_text
 from skillvault.vault.git.objects import commit_state
+from skillvault.vault.index.outcomes import Outcomes
 
 CODING = "coding"
 CLIENTS = ("claude-code", "codex")
-# The first one whose words occur in a prompt is its action.
-_VERBS = (
-    ("undo", r"undo|revert|roll back|take back"),
-    ("fix", r"fix|debug|repair|mend|correct|solve|resolve|broken|fails?|failing|bug"),
-    ("refactor", r"refactor|rename|clean ?up|simplify|extract|move|split|restructure"),
-    ("test", r"tests?|coverage"),
-    ("remove", r"remove|delete|drop"),
-    ("upgrade", r"upgrade|bump|migrate|update"),
-    ("document", r"document|docs?|readme|comment"),
-    ("review", r"review|explain|why|what|how|where|look at|find|check"),
-    ("add", r"add|implement|create|write|build|make|introduce|support"),
-)
-_ACTIONS = tuple((name, re.compile(rf"\b(?:{cue})\b", re.IGNORECASE)) for name, cue in _VERBS)
-_OTHER = "work"
-_OPENING = 200  # characters of a prompt in which its action is looked for
-_QUOTE = 500  # characters of the user's next words that are quoted
+_QUOTE = 500  # characters of the next words that are quoted
 
 
 class Ending(NamedTuple):
@@ -57,20 +45,29 @@ class Ending(NamedTuple):
 
 
 class ImportTally(Struct):
-    """The state of an import: refused files, counts of unknown lines by kind, files read."""
+    """The state of an import: refused files, counts of unknown lines by kind, files read.
 
+    `known` are the labels of outcomes that the vault has already.
+    """
+
+    known: list[str] = field(default_factory=list)
+    runs: KnownRuns = field(default_factory=KnownRuns)
     refused: list[RefusedFile] = field(default_factory=list)
     unread: dict[str, int] = field(default_factory=dict)
     files: int = 0
 
 
 class ImportOptions(Struct, frozen=True, kw_only=True):
-    """The options of an import; `advance` is called with the number of bytes that were read."""
+    """The options of an import; `advance` is called with the number of bytes that were read.
+
+    `recorded` returns the outcomes of the vault, None if it has none that matter.
+    """
 
     client: str
     domain: str | None
     trust: Trust
     rules: TranscriptsPolicy
+    recorded: Callable[[], Outcomes] | None = None
     advance: Callable[[int], object] = int
 
 
@@ -78,9 +75,17 @@ def transcript_files(paths: Iterable[Path]) -> list[Path]:
     """Return the transcripts at and below these paths, without those of subagents."""
     files: dict[Path, None] = {}
     for path in paths:
-        transcripts = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
+        transcripts = sorted(_find_transcripts(path)) if path.is_dir() else [path]
         files.update((f, None) for f in transcripts if f == path or f.parent.name != SUBAGENTS)
     return list(files)
+
+
+def _find_transcripts(folder: Path) -> Iterator[Path]:
+    """Yield the transcripts below a folder; a compressed one unless it is there unpacked, too."""
+    for path in folder.rglob("*.jsonl*"):
+        is_compressed = path.name.endswith(COMPRESSED)
+        if path.suffix == ".jsonl" or (is_compressed and not path.with_suffix("").exists()):
+            yield path
 
 
 def outcomes_of(
@@ -109,8 +114,15 @@ def _outcomes_of_file(
     for number, run in enumerate(reader, 1):
         options.advance(reader.transcript.position - position)
         position = reader.transcript.position
-        if outcome := outcome_of_prompt(run, reader.header, options):
-            yield f"{file_stem(path.stem)}-{number}", outcome
+        outcome = outcome_of_prompt(run, run.header, options)
+        if outcome is None:
+            continue
+        label, outcome = f"{file_stem(path.stem)}-{number}", with_event(outcome, run.message)
+        recorded = options.recorded() if options.recorded else None
+        if recorded is not None and not tally.runs.is_news(outcome, recorded, options.trust):
+            tally.known.append(label)
+        else:
+            yield label, outcome
     options.advance(reader.transcript.position - position)
     tally.files += 1
     for kind, count in reader.transcript.unread.items():
@@ -122,15 +134,24 @@ def outcome_of_prompt(
 ) -> dict[str, Any] | None:
     """Return the outcome of a prompt; None if its time is unknown or nothing was done."""
     end = run.ended_at or run.at
-    if end is None or not run.text.strip() or not (run.remarks or run.has_changed or run.checks):
+    has_work = run.remarks or run.has_changed or run.checks or run.commands
+    if end is None or not run.text.strip() or not has_work:
         return None
     ending = _ending(run, header.cwd)
     claim = "success" if claims_success(run.claim) else None
+    action = action_of(run.text)
+    failed_check = next((check for check in reversed(run.checks) if check.passed is False), None)
     decision = {
-        "id": run.id,
+        "id": run.id or run.message,
         "task": run.text,
-        "action": action_of(run.text),
-        "target": Path(header.cwd).name or None if header.cwd else None,
+        "action": action,
+        "target": target_of(
+            run.text,
+            run.files,
+            action=action,
+            error=failed_check.output if failed_check else "",
+            tool=run.checks[-1].tool if run.checks else "",
+        ),
         "reasoning": run.reasoning,
         "reasoning_at": "before" if run.reasoning else None,
         "made_at": stamp(run.at) if run.at else None,
@@ -147,7 +168,13 @@ def outcome_of_prompt(
         "occurred_at": stamp(end),
         "decision": drop_empty(decision),
         "result": drop_empty(result),
-        "context": drop_empty({"model": header.model, "branch": header.branch}),
+        "context": drop_empty(
+            {
+                "repository": folder_name(header.cwd) if header.cwd else None,
+                "model": header.model,
+                "branch": header.branch,
+            }
+        ),
         **({"applied": run.skills} if run.skills else {}),
         "source": drop_empty(
             {
@@ -162,19 +189,14 @@ def outcome_of_prompt(
 def _changes(run: PromptRun, folder: str | None) -> str:
     """Return the calls that changed something, each once, with paths relative to the folder."""
     words = "; ".join(dict.fromkeys(run.changes))
-    return words.replace(f"{folder}/", "") if folder else words
+    for separator in "/\\" if folder else "":
+        words = words.replace(f"{folder}{separator}", "")
+    return words
 
 
 def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values without None and empty texts."""
     return {key: value for key, value in values.items() if value not in (None, "")}
-
-
-def action_of(prompt: str) -> str:
-    """Return the action of a prompt, one of a few fixed words."""
-    opening = prompt[:_OPENING]
-    matches = ((name, cue.search(opening)) for name, cue in _ACTIONS)
-    return next((name for name, match in matches if match), _OTHER)
 
 
 def _ending(run: PromptRun, cwd: str | None) -> Ending:
@@ -185,6 +207,8 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
     output = last_check.output if last_check else ""
     # If the user stopped the agent, a check that had failed by then says nothing.
     is_open = asks_for_failure(run.text) or run.is_interrupted
+    # A command that fails while something is only looked into says nothing, either.
+    is_open |= run.is_command and action_of(run.text) == "review"
     words = read_reaction(run.next_words).status if run.next_words else None
     if words == "failure":  # tests may pass although the user wanted something else
         return _ending_by_words(words, run, output)

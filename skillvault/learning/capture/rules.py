@@ -231,7 +231,7 @@ _FULL = Problem(
     LEARNINGS,
     None,
     "too-large",
-    f"larger than {MAX_LEARNINGS >> 20} MiB, so that no more is taken; remove rules that are not "
+    f"larger than {MAX_LEARNINGS >> 20} MiB, so new rules are refused; remove rules that are not "
     "needed",
 )
 

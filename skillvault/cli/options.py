@@ -48,7 +48,7 @@ class VaultPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Convert the folder to a path."""
         if not os.fspath(value):
-            self.fail("it is empty and names no vault", param, ctx)
+            self.fail("it is empty; pass the folder of a vault", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -81,7 +81,7 @@ def at_option(function: _F) -> _F:
     return click.option(
         "--at",
         metavar="REV|DATE",
-        help="Ask the vault as it was at a commit, a time, or a day's end.",
+        help="Answer as of a commit, a time, or the end of a day.",
     )(function)
 
 
@@ -91,7 +91,7 @@ def since_option(default: str) -> Callable[[_F], _F]:
         "--since",
         callback=_since,
         metavar="AGE",
-        help=f"Look back so far: 7d, 2w, 12h, or from a day as 2026-11-20 (default: {default}).",
+        help=f"Look back so far: 7d, 2w, 12h, or a day such as 2026-11-20 (default: {default}).",
     )
 
 
@@ -181,7 +181,7 @@ def _since(
     except ValueError:
         at = None
     if at is None or not _SANE[0] <= at.year <= _SANE[1]:
-        raise UsageError(f"--since {value}: no time; write it as 7d, 2w, 12h or 2026-11-20")
+        raise UsageError(f"--since {value}: not an age or a day; write 7d, 2w, 12h or 2026-11-20")
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 

@@ -78,7 +78,7 @@ _CLIENTS = ("claude-code", "codex")
     "--link", "links", is_flag=True, help="List the skills with the client's own; no hold-outs."
 )
 @click.option("--check", "checks", is_flag=True, help="Say where it is set up, and if it works.")
-@click.option("--remove", "removes", is_flag=True, help="Take back all that setup wrote.")
+@click.option("--remove", "removes", is_flag=True, help="Remove all that setup wrote.")
 @vault_option
 @dry_option
 def setup(
@@ -91,10 +91,10 @@ def setup(
     dry: bool,
     **where: Any,
 ) -> None:
-    """Hook up an agent's client: its hooks, its tools, its notes.
+    """Connect an agent's client: its hooks, its tools, its notes.
 
-    Prints what changes as a diff. A file that cannot be read is left, and how to do it by hand is
-    said; exit code 1.
+    Prints the changes as a diff. If a file cannot be read, the command leaves it, says what to do
+    by hand, and exits with 1.
     """
     check_domains([domain] if domain is not None else [])
     if checks:

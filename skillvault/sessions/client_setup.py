@@ -283,7 +283,7 @@ def _text_of(content: bytes) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise BadInputError("is no UTF-8 text", code="encoding") from None
+        raise BadInputError("is not UTF-8 text", code="encoding") from None
 
 
 def _digest_of(content: bytes) -> str:

@@ -422,7 +422,7 @@ def test_why_of_a_link_is_why_of_what_it_points_to(vault: Vault) -> None:
 def test_the_same_bad_file_is_quarantined_once(vault: Vault) -> None:
     for _ in range(2):
         vault.record([("bad.json", b"{}")], now=NOW)
-    assert vault.inbox.quarantine.names() == ["bad.json"]
+    assert vault.inbox.quarantine.file_names() == ["bad.json"]
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def parse_incoming(name: str, content: bytes) -> dict[str, Any]:
     if not text.strip():
         raise BadInputError("the file is empty", code="truncated")
     if name.endswith(".md"):
-        return _with_reasoning(*front_matter.read(text))
+        return _with_reasoning(*front_matter.read_document(text))
     mapping = front_matter.as_mapping(
         strict_json.load(text) if name.endswith(".json") else strict_yaml.load(text)
     )
@@ -324,7 +324,9 @@ def _fact_text(fact: Fact) -> str:
 
 def _fact(text: str, name: str, domain: str | None) -> Fact:
     """Return a fact; its front matter is optional, its body is not."""
-    meta, body = front_matter.read(text) if front_matter.has_front_matter(text) else ({}, text)
+    meta, body = (
+        front_matter.read_document(text) if front_matter.has_front_matter(text) else ({}, text)
+    )
     if not body.strip():
         raise BadInputError("the fact has no text; write it below the front matter", code="no-body")
     values = {key: meta[key] for key in _FACT_KEYS if meta.get(key) not in (None, "")}
@@ -362,7 +364,7 @@ def foreign_skill(name: str, content: bytes) -> Skill:
 
 
 def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
-    meta, body = front_matter.read_foreign(text) if foreign else front_matter.read(text)
+    meta, body = front_matter.read_foreign(text) if foreign else front_matter.read_document(text)
     if foreign:
         meta["metadata"] = _without_nested(meta.get("metadata"))
     values_of = {key: meta[alias] for alias, key in ALIASES.items() if alias in meta}

@@ -40,7 +40,7 @@ class CompletedOutcome(Struct, frozen=True):
     counts: bool
 
 
-def strength(observer: Observer, via: Via | None = None) -> tuple[bool, bool, int]:
+def observer_rank(observer: Observer, via: Via | None = None) -> tuple[bool, bool, int]:
     """Rank an observer's word; a hook's ranks below all others but the agent's own."""
     return observer != "agent", via is None, -OBSERVERS.index(observer)
 
@@ -57,7 +57,9 @@ def as_agents_word(values: Mapping[str, Any]) -> Mapping[str, Any]:
 def choose_outcome(outcomes: Iterable[Outcome]) -> Outcome | None:
     """Return the outcome that counts of those that one agent has of a decision."""
     results = (outcome for outcome in outcomes if not outcome.only_teaches)
-    return max(results, key=lambda o: (strength(o.observer, o.result.via), *o.order), default=None)
+    return max(
+        results, key=lambda o: (observer_rank(o.observer, o.result.via), *o.order), default=None
+    )
 
 
 def complete_outcomes(

@@ -35,11 +35,6 @@ _DIGITS = 9  # of a score; a computed score is not exact beyond them
 _BRANCH = r"^(?![-/.])(?!.*(?:\.\.|@\{|//))[^\x00-\x20~^:?*\[\\\x7f]+$"
 
 
-def doc(sentence: str) -> Meta:
-    """Return the metadata that documents a setting."""
-    return Meta(description=sentence)
-
-
 class DailyQuota(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The most files, and the most bytes recorded of them, in a day (UTC)."""
 
@@ -53,129 +48,93 @@ class DailyQuota(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class CommitPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The author of commits."""
 
-    author: Annotated[
-        Literal["program", "person"],
-        doc(
-            "The author of what the program learns: skillvault <skillvault@localhost>, or who "
-            "commits it."
-        ),
-    ] = "program"
+    # The author of what the program learns: skillvault <skillvault@localhost>, or who commits it.
+    author: Literal["program", "person"] = "program"
 
 
 class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Intake of outcomes."""
 
-    domains: Annotated[
-        Literal["open", "closed"],
-        doc("open: an outcome may name a new domain; closed: only a listed one."),
-    ] = "open"
-    scores: Annotated[
-        Literal["bounded", "unbounded"],
-        doc("bounded: refuses a score outside -1..1, which is probably a percentage."),
-    ] = "bounded"
-    days_ahead: Annotated[
-        Amount, doc("Refuses an outcome dated more than so many days in the future.")
-    ] = 1.0
-    settle_seconds: Annotated[
-        float, Meta(ge=0, le=60), doc("Takes an inbox file once it has not changed for this long.")
-    ] = 0.5
-    untrusted_per_day: Annotated[
-        DailyQuota, doc("The most that is taken of inbox/untrusted/ in a day (UTC); more waits.")
-    ] = DailyQuota()
+    # open: an outcome may name a new domain; closed: only a listed one.
+    domains: Literal["open", "closed"] = "open"
+    # bounded: refuses a score outside -1..1, which is probably a percentage.
+    scores: Literal["bounded", "unbounded"] = "bounded"
+    # Refuses an outcome dated more than so many days in the future.
+    days_ahead: Amount = 1.0
+    # Takes an inbox file once it has not changed for this long.
+    settle_seconds: Annotated[float, Meta(ge=0, le=60)] = 0.5
+    # The most that is taken of inbox/untrusted/ in a day (UTC); more waits.
+    untrusted_per_day: DailyQuota = DailyQuota()
 
 
 class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Evaluation of outcomes."""
 
-    peers: Annotated[
-        int, Meta(ge=20), doc("The latest outcomes that an account and its rules are read of.")
-    ] = 200
-    min_insight: Annotated[
-        Positive, doc("Ignores an insight shorter than this, in characters.")
-    ] = 10
-    episode_minutes: Annotated[
-        Count, doc("Decisions of one action so close to each other count as one.")
-    ] = 10
-    untrusted_per_day: Annotated[
-        Count, doc("The most untrusted outcomes that are judged in a day (UTC), last.")
-    ] = 50
+    # The latest outcomes that an account and its rules are read of.
+    peers: Annotated[int, Meta(ge=20)] = 200
+    # Ignores an insight shorter than this, in characters.
+    min_insight: Positive = 10
+    # Decisions of one action so close to each other count as one.
+    episode_minutes: Count = 10
+    # The most untrusted outcomes that are judged in a day (UTC), last.
+    untrusted_per_day: Count = 50
 
 
 class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Promotion of insights to facts, and of facts to skills."""
 
-    gate: Annotated[
-        Literal["verdict", "quality"],
-        doc("verdict: confirmed bad decisions teach too; quality: only good ones."),
-    ] = "verdict"
-    quality: Annotated[
-        float,
-        Meta(gt=0.5, le=1),
-        doc("The least quality of a good decision; a bad one has at most 1 minus this."),
-    ] = 0.7
-    high_from: Annotated[Share, doc("A fact at least this strong gets high importance.")] = 0.85
-    duplicate_above: Annotated[
-        Share, doc("Under seed: an insight more similar to a fact than this repeats it.")
-    ] = 0.6
-    cluster_above: Annotated[
-        Share, doc("A fact more similar than this to a cluster's first fact joins it.")
-    ] = 0.4
-    cluster_size: Annotated[
-        int, Meta(ge=2), doc("How many facts make a pattern, or how many sessions behind one fact.")
-    ] = 3
-    min_sessions: Annotated[
-        Count, doc("How many sessions a pattern needs to be served without approval.")
-    ] = 2
-    general_domains: Annotated[
-        int, Meta(ge=2), doc("In how many domains a fact must recur to hold in every domain.")
-    ] = 2
-    general_runs: Annotated[Positive, doc("How many runs must stand behind it there.")] = 5
-    general_rate: Annotated[Share, doc("Which share of these must have ended well.")] = 0.5
-    every: Annotated[Positive, doc("The daemon looks for patterns every so many cycles.")] = 1
+    # verdict: confirmed bad decisions teach too; quality: only good ones.
+    gate: Literal["verdict", "quality"] = "verdict"
+    # The least quality of a good decision; a bad one has at most 1 minus this.
+    quality: Annotated[float, Meta(gt=0.5, le=1)] = 0.7
+    # A fact at least this strong gets high importance.
+    high_from: Share = 0.85
+    # Under seed: an insight more similar to a fact than this repeats it.
+    duplicate_above: Share = 0.6
+    # A fact more similar than this to a cluster's first fact joins it.
+    cluster_above: Share = 0.4
+    # How many facts make a pattern, or how many sessions behind one fact.
+    cluster_size: Annotated[int, Meta(ge=2)] = 3
+    # How many sessions a pattern needs to be served without approval.
+    min_sessions: Count = 2
+    # In how many domains a fact must recur to hold in every domain.
+    general_domains: Annotated[int, Meta(ge=2)] = 2
+    # How many runs must stand behind it there.
+    general_runs: Positive = 5
+    # Which share of these must have ended well.
+    general_rate: Share = 0.5
+    # The daemon looks for patterns every so many cycles.
+    every: Positive = 1
 
 
 class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Generation of skills from significant outcomes, and their expiry."""
 
-    gate: Annotated[
-        Literal["never", "unproven", "always"],
-        doc(
-            "Which new skills wait in proposed/ for a person. unproven: what rests on one "
-            "session; always: all, and what changes in approved ones; never: none. What is "
-            "untrusted always waits."
-        ),
-    ] = "unproven"
-    warning_below: Annotated[
-        float, Meta(lt=0), doc("A score strictly below this makes a warning.")
-    ] = -0.10
-    pattern_above: Annotated[
-        float, Meta(gt=0), doc("A score strictly above this makes a pattern.")
-    ] = 0.20
-    warning_days: Annotated[Positive, doc("Days until a new warning expires.")] = 60
-    pattern_days: Annotated[Positive, doc("Days until a new pattern expires.")] = 90
-    evolved_days: Annotated[
-        Positive, doc("Days until an evolved skill expires after it last grew.")
-    ] = 180
-    strategy_days: Annotated[
-        Positive, doc("Days until a strategy expires after it was last written.")
-    ] = 180
-    strategy_every: Annotated[
-        int, Meta(ge=2), doc("Tries of a domain that has a strategy; under seed, new ones.")
-    ] = 10
-    strategy_max: Annotated[Positive, doc("Under seed: the most outcomes a strategy looks at.")] = (
-        200
-    )
-    guide_tokens: Annotated[
-        int, Meta(ge=100), doc("The longest text of a guide; the rest goes to references/.")
-    ] = 700
-    max_tokens: Annotated[
-        int,
-        Meta(ge=100),
-        doc("The longest text of another skill of outcomes; the rest goes there, too."),
-    ] = 400
-    context_headings: Annotated[
-        dict[str, str], doc("A domain's heading for its context, if not Market Context or Context.")
-    ] = field(default_factory=dict)
+    # Which new skills wait in proposed/ for a person. unproven: what rests on one session; always:
+    # all, and what changes in approved ones; never: none. What is untrusted always waits.
+    gate: Literal["never", "unproven", "always"] = "unproven"
+    # A score strictly below this makes a warning.
+    warning_below: Annotated[float, Meta(lt=0)] = -0.10
+    # A score strictly above this makes a pattern.
+    pattern_above: Annotated[float, Meta(gt=0)] = 0.20
+    # Days until a new warning expires.
+    warning_days: Positive = 60
+    # Days until a new pattern expires.
+    pattern_days: Positive = 90
+    # Days until an evolved skill expires after it last grew.
+    evolved_days: Positive = 180
+    # Days until a strategy expires after it was last written.
+    strategy_days: Positive = 180
+    # Tries of a domain that has a strategy; under seed, new ones.
+    strategy_every: Annotated[int, Meta(ge=2)] = 10
+    # Under seed: the most outcomes a strategy looks at.
+    strategy_max: Positive = 200
+    # The longest text of a guide; the rest goes to references/.
+    guide_tokens: Annotated[int, Meta(ge=100)] = 700
+    # The longest text of another skill of outcomes; the rest goes there, too.
+    max_tokens: Annotated[int, Meta(ge=100)] = 400
+    # A domain's heading for its context, if not Market Context or Context.
+    context_headings: dict[str, str] = field(default_factory=dict)
 
     def length(self, kind: str) -> int:
         """Return the most tokens of a text."""
@@ -193,77 +152,61 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class DistillPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Distillation of finished sessions."""
 
-    min_failures: Annotated[
-        Positive, doc("A session with so many different failures becomes a skill.")
-    ] = 2
-    min_successes: Annotated[Positive, doc("And so does one with so many successes.")] = 5
-    failures: Annotated[
-        Count, doc("The most failures of a session that are told, the first ones.")
-    ] = 5
-    successes: Annotated[
-        Count, doc("The most successes of a session that are told, the first ones.")
-    ] = 5
-    min_similar: Annotated[
-        Positive,
-        doc(
-            "How many others must share more than `merge.similarity` of the fewer statements with"
-            " a session's skill to become one with it."
-        ),
-    ] = 1
-    max_tokens: Annotated[
-        int, Meta(ge=256), doc("The most tokens of a model's reply about a session.")
-    ] = 1024
+    # A session with so many different failures becomes a skill.
+    min_failures: Positive = 2
+    # And so does one with so many successes.
+    min_successes: Positive = 5
+    # The most failures of a session that are told, the first ones.
+    failures: Count = 5
+    # The most successes of a session that are told, the first ones.
+    successes: Count = 5
+    # How many others must share more than `merge.similarity` of the fewer statements with a
+    # session's skill to become one with it.
+    min_similar: Positive = 1
+    # The most tokens of a model's reply about a session.
+    max_tokens: Annotated[int, Meta(ge=256)] = 1024
 
 
 class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Merging of skills that say the same."""
 
-    similarity: Annotated[
-        Share,
-        doc(
-            "Sessions that share more than this part of the fewer statements say the same; under "
-            "seed, skills of outcomes too."
-        ),
-    ] = 0.5
-    min_similar: Annotated[
-        Positive, doc("Under seed: how many others must say the same as a skill.")
-    ] = 2
-    max_tokens: Annotated[
-        int, Meta(ge=100), doc("The longest text of merged skills; the rest goes to references/.")
-    ] = 400
+    # Sessions that share more than this part of the fewer statements say the same; under seed,
+    # skills of outcomes too.
+    similarity: Share = 0.5
+    # Under seed: how many others must say the same as a skill.
+    min_similar: Positive = 2
+    # The longest text of merged skills; the rest goes to references/.
+    max_tokens: Annotated[int, Meta(ge=100)] = 400
 
 
 class CapturePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Promotion of noted rules to patterns, and their share of a prompt."""
 
-    code: Annotated[
-        tuple[str, ...], doc("Folders of code that bear rules out, from the vault's root.")
-    ] = ()
-    hours: Annotated[
-        float, Meta(gt=0), doc("Hours after which evidence is looked for once more.")
-    ] = 24
-    files: Annotated[Positive, doc("A rule that so many files bear out becomes a pattern.")] = 3
-    high: Annotated[Positive, doc("With so many files the confidence of a pattern is high.")] = 5
-    missed_hours: Annotated[Amount, doc("Hours between the two misses that end a pattern.")] = 24
-    budget: Annotated[Count, doc("The most tokens of patterns and rules in a prompt.")] = 1000
+    # Folders of code that bear rules out, from the vault's root.
+    code: tuple[str, ...] = ()
+    # Hours after which evidence is looked for once more.
+    hours: Annotated[float, Meta(gt=0)] = 24
+    # A rule that so many files bear out becomes a pattern.
+    files: Positive = 3
+    # With so many files the confidence of a pattern is high.
+    high: Positive = 5
+    # Hours between the two misses that end a pattern.
+    missed_hours: Amount = 24
+    # The most tokens of patterns and rules in a prompt.
+    budget: Count = 1000
 
 
 class ShelfPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Skills from outside the package and the vault."""
 
-    dirs: Annotated[
-        tuple[str, ...],
-        doc("Folders of skills, later ones override earlier; outside the vault: docs/agents.md."),
-    ] = ()
-    seeds: Annotated[
-        tuple[str, ...], doc("Domains in which the package's skills are recommended and found.")
-    ] = ()
-    hidden: Annotated[
-        tuple[str, ...], doc("Skills of packages and folders that are never served.")
-    ] = ()
-    pinned: Annotated[
-        tuple[str, ...], doc("Skills of packages and folders that are kept whatever their effect.")
-    ] = ()
+    # Folders of skills, later ones override earlier; outside the vault: docs/agents.md.
+    dirs: tuple[str, ...] = ()
+    # Domains in which the package's skills are recommended and found.
+    seeds: tuple[str, ...] = ()
+    # Skills of packages and folders that are never served.
+    hidden: tuple[str, ...] = ()
+    # Skills of packages and folders that are kept whatever their effect.
+    pinned: tuple[str, ...] = ()
 
 
 class Boost(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -303,168 +246,130 @@ BOOSTS = (
 class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Selection of skills before a task."""
 
-    limit: Annotated[Positive, doc("The most skills to recommend if no task is given.")] = 5
-    answers: Annotated[
-        Share, doc("With a task: leaves out what says less than this share of what is asked.")
-    ] = 0.14
-    beside: Annotated[
-        Share,
-        doc(
-            "With a task: leaves out what is about other actions than the best one and says less "
-            "than this share of what that says."
-        ),
-    ] = 0.8
-    named: Annotated[
-        Positive, doc("With a task: the most skills that are named, in whole or in a line.")
-    ] = 10
-    bodies: Annotated[
-        Count | None, doc("The most skills whose texts are given, the best first; None: all.")
-    ] = 3
-    facts: Annotated[Count, doc("With a task: the most facts that answer it, a line each.")] = 5
-    budget: Annotated[Positive | None, doc("The most tokens of the whole answer; None: any.")] = 700
-    base: Annotated[Share, doc("The relevance that every skill starts with.")] = 0.5
-    boosts: Annotated[
-        tuple[Boost, ...],
-        doc("Added to it if kind, context and text match; the sum is capped at 1."),
-    ] = BOOSTS
-    task: Annotated[
-        Share,
-        doc(
-            "What the best match for a task gains, and a text without a match loses; 0: tasks are"
-            " not read."
-        ),
-    ] = 0.25
-    min_relevance: Annotated[Share, doc("Leaves out a skill that is less relevant.")] = 0.3
-    proven: Annotated[Amount, doc("How much a proven skill ranks above its relevance.")] = 0.1
+    # The most skills to recommend if no task is given.
+    limit: Positive = 5
+    # With a task: leaves out what says less than this share of what is asked.
+    answers: Share = 0.14
+    # With a task: leaves out what is about other actions than the best one and says less than this
+    # share of what that says.
+    beside: Share = 0.8
+    # With a task: the most skills that are named, in whole or in a line.
+    named: Positive = 10
+    # The most skills whose texts are given, the best first; None: all.
+    bodies: Count | None = 3
+    # With a task: the most facts that answer it, a line each.
+    facts: Count = 5
+    # The most tokens of the whole answer; None: any.
+    budget: Positive | None = 700
+    # The relevance that every skill starts with.
+    base: Share = 0.5
+    # Added to it if kind, context and text match; the sum is capped at 1.
+    boosts: tuple[Boost, ...] = BOOSTS
+    # What the best match for a task gains, and a text without a match loses; 0: tasks are not read.
+    task: Share = 0.25
+    # Leaves out a skill that is less relevant.
+    min_relevance: Share = 0.3
+    # How much a proven skill ranks above its relevance.
+    proven: Amount = 0.1
 
 
 class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Measurement of the effect of skills, and its consequences."""
 
-    holdout: Annotated[
-        HeldShare, doc("The share of a decision's skills that is held out, to compare with.")
-    ] = 0.1
-    holdout_proven: Annotated[
-        HeldShare, doc("To what that share falls as P(lift > 0) of a skill grows until proven.")
-    ] = 0.02
-    latest: Annotated[
-        int,
-        Meta(ge=10),
-        doc("Of so many applications is what a skill changes of late, which ranks it."),
-    ] = 60
-    explore: Annotated[
-        Share, doc("The share of decisions whose last place goes to a new skill.")
-    ] = 0.9
-    explore_until: Annotated[Count, doc("A skill applied less often than this is new.")] = 7
-    explore_cost: Annotated[
-        Amount, doc("How much each use lowers a new skill's rank for the next try.")
-    ] = 0.2
-    sampling: Annotated[
-        Share, doc("The share of a lift's uncertainty that randomizes the ranking.")
-    ] = 0.2
-    bonus: Annotated[Amount, doc("How much a lift of 1 adds to a skill's rank.")] = 1.0
-    scale: Annotated[
-        Chance, doc("How far from 0 lifts are expected: larger shrinks them less.")
-    ] = 0.15
-    carry: Annotated[
-        float,
-        Meta(ge=0, lt=1),
-        doc("How much of its old lift a rewritten skill is expected to keep."),
-    ] = 0.5
-    min_applied: Annotated[
-        Positive, doc("A skill applied less often than this gets no verdict.")
-    ] = 3
-    proven_above: Annotated[Share, doc("P(lift > 0) above which a skill becomes proven.")] = 0.95
-    proven_chance: Annotated[
-        Chance, doc("A bound on how likely a skill without effect ever looks as helpful.")
-    ] = 0.12
-    proven_below: Annotated[Share, doc("P(lift > 0) below which it is no longer proven.")] = 0.8
-    helps_above: Annotated[
-        Share, doc("P(lift > 0) above which the verdict is that a skill helps.")
-    ] = 0.75
-    hurts_below: Annotated[
-        Share, doc("P(lift > 0) below which a skill is left out, unless tried as new.")
-    ] = 0.27
-    retired_below: Annotated[Share, doc("P(lift > 0) below which a skill is retired.")] = 0.05
-    retired_lately: Annotated[
-        Share, doc("Or P(lift > 0) of its latest applications below which it is.")
-    ] = 0.01
-    retired_chance: Annotated[
-        Chance, doc("A bound on how likely a skill without effect ever looks as harmful.")
-    ] = 0.12
-    retire_after: Annotated[
-        Positive, doc("How often a skill must be applied before it can be retired.")
-    ] = 10
-    restored_above: Annotated[
-        Share, doc("P(lift > 0) from which a hurtful or retired skill gets another chance.")
-    ] = 0.2
-    trial_days: Annotated[
-        Positive, doc("Days after which a skill that use retired is tried again.")
-    ] = 90
-    trial_decisions: Annotated[
-        Positive, doc("Or so many decisions of its domain after which it is.")
-    ] = 200
-    trial_pause: Annotated[Positive, doc("Days between two trials of a skill, at the least.")] = 365
-    trial_shown: Annotated[
-        Positive, doc("Decisions that a skill is shown to before its trial ends.")
-    ] = 10
+    # The share of a decision's skills that is held out, to compare with.
+    holdout: HeldShare = 0.1
+    # To what that share falls as P(lift > 0) of a skill grows until proven.
+    holdout_proven: HeldShare = 0.02
+    # Of so many applications is what a skill changes of late, which ranks it.
+    latest: Annotated[int, Meta(ge=10)] = 60
+    # The share of decisions whose last place goes to a new skill.
+    explore: Share = 0.9
+    # A skill applied less often than this is new.
+    explore_until: Count = 7
+    # How much each use lowers a new skill's rank for the next try.
+    explore_cost: Amount = 0.2
+    # The share of a lift's uncertainty that randomizes the ranking.
+    sampling: Share = 0.2
+    # How much a lift of 1 adds to a skill's rank.
+    bonus: Amount = 1.0
+    # How far from 0 lifts are expected: larger shrinks them less.
+    scale: Chance = 0.15
+    # How much of its old lift a rewritten skill is expected to keep.
+    carry: Annotated[float, Meta(ge=0, lt=1)] = 0.5
+    # A skill applied less often than this gets no verdict.
+    min_applied: Positive = 3
+    # P(lift > 0) above which a skill becomes proven.
+    proven_above: Share = 0.95
+    # A bound on how likely a skill without effect ever looks as helpful.
+    proven_chance: Chance = 0.12
+    # P(lift > 0) below which it is no longer proven.
+    proven_below: Share = 0.8
+    # P(lift > 0) above which the verdict is that a skill helps.
+    helps_above: Share = 0.75
+    # P(lift > 0) below which a skill is left out, unless tried as new.
+    hurts_below: Share = 0.27
+    # P(lift > 0) below which a skill is retired.
+    retired_below: Share = 0.05
+    # Or P(lift > 0) of its latest applications below which it is.
+    retired_lately: Share = 0.01
+    # A bound on how likely a skill without effect ever looks as harmful.
+    retired_chance: Chance = 0.12
+    # How often a skill must be applied before it can be retired.
+    retire_after: Positive = 10
+    # P(lift > 0) from which a hurtful or retired skill gets another chance.
+    restored_above: Share = 0.2
+    # Days after which a skill that use retired is tried again.
+    trial_days: Positive = 90
+    # Or so many decisions of its domain after which it is.
+    trial_decisions: Positive = 200
+    # Days between two trials of a skill, at the least.
+    trial_pause: Positive = 365
+    # Decisions that a skill is shown to before its trial ends.
+    trial_shown: Positive = 10
 
 
 class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The judge, its budget, and its bounds before acting."""
 
-    provider: Annotated[
-        Literal["offline", "claude", "agent"],
-        doc(
-            "offline: free and deterministic; claude: asks the Anthropic API; agent: offline, "
-            "until an agent answers what `skillvault ask` prints."
-        ),
-    ] = "offline"
-    model: Annotated[str, doc("The Claude model that evaluates and writes.")] = THOROUGH
-    fast_model: Annotated[
-        str, doc("The Claude model asked before acting if little is at stake, and about sessions.")
-    ] = FAST
-    max_tokens: Annotated[
-        int, Meta(ge=256), doc("The most tokens of a reply, thinking included.")
-    ] = 8192
-    temperature: Annotated[
-        Share | None, doc("Sent if set; only models up to the 4.6 generation accept it.")
-    ] = None
-    usd_per_day: Annotated[
-        Amount, doc("The most dollars that this clone spends in a day (UTC).")
-    ] = 5.0
-    calls_per_day: Annotated[
-        Count, doc("The most requests that this clone sends in a day (UTC).")
-    ] = 1000
-    deadline_seconds: Annotated[
-        float, Meta(ge=1, le=600), doc("The longest that one question may take, retries included.")
-    ] = 120.0
-    attempts: Annotated[Positive, doc("Sets an outcome aside after so many failed attempts.")] = 5
-    thorough_from: Annotated[
-        Amount, doc("Asks `model` before acting on an amount this large or larger.")
-    ] = 1000.0
-    inline_seconds: Annotated[
-        float, Meta(ge=1, le=600), doc("How long to wait for an answer before acting.")
-    ] = 30.0
-    min_quality: Annotated[Share, doc("Before acting, a lower quality is a no.")] = 0.4
-    min_confidence: Annotated[
-        Share, doc("Before acting, a lower confidence (agent's or judge's) is a no.")
-    ] = 0.5
-    skip: Annotated[
-        tuple[str, ...], doc("Actions that do nothing, so no judge is asked before them.")
-    ] = ("hold", "wait", "none", "skip", "noop")
-    patience: Annotated[Count, doc("An agent is asked about what is at most so many days old.")] = 3
-    asks_per_session: Annotated[
-        Count, doc("The most questions that one session of an agent answers.")
-    ] = 2
-    concurrency: Annotated[int, Meta(ge=1, le=32), doc("The most outcomes judged at once.")] = 4
-    reasoning_characters: Annotated[
-        int, Meta(ge=200), doc("The most characters of a reasoning beside a skill's text.")
-    ] = 2000
-    prices: Annotated[
-        dict[str, tuple[float, float]],
-        doc("Dollars per million tokens in and out, for models we have no price for."),
-    ] = field(default_factory=dict)
+    # offline: free and deterministic; claude: asks the Anthropic API; agent: offline, until an
+    # agent answers what `skillvault ask` prints.
+    provider: Literal["offline", "claude", "agent"] = "offline"
+    # The Claude model that evaluates and writes.
+    model: str = THOROUGH
+    # The Claude model asked before acting if little is at stake, and about sessions.
+    fast_model: str = FAST
+    # The most tokens of a reply, thinking included.
+    max_tokens: Annotated[int, Meta(ge=256)] = 8192
+    # Sent if set; only models up to the 4.6 generation accept it.
+    temperature: Share | None = None
+    # The most dollars that this clone spends in a day (UTC).
+    usd_per_day: Amount = 5.0
+    # The most requests that this clone sends in a day (UTC).
+    calls_per_day: Count = 1000
+    # The longest that one question may take, retries included.
+    deadline_seconds: Annotated[float, Meta(ge=1, le=600)] = 120.0
+    # Sets an outcome aside after so many failed attempts.
+    attempts: Positive = 5
+    # Asks `model` before acting on an amount this large or larger.
+    thorough_from: Amount = 1000.0
+    # How long to wait for an answer before acting.
+    inline_seconds: Annotated[float, Meta(ge=1, le=600)] = 30.0
+    # Before acting, a lower quality is a no.
+    min_quality: Share = 0.4
+    # Before acting, a lower confidence (agent's or judge's) is a no.
+    min_confidence: Share = 0.5
+    # Actions that do nothing, so no judge is asked before them.
+    skip: tuple[str, ...] = ("hold", "wait", "none", "skip", "noop")
+    # An agent is asked about what is at most so many days old.
+    patience: Count = 3
+    # The most questions that one session of an agent answers.
+    asks_per_session: Count = 2
+    # The most outcomes judged at once.
+    concurrency: Annotated[int, Meta(ge=1, le=32)] = 4
+    # The most characters of a reasoning beside a skill's text.
+    reasoning_characters: Annotated[int, Meta(ge=200)] = 2000
+    # Dollars per million tokens in and out, for models we have no price for.
+    prices: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def price(self, model: str) -> Price:
         """Return the price of a model."""
@@ -475,13 +380,9 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Signs in a transcript of how a prompt ended."""
 
-    checks: Annotated[
-        tuple[str, ...],
-        doc(
-            "What begins like one of these is a test, a build or a linter: regular expressions, "
-            "matched at the start of each part of a command."
-        ),
-    ] = (
+    # What begins like one of these is a test, a build or a linter: regular expressions, matched at
+    # the start of each part of a command.
+    checks: tuple[str, ...] = (
         r"(?:python[\d.]* -m )?(?:pytest|unittest|nose2|tox|nox|mypy|ruff check|pylint|flake8)\b",
         r"(?:python[\d.]* -m )?(?:bandit|compileall|py_compile|coverage run|black --check)\b",
         r"python[\d.]* (?:-m build|(?:setup|manage|runtests)\.py (?:test|check))\b",
@@ -518,47 +419,32 @@ class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class HookPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Behaviour of the hooks of an agent's client."""
 
-    domains: Annotated[
-        dict[str, str],
-        doc(
-            "Path pattern (`~/work/shop*`): the domain of the folders that it meets; else "
-            "`--domain`, else the repository's name."
-        ),
-    ] = field(default_factory=dict)
-    insist: Annotated[
-        bool,
-        doc(
-            "An agent that claims success although its last check failed is sent back once a "
-            "prompt, where a person attends. Its answer is then its second one."
-        ),
-    ] = False
-    briefing: Annotated[Count, doc("The most tokens that a session begins with; 0: none.")] = 300
+    # Path pattern (`~/work/shop*`): the domain of the folders that it meets; else `--domain`, else
+    # the repository's name.
+    domains: dict[str, str] = field(default_factory=dict)
+    # An agent that claims success although its last check failed is sent back once a prompt, where
+    # a person attends. Its answer is then its second one.
+    insist: bool = False
+    # The most tokens that a session begins with; 0: none.
+    briefing: Count = 300
 
 
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All settings of `vault.yaml`."""
 
-    format: Annotated[Literal[1], doc("The version of the vault's file format.")] = 1
-    branch: Annotated[
-        str,
-        Meta(pattern=_BRANCH),
-        doc("The branch that learns; on any other branch, everything waits."),
-    ] = "main"
-    learner: Annotated[
-        str | None,
-        doc(
-            "The clone that learns (docs/team.md), or all; the others record. The first "
-            "`skillvault sync` names one."
-        ),
-    ] = None
-    durability: Annotated[
-        Literal["full", "normal"],
-        doc("full: a commit survives a power loss; normal: when the system syncs."),
-    ] = "full"
-    domains: Annotated[tuple[str, ...], doc("The domains that this vault expects.")] = ()
-    profile: Annotated[
-        ProfileName, doc("seed: the designs' letter; wilson: 5 uses at 55 % prove.")
-    ] = "lift"
+    # The version of the vault's file format.
+    format: Literal[1] = 1
+    # The branch that learns; on any other branch, everything waits.
+    branch: Annotated[str, Meta(pattern=_BRANCH)] = "main"
+    # The clone that learns (docs/team.md), or all; the others record. The first `skillvault sync`
+    # names one.
+    learner: str | None = None
+    # full: a commit survives a power loss; normal: when the system syncs.
+    durability: Literal["full", "normal"] = "full"
+    # The domains that this vault expects.
+    domains: tuple[str, ...] = ()
+    # seed: the designs' letter; wilson: 5 uses at 55 % prove.
+    profile: ProfileName = "lift"
     commit: CommitPolicy = field(default_factory=CommitPolicy)
     record: RecordPolicy = field(default_factory=RecordPolicy)
     evaluate: EvaluatePolicy = field(default_factory=EvaluatePolicy)

@@ -226,7 +226,7 @@ class Reading(NamedTuple):
 
 
 @lru_cache(maxsize=4096)  # the verdict, the insight and each account of its subject read it
-def read(reasoning: str) -> Reading:
+def read_reasoning(reasoning: str) -> Reading:
     """Return the statements of a reasoning; a transcript of a run is read like a note."""
     parts = _parts(reasoning)
     unfinished = _unfinished_step(parts)

@@ -46,7 +46,7 @@ def asking(place: Path, clock: Clock, **rules: Any) -> tuple[ClaudeJudge, Ledger
     ledger = Ledger(place / "judge.db", clock.wall)
     caller = Caller(ledger, policy, now=clock.now, sleep=clock.sleep)
     questions = Questions(policy, Prompts({}, redact_value), DistillPolicy())
-    return ClaudeJudge(questions, caller.ask, caller.forget_reply, lambda key: None), ledger
+    return ClaudeJudge(questions, caller.ask_claude, caller.forget_reply, lambda key: None), ledger
 
 
 def ask(judge: ClaudeJudge, reasoning: object) -> Verdict:

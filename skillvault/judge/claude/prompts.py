@@ -65,13 +65,13 @@ class Prompts(Struct, frozen=True):
     own: Mapping[str, str]
     clean: Callable[[Any], Any]
 
-    def text(self, name: str) -> str:
+    def prompt_text(self, name: str) -> str:
         """Return a prompt's text."""
         return self.own.get(name) or _package_prompt(name)
 
     def digest(self, *names: str) -> str:
         """Return the digest of these prompts, as evaluations name it."""
-        return digest(*(self.text(name) for name in names))
+        return digest(*(self.prompt_text(name) for name in names))
 
     def frame_data(self, material: Mapping[str, Any]) -> str:
         """Return data between the marks that the prompts mention."""

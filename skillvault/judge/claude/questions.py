@@ -233,7 +233,7 @@ class Questions:
         shape, check, value = reading
 
         def make_request() -> JudgeRequest:
-            name, system = model or self.rules.model, self.prompts.text(matter.kind)
+            name, system = model or self.rules.model, self.prompts.prompt_text(matter.kind)
             user = self.prompts.frame_data(material)
             of_domain = {key: material[key] for key in _OF_DOMAIN if key in material}
             return JudgeRequest(

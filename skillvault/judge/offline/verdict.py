@@ -9,7 +9,7 @@ from typing import NamedTuple
 from skillvault.judge.offline.statements import ReasoningStatement, figures_of, statements_of
 from skillvault.model.brief import WARNING, Opinion, Verdict, warnings_of
 from skillvault.model.phrases import inline, quote_text
-from skillvault.model.reasoning import NOTE, Reading, read
+from skillvault.model.reasoning import NOTE, Reading, read_reasoning
 from skillvault.model.records import Decision, Outcome, Scalar, Skill
 from skillvault.model.text.text import count_of, format_number, join_items, shorten, terms
 
@@ -57,7 +57,7 @@ def judge_decision(
     entry_value: float | None,
 ) -> Verdict:
     """Return the verdict with the sentences that explain its sum."""
-    reading = read(decision.reasoning)
+    reading = read_reasoning(decision.reasoning)
     context = {key: value for key, value in context.items() if value not in (None, "")}
     statements = statements_of(reading.statements, decision, context)
     material = _Material(decision, context, applied or (), entry_value, reading, statements)

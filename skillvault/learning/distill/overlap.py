@@ -48,7 +48,7 @@ class Overlaps:
             forms = _forms_of(session)
             self._counts[session.id] = len(forms)
             for form in forms:
-                self._forms.add(form)
+                self._forms.add_form(form)
                 self._holders.append(session.id)
 
     def of(self, session: Session) -> dict[str, Overlap]:
@@ -77,7 +77,7 @@ def says_all(body: str, session: Session) -> bool:
 def _body_forms(body: str) -> Forms:
     forms = Forms()
     for statement in markdown.statements(body):
-        forms.add(normal_form(statement))
+        forms.add_form(normal_form(statement))
     return forms
 
 

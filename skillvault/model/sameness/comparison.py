@@ -190,7 +190,7 @@ class Forms:
         self._forms: list[Form] = []
         self._holders: dict[_Key, list[int]] = defaultdict(list)
 
-    def add(self, form: Form) -> int:
+    def add_form(self, form: Form) -> int:
         """Add a form and return its number."""
         number = len(self._forms)
         self._forms.append(form)
@@ -272,7 +272,7 @@ def components(forms: Sequence[Form]) -> list[list[int]]:
     index, roots = Forms(), list[int]()
     for form in places:
         candidates = index.candidates(form)
-        roots.append(index.add(form))
+        roots.append(index.add_form(form))
         for number in candidates:
             root, candidate_root = _root(roots, len(roots) - 1), _root(roots, number)
             if root != candidate_root and index.is_same(number, form):

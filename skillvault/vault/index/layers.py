@@ -80,7 +80,7 @@ class Layers(Topic):
                 yield ShelfSkill(read_value(value, _SKILL.decode), layer, path, blob)
             except DamagedRowError as error:
                 self._reader.source.mend(error)
-                content = files.read(path, layer)
+                content = files.read_layer_file(path, layer)
                 if isinstance(content, ShelfSkill):
                     yield content
 
@@ -147,7 +147,7 @@ class Layers(Topic):
         changed = False
         for path in paths:
             old_row = old_rows.get(path)
-            content = files.read(path, layer, old_row[0] if old_row else None, folder)
+            content = files.read_layer_file(path, layer, old_row[0] if old_row else None, folder)
             if isinstance(content, files.ProseFile):
                 changed |= self._remove(folder, [path] if old_row else [])
                 continue
@@ -183,12 +183,12 @@ class Layers(Topic):
         self._reader.change_many(delete, [old_rows[name][:1] for name in replaced])
         add = f"insert into skill values ({', '.join('?' * 19)})"
         self._reader.change_many(add, [(*row, 0) for row in changed_rows.values()])
-        self._serve()
+        self._update_serving()
         self._keep("layers", state)
         names = sorted(old_rows.keys() ^ new_rows.keys())
         self._reader.change(lambda database, marks: dirty.mark(database, marks, "beside", names))
 
-    def _serve(self) -> None:
+    def _update_serving(self) -> None:
         """Update which skills serve, and the search index with it."""
         query = f"select id, serves from skill where n < 0 and serves != ({_SERVES})"
         serving_by_name: dict[str, int] = dict(self._reader.rows(query))

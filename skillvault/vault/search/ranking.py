@@ -278,7 +278,7 @@ def _change_stamp(database: sqlite3.Connection) -> None:
     database.execute("update ranked_stamp set stamp = randomblob(16)")
 
 
-def search(
+def search_texts(
     database: sqlite3.Connection,
     query: str,
     limit: int = 10,

@@ -18,7 +18,7 @@ from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.tries.insight import insights_of
 from skillvault.model.brief import Case, Verdict
 from skillvault.model.intake import parse_outcome
-from skillvault.model.reasoning import read
+from skillvault.model.reasoning import read_reasoning
 from skillvault.model.records import Decision, InsightType, Lesson, Outcome, Result
 from skillvault.model.text.text import similarity
 
@@ -257,7 +257,7 @@ def test_only_runs_that_gave_the_same_answer_read_the_same() -> None:
 @needs_runs
 def test_quotes_stand_in_the_reasoning_word_for_word() -> None:
     for run in runs():
-        cause = read(run.decision.reasoning)
+        cause = read_reasoning(run.decision.reasoning)
         folded = " ".join(run.decision.reasoning.split())
         for quote in (*cause.guesses, *cause.checks, *cause.found):
             assert quote in folded

@@ -13,45 +13,14 @@ from skillvault.model.english import FULL, base_form, weight
 from skillvault.model.records import Decision, Scalar
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.sameness.vocabulary import NUMERALS
+from skillvault.model.text.tables import read_patterns, read_sections
 
-# The words of deciding, whatever is decided: they tell nothing of this decision.
-_GENERAL = """
-    able address advantage advantages align alternative alternatively analyse analysis analyze
-    approach appropriate aspect assess assessment assumption balance basis benefit best better
-    careful carefully certain certainty challenge chance check choice choose circumstance clear
-    clearly comparable compare compelling complete comprehensive concern conclude conclusion
-    condition confidence confident confirm confluence consider consideration consistent context
-    conviction convincing correct criteria crucial decide decision determine diligence
-    disadvantage downside due effective efficient ensure essential evaluate evaluation evidence
-    examine expect expected experience factor favorable favourable general good guarantee
-    however ideal identify impact implement important indicate inform information insight
-    investigate issue justify likelihood main matter meaningful method methodology mitigate
-    mitigation moreover necessary objective odds opportunity optimal option outcome outweigh
-    overall perfect performance positive possible potential practice prefer prepare probability
-    problem proceed process proper properly quality ratio reason reasonable recommend relevant
-    reliable requirement resonate result review reward risk robust safe scenario sense setup
-    sharpe significant situation solid solution sound strategy strength strong suitable support
-    sure therefore think thorough thoroughly trust understand upside valid validate value verify
-    view warrant weigh
-"""
-# A figure beside one of these gives the odds of success: a claim, and nothing that was seen.
-_ODDS = re.compile(
-    r"\b(?:probab\w+|likelihood|chances?|odds|confiden\w+|confluence|certainty|conviction"
-    r"|(?:success|win|hit)[- ](?:rates?|ratio)|expect\w*|sharpe|reward|upside|significan\w+"
-    r"|outperform\w*|effective(?:ness)?|proven)\b|\bp ?[<>=] ?0?\.",
-    re.IGNORECASE,
-)
 # What one does, and not what one sees or thinks.
 _ACT = re.compile(
     r"\b(?:i|we) (?!(?:also|then|still|now|only|see|find|notice|get|have|know|guess|think)\b)(\w+)",
     re.IGNORECASE,
 )
-# What has not happened when it is written cannot have shown anything.
-_AHEAD = re.compile(
-    r"\b(?:i|we|then|to)(?:'ll| will| shall| should| need to| have to| plan to| intend to"
-    r"| am going to| are going to)\b|\blet(?:'s| me| us)\b|^(?:if|should|once|when)\b",
-    re.IGNORECASE,
-)
+_CUE = read_patterns("skillvault.judge.offline", "words.txt")
 _LITERAL = re.compile(r"[\d._/()]|^-")  # of a name that is written in code, a path, a version
 _MIXED = 1 / 3  # of the words of a statement, those that fit any decision
 
@@ -134,7 +103,7 @@ def statements_of(
                 cited=cited,
                 contradicted=_contradicted_conditions(text, form, context),
                 things=frozenset(filter(_is_thing, (form.names | form.proper) - known_words)),
-                figures=frozenset() if _ODDS.search(text) else form.numbers,
+                figures=frozenset() if _CUE["odds"].search(text) else form.numbers,
                 matter=form.stems - known_words - general,
                 general=(form.stems & general) - known_words,
                 is_ahead=_is_ahead(text),
@@ -145,14 +114,15 @@ def statements_of(
 
 @lru_cache(maxsize=1)
 def _general_stems() -> frozenset[str]:
-    return normal_form(_GENERAL).stems
+    words = dict(read_sections("skillvault.judge.offline", "words.txt"))
+    return normal_form(words["general"]).stems
 
 
 def _is_ahead(text: str) -> bool:
     """True for an announcement, a condition, and "I raise" as opposed to "I raised"."""
     verbs = [act[1].lower() for act in _ACT.finditer(text)]
     intends = any(not verb.endswith("ed") and base_form(verb) == verb for verb in verbs)
-    return intends or bool(_AHEAD.search(text))
+    return intends or bool(_CUE["ahead"].search(text))
 
 
 def _is_thing(name: str) -> bool:

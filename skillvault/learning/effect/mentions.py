@@ -8,26 +8,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from pkgutil import get_data
 from typing import NamedTuple
 
 from skillvault.model.lazy import regex
 from skillvault.model.text import markdown
+from skillvault.model.text.tables import join_lines, read_sections
 
 X, Y = "\ue000", "\ue001"  # in a plain sentence: the mention that is read, and any other
 
 
-def _load_table() -> list[tuple[str, str]]:
-    """Return each line of the table with the section it is in, in order."""
-    content = get_data("skillvault.learning.effect", "cues.txt")
-    assert content is not None
-    _, *parts = re.split(r"\n\[(\w+)\]\n", content.decode().replace("\n  ", ""))
-    sections = zip(parts[::2], parts[1::2], strict=True)
-    return [(name, line) for name, lines in sections for line in lines.split("\n") if line]
-
-
 _ENDINGS = r"(?:\w?(?:e?[sdn]|ing)|y|ies|ied|ying|e)?"
-LINES = _load_table()
+LINES = [
+    (name, line)
+    for name, text in read_sections("skillvault.learning.effect", "cues.txt")
+    for line in join_lines(text)
+]
 _WORDS = dict(line.split(": ", 1) for name, line in LINES if name == "words")
 
 

@@ -6,9 +6,10 @@ The tables are in `vocabulary.txt`.
 import re
 from typing import NamedTuple
 
-from skillvault.model.english import FUNCTION_WORDS, read_words
+from skillvault.model.english import FUNCTION_WORDS
+from skillvault.model.text.tables import read_sections
 
-_WORDS = read_words("skillvault.model.sameness", "vocabulary.txt")
+_WORDS = dict(read_sections("skillvault.model.sameness", "vocabulary.txt"))
 
 NEGATIONS = frozenset(_WORDS["negations"].split())
 # A relation turns what follows it into the other side of what was said.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from skillvault.model.english import FUNCTION_WORDS, other_forms
 from skillvault.model.records import Fact, Skill
 from skillvault.vault.search.ranking import (
-    GENERAL_WORDS,
+    REQUEST_WORDS,
     Document,
     Filters,
     add_documents,
@@ -288,7 +288,7 @@ def test_adding_and_removing_ranks_as_a_database_made_anew(
 
 
 def test_function_words_are_known_in_lower_case_only() -> None:
-    assert all(word == word.lower() for word in FUNCTION_WORDS | GENERAL_WORDS)
+    assert all(word == word.lower() for word in FUNCTION_WORDS | REQUEST_WORDS)
 
 
 @pytest.mark.parametrize(

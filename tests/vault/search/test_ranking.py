@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.model.english import FUNCTION_WORDS, other_forms
+from skillvault.model.english import FUNCTION_WORDS, REQUEST_WORDS, other_forms
 from skillvault.model.records import Fact, Skill
 from skillvault.vault.search.ranking import (
-    REQUEST_WORDS,
     Document,
     Filters,
     add_documents,

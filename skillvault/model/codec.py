@@ -309,14 +309,14 @@ def _answer_text(record: Answer) -> str:
 # ── facts ────────────────────────────────────────────────────────────────────────────
 
 
-_FACT_KEYS = (
+FACT_KEYS = (
     "id", "domain", "importance", "kind", "created_at", "insight_type", "trust", "supersedes",
     "review_by",
 )  # fmt: skip
 
 
 def _fact_text(fact: Fact) -> str:
-    values = {key: getattr(fact, key) for key in _FACT_KEYS}
+    values = {key: getattr(fact, key) for key in FACT_KEYS}
     values["created_at"] = stamp(fact.created_at) if fact.created_at else None
     front = {key: value for key, value in values.items() if value is not None}
     return f"---\n{strict_yaml.dump(front)}---\n\n{fact.text.strip()}\n"
@@ -329,7 +329,7 @@ def _fact(text: str, name: str, domain: str | None) -> Fact:
     )
     if not body.strip():
         raise BadInputError("the fact has no text; write it below the front matter", code="no-body")
-    values = {key: meta[key] for key in _FACT_KEYS if meta.get(key) not in (None, "")}
+    values = {key: meta[key] for key in FACT_KEYS if meta.get(key) not in (None, "")}
     raw = {"id": name, "domain": domain, **values, "text": body.strip()}
     return convert_stored(raw, Fact)
 
@@ -338,10 +338,7 @@ def _fact(text: str, name: str, domain: str | None) -> Fact:
 
 
 _WORD_KEYS = ("tags", "roles", "stages")
-_TEXT_KEYS = (
-    "kind", "domain", "subject", "account", "status", "origin", "version", "created", "expires",
-    "trust", "retired", "trial", "replaces", "written",
-)  # fmt: skip
+_TEXT_KEYS = {*front_matter.METADATA_KEYS} - {"internal", *_WORD_KEYS}
 
 
 def _skill_text(skill: Skill) -> str:

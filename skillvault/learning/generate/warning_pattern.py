@@ -294,9 +294,3 @@ def judges_of(findings: Findings) -> str | None:
     ids = {outcome.id for outcome in findings.significant}
     judges = {e.judge for key, e in findings.account.evaluations.items() if key in ids}
     return join_items(sorted({f"{judge.name} {judge.version}" for judge in judges})) or None
-
-
-def subject_words(outcome: Outcome) -> str:
-    """Return the subject of an outcome in words: `open_long on SOL-PERP`."""
-    names = [outcome.decision.action, outcome.decision.target]
-    return join_items([make_inert(name, 60) for name in names if name], last="on")

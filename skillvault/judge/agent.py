@@ -37,12 +37,7 @@ class AgentJudge:
         """Return an answering agent, with the version of the current prompts."""
         return JudgeInfo(name="agent", version="1", prompt=self.questions.version)
 
-    def verdict(
-        self,
-        domain: str,
-        decision: Decision,
-        *conditions: Any,
-    ) -> Verdict:
+    def verdict(self, domain: str, decision: Decision, *conditions: Any) -> Verdict:
         """Rate the decision; `conditions` are the other arguments of the protocol."""
         context, applied, entry_value = conditions
         question = self.questions.verdict_question(

@@ -168,10 +168,7 @@ class Uses:
 
 
 def _find_uses(
-    head: Topics,
-    outcome: Outcome,
-    names: Mapping[str, Iterable[str]],
-    read_text: "detect.ReadText",
+    head: Topics, outcome: Outcome, names: Mapping[str, Iterable[str]], read_text: "detect.ReadText"
 ) -> Iterator[SkillUse]:
     decision = outcome.decision.id
     receipts = head.recommendations.by_decision(decision) if decision else []

@@ -27,7 +27,7 @@ PROFILE_SETTINGS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "generate": {"strategy_max": 20},
         "recommend": {"bodies": None, "facts": 0, "budget": None, "task": 0.0},
         "effect": {"holdout": 0.0},
-    },
+    }
 }
 
 _DIGITS = 9  # of a score; a computed score is not exact beyond them

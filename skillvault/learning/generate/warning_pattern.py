@@ -20,14 +20,7 @@ from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change, skill_series
 from skillvault.model.policy import Policy
-from skillvault.model.records import (
-    Outcome,
-    Ref,
-    Skill,
-    Subject,
-    link_of,
-    stamp,
-)
+from skillvault.model.records import Outcome, Ref, Skill, Subject, link_of, stamp
 from skillvault.model.skill_evidence import EVIDENCE, TRIED
 from skillvault.model.text.text import (
     count_of,
@@ -177,12 +170,7 @@ def new_skill(
 
 
 def addition_change(
-    findings: Findings,
-    skill: Skill,
-    text: "ComposedText",
-    *,
-    sources: Iterable[str],
-    at: datetime,
+    findings: Findings, skill: Skill, text: "ComposedText", *, sources: Iterable[str], at: datetime
 ) -> Change:
     """Add a skill, with its links from these outcomes."""
     first, target = findings.account.outcomes[0], Ref("skill", skill.name)

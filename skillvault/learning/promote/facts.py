@@ -438,9 +438,7 @@ def addition_change(fact: Fact, now: datetime) -> Change:
 
 
 def clusters(
-    facts: Sequence[str],
-    threshold: float = RULES.cluster_above,
-    min_size: int = RULES.cluster_size,
+    facts: Sequence[str], threshold: float = RULES.cluster_above, min_size: int = RULES.cluster_size
 ) -> list[list[int]]:
     """Return the greedy clusters of texts, as lists of their places, each led by its seed.
 

@@ -376,12 +376,7 @@ def _merge_files(
 
 
 def _merge_file_versions(
-    path: str,
-    base: bytes | None,
-    first: bytes | None,
-    second: bytes | None,
-    *,
-    is_programs: bool,
+    path: str, base: bytes | None, first: bytes | None, second: bytes | None, *, is_programs: bool
 ) -> bytes | None:
     if first is None or second is None:
         content = second if first is None else first

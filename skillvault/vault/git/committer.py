@@ -69,11 +69,7 @@ class Committer:
         return ident.rpartition(">")[0] + ">"
 
     def make_commits(
-        self,
-        drafts: Sequence[CommitDraft],
-        parent: str | None,
-        at: datetime,
-        settings: Settings,
+        self, drafts: Sequence[CommitDraft], parent: str | None, at: datetime, settings: Settings
     ) -> list[str]:
         """Make the commit objects of drafts one after the other, on `parent`.
 

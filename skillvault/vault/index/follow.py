@@ -138,9 +138,7 @@ def _read_everything(database: IndexDatabase, git: Git, commit: str | None) -> N
     database.finish()
 
 
-def _batches(
-    entries: Iterable[tuple[str, Entry | None]],
-) -> Iterator[dict[str, Entry | None]]:
+def _batches(entries: Iterable[tuple[str, Entry | None]]) -> Iterator[dict[str, Entry | None]]:
     remainder = iter(entries)
     while batch := dict(islice(remainder, _BATCH)):
         yield batch

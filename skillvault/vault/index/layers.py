@@ -12,13 +12,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderListing
 from skillvault.vault.index import dirty
 from skillvault.vault.index.reader import Topic
-from skillvault.vault.index.rows import (
-    DamagedRowError,
-    Row,
-    encode,
-    read_value,
-    skill_columns,
-)
+from skillvault.vault.index.rows import DamagedRowError, Row, encode, read_value, skill_columns
 from skillvault.vault.search import ranking
 
 _LISTINGS = msgspec.msgpack.Decoder(dict[str, FolderListing])
@@ -91,9 +85,7 @@ class Layers(Topic):
     # ── keeping ──────────────────────────────────────────────────────────────────────
 
     def keep_files(
-        self,
-        folders: Sequence[tuple[str, str]],
-        listings: Mapping[str, FolderListing],
+        self, folders: Sequence[tuple[str, str]], listings: Mapping[str, FolderListing]
     ) -> bool:
         """Store the contents of (kind of layer, folder), in order; return True if they changed.
 

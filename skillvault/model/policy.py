@@ -48,7 +48,7 @@ class DailyQuota(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class CommitPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The author of commits."""
 
-    # The author of what the program learns: skillvault <skillvault@localhost>, or who commits it.
+    # The author of learned commits. program: skillvault <skillvault@localhost>; person: you.
     author: Literal["program", "person"] = "program"
 
 
@@ -63,20 +63,20 @@ class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     days_ahead: Amount = 1.0
     # Takes an inbox file once it has not changed for this long.
     settle_seconds: Annotated[float, Meta(ge=0, le=60)] = 0.5
-    # The most that is taken of inbox/untrusted/ in a day (UTC); more waits.
+    # The most that inbox/untrusted/ takes in a day (UTC); the rest waits.
     untrusted_per_day: DailyQuota = DailyQuota()
 
 
 class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Evaluation of outcomes."""
 
-    # The latest outcomes that an account and its rules are read of.
+    # An account and its rules use so many of the latest outcomes.
     peers: Annotated[int, Meta(ge=20)] = 200
     # Ignores an insight shorter than this, in characters.
     min_insight: Positive = 10
     # Decisions of one action so close to each other count as one.
     episode_minutes: Count = 10
-    # The most untrusted outcomes that are judged in a day (UTC), last.
+    # The most untrusted outcomes that are judged in a day (UTC), after all others.
     untrusted_per_day: Count = 50
 
 
@@ -93,25 +93,25 @@ class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     duplicate_above: Share = 0.6
     # A fact more similar than this to a cluster's first fact joins it.
     cluster_above: Share = 0.4
-    # How many facts make a pattern, or how many sessions behind one fact.
+    # A pattern needs so many facts, or one fact from so many sessions.
     cluster_size: Annotated[int, Meta(ge=2)] = 3
     # How many sessions a pattern needs to be served without approval.
     min_sessions: Count = 2
-    # In how many domains a fact must recur to hold in every domain.
+    # A fact that recurs in so many domains can hold in all.
     general_domains: Annotated[int, Meta(ge=2)] = 2
-    # How many runs must stand behind it there.
+    # Such a fact needs so many runs that support it.
     general_runs: Positive = 5
-    # Which share of these must have ended well.
+    # Such a fact needs this share of runs that ended well.
     general_rate: Share = 0.5
-    # The daemon looks for patterns every so many cycles.
+    # The daemon looks for patterns once in so many cycles.
     every: Positive = 1
 
 
 class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Generation of skills from significant outcomes, and their expiry."""
 
-    # Which new skills wait in proposed/ for a person. unproven: what rests on one session; always:
-    # all, and what changes in approved ones; never: none. What is untrusted always waits.
+    # New skills that wait in proposed/ for your approval. unproven: those of one session; always:
+    # all, and changes of approved ones; never: none. Untrusted ones always wait.
     gate: Literal["never", "unproven", "always"] = "unproven"
     # A score strictly below this makes a warning.
     warning_below: Annotated[float, Meta(lt=0)] = -0.10
@@ -125,13 +125,13 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     evolved_days: Positive = 180
     # Days until a strategy expires after it was last written.
     strategy_days: Positive = 180
-    # Tries of a domain that has a strategy; under seed, new ones.
+    # A domain gets a strategy after so many tries; under seed, after so many new ones.
     strategy_every: Annotated[int, Meta(ge=2)] = 10
     # Under seed: the most outcomes a strategy looks at.
     strategy_max: Positive = 200
-    # The longest text of a guide; the rest goes to references/.
+    # The most tokens of a guide; the rest goes to references/.
     guide_tokens: Annotated[int, Meta(ge=100)] = 700
-    # The longest text of another skill of outcomes; the rest goes there, too.
+    # The most tokens of another learned skill; the rest goes to references/.
     max_tokens: Annotated[int, Meta(ge=100)] = 400
     # A domain's heading for its context, if not Market Context or Context.
     context_headings: dict[str, str] = field(default_factory=dict)
@@ -154,14 +154,13 @@ class DistillPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     # A session with so many different failures becomes a skill.
     min_failures: Positive = 2
-    # And so does one with so many successes.
+    # A session with so many successes becomes a skill.
     min_successes: Positive = 5
-    # The most failures of a session that are told, the first ones.
+    # The skill of a session mentions at most so many failures, the first ones.
     failures: Count = 5
-    # The most successes of a session that are told, the first ones.
+    # The skill of a session mentions at most so many successes, the first ones.
     successes: Count = 5
-    # How many others must share more than `merge.similarity` of the fewer statements with a
-    # session's skill to become one with it.
+    # A session's skill is merged with others if at least so many are similar (`merge.similarity`).
     min_similar: Positive = 1
     # The most tokens of a model's reply about a session.
     max_tokens: Annotated[int, Meta(ge=256)] = 1024
@@ -170,25 +169,25 @@ class DistillPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Merging of skills that say the same."""
 
-    # Sessions that share more than this part of the fewer statements say the same; under seed,
-    # skills of outcomes too.
+    # Two skills of sessions are similar if they share more than this part of the shorter one's
+    # statements; under seed, other skills too.
     similarity: Share = 0.5
-    # Under seed: how many others must say the same as a skill.
+    # Under seed: a skill is merged with others if at least so many are similar.
     min_similar: Positive = 2
-    # The longest text of merged skills; the rest goes to references/.
+    # The most tokens of a merged skill; the rest goes to references/.
     max_tokens: Annotated[int, Meta(ge=100)] = 400
 
 
 class CapturePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Promotion of noted rules to patterns, and their share of a prompt."""
 
-    # Folders of code that bear rules out, from the vault's root.
+    # Folders of code that may support rules, relative to the vault.
     code: tuple[str, ...] = ()
-    # Hours after which evidence is looked for once more.
+    # Hours until the code is searched again.
     hours: Annotated[float, Meta(gt=0)] = 24
-    # A rule that so many files bear out becomes a pattern.
+    # A rule that so many files support becomes a pattern.
     files: Positive = 3
-    # With so many files the confidence of a pattern is high.
+    # A pattern that so many files support has high confidence.
     high: Positive = 5
     # Hours between the two misses that end a pattern.
     missed_hours: Amount = 24
@@ -248,83 +247,84 @@ class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     # The most skills to recommend if no task is given.
     limit: Positive = 5
-    # With a task: leaves out what says less than this share of what is asked.
+    # With a task: leaves out what matches less than this share of it.
     answers: Share = 0.14
-    # With a task: leaves out what is about other actions than the best one and says less than this
-    # share of what that says.
+    # With a task: leaves out skills about other actions that match less than this share of what the
+    # best one matches.
     beside: Share = 0.8
-    # With a task: the most skills that are named, in whole or in a line.
+    # With a task: the most skills that are shown or named.
     named: Positive = 10
-    # The most skills whose texts are given, the best first; None: all.
+    # The most skills whose texts are shown, the best first; None: all.
     bodies: Count | None = 3
     # With a task: the most facts that answer it, a line each.
     facts: Count = 5
-    # The most tokens of the whole answer; None: any.
+    # The most tokens of the whole answer; None: no limit.
     budget: Positive | None = 700
     # The relevance that every skill starts with.
     base: Share = 0.5
-    # Added to it if kind, context and text match; the sum is capped at 1.
+    # Added to the relevance if kind, context and text match; the sum is at most 1.
     boosts: tuple[Boost, ...] = BOOSTS
-    # What the best match for a task gains, and a text without a match loses; 0: tasks are not read.
+    # The relevance that the best match for a task gains and a skill without a match loses; 0: tasks
+    # do not count.
     task: Share = 0.25
-    # Leaves out a skill that is less relevant.
+    # Leaves out a skill below this relevance.
     min_relevance: Share = 0.3
-    # How much a proven skill ranks above its relevance.
+    # Added to the rank of a proven skill.
     proven: Amount = 0.1
 
 
 class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Measurement of the effect of skills, and its consequences."""
 
-    # The share of a decision's skills that is held out, to compare with.
+    # The chance that a skill is held out of a decision, to measure its effect.
     holdout: HeldShare = 0.1
-    # To what that share falls as P(lift > 0) of a skill grows until proven.
+    # That chance for a proven skill; it falls as P(lift > 0) grows.
     holdout_proven: HeldShare = 0.02
-    # Of so many applications is what a skill changes of late, which ranks it.
+    # The ranking uses the effect of so many latest applications.
     latest: Annotated[int, Meta(ge=10)] = 60
-    # The share of decisions whose last place goes to a new skill.
+    # The share of decisions that show a new skill in the last place.
     explore: Share = 0.9
     # A skill applied less often than this is new.
     explore_until: Count = 7
-    # How much each use lowers a new skill's rank for the next try.
+    # Taken from a new skill's rank for that place, for each use.
     explore_cost: Amount = 0.2
-    # The share of a lift's uncertainty that randomizes the ranking.
+    # How much of a lift's uncertainty randomizes the ranking.
     sampling: Share = 0.2
-    # How much a lift of 1 adds to a skill's rank.
+    # Added to a skill's rank for a lift of 1.
     bonus: Amount = 1.0
-    # How far from 0 lifts are expected: larger shrinks them less.
+    # How far from 0 lifts are expected to be. A larger value shrinks them less.
     scale: Chance = 0.15
-    # How much of its old lift a rewritten skill is expected to keep.
+    # The part of its lift that a rewritten skill is expected to keep.
     carry: Annotated[float, Meta(ge=0, lt=1)] = 0.5
     # A skill applied less often than this gets no verdict.
     min_applied: Positive = 3
     # P(lift > 0) above which a skill becomes proven.
     proven_above: Share = 0.95
-    # A bound on how likely a skill without effect ever looks as helpful.
+    # The most chance that a skill without effect is ever called proven.
     proven_chance: Chance = 0.12
     # P(lift > 0) below which it is no longer proven.
     proven_below: Share = 0.8
     # P(lift > 0) above which the verdict is that a skill helps.
     helps_above: Share = 0.75
-    # P(lift > 0) below which a skill is left out, unless tried as new.
+    # P(lift > 0) below which a skill is left out, unless it is new.
     hurts_below: Share = 0.27
     # P(lift > 0) below which a skill is retired.
     retired_below: Share = 0.05
-    # Or P(lift > 0) of its latest applications below which it is.
+    # P(lift > 0) of the latest applications below which a skill is retired.
     retired_lately: Share = 0.01
-    # A bound on how likely a skill without effect ever looks as harmful.
+    # The most chance that a skill without effect is ever retired.
     retired_chance: Chance = 0.12
-    # How often a skill must be applied before it can be retired.
+    # A skill applied less often than this is not retired.
     retire_after: Positive = 10
-    # P(lift > 0) from which a hurtful or retired skill gets another chance.
+    # P(lift > 0) from which a harmful or retired skill is tried again.
     restored_above: Share = 0.2
-    # Days after which a skill that use retired is tried again.
+    # Days until a skill that was retired for its effect is tried again.
     trial_days: Positive = 90
-    # Or so many decisions of its domain after which it is.
+    # Or decisions of its domain until then, whichever comes first.
     trial_decisions: Positive = 200
-    # Days between two trials of a skill, at the least.
+    # The least days between two trials of a skill.
     trial_pause: Positive = 365
-    # Decisions that a skill is shown to before its trial ends.
+    # The decisions that a trial shows a skill to.
     trial_shown: Positive = 10
 
 
@@ -340,27 +340,27 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     fast_model: str = FAST
     # The most tokens of a reply, thinking included.
     max_tokens: Annotated[int, Meta(ge=256)] = 8192
-    # Sent if set; only models up to the 4.6 generation accept it.
+    # Sent if set. Only models up to generation 4.6 accept it.
     temperature: Share | None = None
     # The most dollars that this clone spends in a day (UTC).
     usd_per_day: Amount = 5.0
     # The most requests that this clone sends in a day (UTC).
     calls_per_day: Count = 1000
-    # The longest that one question may take, retries included.
+    # The most seconds for one question, retries included.
     deadline_seconds: Annotated[float, Meta(ge=1, le=600)] = 120.0
     # Sets an outcome aside after so many failed attempts.
     attempts: Positive = 5
     # Asks `model` before acting on an amount this large or larger.
     thorough_from: Amount = 1000.0
-    # How long to wait for an answer before acting.
+    # The most seconds to wait for an answer before acting.
     inline_seconds: Annotated[float, Meta(ge=1, le=600)] = 30.0
     # Before acting, a lower quality is a no.
     min_quality: Share = 0.4
     # Before acting, a lower confidence (agent's or judge's) is a no.
     min_confidence: Share = 0.5
-    # Actions that do nothing, so no judge is asked before them.
+    # Actions that do nothing; the judge is not asked before them.
     skip: tuple[str, ...] = ("hold", "wait", "none", "skip", "noop")
-    # An agent is asked about what is at most so many days old.
+    # Agents are not asked about anything older, in days.
     patience: Count = 3
     # The most questions that one session of an agent answers.
     asks_per_session: Count = 2
@@ -368,7 +368,7 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     concurrency: Annotated[int, Meta(ge=1, le=32)] = 4
     # The most characters of a reasoning beside a skill's text.
     reasoning_characters: Annotated[int, Meta(ge=200)] = 2000
-    # Dollars per million tokens in and out, for models we have no price for.
+    # Dollars per million tokens in and out, for models without a known price.
     prices: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def price(self, model: str) -> Price:
@@ -380,12 +380,21 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Signs in a transcript of how a prompt ended."""
 
-    # What begins like one of these is a test, a build or a linter: regular expressions, matched at
-    # the start of each part of a command.
+    # Regular expressions for tests, builds, linters, migrations and deployments, matched at the
+    # start of each part of a command.
     checks: tuple[str, ...] = (
         r"(?:python[\d.]* -m )?(?:pytest|unittest|nose2|tox|nox|mypy|ruff check|pylint|flake8)\b",
         r"(?:python[\d.]* -m )?(?:bandit|compileall|py_compile|coverage run|black --check)\b",
         r"python[\d.]* (?:-m build|(?:setup|manage|runtests)\.py (?:test|check))\b",
+        r"python[\d.]* manage\.py (?:make)?migrate\w*\b",
+        r"(?:alembic (?:up|down)grade|flask db (?:up|down)grade|(?:rails|rake) db:\w+)\b",
+        r"(?:prisma (?:migrate|db push)|(?:knex|sequelize|typeorm|drizzle-kit) \S*migrat\S*)",
+        r"(?:flyway|liquibase|goose|dbmate|diesel migration|sqlx migrate|php artisan) \S*migrate\b",
+        r"(?:dbmate|goose|diesel migration|sqlx migrate) (?:up|run)\b|mix ecto\.migrate\b",
+        r"(?:(?:terraform|tofu|pulumi) (?:apply|up)|kubectl (?:apply|rollout|set image))\b",
+        r"(?:helm (?:install|upgrade)|ansible-playbook|cdk deploy|docker push|npm publish)\b",
+        r"(?:serverless|sls|sst|vercel|netlify|flyctl|fly|firebase|wrangler|gcloud) .*\bdeploy\b",
+        r"(?:(?:npm|pnpm|yarn|bun)(?: run)?|make|just|task) (?:db:)?(?:deploy|migrate)\b",
         r"(?:py\.test|pytest-\d|isort --check\S*)",
         r"(?:(?:python[\d.]*|node|ruby|php) )?(?:test_\w+|\w+_test|run_?tests?)\.(?:py|rb|php|js)",
         r"(?:npm|pnpm|yarn|bun)(?: (?:run|-\S+(?:[= ]\S+)?|workspace \S+))* (?:t|test|lint)\b",
@@ -412,6 +421,7 @@ class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields
         r"(?:mkdocs build|sphinx-build)\b",
         r"(?:docker|podman)(?: buildx| compose|-compose)? build\b",
         r"(?:(?:ba|z)?sh )?(?:\S*/)?(?:\w+[-_])*(?:tests?|check|lint|build)(?:[-_]\w+)*\.sh\b",
+        r"(?:(?:ba|z)?sh )?(?:\S*/)?(?:\w+[-_])*(?:deploy|migrate)(?:[-_]\w+)*\.sh\b",
         r"(?:\./|scripts?/|bin/|tools/)\S*\b(?:run[-_])?(?:tests?|lint|check)(?=\s|$)",
     )
 
@@ -419,13 +429,13 @@ class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class HookPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Behaviour of the hooks of an agent's client."""
 
-    # Path pattern (`~/work/shop*`): the domain of the folders that it meets; else `--domain`, else
-    # the repository's name.
+    # Path pattern (`~/work/shop*`): the domain of the folders that match it. Otherwise `--domain`,
+    # or the repository's name.
     domains: dict[str, str] = field(default_factory=dict)
-    # An agent that claims success although its last check failed is sent back once a prompt, where
-    # a person attends. Its answer is then its second one.
+    # Sends an agent back, once a prompt, if it claims success although its last check failed. Only
+    # in a terminal.
     insist: bool = False
-    # The most tokens that a session begins with; 0: none.
+    # The most tokens of skills at the start of a session; 0: none.
     briefing: Count = 300
 
 
@@ -434,16 +444,16 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     # The version of the vault's file format.
     format: Literal[1] = 1
-    # The branch that learns; on any other branch, everything waits.
+    # The branch that learns. On any other branch, everything waits.
     branch: Annotated[str, Meta(pattern=_BRANCH)] = "main"
-    # The clone that learns (docs/team.md), or all; the others record. The first `skillvault sync`
-    # names one.
+    # The clone that learns (docs/team.md), or all. Other clones only record. The first `skillvault
+    # sync` sets it.
     learner: str | None = None
-    # full: a commit survives a power loss; normal: when the system syncs.
+    # full: each commit survives a power loss; normal: the last seconds may be lost.
     durability: Literal["full", "normal"] = "full"
     # The domains that this vault expects.
     domains: tuple[str, ...] = ()
-    # seed: the designs' letter; wilson: 5 uses at 55 % prove.
+    # seed: the rules of the original designs; wilson: 5 uses at 55 % prove a skill.
     profile: ProfileName = "lift"
     commit: CommitPolicy = field(default_factory=CommitPolicy)
     record: RecordPolicy = field(default_factory=RecordPolicy)

@@ -17,7 +17,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.exchange.formats import read_outcomes
-from skillvault.exchange.transcripts.signs import judge_words, tool_of
+from skillvault.exchange.transcripts.signs import tool_of
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.policy import Policy
 from skillvault.model.policy_file import parse_policy
@@ -191,10 +191,30 @@ PROMPTS: list[tuple[str, list[Step], str, str]] = [
         "Done.",
         "failure",
     ),
+    ("ship it", [EDIT, bash("./ship now", "denied", 1)], "Done.", "failure"),
+    ("ship it again", [bash("./ship now", "denied", 1), EDIT], "Done.", "neutral"),  # untried
+    ("why does job.py crash?", [bash("python job.py", "KeyError: 1", 1)], "No key.", "neutral"),
+    ("tidy up", [EDIT, bash("grep -rn old . && ls old", "", 1)], "Done.", "neutral"),
+    (
+        "mend the job",
+        [bash("python job.py", "KeyError: 1", 1), EDIT, bash("python job.py > log")],
+        "Done.",
+        "success",
+    ),
+    (
+        "make sku unique",
+        [
+            EDIT,
+            bash("python manage.py makemigrations && python manage.py migrate", "duplicate", 1),
+            bash("pytest tests", OK),
+        ],
+        "It is unique now.",
+        "failure",
+    ),
     ("explain the code", [], "It pays.", "neutral"),
     ("next", [EDIT], "Done.", "failure"),
     ("no, that is not what I meant", [EDIT], "Done.", "success"),
-    ("thanks, that works. now the docs", [EDIT], "Done.", "neutral"),
+    ("thanks, that works. now the docs", [EDIT], "Done.", "failure"),  # a complaint follows
     ("great, but the sum is wrong", [EDIT], "Done.", "neutral"),
     ("round the sum", [EDIT, bash("pytest -q", OK)], "Done.", "failure"),  # refused although green
     ("no, undo that", [EDIT], "Done.", "neutral"),
@@ -234,19 +254,6 @@ def test_a_check_is_known_by_how_a_part_of_the_command_begins(
     command: str, tool: tuple[str, bool] | None
 ) -> None:
     assert tool_of(command, PATTERNS) == tool
-
-
-def test_words_that_say_nothing_of_the_work_are_no_sign() -> None:
-    said = {
-        "No, undo that.": "failure",
-        "still failing": "failure",
-        "Thanks!": "success",
-        "Great, now the docs": "success",
-        "no need to test it": None,
-        "thanks but it still fails": None,
-        "now add the docs": None,
-    }
-    assert {text: judge_words(text) for text in said} == said
 
 
 def test_a_commit_is_a_sign_as_long_as_its_repository_keeps_it(
@@ -333,7 +340,7 @@ def test_lines_that_are_not_understood_are_counted_once_and_nothing_is_quarantin
 
 def test_a_dry_run_prints_a_table_and_records_nothing(vault: Vault) -> None:
     said, _ = call(vault, "import", "claude-code", str(REAL), "--dry-run")
-    assert re.search(r"success +exit-code +test +make the yen test pass", said)
+    assert re.search(r"success +exit-code +fix +make the yen test pass", said)
     assert len(said.splitlines()) == 6
     assert len(vault.store.head().outcomes) == 0
 

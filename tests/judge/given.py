@@ -9,7 +9,7 @@ from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.prompts import Prompts
 from skillvault.judge.claude.questions import Questions
 from skillvault.loop.judging.paid_calls import Caller
-from skillvault.model.brief import Verdict
+from skillvault.model.brief import BlindCase, Verdict
 from skillvault.model.policy import DistillPolicy, JudgePolicy
 from skillvault.model.records import Decision
 from skillvault.vault.files.redact import redact_value
@@ -52,4 +52,4 @@ def asking(place: Path, clock: Clock, **rules: Any) -> tuple[ClaudeJudge, Ledger
 def ask(judge: ClaudeJudge, reasoning: object) -> Verdict:
     """The verdict on a decision; another reasoning is another question."""
     decision = Decision(action="open_long", reasoning=f"Because of {reasoning}.")
-    return judge.verdict("perps", decision, {}, None, None)
+    return judge.verdict(BlindCase("perps", decision))

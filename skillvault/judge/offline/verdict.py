@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from skillvault.model.brief import WARNING, Opinion, Verdict, warnings_of
+from skillvault.model.brief import WARNING, BlindCase, Opinion, Verdict, blind_case, warnings_of
 from skillvault.model.english import FULL, base_form, weight
 from skillvault.model.phrases import inline, quote_text
 from skillvault.model.reasoning import NOTE, Reading, read_reasoning
@@ -275,17 +275,13 @@ class _Material(NamedTuple):
         return self.reading.size > NOTE
 
 
-def judge_decision(
-    decision: Decision,
-    context: Mapping[str, Scalar],
-    applied: Sequence[str] | None,
-    entry_value: float | None,
-) -> Verdict:
+def judge_decision(case: BlindCase) -> Verdict:
     """Return the verdict with the sentences that explain its sum."""
-    reading = read_reasoning(decision.reasoning)
-    context = {key: value for key, value in context.items() if value not in (None, "")}
+    decision, reading = case.decision, read_reasoning(case.decision.reasoning)
+    context = {key: value for key, value in case.context.items() if value not in (None, "")}
     statements = statements_of(reading.statements, decision, context)
-    material = _Material(decision, context, applied or (), entry_value, reading, statements)
+    applied, size = case.applied or (), case.entry_value
+    material = _Material(decision, context, applied, size, reading, statements)
     marks = [
         *_condition_marks(material),
         *_finding_marks(material),
@@ -459,9 +455,9 @@ _MOST = 4
 
 def form_opinion(outcome: Outcome, skills: Sequence[Skill]) -> Opinion:
     """Return an opinion; a poor quality lowers the confidence that the decision states."""
-    decision, size = outcome.decision, outcome.result.entry_value
-    verdict = judge_decision(decision, outcome.conditions, outcome.applied, size)
-    confidence = 1.0 if decision.confidence is None else decision.confidence
+    verdict, confidence = judge_decision(blind_case(outcome)), outcome.decision.confidence
+    if confidence is None:
+        confidence = 1.0
     doubts = [shorten(text, WARNING) for text in (*verdict.weaknesses, *verdict.missed_factors)]
     return Opinion(
         quality=verdict.quality_score,

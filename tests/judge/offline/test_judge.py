@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from skillvault.judge import Judge
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.tries.insight import insights_of
-from skillvault.model.brief import Case, Verdict
+from skillvault.model.brief import Case, Verdict, blind_case
 from skillvault.model.intake import parse_outcome
 from skillvault.model.reasoning import read_reasoning
 from skillvault.model.records import Decision, InsightType, Lesson, Outcome, Result
@@ -57,8 +57,7 @@ def case(given: Outcome) -> Case:
 
 
 def verdict(given: Outcome) -> Verdict:
-    size = given.result.entry_value
-    return JUDGE.verdict(given.domain, given.decision, given.context, given.applied, size)
+    return JUDGE.verdict(blind_case(given))
 
 
 def insight(given: Case) -> str | None:

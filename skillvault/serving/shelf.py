@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from skillvault.learning import stats
+from skillvault.learning import skill_stats
 from skillvault.learning.assess import STEP as ASSESS
 from skillvault.learning.effect import detect
 from skillvault.learning.effect import verdict as effect
@@ -240,7 +240,7 @@ class Shelf:
 
     def effects(
         self, skill: str | None = None, domain: str | None = None, *, now: datetime
-    ) -> list[stats.SkillStats]:
+    ) -> list[skill_stats.SkillStats]:
         """Return the numbers of one skill, or of all used ones (of a domain), best lift first."""
         head = self.ready()
         evidence = self.uses.evidence(head)
@@ -249,8 +249,8 @@ class Shelf:
         for source, successor in head.uses.merges().items():
             merged.setdefault(successor, []).append(source)
         rows = [
-            stats.skill_stats(
-                stats.StatsSubject(
+            skill_stats.skill_stats(
+                skill_stats.StatsSubject(
                     entry.kind,
                     entry.domain,
                     _assess_skill(head, entry, evidence, now),

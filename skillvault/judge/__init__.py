@@ -1,6 +1,6 @@
 """The protocols of judges: they rate decisions, put insights into words and write skills.
 
-A judge sees the decision before the result: `verdict` is blind by its very signature.
+A judge sees the decision before the result: a `BlindCase` holds none.
 """
 
 from collections.abc import Sequence

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from skillvault.judge import Judge
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.tries.insight import insights_of
-from skillvault.model.brief import Case, Verdict, blind_case
+from skillvault.model.brief import BlindCase, Case, Verdict, blind_case
 from skillvault.model.intake import parse_outcome
 from skillvault.model.reasoning import read_reasoning
 from skillvault.model.records import Decision, InsightType, Lesson, Outcome, Result
@@ -70,7 +70,9 @@ def insight(given: Case) -> str | None:
 
 def test_no_result_can_reach_the_verdict() -> None:
     taken = inspect.signature(OfflineJudge.verdict).parameters
-    assert list(taken) == ["self", "domain", "decision", "context", "applied", "entry_value"]
+    assert [*taken] == ["self", "case"]
+    known = ("domain", "decision", "context", "applied", "entry_value")
+    assert BlindCase.__struct_fields__ == known
 
 
 @given(st.floats(-1, 1, allow_nan=False), st.text(max_size=40))

@@ -147,7 +147,7 @@ def decode(body: bytes, shape: type[_Shape]) -> _Shape:
         raise Fault(f"no answer of Claude's: {start!r}", "busy", billed=True) from None
 
 
-def _refusal(status: int, codes: str, words: str, retry_after: str | None) -> Fault:
+def _refusal_fault(status: int, codes: str, words: str, retry_after: str | None) -> Fault:
     """Return the fault that a refusal means, by the API's codes for it and its words."""
     kind: _FaultKind = "busy" if status in _BUSY or status >= 500 else "bad"
     is_money = any(sign in f"{codes} {words}".lower() for sign in _MONEY)
@@ -281,7 +281,7 @@ async def _deadline(seconds: float) -> AsyncIterator[None]:
         words = " ".join(str(error.api_message or error.body or "").split())
         codes = f"{error.type} {error.error_code}"
         wait = error.response.headers.get("retry-after")
-        raise _refusal(error.status_code, codes, words, wait) from None
+        raise _refusal_fault(error.status_code, codes, words, wait) from None
     except (TimeoutError, anthropic.APITimeoutError):
         raise Fault("Claude does not answer in time", "busy", billed=True) from None
     except anthropic.AnthropicError as error:

@@ -20,7 +20,7 @@ PURE = {"model", "learning"}
 # Within these packages too, a part imports only those that follow it here.
 ORDER = {
     "learning": [
-        "why_not", "seed", "sync", "curate", "install", "next_version", "lint", "stats",
+        "why_not", "seed", "sync", "curate", "install", "next_version", "lint", "skill_stats",
         "assess", "capture", "recommend", "merge", "refresh", "promote", "answer", "distill",
         "generate", "gate", "evaluate", "record", "advise", "accuracy", "effect", "expire",
         "account", "tries", "contrast", "rejection", "sections", "length", "naming", "rules",

@@ -18,7 +18,7 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.index.records import parse_ref
 
 if TYPE_CHECKING:
-    from skillvault.learning.stats import SkillStats
+    from skillvault.learning.skill_stats import SkillStats
     from skillvault.vault.index.snapshot import Topics
     from skillvault.vault.search.ranking import Hit
 

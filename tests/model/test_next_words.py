@@ -10,8 +10,8 @@ from skillvault.model.next_words import Reaction, read_reaction
     [
         ("no, that is wrong: we use uv here, never pip", "we use uv here, never pip"),
         (
-            "the route test fails, every route needs @login_required",
-            "every route needs @login_required",
+            "the route test fails, every route needs @signed_in",
+            "every route needs @signed_in",
         ),
         ("you mocked redis. we never mock redis, there is fakeredis", "we never mock redis"),
         ("Keys come from the vault, never from files.", "Keys come from the vault"),

@@ -19,12 +19,12 @@ from msgspec.structs import replace
 from skillvault.clients import notes as journal
 from skillvault.clients.notes import SessionNotes, domain_of
 from skillvault.clients.payload import Payload, parse_payload
-from skillvault.exchange.transcripts import events, prompts, reader
+from skillvault.exchange.transcripts import events, prompts, reader, subjects
 from skillvault.learning.capture.prompt import LearnedText, frame_learned
-from skillvault.learning.propose import words
 from skillvault.learning.recommend import disclosure, render
 from skillvault.learning.recommend.recommend import Query
 from skillvault.loop.learned import learned_text
+from skillvault.model import next_words as words
 from skillvault.model import reasoning
 from skillvault.model.errors import BadInputError, SkillvaultError
 from skillvault.model.text.text import count_tokens, cut_between_words, trim_to_tokens
@@ -64,8 +64,8 @@ _CUT_OFF = BadInputError(
 def _key_of(event: str, payload: Payload) -> str:
     """Return the key of an event that is answered once, "" if it has none."""
     if event == "SessionStart":
-        size = _size_of(payload.transcript)
-        return f"{event} {payload.source} {size}" if size else ""
+        size = _size_of(payload.transcript)  # it tells one compaction from the next
+        return f"{event} {payload.source} {size}" if size or payload.source == "startup" else ""
     is_prompt = event == "UserPromptSubmit" and payload.prompt_id
     return f"{event} {payload.prompt_id}" if is_prompt else ""
 
@@ -73,7 +73,9 @@ def _key_of(event: str, payload: Payload) -> str:
 class SessionPrompt(Struct):
     """A prompt of a session with the notes that belong to it.
 
-    `message` is the id of its message in the transcript, "" while that is not known.
+    `later_ids` are those of prompts that only went on with its task. `message` is the id of its
+    message in the transcript, "" while that is not known. `unknown_version` says that not all lines
+    of the transcript are understood.
     """
 
     note: journal.PromptNote
@@ -83,7 +85,18 @@ class SessionPrompt(Struct):
     next_words: str | None = None
     next_attended: bool | None = None
     digest: str = ""
+    later_ids: list[str] = []
     message: str = ""
+    unknown_version: str | None = None
+
+    def has_id(self, prompt: str | None) -> bool:
+        """Return True for the id of the prompt, or of one that went on with its task."""
+        return prompt == self.note.id or prompt in self.later_ids
+
+    def has_continuation(self, text: str) -> bool:
+        """Return True if the next prompt only goes on with the task."""
+        is_interrupted = bool(self.calls) and self.said_at is None
+        return subjects.continues_task(text, self.note.text, is_interrupted=is_interrupted)
 
     def add_call(self, call: journal.CallNote) -> None:
         """Add a call, unless two hooks noted the same one."""
@@ -128,6 +141,7 @@ class Hooks:
         self._is_attended = client.is_attended
         self._process = client.process
         self._now = now
+        self._unknown_version: str | None = None  # None while no transcript was read
         self._folder = vault.store.git.dirs()[0] / "skillvault"
 
     def react(self, event: str, payload: Payload) -> str:
@@ -143,10 +157,12 @@ class Hooks:
         self._collect_calls()
         text = self._answer_once(event, payload, acts[event])
         if event not in ("PostToolUse", "PostToolUseFailure"):
-            shown_at = journal.activity_of(self._folder, self._client).shown_at
+            activity = journal.activity_of(self._folder, self._client)
             if text and event == "UserPromptSubmit":
-                shown_at = self._now
-            activity = journal.Activity(event=event, at=self._now, shown_at=shown_at)
+                activity = replace(activity, shown_at=self._now)
+            if self._unknown_version is not None:
+                activity = replace(activity, unknown_version=self._unknown_version)
+            activity = replace(activity, event=event, at=self._now)
             journal.write_activity(self._folder, self._client, activity)
         return text
 
@@ -180,6 +196,8 @@ class Hooks:
     def _open_session(self, payload: Payload) -> str:
         journal.calls_folder(self._folder).mkdir(mode=0o700, parents=True, exist_ok=True)
         self._submit_abandoned()
+        if payload.source in _CONTINUED:
+            self._notes(payload).restore()
         if self._links is not None:
             self._vault.export(self._client, self._links, self._domain_of(payload))
             return ""
@@ -242,10 +260,11 @@ class Hooks:
             self._close_prompt(earlier_prompts[-1], text)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier_prompts) + 1}"
+        goes_on = bool(earlier_prompts) and earlier_prompts[-1].has_continuation(text)
         recommendation, held_out_names = "", list[str]()
         names, facts, receipt = list[journal.ShownSkill](), list[str](), dict[str, Any]()
         rules: list[str] = []
-        if self._links is None:
+        if self._links is None and not goes_on:  # it has what fits its task
             if read_skills is None:  # no note of how the session began: it may have read all
                 read_skills = [skill.name for skill in shelves.live(self._vault.shelf())]
                 notes.append(journal.SessionNote(session=payload.session, briefed=read_skills))
@@ -295,12 +314,12 @@ class Hooks:
         )
         return recommendation
 
-    def _new_rules(self, payload: Payload, known: "KnownTexts") -> LearnedText:
+    def _new_rules(self, payload: Payload, known_texts: "KnownTexts") -> LearnedText:
         """Return the rules for a prompt that the agent has not read in this session."""
         folder = str(payload.cwd or Path.cwd())
         repository = transcripts.repository_of(folder)
         learned = learned_text(self._vault.store, repository, budget=_RULES_BUDGET)
-        return learned.told.without(known.rules)
+        return learned.told.without(known_texts.rules)
 
     # ── a tool was used ──────────────────────────────────────────────────────────────
 
@@ -340,7 +359,8 @@ class Hooks:
         """
         notes = self._notes(payload)
         candidates = self._history(notes).prompts
-        matches = [prompt for prompt in candidates if payload.prompt_id in (None, prompt.note.id)]
+        name = payload.prompt_id
+        matches = [prompt for prompt in candidates if name is None or prompt.has_id(name)]
         current = matches[-1] if matches else None
         if current is None or not current.calls:  # it only talked
             return ""
@@ -367,9 +387,9 @@ class Hooks:
     def _end_session(self, payload: Payload) -> str:
         session = self._notes(payload)
         notes, damage = journal.read_notes(session.path)
-        self._submit_open_prompts(notes)
+        self._submit_open_prompts(notes, self._submit)
         if damage is None:
-            session.remove()
+            session.close()  # `claude --continue` may go on with its last task
         else:
             self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
         return ""
@@ -379,12 +399,13 @@ class Hooks:
 
         Their notes are quarantined first, so that a failure does not repeat in each session.
         """
+        journal.remove_ended_notes(self._folder)
         quarantine = self._vault.inbox.quarantine
         for place in journal.abandoned_notes(self._folder):
             notes, damage = journal.read_notes(place)
             quarantined_file = quarantine.take_notes(place, damage or _CUT_OFF, self._now)
             try:
-                self._submit_open_prompts(notes)
+                self._submit_open_prompts(notes, self._drop_outcome)
             except (OSError, SkillvaultError):  # a fault of the disk or the vault: try again later
                 shutil.move(quarantined_file, place)
                 quarantine.remove(quarantined_file.name)
@@ -393,14 +414,18 @@ class Hooks:
                 quarantine.remove(quarantined_file.name)
             place.with_suffix(journal.CLAIMS).unlink(missing_ok=True)
 
-    def _submit_open_prompts(self, notes: Iterable[journal.Note | None]) -> None:
+    def _submit_open_prompts(
+        self,
+        notes: Iterable[journal.Note | None],
+        submit: Callable[[SessionPrompt, Mapping[str, Any]], object],
+    ) -> None:
         """Put the outcomes that are not yet in the inbox into it."""
         for prompt in _build_history(notes).prompts:
             if prompt.digest:
                 continue
             outcome = self._current_outcome(prompt)
             if outcome is not None:
-                self._drop_outcome(prompt, outcome)
+                submit(prompt, outcome)
             else:
                 self._drop([*_receipt_file(prompt)])
 
@@ -440,7 +465,10 @@ class Hooks:
             # The hook observed the end, whatever the agent says.
             git_dir = self._vault.store.git.dirs()[0]
             receipts = [] if prompt.digest else [*_receipt_file(prompt)]
-            self._drop([*receipts, *arrival.attest_files(git_dir, [(name, data)])])
+            recorded = self._vault.store.head().outcomes
+            is_news = known_runs.KnownRuns().is_news(outcome, recorded, "local")
+            files = arrival.attest_files(git_dir, [(name, data)]) if is_news else ()
+            self._drop([*receipts, *files])
         return digest
 
     def _drop(self, files: Iterable[tuple[str, bytes]]) -> None:
@@ -456,6 +484,8 @@ class Hooks:
         header = events.Header(session=note.session, cwd=note.cwd)
         for event in _prompt_events(prompt, header):
             tally.note_event(event, run)
+        if prompt.unknown_version is not None:
+            self._unknown_version = prompt.unknown_version
         run.next_words, run.next_attended = prompt.next_words, prompt.next_attended
         is_corrected = words.read_reaction(run.next_words or "", run.claim).is_correction
         if not (run.has_changed or run.checks or run.commands or run.skills or is_corrected):
@@ -546,6 +576,9 @@ class SessionHistory(Struct):
 
     def open_prompt(self, note: journal.PromptNote, current: SessionPrompt | None) -> SessionPrompt:
         """Add a prompt; its words may show how the current one ended."""
+        if current and current.has_continuation(note.text):
+            current.later_ids.append(note.id)
+            return current
         if current and note.attended is not False:
             current.next_words, current.next_attended = note.text, note.attended
         if self.read_skills is not None:
@@ -638,14 +671,19 @@ def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Itera
         transcript = reader.Transcript(place, note.position)
         for event in transcript:
             if isinstance(event, events.Prompt):
-                if event.id != note.id and (has_begun or event.id is not None):
+                is_part = prompt.has_id(event.id) or prompt.has_continuation(event.text)
+                is_first = event.id is None or event.text.split() == note.text.split()
+                if not is_part and (has_begun or not is_first):
                     break
                 prompt.message = prompt.message or event.message
+                if has_begun:
+                    yield event
                 has_begun = True
             elif not getattr(event, "aside", False):
                 yield event
     except (BadInputError, ValueError):  # it cannot be read, or is no name of a file
         return  # the notes remain
+    prompt.unknown_version = transcript.unknown_version
     header.model, header.branch = transcript.header.model, transcript.header.branch
 
 

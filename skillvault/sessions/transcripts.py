@@ -14,15 +14,15 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skillvault.clients.notes import project_of
-from skillvault.exchange.source_file import folder_name
+from skillvault.exchange.source_file import folder_name, without_folder
 from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
 from skillvault.exchange.transcripts.reader import COMPRESSED, client_of
 from skillvault.exchange.transcripts.signs import asks_for_failure
 from skillvault.exchange.transcripts.subjects import action_of, target_of
-from skillvault.learning.propose.words import Reaction, read_reaction
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.errors import BadInputError
+from skillvault.model.next_words import Reaction, read_reaction
 from skillvault.model.policy import TranscriptsPolicy
 from skillvault.model.reasoning import claims_success
 from skillvault.model.records import Observer, Status, Trust, stamp
@@ -50,9 +50,11 @@ class Ending(NamedTuple):
 class ImportTally(Struct):
     """The state of an import: refused files, counts of unknown lines by kind, files read.
 
-    `known` are the labels of outcomes that the vault has already.
+    `known` are the labels of outcomes that the vault has already, `versions` sentences about
+    clients whose lines are not all understood.
     """
 
+    versions: set[str] = field(default_factory=set)
     known: list[str] = field(default_factory=list)
     runs: KnownRuns = field(default_factory=KnownRuns)
     refused: list[RefusedFile] = field(default_factory=list)
@@ -132,6 +134,7 @@ def _outcomes_of_file(
             yield label, outcome
     options.advance(reader.transcript.position - position)
     tally.files += 1
+    tally.versions |= {reader.transcript.unknown_version} - {""}
     for kind, count in reader.transcript.unread.items():
         tally.unread[kind] = tally.unread.get(kind, 0) + count
 
@@ -213,9 +216,7 @@ def outcome_of_prompt(
 def _changes(run: PromptRun, folder: str | None) -> str:
     """Return the calls that changed something, each once, with paths relative to the folder."""
     words = "; ".join(dict.fromkeys(run.changes))
-    for separator in "/\\" if folder else "":
-        words = words.replace(f"{folder}{separator}", "")
-    return words
+    return without_folder(words, folder) if folder else words
 
 
 def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
+from skillvault.clients.notes import Activity, write_activity
 from skillvault.model.errors import UsageError
 from tests.conftest import NOW
 from tests.given import as_file, raw
@@ -104,6 +105,31 @@ def test_a_personal_setup_changes_nothing_that_git_sees(
     assert status() == before
 
 
+@pytest.mark.parametrize(
+    ("client", "name"),
+    [
+        ("codex", ".codex/config.toml"),
+        ("codex", ".codex/hooks.json"),
+        ("claude-code", ".claude/settings.local.json"),
+    ],
+)
+def test_a_personal_setup_leaves_a_file_that_git_tracks(
+    vault: Vault, project: Path, client: str, name: str
+) -> None:
+    place = project / name
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("{}\n" if name.endswith("json") else 'model = "m-1"\n')
+    subprocess.run(["git", "add", "-f", name], cwd=project, check=True)
+    content, home = place.read_bytes(), tree(Path.home())
+    done = run(vault, client, "--project", str(project))
+    assert (done.exit_code, place.read_bytes()) == (1, content)
+    assert f"left as it is: {place}: git tracks it; pass --shared" in done.stderr
+    assert run(vault, client, "--project", str(project), "--remove").exit_code == 0
+    assert (place.read_bytes(), tree(Path.home())) == (content, home)
+    assert run(vault, client, "--project", str(project), "--shared").exit_code == 0
+    assert "skillvault" in place.read_text() or client == "claude-code"
+
+
 def test_check_says_where_it_is_set_up_and_what_came_last(vault: Vault, project: Path) -> None:
     vault.record([("a.json", as_file(raw()))], now=NOW)
     vault.run(now=NOW)
@@ -133,6 +159,18 @@ def test_check_says_what_keeps_it_from_working(vault: Vault, project: Path, tmp_
     vault.root.rename(tmp_path / "elsewhere")
     done = CliRunner().invoke(cli, ["setup", "claude-code", "--check"])
     assert (done.exit_code, f"{vault.root} is no vault any more" in done.stdout) == (1, True)
+
+
+def test_doctor_names_a_version_with_lines_that_are_not_understood(
+    vault: Vault, project: Path
+) -> None:
+    run(vault, "claude-code", "--project", str(project))
+    folder = vault.store.git.dirs()[0] / "skillvault"
+    (folder / "sessions").mkdir(parents=True, exist_ok=True)
+    sentence = "Claude Code 9.9.9 writes lines that are not known here"
+    write_activity(folder, "claude-code", Activity(event="Stop", unknown_version=sentence))
+    examined = CliRunner().invoke(cli, ["--vault", str(vault.root), "doctor"]).stdout
+    assert sentence in " ".join(examined.split())
 
 
 def test_a_session_says_that_the_vault_was_moved(

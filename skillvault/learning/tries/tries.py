@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
 
-from skillvault.learning.propose.words import read_reaction
 from skillvault.learning.tries.answers import answer_text
 from skillvault.learning.tries.deed import cut, deed_of, is_note
 from skillvault.learning.tries.insight import signature
@@ -21,6 +20,7 @@ from skillvault.learning.tries.sentences import (
     split_sentences,
 )
 from skillvault.model.decision_outcomes import NEXT_WORDS
+from skillvault.model.next_words import read_reaction
 from skillvault.model.reasoning import describe_cause, evidence_lines, fault_of, is_bare
 from skillvault.model.records import OFFLINE, Evaluation, Lesson, Outcome
 from skillvault.model.sameness.comparison import components
@@ -31,6 +31,11 @@ from skillvault.model.tries import Advice, Try
 _CLAIMS = 8
 _EVIDENCE = 4000  # characters at the end of the evidence that are searched for figures
 _REFUSAL = re.compile(r"^(?:(?:no|nope|wrong|stop|wait)\b[,!. ]*)+", re.IGNORECASE)
+_UNDOING = re.compile(
+    r"(?:(?:please|just|so|now|then|and|can you|could you)\b[, ]*)*(?:undo|revert|roll back"
+    r"|take back|back out|restore|put (?:it|that|everything) back|go back)\b",
+    re.IGNORECASE,
+)
 # A command and its exit: the status says the same, and the output says more.
 _EXIT = re.compile(r"^`.*` (?:passed|failed)(?: with exit code -?\d+)?$", re.DOTALL)
 _BOTH = 180  # characters of a summary and a line of evidence together
@@ -108,6 +113,8 @@ def _correction(outcome: Outcome) -> str:
         return _as_sentence(rule)
     for part in re.split(r"(?<=[.!;])\s+", words):
         request = _REFUSAL.sub("", part)
+        if _UNDOING.match(request):
+            continue  # it says what should not have been done
         if len(request.split()) > 2 and rank_of(request) >= Rank.DEED:
             return _as_sentence(request)
     return ""

@@ -206,3 +206,7 @@ def test_a_reply_to_a_question_of_the_agent_is_no_judgment(text: str) -> None:
 
 def test_a_reply_to_a_question_may_accuse_the_agent() -> None:
     assert read_reaction("no, you deleted the tests", "All done. Shall I push?").status == "failure"
+
+
+def test_repeated_filler_is_read_at_once() -> None:
+    assert read_reaction("hm " * 500) == Reaction()

@@ -57,7 +57,7 @@ def test_the_log_shows_what_is_asked_for(learned: Vault) -> None:
 
 def test_a_time_that_is_none_is_refused_with_what_to_write(learned: Vault) -> None:
     result = CliRunner().invoke(cli, ["--vault", str(learned.root), "log", "--since", "soon"])
-    assert "write it as 7d, 2w, 12h" in str(result.exception)
+    assert "write 7d, 2w, 12h" in str(result.exception)
 
 
 def test_a_commit_is_read_from_its_skill_to_its_links(learned: Vault) -> None:

@@ -1,5 +1,6 @@
 """A vault of another owner, and a bare one: each command says what to do, and then works."""
 
+import json
 import os
 import shlex
 import subprocess
@@ -71,7 +72,10 @@ def test_a_hook_in_a_vault_of_another_owner_says_nothing_to_the_agent(foreign: P
         capture_output=True,
         check=False,
     )
-    assert (done.returncode, done.stdout) == (0, b"")
+    answer = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert answer.keys() == {"systemMessage"}  # the client shows it to the person alone
+    assert "safe.directory" in answer["systemMessage"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -93,7 +93,7 @@ def test_a_port_that_is_taken_is_one_sentence(served: tuple[Vault, Served]) -> N
     [
         (["--serve", "--md"], "remove -o and --md"),
         (["--port", "80"], "add --serve"),
-        (["--since", "soon"], "write it as 7d, 2w, 12h or 2026-11-20"),
+        (["--since", "soon"], "write 7d, 2w, 12h or 2026-11-20"),
         (["-o", "none/report.html"], "choose a file that you may write"),
     ],
 )

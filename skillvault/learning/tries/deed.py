@@ -52,13 +52,16 @@ _EMPTY_CLAIM = regex(
 _SURE = regex(
     r"^(?:everything|both|tests?|it|all)(?: \w+)? (?:works?|pass(?:es)?|is|are)\b", re.IGNORECASE
 )
-# Words of a claim that names nothing but its own success: "All done, it works".
-_CLAIMING = frozenset(
-    "a again all also and are as be been changes complete completed correctly done everything"
-    " expected fine finished fixed good great green has have i implemented in is it its job"
-    " list looks me my no now of ok okay on pass passed passes passing perfect perfectly ready"
-    " requested should so successful successfully task test tests that the they this to up"
-    " very was we well were with work worked working works you your".split()
+# The words of a claim that names nothing but its own success: "All done, it works".
+_SUCCESS = frozenset(
+    "complete completed correctly done expected fine finished fixed good great green implemented"
+    " ok okay pass passed passes passing perfect perfectly ready successful successfully work"
+    " worked working works".split()
+)
+_CLAIMING = _SUCCESS | frozenset(
+    "a again all also and are as be been changes everything has have i in is it its job list"
+    " looks me my no now of on requested should so task test tests that the they this to up very"
+    " was we well were with you your".split()
 )
 _WORD = regex(r"[\w'’-]+")
 _PRAISE = regex(
@@ -88,7 +91,8 @@ def deed_of(outcome: Outcome, answer: str = "") -> str:
 
 def _is_bare_claim(sentence: str) -> bool:
     """Return True for a sentence that claims success and names nothing."""
-    return all(word in _CLAIMING for word in _WORD.findall(sentence.casefold()))
+    words = set(_WORD.findall(sentence.casefold()))
+    return words <= _CLAIMING and not words.isdisjoint(_SUCCESS)
 
 
 def _transcript_deed(outcome: Outcome, reasoning: str, answer: str) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from week_place import Workplace, WrongScriptError, session_uuid
-from week_script import Prompt, Session, Turn
+from week_script import Call, Session, Turn
 
 from tests.interop.scripted_model import Block, ScriptedModel, serving_model, tool, words
 
@@ -65,8 +65,11 @@ class Client:
 
     def play(self, session: Session) -> None:
         """Play a session to its end."""
-        turns = [turn for prompt in session.prompts for turn in self._said(session, prompt)]
-        with serving_model(*turns) as model:
+        turns = [turn for prompt in session.prompts for turn in prompt.turns]
+        calls = [turn.call for turn in turns if turn.call and turn.call.inner]
+        with serving_model(*self._blocks(session, turns)) as model:
+            for call in calls:
+                model.subagents[call.arguments["prompt"]] = self._blocks(session, call.inner)
             words_of = [str(self.program), "--model", session.model, *_identity(session)]
             environment = self._environment(model)
             if session.is_printed:
@@ -82,24 +85,24 @@ class Client:
             "ANTHROPIC_BASE_URL": model.url,
             "ANTHROPIC_API_KEY": KEY,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",  # a subagent ends before its caller goes on
             "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",
             "DISABLE_TELEMETRY": "1",
             "DISABLE_AUTOUPDATER": "1",
         }
 
-    def _said(self, session: Session, prompt: Prompt) -> Iterator[list[Block]]:
-        """Yield what the model says to a prompt, with the turns of a subagent in their place."""
-        pending = list(prompt.turns)
-        while pending:
-            turn = pending.pop(0)
-            yield self._blocks(session, turn)
-            pending[:0] = turn.call.inner if turn.call else ()
+    def _blocks(self, session: Session, turns: Sequence[Turn]) -> list[list[Block]]:
+        """Return turns as the model says them."""
+        return [
+            [
+                *([words(turn.text)] if turn.text else ()),
+                *([self._tool(session, turn.call)] if turn.call else ()),
+            ]
+            for turn in turns
+        ]
 
-    def _blocks(self, session: Session, turn: Turn) -> list[Block]:
-        blocks = [words(turn.text)] if turn.text else []
-        if turn.call is not None:
-            blocks.append(tool(turn.call.name, **self.place.arguments(session.repo, turn.call)))
-        return blocks
+    def _tool(self, session: Session, call: Call) -> Block:
+        return tool(call.name, **self.place.arguments(session.repo, call))
 
     def _print(self, session: Session, program: list[str], environment: dict[str, str]) -> None:
         for prompt in session.prompts:

@@ -5,13 +5,13 @@ import json
 import os
 import pty
 import select
-import signal
 import struct
 import subprocess
 import termios
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ class Client:
             "ANTHROPIC_BASE_URL": model.url,
             "ANTHROPIC_API_KEY": KEY,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",  # a subagent ends before its caller goes on
+            "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",  # a caller waits for its subagent
             "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",
             "DISABLE_TELEMETRY": "1",
             "DISABLE_AUTOUPDATER": "1",
@@ -125,15 +125,20 @@ class Client:
     ) -> None:
         first, *others = session.prompts
         count = self._stop_count()
-        with _terminal([*program, first.text], self.place.root / session.repo, environment) as screen:
+        with _terminal(
+            [*program, first.text], self.place.root / session.repo, environment
+        ) as screen:
             for place, prompt in enumerate((first, *others), 1):
                 if place > 1:
                     screen.type(prompt.text)
-                screen.wait(lambda end=count + place: self._stop_count() >= end)
+                screen.wait(partial(self._has_stopped, count + place))
                 if not any(_asks(request, prompt.text) for request in model.requests):
                     raise WrongScriptError(f"{session.id}: {prompt.text!r} did not arrive")
             screen.type("/exit")
             screen.wait(screen.has_ended)
+
+    def _has_stopped(self, count: int) -> bool:
+        return self._stop_count() >= count
 
     def _stop_count(self) -> int:
         return self._stops.read_text().count("stop")
@@ -174,8 +179,8 @@ def _check_results(session: Session, model: ScriptedModel) -> None:
 class _Screen:
     """A terminal that nobody looks at."""
 
-    def __init__(self, process: int, file: int) -> None:
-        self._process, self._file = process, file
+    def __init__(self, file: int) -> None:
+        self._file = file
         self._is_open = True
         self._heard_at = time.monotonic()
         self.text = b""
@@ -212,19 +217,27 @@ class _Screen:
 
 
 @contextmanager
-def _terminal(words_of: Sequence[str], folder: Path, environment: dict[str, str]) -> Iterator[_Screen]:
+def _terminal(
+    program: Sequence[str], folder: Path, environment: dict[str, str]
+) -> Iterator[_Screen]:
     """Run a program in a terminal of its own."""
-    process, file = pty.fork()
-    if process == 0:
-        os.chdir(folder)
-        os.execve(words_of[0], list(words_of), environment)
+    file, inner = pty.openpty()
     fcntl.ioctl(file, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    process = subprocess.Popen(
+        program,
+        cwd=folder,
+        env=environment,
+        stdin=inner,
+        stdout=inner,
+        stderr=inner,
+        start_new_session=True,
+    )
+    os.close(inner)
     try:
-        yield _Screen(process, file)
+        yield _Screen(file)
     finally:
-        if os.waitpid(process, os.WNOHANG) == (0, 0):
-            os.kill(process, signal.SIGTERM)
-            os.waitpid(process, 0)
+        process.terminate()
+        process.wait(PATIENCE)
         os.close(file)
 
 

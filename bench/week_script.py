@@ -94,7 +94,9 @@ class Week(NamedTuple):
 
 def read_week(folder: Path = DATA) -> Week:
     """Read the week of a folder."""
-    parts = {name: _load(folder / f"{name}.yaml") for name in ("sessions", "probes", "repositories")}
+    parts = {
+        name: _load(folder / f"{name}.yaml") for name in ("sessions", "probes", "repositories")
+    }
     probes, repositories = parts["probes"], parts["repositories"]
     files = repositories["repositories"]
     known_files = {repo: set(files[repo]) for repo in files}

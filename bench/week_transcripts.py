@@ -2,8 +2,8 @@
 
 import json
 import subprocess
-from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +61,15 @@ class _Player:
     def play(self, prompt: Prompt) -> None:
         """Play a prompt and the model's turns."""
         self.prompt_id = session_uuid(f"{self.session.id} {prompt.text}")
-        kind = {"promptSource": "sdk"} if self.session.is_printed else {
-            "origin": {"kind": "human"},
-            "promptSource": "typed",
-            "turnOrigin": "human",
-        }
+        kind = (
+            {"promptSource": "sdk"}
+            if self.session.is_printed
+            else {
+                "origin": {"kind": "human"},
+                "promptSource": "typed",
+                "turnOrigin": "human",
+            }
+        )
         self._add("user", prompt.text, promptId=self.prompt_id, **kind)
         self._play_turns(prompt.turns, self.lines)
 
@@ -84,14 +88,16 @@ class _Player:
     def _use(self, call: Call, lines: list[Line]) -> None:
         arguments = self.place.arguments(self.session.repo, call)
         identity = f"toolu_{session_uuid(self.session.id + str(len(lines)) + str(self.at))[:12]}"
-        self._answer({"type": "tool_use", "id": identity, "name": call.name, "input": arguments}, lines)
-        is_error, text = self._make(call, arguments, lines)
-        result = {"type": "tool_result", "tool_use_id": identity, "content": text}
+        self._answer(
+            {"type": "tool_use", "id": identity, "name": call.name, "input": arguments}, lines
+        )
+        is_error, text = self._make(call, arguments)
+        result: Line = {"type": "tool_result", "tool_use_id": identity, "content": text}
         if is_error:
             result["is_error"] = True
         self._add("user", [result], lines, promptId=self.prompt_id)
 
-    def _make(self, call: Call, arguments: Line, lines: list[Line]) -> tuple[bool, str]:
+    def _make(self, call: Call, arguments: Line) -> tuple[bool, str]:
         """Make a call; return (it failed, the text of its result)."""
         if call.name == "Bash":
             return self._run(call)

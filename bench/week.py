@@ -5,8 +5,8 @@
 A week of sessions (bench/quality/week) is played in two temporary repositories, and a vault learns
 after each of them, without a model as judge. By default the transcripts are written here and
 imported. With `--client` the real Claude Code of SKILLVAULT_INTEROP runs in a terminal, hooked up
-by `setup`, and a scripted model answers it. Afterwards 34 prompts of the week after are sent to
-the hooks. `-v` prints what is missing; `--keep` leaves everything in FOLDER.
+by `setup`, and a scripted model answers it. Afterwards the hooks get 34 prompts of the week after,
+and all transcripts are imported again. `-v` prints what is missing; `--keep` leaves it in FOLDER.
 """
 
 import argparse
@@ -76,10 +76,14 @@ class Learner:
             self._await_hooks()
         else:
             self._transcripts.play(session)
-            folder = self._transcripts.folder(session.repo)
-            self.vault.import_transcripts("claude-code", [folder], domain=DOMAIN)
+            self.import_all()
         self.vault.run()
         self.place.end(session)
+
+    def import_all(self) -> None:
+        """Import every transcript of the week so far; what is known changes nothing."""
+        folder = self.place.home / ".claude" / "projects"
+        self.vault.import_transcripts("claude-code", [folder], domain=DOMAIN)
 
     def ask(self, number: int, probe: Probe) -> Answer:
         """Send a prompt to the hooks, in a session of its own."""
@@ -185,6 +189,13 @@ def repeated_runs(vault: Vault) -> list[str]:
     return [task for task, count in counts.items() if count > 1]
 
 
+def wrongly_served(week: Week, answers: list[Answer]) -> list[str]:
+    """Return the rules that wait for an approval or are withdrawn, and stand in an answer."""
+    texts = [_plain(f"{answer.briefing} {answer.text}") for answer in answers]
+    rules = week.rules.items()
+    return [name for name, rule in rules if (rule.waits or rule.withdrawn) and states(rule, texts)]
+
+
 # ── the table ───────────────────────────────────────────────────────────────────────────
 
 
@@ -214,6 +225,7 @@ def measure(root: Path, options: argparse.Namespace) -> None:
             words = proposed_rules(learner.vault)
             late += [name for name in stated if not states(week.rules[name], words)]
         answers = [learner.ask(number, probe) for number, probe in enumerate(week.probes)]
+        learner.import_all()
     finally:
         learner.close()
     print_table(learner.vault, week, late, answers, is_verbose=options.verbose)
@@ -240,10 +252,12 @@ def print_table(
     missed = [answer for answer in related if not answer.is_right]
     needless = [answer for answer in unrelated if not answer.is_right]
     refuted, repeated = refuted_successes(vault, week), repeated_runs(vault)
+    served = wrongly_served(week, answers)
     tokens = sorted(count_tokens(answer.text) for answer in related)
     print(f"sessions                          {len(week.sessions)}")
     print(f"corrections proposed              {len(week.rules) - len(late)}/{len(week.rules)}")
     print(f"traps taken for corrections       {len(trapped)}/{len(traps)}")
+    print(f"waiting or withdrawn, but served  {len(served)}")
     print(f"successes that were refuted       {len(refuted)}")
     print(f"runs that count twice             {len(repeated)}")
     print(f"texts with a model, branch, folder {len(frames)}")
@@ -253,6 +267,7 @@ def print_table(
     if is_verbose:
         _print_lines("not proposed", [f"{name}: {week.rules[name].words}" for name in late])
         _print_lines("taken for a correction", trapped)
+        _print_lines("waits or is withdrawn, but served", served)
         _print_lines("refuted success", refuted)
         _print_lines("counts twice", repeated)
         _print_lines("names the frame", [f"{name}: {line}" for name, line in frames])

@@ -21,15 +21,14 @@ class Transcripts:
     def __init__(self, place: Workplace) -> None:
         self.place = place
         self._lines: dict[str, list[Line]] = {}
-        self._count = 0
 
     def play(self, session: Session) -> None:
         """Play a session, and write its transcript."""
-        lines: list[Line] = []
-        if session.origin:
-            owner = session_uuid(session.id if session.is_fork else session.origin)
-            lines = [{**line, "sessionId": owner} for line in self._lines[session.origin]]
-        name = session.origin if session.origin and not session.is_fork else session.id
+        lines = self._lines.get(session.origin, [])
+        name = session.origin or session.id
+        if session.is_fork:
+            name = session.id
+            lines = [_copy_line(line, session) for line in lines]
         player = _Player(self.place, session, session_uuid(name), lines)
         for prompt in session.prompts:
             player.play(prompt)
@@ -49,6 +48,18 @@ def write_lines(path: Path, lines: Sequence[Line]) -> None:
     path.write_text(text, encoding="utf-8")
 
 
+def _copy_line(line: Line, session: Session) -> Line:
+    """Return a line as a fork has it: what was asked gets the id of the fork's first prompt."""
+    copy = {**line, "sessionId": session_uuid(session.id)}
+    return (
+        copy | {"promptId": _prompt_id(session, session.prompts[0])} if "promptId" in line else copy
+    )
+
+
+def _prompt_id(session: Session, prompt: Prompt) -> str:
+    return session_uuid(f"{session.id} {prompt.text}")
+
+
 class _Player:
     """One session while it is played."""
 
@@ -60,7 +71,7 @@ class _Player:
 
     def play(self, prompt: Prompt) -> None:
         """Play a prompt and the model's turns."""
-        self.prompt_id = session_uuid(f"{self.session.id} {prompt.text}")
+        self.prompt_id = _prompt_id(self.session, prompt)
         kind = (
             {"promptSource": "sdk"}
             if self.session.is_printed
@@ -157,8 +168,10 @@ class _Player:
         """Add a line of a transcript."""
         lines = self.lines if lines is None else lines
         self.at += STEP
+        writer = {} if isinstance(content, str) else {"session_id": self.owner}
         lines.append(
             {
+                **writer,
                 "parentUuid": lines[-1]["uuid"] if lines else None,
                 "isSidechain": False,
                 **more,

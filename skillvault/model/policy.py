@@ -56,8 +56,8 @@ class CommitPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     author: Annotated[
         Literal["program", "person"],
         doc(
-            "The author of what the program learns: skillvault <skillvault@localhost>, or who "
-            "commits it."
+            "The author of learned commits. program: skillvault <skillvault@localhost>; "
+            "person: you."
         ),
     ] = "program"
 
@@ -80,7 +80,7 @@ class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         float, Meta(ge=0, le=60), doc("Takes an inbox file once it has not changed for this long.")
     ] = 0.5
     untrusted_per_day: Annotated[
-        DailyQuota, doc("The most that is taken of inbox/untrusted/ in a day (UTC); more waits.")
+        DailyQuota, doc("The most that inbox/untrusted/ takes in a day (UTC); the rest waits.")
     ] = DailyQuota()
 
 
@@ -88,7 +88,7 @@ class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Evaluation of outcomes."""
 
     peers: Annotated[
-        int, Meta(ge=20), doc("The latest outcomes that an account and its rules are read of.")
+        int, Meta(ge=20), doc("An account and its rules use so many of the latest outcomes.")
     ] = 200
     min_insight: Annotated[
         Positive, doc("Ignores an insight shorter than this, in characters.")
@@ -97,7 +97,7 @@ class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Count, doc("Decisions of one action so close to each other count as one.")
     ] = 10
     untrusted_per_day: Annotated[
-        Count, doc("The most untrusted outcomes that are judged in a day (UTC), last.")
+        Count, doc("The most untrusted outcomes that are judged in a day (UTC), after all others.")
     ] = 50
 
 
@@ -121,17 +121,19 @@ class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         Share, doc("A fact more similar than this to a cluster's first fact joins it.")
     ] = 0.4
     cluster_size: Annotated[
-        int, Meta(ge=2), doc("How many facts make a pattern, or how many sessions behind one fact.")
+        int, Meta(ge=2), doc("A pattern needs so many facts, or one fact from so many sessions.")
     ] = 3
     min_sessions: Annotated[
         Count, doc("How many sessions a pattern needs to be served without approval.")
     ] = 2
     general_domains: Annotated[
-        int, Meta(ge=2), doc("In how many domains a fact must recur to hold in every domain.")
+        int, Meta(ge=2), doc("A fact that recurs in so many domains can hold in all.")
     ] = 2
-    general_runs: Annotated[Positive, doc("How many runs must stand behind it there.")] = 5
-    general_rate: Annotated[Share, doc("Which share of these must have ended well.")] = 0.5
-    every: Annotated[Positive, doc("The daemon looks for patterns every so many cycles.")] = 1
+    general_runs: Annotated[Positive, doc("Such a fact needs so many runs that support it.")] = 5
+    general_rate: Annotated[Share, doc("Such a fact needs this share of runs that ended well.")] = (
+        0.5
+    )
+    every: Annotated[Positive, doc("The daemon looks for patterns once in so many cycles.")] = 1
 
 
 class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -140,9 +142,9 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     gate: Annotated[
         Literal["never", "unproven", "always"],
         doc(
-            "Which new skills wait in proposed/ for a person. unproven: what rests on one "
-            "session; always: all, and what changes in approved ones; never: none. What is "
-            "untrusted always waits."
+            "New skills that wait in proposed/ for your approval. unproven: those of one "
+            "session; always: all, and changes of approved ones; never: none. Untrusted "
+            "ones always wait."
         ),
     ] = "unproven"
     warning_below: Annotated[
@@ -160,18 +162,20 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Positive, doc("Days until a strategy expires after it was last written.")
     ] = 180
     strategy_every: Annotated[
-        int, Meta(ge=2), doc("Tries of a domain that has a strategy; under seed, new ones.")
+        int,
+        Meta(ge=2),
+        doc("A domain gets a strategy after so many tries; under seed, after so many new ones."),
     ] = 10
     strategy_max: Annotated[Positive, doc("Under seed: the most outcomes a strategy looks at.")] = (
         200
     )
     guide_tokens: Annotated[
-        int, Meta(ge=100), doc("The longest text of a guide; the rest goes to references/.")
+        int, Meta(ge=100), doc("The most tokens of a guide; the rest goes to references/.")
     ] = 700
     max_tokens: Annotated[
         int,
         Meta(ge=100),
-        doc("The longest text of another skill of outcomes; the rest goes there, too."),
+        doc("The most tokens of another learned skill; the rest goes to references/."),
     ] = 400
     context_headings: Annotated[
         dict[str, str], doc("A domain's heading for its context, if not Market Context or Context.")
@@ -196,18 +200,18 @@ class DistillPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     min_failures: Annotated[
         Positive, doc("A session with so many different failures becomes a skill.")
     ] = 2
-    min_successes: Annotated[Positive, doc("And so does one with so many successes.")] = 5
+    min_successes: Annotated[Positive, doc("A session with so many successes becomes a skill.")] = 5
     failures: Annotated[
-        Count, doc("The most failures of a session that are told, the first ones.")
+        Count, doc("The skill of a session mentions at most so many failures, the first ones.")
     ] = 5
     successes: Annotated[
-        Count, doc("The most successes of a session that are told, the first ones.")
+        Count, doc("The skill of a session mentions at most so many successes, the first ones.")
     ] = 5
     min_similar: Annotated[
         Positive,
         doc(
-            "How many others must share more than `merge.similarity` of the fewer statements with"
-            " a session's skill to become one with it."
+            "A session's skill is merged with others if at least so many are similar "
+            "(`merge.similarity`)."
         ),
     ] = 1
     max_tokens: Annotated[
@@ -221,15 +225,15 @@ class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     similarity: Annotated[
         Share,
         doc(
-            "Sessions that share more than this part of the fewer statements say the same; under "
-            "seed, skills of outcomes too."
+            "Two skills of sessions are similar if they share more than this part of the "
+            "shorter one's statements; under seed, other skills too."
         ),
     ] = 0.5
     min_similar: Annotated[
-        Positive, doc("Under seed: how many others must say the same as a skill.")
+        Positive, doc("Under seed: a skill is merged with others if at least so many are similar.")
     ] = 2
     max_tokens: Annotated[
-        int, Meta(ge=100), doc("The longest text of merged skills; the rest goes to references/.")
+        int, Meta(ge=100), doc("The most tokens of a merged skill; the rest goes to references/.")
     ] = 400
 
 
@@ -237,13 +241,11 @@ class CapturePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Promotion of noted rules to patterns, and their share of a prompt."""
 
     code: Annotated[
-        tuple[str, ...], doc("Folders of code that bear rules out, from the vault's root.")
+        tuple[str, ...], doc("Folders of code that may support rules, relative to the vault.")
     ] = ()
-    hours: Annotated[
-        float, Meta(gt=0), doc("Hours after which evidence is looked for once more.")
-    ] = 24
-    files: Annotated[Positive, doc("A rule that so many files bear out becomes a pattern.")] = 3
-    high: Annotated[Positive, doc("With so many files the confidence of a pattern is high.")] = 5
+    hours: Annotated[float, Meta(gt=0), doc("Hours until the code is searched again.")] = 24
+    files: Annotated[Positive, doc("A rule that so many files support becomes a pattern.")] = 3
+    high: Annotated[Positive, doc("A pattern that so many files support has high confidence.")] = 5
     missed_hours: Annotated[Amount, doc("Hours between the two misses that end a pattern.")] = 24
     budget: Annotated[Count, doc("The most tokens of patterns and rules in a prompt.")] = 1000
 
@@ -305,109 +307,107 @@ class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     limit: Annotated[Positive, doc("The most skills to recommend if no task is given.")] = 5
     answers: Annotated[
-        Share, doc("With a task: leaves out what says less than this share of what is asked.")
+        Share, doc("With a task: leaves out what matches less than this share of it.")
     ] = 0.14
     beside: Annotated[
         Share,
         doc(
-            "With a task: leaves out what is about other actions than the best one and says less "
-            "than this share of what that says."
+            "With a task: leaves out skills about other actions that match less than this "
+            "share of what the best one matches."
         ),
     ] = 0.8
-    named: Annotated[
-        Positive, doc("With a task: the most skills that are named, in whole or in a line.")
-    ] = 10
+    named: Annotated[Positive, doc("With a task: the most skills that are shown or named.")] = 10
     bodies: Annotated[
-        Count | None, doc("The most skills whose texts are given, the best first; None: all.")
+        Count | None, doc("The most skills whose texts are shown, the best first; None: all.")
     ] = 3
     facts: Annotated[Count, doc("With a task: the most facts that answer it, a line each.")] = 5
-    budget: Annotated[Positive | None, doc("The most tokens of the whole answer; None: any.")] = 700
+    budget: Annotated[
+        Positive | None, doc("The most tokens of the whole answer; None: no limit.")
+    ] = 700
     base: Annotated[Share, doc("The relevance that every skill starts with.")] = 0.5
     boosts: Annotated[
         tuple[Boost, ...],
-        doc("Added to it if kind, context and text match; the sum is capped at 1."),
+        doc("Added to the relevance if kind, context and text match; the sum is at most 1."),
     ] = BOOSTS
     task: Annotated[
         Share,
         doc(
-            "What the best match for a task gains, and a text without a match loses; 0: tasks are"
-            " not read."
+            "The relevance that the best match for a task gains and a skill without a match"
+            " loses; 0: tasks do not count."
         ),
     ] = 0.25
-    min_relevance: Annotated[Share, doc("Leaves out a skill that is less relevant.")] = 0.3
-    proven: Annotated[Amount, doc("How much a proven skill ranks above its relevance.")] = 0.1
+    min_relevance: Annotated[Share, doc("Leaves out a skill below this relevance.")] = 0.3
+    proven: Annotated[Amount, doc("Added to the rank of a proven skill.")] = 0.1
 
 
 class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Measurement of the effect of skills, and its consequences."""
 
     holdout: Annotated[
-        HeldShare, doc("The share of a decision's skills that is held out, to compare with.")
+        HeldShare, doc("The chance that a skill is held out of a decision, to measure its effect.")
     ] = 0.1
     holdout_proven: Annotated[
-        HeldShare, doc("To what that share falls as P(lift > 0) of a skill grows until proven.")
+        HeldShare, doc("That chance for a proven skill; it falls as P(lift > 0) grows.")
     ] = 0.02
     latest: Annotated[
         int,
         Meta(ge=10),
-        doc("Of so many applications is what a skill changes of late, which ranks it."),
+        doc("The ranking uses the effect of so many latest applications."),
     ] = 60
     explore: Annotated[
-        Share, doc("The share of decisions whose last place goes to a new skill.")
+        Share, doc("The share of decisions that show a new skill in the last place.")
     ] = 0.9
     explore_until: Annotated[Count, doc("A skill applied less often than this is new.")] = 7
     explore_cost: Annotated[
-        Amount, doc("How much each use lowers a new skill's rank for the next try.")
+        Amount, doc("Taken from a new skill's rank for that place, for each use.")
     ] = 0.2
-    sampling: Annotated[
-        Share, doc("The share of a lift's uncertainty that randomizes the ranking.")
-    ] = 0.2
-    bonus: Annotated[Amount, doc("How much a lift of 1 adds to a skill's rank.")] = 1.0
+    sampling: Annotated[Share, doc("How much of a lift's uncertainty randomizes the ranking.")] = (
+        0.2
+    )
+    bonus: Annotated[Amount, doc("Added to a skill's rank for a lift of 1.")] = 1.0
     scale: Annotated[
-        Chance, doc("How far from 0 lifts are expected: larger shrinks them less.")
+        Chance, doc("How far from 0 lifts are expected to be. A larger value shrinks them less.")
     ] = 0.15
     carry: Annotated[
         float,
         Meta(ge=0, lt=1),
-        doc("How much of its old lift a rewritten skill is expected to keep."),
+        doc("The part of its lift that a rewritten skill is expected to keep."),
     ] = 0.5
     min_applied: Annotated[
         Positive, doc("A skill applied less often than this gets no verdict.")
     ] = 3
     proven_above: Annotated[Share, doc("P(lift > 0) above which a skill becomes proven.")] = 0.95
     proven_chance: Annotated[
-        Chance, doc("A bound on how likely a skill without effect ever looks as helpful.")
+        Chance, doc("The most chance that a skill without effect is ever called proven.")
     ] = 0.12
     proven_below: Annotated[Share, doc("P(lift > 0) below which it is no longer proven.")] = 0.8
     helps_above: Annotated[
         Share, doc("P(lift > 0) above which the verdict is that a skill helps.")
     ] = 0.75
     hurts_below: Annotated[
-        Share, doc("P(lift > 0) below which a skill is left out, unless tried as new.")
+        Share, doc("P(lift > 0) below which a skill is left out, unless it is new.")
     ] = 0.27
     retired_below: Annotated[Share, doc("P(lift > 0) below which a skill is retired.")] = 0.05
     retired_lately: Annotated[
-        Share, doc("Or P(lift > 0) of its latest applications below which it is.")
+        Share, doc("P(lift > 0) of the latest applications below which a skill is retired.")
     ] = 0.01
     retired_chance: Annotated[
-        Chance, doc("A bound on how likely a skill without effect ever looks as harmful.")
+        Chance, doc("The most chance that a skill without effect is ever retired.")
     ] = 0.12
     retire_after: Annotated[
-        Positive, doc("How often a skill must be applied before it can be retired.")
+        Positive, doc("A skill applied less often than this is not retired.")
     ] = 10
     restored_above: Annotated[
-        Share, doc("P(lift > 0) from which a hurtful or retired skill gets another chance.")
+        Share, doc("P(lift > 0) from which a harmful or retired skill is tried again.")
     ] = 0.2
     trial_days: Annotated[
-        Positive, doc("Days after which a skill that use retired is tried again.")
+        Positive, doc("Days until a skill that was retired for its effect is tried again.")
     ] = 90
     trial_decisions: Annotated[
-        Positive, doc("Or so many decisions of its domain after which it is.")
+        Positive, doc("Or decisions of its domain until then, whichever comes first.")
     ] = 200
-    trial_pause: Annotated[Positive, doc("Days between two trials of a skill, at the least.")] = 365
-    trial_shown: Annotated[
-        Positive, doc("Decisions that a skill is shown to before its trial ends.")
-    ] = 10
+    trial_pause: Annotated[Positive, doc("The least days between two trials of a skill.")] = 365
+    trial_shown: Annotated[Positive, doc("The decisions that a trial shows a skill to.")] = 10
 
 
 class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -428,7 +428,7 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         int, Meta(ge=256), doc("The most tokens of a reply, thinking included.")
     ] = 8192
     temperature: Annotated[
-        Share | None, doc("Sent if set; only models up to the 4.6 generation accept it.")
+        Share | None, doc("Sent if set. Only models up to generation 4.6 accept it.")
     ] = None
     usd_per_day: Annotated[
         Amount, doc("The most dollars that this clone spends in a day (UTC).")
@@ -437,23 +437,23 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         Count, doc("The most requests that this clone sends in a day (UTC).")
     ] = 1000
     deadline_seconds: Annotated[
-        float, Meta(ge=1, le=600), doc("The longest that one question may take, retries included.")
+        float, Meta(ge=1, le=600), doc("The most seconds for one question, retries included.")
     ] = 120.0
     attempts: Annotated[Positive, doc("Sets an outcome aside after so many failed attempts.")] = 5
     thorough_from: Annotated[
         Amount, doc("Asks `model` before acting on an amount this large or larger.")
     ] = 1000.0
     inline_seconds: Annotated[
-        float, Meta(ge=1, le=600), doc("How long to wait for an answer before acting.")
+        float, Meta(ge=1, le=600), doc("The most seconds to wait for an answer before acting.")
     ] = 30.0
     min_quality: Annotated[Share, doc("Before acting, a lower quality is a no.")] = 0.4
     min_confidence: Annotated[
         Share, doc("Before acting, a lower confidence (agent's or judge's) is a no.")
     ] = 0.5
     skip: Annotated[
-        tuple[str, ...], doc("Actions that do nothing, so no judge is asked before them.")
+        tuple[str, ...], doc("Actions that do nothing; the judge is not asked before them.")
     ] = ("hold", "wait", "none", "skip", "noop")
-    patience: Annotated[Count, doc("An agent is asked about what is at most so many days old.")] = 3
+    patience: Annotated[Count, doc("Agents are not asked about anything older, in days.")] = 3
     asks_per_session: Annotated[
         Count, doc("The most questions that one session of an agent answers.")
     ] = 2
@@ -463,7 +463,7 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ] = 2000
     prices: Annotated[
         dict[str, tuple[float, float]],
-        doc("Dollars per million tokens in and out, for models we have no price for."),
+        doc("Dollars per million tokens in and out, for models without a known price."),
     ] = field(default_factory=dict)
 
     def price(self, model: str) -> Price:
@@ -478,8 +478,8 @@ class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     checks: Annotated[
         tuple[str, ...],
         doc(
-            "What begins like one of these is a test, a build or a linter: regular expressions, "
-            "matched at the start of each part of a command."
+            "Regular expressions for tests, builds and linters, matched at the start of "
+            "each part of a command."
         ),
     ] = (
         r"(?:python[\d.]* -m )?(?:pytest|unittest|nose2|tox|nox|mypy|ruff check|pylint|flake8)\b",
@@ -521,18 +521,20 @@ class HookPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     domains: Annotated[
         dict[str, str],
         doc(
-            "Path pattern (`~/work/shop*`): the domain of the folders that it meets; else "
-            "`--domain`, else the repository's name."
+            "Path pattern (`~/work/shop*`): the domain of the folders that match it. "
+            "Otherwise `--domain`, or the repository's name."
         ),
     ] = field(default_factory=dict)
     insist: Annotated[
         bool,
         doc(
-            "An agent that claims success although its last check failed is sent back once a "
-            "prompt, where a person attends. Its answer is then its second one."
+            "Sends an agent back, once a prompt, if it claims success although its last "
+            "check failed. Only in a terminal."
         ),
     ] = False
-    briefing: Annotated[Count, doc("The most tokens that a session begins with; 0: none.")] = 300
+    briefing: Annotated[
+        Count, doc("The most tokens of skills at the start of a session; 0: none.")
+    ] = 300
 
 
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -542,22 +544,23 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     branch: Annotated[
         str,
         Meta(pattern=_BRANCH),
-        doc("The branch that learns; on any other branch, everything waits."),
+        doc("The branch that learns. On any other branch, everything waits."),
     ] = "main"
     learner: Annotated[
         str | None,
         doc(
-            "The clone that learns (docs/team.md), or all; the others record. The first "
-            "`skillvault sync` names one."
+            "The clone that learns (docs/team.md), or all. Other clones only record. The "
+            "first `skillvault sync` sets it."
         ),
     ] = None
     durability: Annotated[
         Literal["full", "normal"],
-        doc("full: a commit survives a power loss; normal: when the system syncs."),
+        doc("full: each commit survives a power loss; normal: the last seconds may be lost."),
     ] = "full"
     domains: Annotated[tuple[str, ...], doc("The domains that this vault expects.")] = ()
     profile: Annotated[
-        ProfileName, doc("seed: the designs' letter; wilson: 5 uses at 55 % prove.")
+        ProfileName,
+        doc("seed: the rules of the original designs; wilson: 5 uses at 55 % prove a skill."),
     ] = "lift"
     commit: CommitPolicy = field(default_factory=CommitPolicy)
     record: RecordPolicy = field(default_factory=RecordPolicy)

@@ -19,7 +19,8 @@ from msgspec.structs import replace
 from skillvault.clients import notes as journal
 from skillvault.clients.notes import SessionNotes, domain_of
 from skillvault.clients.payload import Payload, parse_payload
-from skillvault.exchange.transcripts import events, prompts, reader, signs
+from skillvault.exchange.transcripts import events, prompts, reader
+from skillvault.learning.propose import words as next_words
 from skillvault.learning.recommend import disclosure, render
 from skillvault.learning.recommend.recommend import Query
 from skillvault.model import reasoning
@@ -230,7 +231,11 @@ class Hooks:
         history = self._history(notes)
         earlier_prompts, read_skills = history.prompts, history.read_skills
         # Other words add nothing to what was known at the stop.
-        if earlier_prompts and self._is_attended is not False and signs.judge_words(text):
+        if (
+            earlier_prompts
+            and self._is_attended is not False
+            and next_words.read_reaction(text).status
+        ):
             self._close_prompt(earlier_prompts[-1], text)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier_prompts) + 1}"

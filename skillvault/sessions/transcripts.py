@@ -15,7 +15,8 @@ from msgspec import Struct, field
 from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
 from skillvault.exchange.transcripts.reader import client_of
-from skillvault.exchange.transcripts.signs import asks_for_failure, judge_words
+from skillvault.exchange.transcripts.signs import asks_for_failure
+from skillvault.learning.propose.words import read_reaction
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy import TranscriptsPolicy
@@ -43,6 +44,7 @@ _VERBS = (
 _ACTIONS = tuple((name, re.compile(rf"\b(?:{cue})\b", re.IGNORECASE)) for name, cue in _VERBS)
 _OTHER = "work"
 _OPENING = 200  # characters of a prompt in which its action is looked for
+_QUOTE = 500  # characters of the user's next words that are quoted
 
 
 class Ending(NamedTuple):
@@ -183,23 +185,27 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
     output = last_check.output if last_check else ""
     # If the user stopped the agent, a check that had failed by then says nothing.
     is_open = asks_for_failure(run.text) or run.is_interrupted
-    words = judge_words(run.next_words) if run.next_words else None
-    # Tests may pass although the user wanted something else.
-    is_rejected = check is not None and check.passed and words == "failure"
-    if check is not None and not is_rejected and (check.passed or not is_open):
+    words = read_reaction(run.next_words).status if run.next_words else None
+    if words == "failure":  # tests may pass although the user wanted something else
+        return _ending_by_words(words, run, output)
+    if check is not None and (check.passed or not is_open):
         verb = "passed" if check.passed else "failed"
         code = "" if check.exit_code is None else f" with exit code {check.exit_code}"
         status: Status = "success" if check.passed else "failure"
         return Ending(status, "exit-code", f"{command} {verb}{code}", output)
-    if not is_rejected and cwd and (state := _commits_state(run, Path(cwd))):
+    if cwd and (state := _commits_state(run, Path(cwd))):
         status = "success" if state == "kept" else "failure"
         return Ending(status, "commit", f"commit {run.commits[-1]} was {state}", output)
     if words is not None:
-        quote = redact_text(run.next_words or "")[:_OPENING]
-        return Ending(words, "person", f"{NEXT_WORDS}{quote}", output)
+        return _ending_by_words(words, run, output)
     return Ending(
         "neutral", None, f"{command} ran, and what it says is open" if last_check else "", output
     )
+
+
+def _ending_by_words(status: Status, run: PromptRun, output: str) -> Ending:
+    quote = redact_text(run.next_words or "")[:_QUOTE]
+    return Ending(status, "person", f"{NEXT_WORDS}{quote}", output)
 
 
 def _commits_state(run: PromptRun, folder: Path) -> str | None:

@@ -17,7 +17,7 @@ import pytest
 
 from skillvault.api import Vault
 from skillvault.exchange.formats import read_outcomes
-from skillvault.exchange.transcripts.signs import judge_words, tool_of
+from skillvault.exchange.transcripts.signs import tool_of
 from skillvault.model.errors import BadInputError, UsageError
 from skillvault.model.policy import Policy
 from skillvault.model.policy_file import parse_policy
@@ -194,7 +194,7 @@ PROMPTS: list[tuple[str, list[Step], str, str]] = [
     ("explain the code", [], "It pays.", "neutral"),
     ("next", [EDIT], "Done.", "failure"),
     ("no, that is not what I meant", [EDIT], "Done.", "success"),
-    ("thanks, that works. now the docs", [EDIT], "Done.", "neutral"),
+    ("thanks, that works. now the docs", [EDIT], "Done.", "failure"),  # a complaint follows
     ("great, but the sum is wrong", [EDIT], "Done.", "neutral"),
     ("round the sum", [EDIT, bash("pytest -q", OK)], "Done.", "failure"),  # refused although green
     ("no, undo that", [EDIT], "Done.", "neutral"),
@@ -234,19 +234,6 @@ def test_a_check_is_known_by_how_a_part_of_the_command_begins(
     command: str, tool: tuple[str, bool] | None
 ) -> None:
     assert tool_of(command, PATTERNS) == tool
-
-
-def test_words_that_say_nothing_of_the_work_are_no_sign() -> None:
-    said = {
-        "No, undo that.": "failure",
-        "still failing": "failure",
-        "Thanks!": "success",
-        "Great, now the docs": "success",
-        "no need to test it": None,
-        "thanks but it still fails": None,
-        "now add the docs": None,
-    }
-    assert {text: judge_words(text) for text in said} == said
 
 
 def test_a_commit_is_a_sign_as_long_as_its_repository_keeps_it(

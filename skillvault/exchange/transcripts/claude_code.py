@@ -33,6 +33,14 @@ _IGNORED_TYPES = frozenset(
 _CLIENT_TEXT = re.compile(
     r"\s*(?:<(?:task-notification|system-reminder|local-command|command-|bash-)|Caveat: )"
 )
+# Values of `entrypoint` with a person at the client, and those of scripts.
+_ATTENDED = frozenset({"claude-desktop", "claude-vscode", "cli"})
+_UNATTENDED = frozenset("claude-code-github-action mcp sdk-cli sdk-py sdk-ts".split())
+# Values of `promptSource` that a person typed.
+_TYPED = frozenset({"queued", "typed"})
+_PASTE = re.compile(
+    r'\n*<pasted_content id="(\w+)">\n(?P<text>.*?)\n</pasted_content id="\1">\n?', re.DOTALL
+)
 _INTERRUPTION = "[Request interrupted"
 _EXIT_CODE = re.compile(r"Exit code (\d+)\b")
 _IN_BACKGROUND = ("Command running in background", "Running in background")
@@ -62,6 +70,7 @@ def events_of(line: Mapping[str, Any], header: Header) -> Iterator[Event] | None
     if kind not in ("user", "assistant") or not isinstance(message, Mapping):
         return None
     header.note(session=line.get("sessionId"), cwd=line.get("cwd"), branch=line.get("gitBranch"))
+    header.attended = _attendance(line)
     at = _line_time(line)
     header.ended_at = at or header.ended_at
     if line.get("isSidechain") is True:
@@ -79,6 +88,11 @@ def _subagent_events(
     for event in (*_agent_events(message, at), *_person_events(line, message, at)):
         if isinstance(event, ToolCall | ToolResult):
             yield replace(event, aside=True)
+
+
+def _attendance(line: Mapping[str, Any]) -> bool | None:
+    entrypoint = line.get("entrypoint")
+    return True if entrypoint in _ATTENDED else False if entrypoint in _UNATTENDED else None
 
 
 def _line_time(line: Mapping[str, Any]) -> datetime | None:
@@ -102,16 +116,22 @@ def _person_events(
     prompt = prompt_id if isinstance(prompt_id, str) else None
     for block in _blocks(message):
         if block.get("type") == "text":
-            yield from _prompt_events(str(block.get("text", "")), at, prompt)
+            yield from _prompt_events(line, str(block.get("text", "")), at, prompt)
         elif block.get("type") == "tool_result":
             yield _convert_result(block, at, prompt)
 
 
-def _prompt_events(text: str, at: datetime | None, prompt: str | None) -> Iterator[Event]:
+def _prompt_events(
+    line: Mapping[str, Any], text: str, at: datetime | None, prompt: str | None
+) -> Iterator[Event]:
     if text.startswith(_INTERRUPTION):
         yield Interruption(at)
     elif not _CLIENT_TEXT.match(text):
-        yield Prompt(at, text, prompt)
+        attended = _attendance(line)
+        if line.get("promptSource") is not None and line["promptSource"] not in _TYPED:
+            attended = False
+        pasted = tuple(match["text"] for match in _PASTE.finditer(text))
+        yield Prompt(at, _PASTE.sub(r"\n\g<text>\n", text).strip(), prompt, attended, pasted)
     yield from _background_result(text, at)
 
 

@@ -29,6 +29,9 @@ _IGNORED_TYPES = frozenset(
 _IGNORED_ITEMS = frozenset(
     "compaction ghost_snapshot other reasoning web_search_call image_generation_call".split()
 )
+# Sources of a session with a person at the client, and those of scripts.
+_ATTENDED = frozenset({"cli"})
+_UNATTENDED = frozenset({"exec", "mcp"})
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)$", re.MULTILINE)
@@ -57,18 +60,28 @@ def events_of(line: Mapping[str, Any], header: Header) -> Iterator[Event] | None
     at = time_of(stamp) if isinstance(stamp := line.get("timestamp"), str) else None
     header.ended_at = at or header.ended_at
     if kind == "response_item":
-        return _item_events(payload, at)
+        return _item_events(payload, at, header)
     git = payload.get("git")
     branch = git.get("branch") if isinstance(git, Mapping) else None
     session = payload.get("session_id") or payload.get("id") if kind == "session_meta" else None
     header.note(session=session, cwd=payload.get("cwd"), model=payload.get("model"), branch=branch)
+    if kind == "session_meta":
+        header.attended = _attendance(payload.get("source"))
     return iter(())
 
 
-def _item_events(entry: Mapping[str, Any], at: datetime | None) -> Iterator[Event] | None:
+def _attendance(source: object) -> bool | None:
+    if isinstance(source, Mapping):  # a subagent
+        return False
+    return True if source in _ATTENDED else False if source in _UNATTENDED else None
+
+
+def _item_events(
+    entry: Mapping[str, Any], at: datetime | None, header: Header
+) -> Iterator[Event] | None:
     kind = entry.get("type")
     if kind == "message":
-        return _message_events(entry, at)
+        return _message_events(entry, at, header.attended)
     if kind in _CALLS:
         return iter([_convert_call(entry, at)])
     if kind in _RESULTS:
@@ -76,7 +89,9 @@ def _item_events(entry: Mapping[str, Any], at: datetime | None) -> Iterator[Even
     return iter(()) if kind in _IGNORED_ITEMS else None
 
 
-def _message_events(entry: Mapping[str, Any], at: datetime | None) -> Iterator[Event]:
+def _message_events(
+    entry: Mapping[str, Any], at: datetime | None, attended: bool | None
+) -> Iterator[Event]:
     content = entry.get("content")
     parts = content if isinstance(content, list) else []
     texts = [str(part.get("text", "")) for part in parts if isinstance(part, Mapping)]
@@ -88,7 +103,7 @@ def _message_events(entry: Mapping[str, Any], at: datetime | None) -> Iterator[E
         elif entry.get("role") == "user" and text.lstrip().startswith(_ABORT):
             yield Interruption(at)
         elif entry.get("role") == "user" and not _CLIENT_TEXT.match(text):
-            yield Prompt(at, text, turn if isinstance(turn, str) else None)
+            yield Prompt(at, text, turn if isinstance(turn, str) else None, attended)
 
 
 def _convert_call(entry: Mapping[str, Any], at: datetime | None) -> ToolCall:

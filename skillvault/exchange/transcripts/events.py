@@ -8,11 +8,25 @@ from msgspec import Struct
 
 
 class Prompt(Struct, frozen=True):
-    """A user's request."""
+    """A user's request.
+
+    `attended`: a person typed it in an attended session; None if the client does not say.
+    `pasted` are the parts of the text that the client marks as pasted.
+    """
 
     at: datetime | None
     text: str
     id: str | None = None
+    attended: bool | None = None
+    pasted: tuple[str, ...] = ()
+
+    @property
+    def typed_text(self) -> str:
+        """The text without its pasted parts."""
+        text = self.text
+        for part in self.pasted:
+            text = text.replace(part, "", 1)
+        return text.strip()
 
 
 class Interruption(Struct, frozen=True):
@@ -60,9 +74,13 @@ Event = Prompt | Interruption | Remark | ToolCall | ToolResult
 
 
 class Header(Struct):
-    """The metadata of a transcript from the lines read so far; the latest value counts."""
+    """The metadata of a transcript from the lines read so far; the latest value counts.
+
+    `attended`: a person is at the client; False for a script, None if the client does not say.
+    """
 
     session: str | None = None
+    attended: bool | None = None
     cwd: str | None = None
     model: str | None = None
     branch: str | None = None

@@ -1,4 +1,4 @@
-"""Signs of how a prompt ended, independent of the agent's claim: checks and the user's next words.
+"""Checks: signs of how a prompt ended, independent of the agent's claim.
 
 A command is a check if one of its parts begins like a pattern of the policy. Its exit code counts
 if it is that of the check; behind a pipe or `;` the output is read instead.
@@ -10,8 +10,6 @@ from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
-
-from skillvault.model.records import Status
 
 _PARTS = re.compile(r"(&&|\|\||[;|\n])")
 # Prefixes of a command; a flag of a runner, with its value if it has one.
@@ -72,39 +70,6 @@ _CODE_COMMAND = re.compile(r"\$\?|\bPIPESTATUS\b")
 _CODE_OUTPUT = re.compile(
     r"\b(?:exit|code|rc|ret|status|exited)\b\D{0,12}(\d{1,3})\s*$", re.IGNORECASE
 )
-# The user's words, in the most common languages.
-_BAD_WORDS = re.compile(
-    r"^\W*(?:(?:please |can you |could you |ok,? |hmm+,? |actually,? )?(?:"
-    r"no[,.!]|no (?:that|not|it|you|wrong|undo|don't|stop|this is)|nope\b|wrong\b|undo\b"
-    r"|revert\b|roll (?:it|that|this) back|put (?:it|that) back|go back to"
-    r"|that(?:'s| is) (?:wrong|not)|that did(?:n't| not)"
-    r"|(?:it|this|that)(?:'s| is)? (?:still )?(?:not work|does(?:n't| not) work|fail|broken|broke\b"
-    r"|crash|wrong)|still\b|(?:it|that) still (?:fail|not|doesn|crash|get)"
-    r"|(?:does(?:n't| not)|not) work|not what i|you broke|stop\b|don't do that)"
-    r"|nein\b|falsch\b|das (?:ist falsch|geht nicht|stimmt nicht)|mach das rückgängig|immer noch"
-    r"|non[,. ]|annule|ça ne marche|toujours pas|no funciona|deshaz|eso no|sigue sin|está mal"
-    r"|não funciona|desfaz|还是不|不对|不行|撤销|回滚|错了|違う|戻して|動かない|ダメ)",
-    re.IGNORECASE,
-)
-# The same after a sentence that gives the reason.
-_TAKE_BACK = re.compile(
-    r"(?:[.!?;]\s+|\n|, (?=please|so))(?:(?:please|so|now|then|can you|could you) )*"
-    r"(?:undo|revert|roll back|take back|back out|drop) (?:it|that|this|those|these|everything"
-    r"|(?:the |your )?(?:last )?(?:commit|change|edit|patch)s?)\b",
-    re.IGNORECASE,
-)
-_GOOD_WORDS = re.compile(
-    r"^\W*(?:thanks?\b|thank you|thx\b|great\b|perfect\b|nice\b|awesome|excellent|lgtm\b"
-    r"|(?:that|it|this) works|works\b|looks good|well done|good job|exactly"
-    r"|danke|super\b|perfekt|passt\b|sehr gut|funktioniert|merci|parfait|ça marche|gracias|perfecto"
-    r"|funciona\b|obrigad|perfeito|谢谢|很好|可以了|完美|ありがとう|完璧)",
-    re.IGNORECASE,
-)
-_CONTRAST = re.compile(
-    r"\bbut\b|\bhowever\b|\bexcept\b|\bstill\b|\bnot\b|n't\b|\bno thanks\b"
-    r"|\baber\b|\bmais\b|\bpero\b|\bmas\b|但|でも",
-    re.IGNORECASE,
-)
 # Requests for a failing check, such as one that reproduces a bug.
 _FAILING_CHECK = re.compile(
     r"\b(?:failing|red) (?:unit |regression )?tests?\b|\breproduc"
@@ -117,8 +82,6 @@ _FIX_REQUEST = re.compile(
     r"\b(?:fix(?:ing|es)?|mend|solve|make (?:it|them) pass)\b",
     re.IGNORECASE,
 )
-_CONTRAST_SPAN = 80  # characters in which a "but" cancels praise
-_UNDO_SPAN = 300  # characters of the next words in which the user may ask to undo the work
 
 
 class Check(Struct, frozen=True):
@@ -254,12 +217,3 @@ def _covers_failure(check: Check, failed: Check) -> bool:
 def asks_for_failure(task: str) -> bool:
     """Return True if a prompt asks for a failing check, and not for a fix."""
     return bool(_FAILING_CHECK.search(task)) and not _FIX_REQUEST.search(task)
-
-
-def judge_words(text: str) -> Status | None:
-    """Read success or failure from the user's next words; None if they say neither."""
-    if _BAD_WORDS.match(text) or _TAKE_BACK.search(text[:_UNDO_SPAN]):
-        return "failure"
-    if _GOOD_WORDS.match(text) and not _CONTRAST.search(text[:_CONTRAST_SPAN]):
-        return "success"
-    return None

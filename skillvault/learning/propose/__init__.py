@@ -1,0 +1,1 @@
+"""propose: a rule that a person states in their next words becomes a proposed rule."""

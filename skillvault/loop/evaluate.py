@@ -186,7 +186,7 @@ def judge_case(judge: Judge, case: Case, policy: Policy) -> _Answer:
         reply = judge.verdict(
             outcome.domain,
             outcome.decision,
-            outcome.context,
+            outcome.conditions,
             outcome.applied,
             outcome.result.entry_value,
         )

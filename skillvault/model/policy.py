@@ -478,13 +478,22 @@ class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     checks: Annotated[
         tuple[str, ...],
         doc(
-            "Regular expressions for tests, builds and linters, matched at the start of "
-            "each part of a command."
+            "Regular expressions for tests, builds, linters, migrations and deployments, "
+            "matched at the start of each part of a command."
         ),
     ] = (
         r"(?:python[\d.]* -m )?(?:pytest|unittest|nose2|tox|nox|mypy|ruff check|pylint|flake8)\b",
         r"(?:python[\d.]* -m )?(?:bandit|compileall|py_compile|coverage run|black --check)\b",
         r"python[\d.]* (?:-m build|(?:setup|manage|runtests)\.py (?:test|check))\b",
+        r"python[\d.]* manage\.py (?:make)?migrate\w*\b",
+        r"(?:alembic (?:up|down)grade|flask db (?:up|down)grade|(?:rails|rake) db:\w+)\b",
+        r"(?:prisma (?:migrate|db push)|(?:knex|sequelize|typeorm|drizzle-kit) \S*migrat\S*)",
+        r"(?:flyway|liquibase|goose|dbmate|diesel migration|sqlx migrate|php artisan) \S*migrate\b",
+        r"(?:dbmate|goose|diesel migration|sqlx migrate) (?:up|run)\b|mix ecto\.migrate\b",
+        r"(?:(?:terraform|tofu|pulumi) (?:apply|up)|kubectl (?:apply|rollout|set image))\b",
+        r"(?:helm (?:install|upgrade)|ansible-playbook|cdk deploy|docker push|npm publish)\b",
+        r"(?:serverless|sls|sst|vercel|netlify|flyctl|fly|firebase|wrangler|gcloud) .*\bdeploy\b",
+        r"(?:(?:npm|pnpm|yarn|bun)(?: run)?|make|just|task) (?:db:)?(?:deploy|migrate)\b",
         r"(?:py\.test|pytest-\d|isort --check\S*)",
         r"(?:(?:python[\d.]*|node|ruby|php) )?(?:test_\w+|\w+_test|run_?tests?)\.(?:py|rb|php|js)",
         r"(?:npm|pnpm|yarn|bun)(?: (?:run|-\S+(?:[= ]\S+)?|workspace \S+))* (?:t|test|lint)\b",
@@ -511,6 +520,7 @@ class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields
         r"(?:mkdocs build|sphinx-build)\b",
         r"(?:docker|podman)(?: buildx| compose|-compose)? build\b",
         r"(?:(?:ba|z)?sh )?(?:\S*/)?(?:\w+[-_])*(?:tests?|check|lint|build)(?:[-_]\w+)*\.sh\b",
+        r"(?:(?:ba|z)?sh )?(?:\S*/)?(?:\w+[-_])*(?:deploy|migrate)(?:[-_]\w+)*\.sh\b",
         r"(?:\./|scripts?/|bin/|tools/)\S*\b(?:run[-_])?(?:tests?|lint|check)(?=\s|$)",
     )
 

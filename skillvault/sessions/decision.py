@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from skillvault.exchange.transcripts.subjects import action_of
 from skillvault.learning.recommend import render
 from skillvault.learning.recommend.recommend import Selection, ServedSkill
 from skillvault.model import codec
@@ -149,7 +150,7 @@ def subject_of(domain: str, task: str, **about: Any) -> DecisionSubject:
     """Return the subject of a decision; a missing id is made, a missing action is guessed."""
     values = {key: value for key, value in about.items() if value is not None}
     values.setdefault("id", f"d-{token_hex(_ID_BYTES)}")
-    values.setdefault("action", transcripts.action_of(task))
+    values.setdefault("action", action_of(task))
     return DecisionSubject(domain=domain, task=task, **values)
 
 

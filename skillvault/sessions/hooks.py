@@ -432,7 +432,7 @@ class Hooks:
         for event in _prompt_events(prompt, header):
             tally.note_event(event, run)
         run.next_words = prompt.next_words
-        if not (run.has_changed or run.checks or run.skills):
+        if not (run.has_changed or run.checks or run.commands or run.skills):
             return None
         header.cwd = note.cwd
         options = transcripts.ImportOptions(

@@ -5,7 +5,6 @@ that was kept or reverted, the user's next words. Without a sign the outcome is 
 """
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
 from skillvault.exchange.transcripts.reader import client_of
 from skillvault.exchange.transcripts.signs import asks_for_failure
+from skillvault.exchange.transcripts.subjects import action_of, target_of
 from skillvault.learning.propose.words import read_reaction
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.errors import BadInputError
@@ -29,22 +29,7 @@ from skillvault.vault.git.objects import commit_state
 
 CODING = "coding"
 CLIENTS = ("claude-code", "codex")
-# The first one whose words occur in a prompt is its action.
-_VERBS = (
-    ("undo", r"undo|revert|roll back|take back"),
-    ("fix", r"fix|debug|repair|mend|correct|solve|resolve|broken|fails?|failing|bug"),
-    ("refactor", r"refactor|rename|clean ?up|simplify|extract|move|split|restructure"),
-    ("test", r"tests?|coverage"),
-    ("remove", r"remove|delete|drop"),
-    ("upgrade", r"upgrade|bump|migrate|update"),
-    ("document", r"document|docs?|readme|comment"),
-    ("review", r"review|explain|why|what|how|where|look at|find|check"),
-    ("add", r"add|implement|create|write|build|make|introduce|support"),
-)
-_ACTIONS = tuple((name, re.compile(rf"\b(?:{cue})\b", re.IGNORECASE)) for name, cue in _VERBS)
-_OTHER = "work"
-_OPENING = 200  # characters of a prompt in which its action is looked for
-_QUOTE = 500  # characters of the user's next words that are quoted
+_QUOTE = 500  # characters of the next words that are quoted
 
 
 class Ending(NamedTuple):
@@ -122,15 +107,24 @@ def outcome_of_prompt(
 ) -> dict[str, Any] | None:
     """Return the outcome of a prompt; None if its time is unknown or nothing was done."""
     end = run.ended_at or run.at
-    if end is None or not run.text.strip() or not (run.remarks or run.has_changed or run.checks):
+    has_work = run.remarks or run.has_changed or run.checks or run.commands
+    if end is None or not run.text.strip() or not has_work:
         return None
     ending = _ending(run, header.cwd)
     claim = "success" if claims_success(run.claim) else None
+    action = action_of(run.text)
+    failed_check = next((check for check in reversed(run.checks) if check.passed is False), None)
     decision = {
         "id": run.id,
         "task": run.text,
-        "action": action_of(run.text),
-        "target": Path(header.cwd).name or None if header.cwd else None,
+        "action": action,
+        "target": target_of(
+            run.text,
+            run.files,
+            action=action,
+            error=failed_check.output if failed_check else "",
+            tool=run.checks[-1].tool if run.checks else "",
+        ),
         "reasoning": run.reasoning,
         "reasoning_at": "before" if run.reasoning else None,
         "made_at": stamp(run.at) if run.at else None,
@@ -147,7 +141,13 @@ def outcome_of_prompt(
         "occurred_at": stamp(end),
         "decision": drop_empty(decision),
         "result": drop_empty(result),
-        "context": drop_empty({"model": header.model, "branch": header.branch}),
+        "context": drop_empty(
+            {
+                "repository": Path(header.cwd).name if header.cwd else None,
+                "model": header.model,
+                "branch": header.branch,
+            }
+        ),
         **({"applied": run.skills} if run.skills else {}),
         "source": drop_empty(
             {
@@ -170,13 +170,6 @@ def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value not in (None, "")}
 
 
-def action_of(prompt: str) -> str:
-    """Return the action of a prompt, one of a few fixed words."""
-    opening = prompt[:_OPENING]
-    matches = ((name, cue.search(opening)) for name, cue in _ACTIONS)
-    return next((name for name, match in matches if match), _OTHER)
-
-
 def _ending(run: PromptRun, cwd: str | None) -> Ending:
     """Return the end of a prompt by its strongest sign."""
     check = run.check
@@ -185,6 +178,8 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
     output = last_check.output if last_check else ""
     # If the user stopped the agent, a check that had failed by then says nothing.
     is_open = asks_for_failure(run.text) or run.is_interrupted
+    # A command that fails while something is only looked into says nothing, either.
+    is_open |= run.is_command and action_of(run.text) == "review"
     words = read_reaction(run.next_words).status if run.next_words else None
     if words == "failure":  # tests may pass although the user wanted something else
         return _ending_by_words(words, run, output)

@@ -264,7 +264,7 @@ def test_a_passing_test_closes_the_decision_with_its_output(client: Client) -> N
     assert outcome.result.via == "hook"
     assert outcome.result.evidence == "3 passed in 0.1s"
     assert (outcome.decision.id, outcome.decision.action) == ("p-1", "fix")
-    assert (outcome.domain, outcome.decision.target) == ("coding", "project")
+    assert (outcome.domain, outcome.decision.target) == ("coding", "a.py")
 
 
 def test_a_test_that_goes_on_in_the_background_says_nothing(client: Client) -> None:
@@ -431,7 +431,7 @@ def test_what_a_transcript_tells_and_the_notes_too_counts_once(client: Client) -
     client.test(passes=True)
     client.stop("All pass.")
     (outcome,) = client.outcomes()
-    assert outcome.context == {"model": "m-1"}
+    assert outcome.context == {"repository": "project", "model": "m-1"}
     assert outcome.decision.reasoning == "Applying [S1], I wait for the event."
     assert outcome.result.claim == "All pass."
     client.vault.run(now=client.at)

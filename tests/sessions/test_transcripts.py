@@ -191,6 +191,26 @@ PROMPTS: list[tuple[str, list[Step], str, str]] = [
         "Done.",
         "failure",
     ),
+    ("ship it", [EDIT, bash("./ship now", "denied", 1)], "Done.", "failure"),
+    ("ship it again", [bash("./ship now", "denied", 1), EDIT], "Done.", "neutral"),  # untried
+    ("why does job.py crash?", [bash("python job.py", "KeyError: 1", 1)], "No key.", "neutral"),
+    ("tidy up", [EDIT, bash("grep -rn old . && ls old", "", 1)], "Done.", "neutral"),
+    (
+        "mend the job",
+        [bash("python job.py", "KeyError: 1", 1), EDIT, bash("python job.py > log")],
+        "Done.",
+        "success",
+    ),
+    (
+        "make sku unique",
+        [
+            EDIT,
+            bash("python manage.py makemigrations && python manage.py migrate", "duplicate", 1),
+            bash("pytest tests", OK),
+        ],
+        "It is unique now.",
+        "failure",
+    ),
     ("explain the code", [], "It pays.", "neutral"),
     ("next", [EDIT], "Done.", "failure"),
     ("no, that is not what I meant", [EDIT], "Done.", "success"),
@@ -320,7 +340,7 @@ def test_lines_that_are_not_understood_are_counted_once_and_nothing_is_quarantin
 
 def test_a_dry_run_prints_a_table_and_records_nothing(vault: Vault) -> None:
     said, _ = call(vault, "import", "claude-code", str(REAL), "--dry-run")
-    assert re.search(r"success +exit-code +test +make the yen test pass", said)
+    assert re.search(r"success +exit-code +fix +make the yen test pass", said)
     assert len(said.splitlines()) == 6
     assert len(vault.store.head().outcomes) == 0
 

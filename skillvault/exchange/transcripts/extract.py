@@ -5,6 +5,7 @@ an error is a success, and the calls between them are its text. Everything else 
 """
 
 import json
+import re
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -26,6 +27,7 @@ _MAX_COMMAND, _MAX_OUTPUT = (
     4000,
     64 * 1024,
 )  # characters that are read of a command, and of an output
+_PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _COMMANDS = ("command", "cmd", "file_path", "path", "pattern", "url", "query", "input")
 # Tools that only read, so they are no part of a solution.
 _READING_TOOLS = frozenset(
@@ -183,6 +185,13 @@ def _cut_command(text: str) -> str:
 def tail_of(text: str) -> str:
     """The last lines of a long text."""
     return text if len(text) <= _MAX_OUTPUT else text[-_MAX_OUTPUT:].partition("\n")[2]
+
+
+def edited_files(call: ToolCall) -> list[str]:
+    """Return the files that an edit names, those of a patch included."""
+    patch_files = _PATCH_FILE.findall(command_of(call.arguments))
+    names = (call.arguments.get(key) for key in ("file_path", "notebook_path", "path"))
+    return patch_files or [name for name in names if isinstance(name, str) and name][:1]
 
 
 def command_of(arguments: Mapping[str, Any]) -> str:

@@ -11,8 +11,10 @@ from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from skillvault.exchange.suite_report import printable
+from skillvault.exchange.transcripts.commands import judge_command, last_failure, last_repair
 from skillvault.exchange.transcripts.events import (
     Event,
     Interruption,
@@ -26,6 +28,7 @@ from skillvault.exchange.transcripts.extract import (
     Clean,
     command_of,
     describe_call,
+    edited_files,
     tail_of,
 )
 from skillvault.exchange.transcripts.reader import Transcript
@@ -33,6 +36,7 @@ from skillvault.exchange.transcripts.signs import Check, find_deciding_check, ju
 from skillvault.model.text.text import shorten
 
 _TASK, _REASONING, _CLAIM, _OUTPUT = 8000, 8000, 4000, 4000  # characters
+_COMMAND = 200  # characters of a command that is no check
 _MAX_CHANGES = 5  # calls that are described for a prompt
 _MAX_OPEN, _MAX_ENTRIES = 500, 50  # calls without a result; skills, checks, commits of a prompt
 _EDITS = frozenset("Edit MultiEdit NotebookEdit Write apply_patch create_file str_replace".split())
@@ -53,8 +57,10 @@ class PromptRun(Struct, kw_only=True):
 
     `reasoning` holds its messages before the first change, `claim` its last message, `skills` the
     skills that it read, `commits` the short ids of its commits, `changes` a few words for each
-    call that changed something. `next_words` is the user's next prompt, None until there is one.
-    `is_stale`: something was changed after the last check.
+    call that changed something, `files` the number of edits of each file. `commands` are those that
+    no pattern of checks names, with None in the place of a check. `next_words` is the user's next
+    prompt, None until there is one. `is_stale`: something was changed after the last check;
+    `has_untried_changes`: after the last check or command.
     """
 
     id: str | None
@@ -65,17 +71,32 @@ class PromptRun(Struct, kw_only=True):
     claim: str = ""
     has_changed: bool = False
     is_stale: bool = False
+    has_untried_changes: bool = False
     is_interrupted: bool = False
     skills: list[str] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
+    commands: list[Check | None] = field(default_factory=list)
     commits: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
+    files: dict[str, int] = field(default_factory=dict)
     next_words: str | None = None
 
     @property
     def check(self) -> Check | None:
-        """The check that decides how the prompt ended, unless something changed after it."""
-        return None if self.is_stale else find_deciding_check(self.checks)
+        """The check that decides how the prompt ended, unless something changed after it.
+
+        Another command decides if it ran last and failed, or if it is repaired and there is no
+        check.
+        """
+        check = None if self.is_stale else find_deciding_check(self.checks)
+        if self.has_untried_changes or (check is not None and not check.passed):
+            return check
+        return last_failure(self.commands) or check or last_repair(self.commands)
+
+    @property
+    def is_command(self) -> bool:
+        """True if a command that no pattern names decides how the prompt ended."""
+        return self.check is not None and self.check not in self.checks
 
     @property
     def reasoning(self) -> str:
@@ -126,8 +147,12 @@ class PromptTally:
         if call.tool in _EDITS or (call.tool in SHELLS and _CHANGES.search(command)):
             run.has_changed = True
             run.is_stale = bool(run.checks)
+            run.has_untried_changes = True
             if len(run.changes) < _MAX_CHANGES:
                 run.changes.append(describe_call(call, self._clean))
+            for file in edited_files(call) if call.tool in _EDITS else ():
+                if file in run.files or len(run.files) < _MAX_ENTRIES:
+                    run.files[file] = run.files.get(file, 0) + 1
         skill = _find_skill(call, command)
         if skill and skill not in run.skills and len(run.skills) < _MAX_ENTRIES:
             run.skills.append(skill)
@@ -146,9 +171,20 @@ class PromptTally:
             command = self._clean_text(call.command, _TASK)
             check = judge_check(command, tool, output, code=result.exit_code, at=result.at)
             run.checks = [*run.checks, check][-_MAX_ENTRIES:]
-            run.is_stale = False
+            run.commands.append(None)
+            run.is_stale = run.has_untried_changes = False
+        elif attempt := judge_command(call.command, tail_of(result.text), result.exit_code):
+            run.commands.append(self._clean_command(attempt))
+            run.has_untried_changes = False
+        run.commands = run.commands[-_MAX_ENTRIES:]
         if "git commit" in call.command and not result.is_error and len(run.commits) < _MAX_ENTRIES:
             run.commits += _COMMIT_LINE.findall(result.text)[:1]
+
+    def _clean_command(self, command: Check) -> Check:
+        output = (
+            "" if command.passed else shorten_lines(self._clean_text(command.output, None), _OUTPUT)
+        )
+        return replace(command, command=self._clean_text(command.command, _COMMAND), output=output)
 
     def _clean_text(self, text: str, size: int | None) -> str:
         cleaned = self._clean(printable(text))

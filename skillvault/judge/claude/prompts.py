@@ -159,7 +159,11 @@ def outcome_material(outcome: Outcome) -> dict[str, Any]:
     }
     result_fields = {key: value for key, value in fields.items() if value not in (None, "")}
     decision = decision_material(
-        o.domain, o.decision, context=o.context, applied=o.applied, entry_value=ending.entry_value
+        o.domain,
+        o.decision,
+        context=o.conditions,
+        applied=o.applied,
+        entry_value=ending.entry_value,
     )
     return {"decision": decision, "result": result_fields}
 

@@ -198,7 +198,7 @@ class Questions:
         """Ask for an opinion on a decision before it is carried out."""
         o, size = outcome, outcome.result.entry_value
         decision = asking.decision_material(
-            o.domain, o.decision, context=o.context, applied=o.applied, entry_value=size
+            o.domain, o.decision, context=o.conditions, applied=o.applied, entry_value=size
         )
         material = {"decision": decision, "skills": {skill.name: skill.body for skill in skills}}
         matter = QuestionTopic("advice", model, _material_digest(material))

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from skillvault.judge.offline import drafting, verdict
-from skillvault.learning.contrast.recorded_values import STRATA
 from skillvault.model.brief import (
     Agreement,
     Brief,
@@ -181,8 +180,8 @@ def _conditions_clause(outcome: Outcome) -> str:
     # `5m` or `v2` is a setting; a condition that teaches has a word.
     words = {
         key: value
-        for key, value in outcome.context.items()
-        if isinstance(value, str) and key not in STRATA and _A_WORD.search(value)
+        for key, value in outcome.conditions.items()
+        if isinstance(value, str) and _A_WORD.search(value)
     }
     weighed = {key: value for key, value in words.items() if value.lower() in reasoning}
     clauses = [f"{inline(k)} is {inline(v, 40)}" for k, v in (weighed or words).items()][:3]

@@ -235,7 +235,7 @@ _MOST = 4
 def form_opinion(outcome: Outcome, skills: Sequence[Skill]) -> Opinion:
     """Return an opinion; a poor quality lowers the confidence that the decision states."""
     decision, size = outcome.decision, outcome.result.entry_value
-    verdict = judge_decision(decision, outcome.context, outcome.applied, size)
+    verdict = judge_decision(decision, outcome.conditions, outcome.applied, size)
     confidence = 1.0 if decision.confidence is None else decision.confidence
     doubts = [shorten(text, WARNING) for text in (*verdict.weaknesses, *verdict.missed_factors)]
     return Opinion(

@@ -245,7 +245,7 @@ def entry_sentence(outcome: Outcome, other_outcomes: Sequence[Outcome]) -> str:
     """
     opposite: Status = "failure" if outcome.result.status == "success" else "success"
     notes: list[tuple[bool, str]] = []
-    for key, value in outcome.context.items():
+    for key, value in outcome.conditions.items():
         other_values = [other.context.get(key) for other in other_outcomes]
         if value not in (None, "") and 2 * other_values.count(value) <= len(other_outcomes):
             opposites = [o.context.get(key) for o in other_outcomes if o.result.status == opposite]

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from skillvault.learning.contrast.recorded_values import (
     DAYS,
-    STRATA,
     is_number,
     is_report,
     normalize_value,
@@ -184,12 +183,10 @@ def _names(outcomes: Sequence[Outcome]) -> Iterator[tuple[ConditionKind, str, li
 def _context_keys(outcomes: Sequence[Outcome]) -> list[str]:
     values: dict[str, set[Scalar]] = defaultdict(set)
     for outcome in outcomes:
-        for key, value in outcome.context.items():
+        for key, value in outcome.conditions.items():
             values[key].add(value)
     return sorted(
-        key
-        for key in values.keys() - STRATA
-        if not names_result(key) and not any(map(_is_result, values[key]))
+        key for key in values if not names_result(key) and not any(map(_is_result, values[key]))
     )
 
 

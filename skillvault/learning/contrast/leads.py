@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from skillvault.learning.contrast.condition_table import Column, Figures, Truth, lead_columns
 from skillvault.learning.contrast.episodes import episodes_of
-from skillvault.learning.contrast.recorded_values import STRATA
 from skillvault.learning.contrast.separations import (
     RULES,
     Decisions,
@@ -34,7 +33,7 @@ from skillvault.learning.contrast.separations import (
 )
 from skillvault.model.conditions import Separation
 from skillvault.model.policy import EvaluatePolicy
-from skillvault.model.records import Outcome
+from skillvault.model.records import STRATA, Outcome
 
 # Divided by the number of tries: .04 for ten, .02 for twenty. Reading points are a quarter apart,
 # so this bounds all tests together and gives the first few more power than a constant .02.

@@ -6,7 +6,6 @@ from skillvault.model.conditions import Condition
 from skillvault.model.records import Outcome, Scalar
 from skillvault.model.text.text import terms
 
-STRATA = ("client", "model", "branch")  # compared within, never a condition
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 

@@ -22,10 +22,10 @@ from skillvault.learning.contrast.condition_table import (
     generality,
 )
 from skillvault.learning.contrast.episodes import episodes_of
-from skillvault.learning.contrast.recorded_values import STRATA, is_met
+from skillvault.learning.contrast.recorded_values import is_met
 from skillvault.model.conditions import Condition, Separation
 from skillvault.model.policy import EvaluatePolicy
-from skillvault.model.records import Outcome, Scalar
+from skillvault.model.records import STRATA, Outcome, Scalar
 
 Places = NDArray[np.intp]
 

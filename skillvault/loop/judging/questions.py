@@ -162,7 +162,7 @@ def verdict_question(judge: AgentJudge | ClaudeJudge, outcome: Outcome) -> Quest
     return judge.questions.verdict_question(
         outcome.domain,
         outcome.decision,
-        context=outcome.context,
+        context=outcome.conditions,
         applied=outcome.applied,
         entry_value=outcome.result.entry_value,
     )
@@ -171,7 +171,7 @@ def verdict_question(judge: AgentJudge | ClaudeJudge, outcome: Outcome) -> Quest
 def insight_question(judge: AgentJudge, case: Case) -> Question[InsightText] | None:
     """Return the question about the lesson of an outcome; None if it supports no statement."""
     o, size = case.outcome, case.outcome.result.entry_value
-    verdict = judge.verdict(o.domain, o.decision, o.context, o.applied, size)
+    verdict = judge.verdict(o.domain, o.decision, o.conditions, o.applied, size)
     return judge.questions.insight_question(case, verdict)
 
 

@@ -271,8 +271,9 @@ def print_table(
         _print_lines("refuted success", refuted)
         _print_lines("counts twice", repeated)
         _print_lines("names the frame", [f"{name}: {line}" for name, line in frames])
-        _print_lines("missed", [f"{one.probe.text}  (wants {one.probe.has})" for one in missed])
-        _print_lines("needless", [f"{one.probe.text}\n{one.text}" for one in needless])
+        for title, group in (("missed", missed), ("needless", needless)):
+            lines = [f"{one.probe.text} {list(one.probe.has)}\n{one.text}" for one in group]
+            _print_lines(title, lines)
 
 
 def _print_lines(title: str, lines: list[str]) -> None:

@@ -326,6 +326,7 @@ class Vault:
             domain=domain,
             trust=trust,
             rules=self.store.head().policy.transcripts,
+            recorded=lambda: self.store.head().outcomes,
             advance=advance,
         )
         tally, report = transcripts.ImportTally(), runs.Report()
@@ -336,6 +337,7 @@ class Vault:
                 on_outcomes([outcome for _, outcome in part])
             part_report = self.record(transcripts.as_files(part), now=now or _clock(), dry=dry)
             report.include(part_report)
+        report.known += tally.known
         report.quarantined = tally.refused + report.quarantined
         return report, tally
 

@@ -8,11 +8,11 @@ import pytest
 from tests import measures
 
 LINES = {
-    "(top)": 507,
+    "(top)": 509,
     "cli": 3643,
     "clients": 772,
     "daemon": 363,
-    "exchange": 3550,
+    "exchange": 3902,
     "inspect": 1804,
     "judge": 2135,
     "learning": 11521,
@@ -21,12 +21,12 @@ LINES = {
     "page": 530,
     "review": 1293,
     "serving": 979,
-    "sessions": 1184,
+    "sessions": 1304,
     "team": 425,
-    "vault": 10141,
+    "vault": 10146,
 }
-ALL_LINES = 67853
-MODULES = 335
+ALL_LINES = 68486
+MODULES = 337
 WITH_ONE_IMPORTER = 36
 REPEATED_FUNCTIONS = 27
 LONGEST = 700

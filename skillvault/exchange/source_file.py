@@ -7,11 +7,12 @@ key or line, what was expected, and the next step.
 import errno
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, BinaryIO
 
 from skillvault.model.errors import BadInputError
@@ -22,6 +23,9 @@ Parsed = tuple[str, dict[str, Any] | BadInputError]
 Reader = Callable[[Path, str | None], Iterator[Parsed]]
 
 _MAX_DEPTH = 100  # foreign reports nest deeper than an outcome may
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_HOME_DEPTH = 3  # the root, `home`, the person
+_HOME_FOLDERS = frozenset({"home", "users"})  # their folders have the names of people
 
 
 def try_convert(label: str, convert: Callable[[], dict[str, Any]]) -> Parsed:
@@ -203,3 +207,15 @@ def _value_error(file: str, key: str, expected: str, value: Any) -> BadInputErro
     return BadInputError(
         f"{place}: {problem}; correct it or export it again", code=code, key=key or None
     )
+
+
+def as_path(text: str) -> PurePath:
+    """Return the path that a text names on the machine that wrote it."""
+    return PureWindowsPath(text) if _WINDOWS.match(text) else PurePosixPath(text)
+
+
+def folder_name(text: str) -> str | None:
+    """Return the name of a folder; None for a root, and for a home, which has a person's name."""
+    path = as_path(text)
+    is_home = path.parent.name.lower() in _HOME_FOLDERS and len(path.parts) == _HOME_DEPTH
+    return None if is_home else path.name or None

@@ -27,7 +27,7 @@ from skillvault.model import reasoning
 from skillvault.model.errors import BadInputError, SkillvaultError
 from skillvault.model.text.text import count_tokens, cut_between_words, trim_to_tokens
 from skillvault.serving import shelf as shelves
-from skillvault.sessions import transcripts
+from skillvault.sessions import known_runs, transcripts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import arrival, redact
@@ -68,7 +68,10 @@ def _key_of(event: str, payload: Payload) -> str:
 
 
 class SessionPrompt(Struct):
-    """A prompt of a session with the notes that belong to it."""
+    """A prompt of a session with the notes that belong to it.
+
+    `message` is the id of its message in the transcript, "" while that is not known.
+    """
 
     note: journal.PromptNote
     calls: list[journal.CallNote]
@@ -76,6 +79,7 @@ class SessionPrompt(Struct):
     said_at: datetime | None = None
     next_words: str | None = None
     digest: str = ""
+    message: str = ""
 
     def add_call(self, call: journal.CallNote) -> None:
         """Add a call, unless two hooks noted the same one."""
@@ -438,7 +442,8 @@ class Hooks:
         options = transcripts.ImportOptions(
             client=note.client, domain=note.domain, trust="local", rules=policy
         )
-        return _mark_observer(transcripts.outcome_of_prompt(run, header, options))
+        outcome = _mark_observer(transcripts.outcome_of_prompt(run, header, options))
+        return outcome and known_runs.with_event(outcome, prompt.message)
 
     # ── what is noted ────────────────────────────────────────────────────────────────
 
@@ -607,6 +612,7 @@ def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Itera
             if isinstance(event, events.Prompt):
                 if event.id != note.id and (has_begun or event.id is not None):
                     break
+                prompt.message = prompt.message or event.message
                 has_begun = True
             elif not getattr(event, "aside", False):
                 yield event

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
+from skillvault.exchange.source_file import folder_name
 from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
-from skillvault.exchange.transcripts.reader import client_of
+from skillvault.exchange.transcripts.reader import COMPRESSED, client_of
 from skillvault.exchange.transcripts.signs import asks_for_failure
 from skillvault.exchange.transcripts.subjects import action_of, target_of
 from skillvault.learning.propose.words import read_reaction
@@ -23,9 +24,11 @@ from skillvault.model.policy import TranscriptsPolicy
 from skillvault.model.reasoning import claims_success
 from skillvault.model.records import Observer, Status, Trust, stamp
 from skillvault.model.text.text import slug
+from skillvault.sessions.known_runs import KnownRuns, with_event
 from skillvault.vault.files.quarantine import RefusedFile
 from skillvault.vault.files.redact import redact_text
 from skillvault.vault.git.objects import commit_state
+from skillvault.vault.index.outcomes import Outcomes
 
 CODING = "coding"
 CLIENTS = ("claude-code", "codex")
@@ -42,20 +45,29 @@ class Ending(NamedTuple):
 
 
 class ImportTally(Struct):
-    """The state of an import: refused files, counts of unknown lines by kind, files read."""
+    """The state of an import: refused files, counts of unknown lines by kind, files read.
 
+    `known` are the labels of outcomes that the vault has already.
+    """
+
+    known: list[str] = field(default_factory=list)
+    runs: KnownRuns = field(default_factory=KnownRuns)
     refused: list[RefusedFile] = field(default_factory=list)
     unread: dict[str, int] = field(default_factory=dict)
     files: int = 0
 
 
 class ImportOptions(Struct, frozen=True, kw_only=True):
-    """The options of an import; `advance` is called with the number of bytes that were read."""
+    """The options of an import; `advance` is called with the number of bytes that were read.
+
+    `recorded` returns the outcomes of the vault, None if it has none that matter.
+    """
 
     client: str
     domain: str | None
     trust: Trust
     rules: TranscriptsPolicy
+    recorded: Callable[[], Outcomes] | None = None
     advance: Callable[[int], object] = int
 
 
@@ -63,9 +75,17 @@ def transcript_files(paths: Iterable[Path]) -> list[Path]:
     """Return the transcripts at and below these paths, without those of subagents."""
     files: dict[Path, None] = {}
     for path in paths:
-        transcripts = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
+        transcripts = sorted(_find_transcripts(path)) if path.is_dir() else [path]
         files.update((f, None) for f in transcripts if f == path or f.parent.name != SUBAGENTS)
     return list(files)
+
+
+def _find_transcripts(folder: Path) -> Iterator[Path]:
+    """Yield the transcripts below a folder; a compressed one unless it is there unpacked, too."""
+    for path in folder.rglob("*.jsonl*"):
+        is_compressed = path.name.endswith(COMPRESSED)
+        if path.suffix == ".jsonl" or (is_compressed and not path.with_suffix("").exists()):
+            yield path
 
 
 def outcomes_of(
@@ -94,8 +114,15 @@ def _outcomes_of_file(
     for number, run in enumerate(reader, 1):
         options.advance(reader.transcript.position - position)
         position = reader.transcript.position
-        if outcome := outcome_of_prompt(run, reader.header, options):
-            yield f"{file_stem(path.stem)}-{number}", outcome
+        outcome = outcome_of_prompt(run, run.header, options)
+        if outcome is None:
+            continue
+        label, outcome = f"{file_stem(path.stem)}-{number}", with_event(outcome, run.message)
+        recorded = options.recorded() if options.recorded else None
+        if recorded is not None and not tally.runs.is_news(outcome, recorded, options.trust):
+            tally.known.append(label)
+        else:
+            yield label, outcome
     options.advance(reader.transcript.position - position)
     tally.files += 1
     for kind, count in reader.transcript.unread.items():
@@ -115,7 +142,7 @@ def outcome_of_prompt(
     action = action_of(run.text)
     failed_check = next((check for check in reversed(run.checks) if check.passed is False), None)
     decision = {
-        "id": run.id,
+        "id": run.id or run.message,
         "task": run.text,
         "action": action,
         "target": target_of(
@@ -143,7 +170,7 @@ def outcome_of_prompt(
         "result": drop_empty(result),
         "context": drop_empty(
             {
-                "repository": Path(header.cwd).name if header.cwd else None,
+                "repository": folder_name(header.cwd) if header.cwd else None,
                 "model": header.model,
                 "branch": header.branch,
             }
@@ -162,7 +189,9 @@ def outcome_of_prompt(
 def _changes(run: PromptRun, folder: str | None) -> str:
     """Return the calls that changed something, each once, with paths relative to the folder."""
     words = "; ".join(dict.fromkeys(run.changes))
-    return words.replace(f"{folder}/", "") if folder else words
+    for separator in "/\\" if folder else "":
+        words = words.replace(f"{folder}{separator}", "")
+    return words
 
 
 def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from skillvault.exchange.transcripts import claude_code, codex
+from skillvault.exchange.transcripts.claude_code import ClaudeCodeLines
+from skillvault.exchange.transcripts.codex import CodexLines
 from skillvault.exchange.transcripts.events import Header, Prompt, Remark, ToolCall, ToolResult
 from skillvault.exchange.transcripts.extract import MAX_BYTES, session_of
 from skillvault.exchange.transcripts.prompts import PromptReader
@@ -255,7 +256,7 @@ def test_a_secret_is_gone_before_a_text_is_cut(tmp_path: Path) -> None:
     [
         ({"entrypoint": "cli"}, True),
         ({"entrypoint": "cli", "promptSource": "typed"}, True),
-        ({"entrypoint": "cli", "promptSource": "system"}, False),
+        ({"entrypoint": "cli", "promptSource": "suggestion_accepted"}, False),
         ({"entrypoint": "claude-vscode"}, True),
         ({"entrypoint": "sdk-cli", "promptSource": "sdk"}, False),
         ({"entrypoint": "hologram"}, None),
@@ -267,7 +268,7 @@ def test_a_prompt_of_claude_code_is_attended_if_a_person_typed_it(
 ) -> None:
     message = {"role": "user", "content": "fix it"}
     line = {**values, "type": "user", "sessionId": "s-1", "message": message}
-    (prompt,) = claude_code.events_of(line, Header()) or iter(())
+    (prompt,) = ClaudeCodeLines(Header()).events_of(line) or iter(())
     assert isinstance(prompt, Prompt)
     assert prompt.attended is attended
 
@@ -278,7 +279,6 @@ def test_a_prompt_of_claude_code_is_attended_if_a_person_typed_it(
         ("cli", True),
         ("exec", False),
         ("mcp", False),
-        ({"subagent": {"thread_spawn": {}}}, False),
         ("vscode", None),
         (None, None),
     ],
@@ -288,10 +288,11 @@ def test_a_session_of_codex_is_attended_by_its_source(
 ) -> None:
     header = Header()
     payload = {"id": "s-1", "cwd": "/x", "source": source}
-    assert list(codex.events_of({"type": "session_meta", "payload": payload}, header) or ()) == []
+    lines = CodexLines(header)
+    assert list(lines.events_of({"type": "session_meta", "payload": payload}) or ()) == []
     content = [{"type": "input_text", "text": "fix it"}]
     item = {"type": "message", "role": "user", "content": content}
-    (prompt,) = codex.events_of({"type": "response_item", "payload": item}, header) or iter(())
+    (prompt,) = lines.events_of({"type": "response_item", "payload": item}) or iter(())
     assert isinstance(prompt, Prompt)
     assert (header.attended, prompt.attended) == (attended, attended)
 
@@ -300,7 +301,7 @@ def test_pasted_parts_of_a_prompt_are_not_typed() -> None:
     text = 'see\n\n<pasted_content id="0d19">\nno, use X\nnow\n</pasted_content id="0d19">\nfix it'
     message = {"role": "user", "content": text}
     line = {"type": "user", "sessionId": "s-1", "message": message}
-    (prompt,) = claude_code.events_of(line, Header()) or iter(())
+    (prompt,) = ClaudeCodeLines(Header()).events_of(line) or iter(())
     assert isinstance(prompt, Prompt)
     assert prompt.text == "see\nno, use X\nnow\nfix it"
     assert (prompt.pasted, prompt.typed_text) == (("no, use X\nnow",), "see\n\nfix it")

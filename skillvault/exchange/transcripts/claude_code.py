@@ -2,9 +2,10 @@
 
 A subagent's lines are among its parent's or below `<session>/subagents/`, with the prompt's id.
 Only its tool calls are read, because the parent's lines hold its task and its answer.
+A session that was resumed or forked may begin with a copy of another one's lines: they keep their
+ids and times, but not their session and the ids of their prompts.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -20,74 +21,134 @@ from skillvault.exchange.transcripts.events import (
     Remark,
     ToolCall,
     ToolResult,
+    message_id,
 )
+from skillvault.exchange.transcripts.words import CLAUDE_CODE as WORDS
 
-CLIENT = "claude-code"
-# Types of lines without a prompt, a message or a tool call.
-_IGNORED_TYPES = frozenset(
-    "ai-title agent-name api-request api-request-blob api-request-shape atis-latch attachment "
-    "cost-state custom-title file-history-snapshot last-prompt mode permission-mode pr-link "
-    "progress queue-operation saved_hook_context summary system tag tools-used".split()
-)
-# Texts that the client itself writes as prompts.
-_CLIENT_TEXT = re.compile(
-    r"\s*(?:<(?:task-notification|system-reminder|local-command|command-|bash-)|Caveat: )"
-)
-# Values of `entrypoint` with a person at the client, and those of scripts.
-_ATTENDED = frozenset({"claude-desktop", "claude-vscode", "cli"})
-_UNATTENDED = frozenset("claude-code-github-action mcp sdk-cli sdk-py sdk-ts".split())
-# Values of `promptSource` that a person typed.
-_TYPED = frozenset({"queued", "typed"})
-_PASTE = re.compile(
-    r'\n*<pasted_content id="(\w+)">\n(?P<text>.*?)\n</pasted_content id="\1">\n?', re.DOTALL
-)
-_INTERRUPTION = "[Request interrupted"
-_EXIT_CODE = re.compile(r"Exit code (\d+)\b")
-_IN_BACKGROUND = ("Command running in background", "Running in background")
-# The client's message about the end of a background command.
-_BACKGROUND_END = re.compile(
-    r"<task-notification>.*?<tool-use-id>(?P<call>[^<]+)</tool-use-id>.*?"
-    r"<status>(?P<status>completed|failed)</status>.*?<summary>(?P<told>[^<]*)",
-    re.DOTALL,
-)
-_END_CODE = re.compile(r"\bexit code (\d+)\)?$")
-# Beginnings of the result of a call that the user did not allow.
-_REFUSALS = ("The user doesn't want to", "[Request interrupted", "Permission to use")
+_IGNORED_LINES = WORDS.texts("ignored line")
+_HIDDEN_KEYS = WORDS.texts("hidden line")
+_ATTENDED = WORDS.texts("attended")
+_UNATTENDED = WORDS.texts("unattended")
+_TYPED = WORDS.texts("typed")
+_CLIENT_PROMPTS = WORDS.texts("client prompt")
+_CLIENT_MODELS = WORDS.texts("model of the client")
+_PASTE = WORDS.pattern("paste pattern")
+_CLIENT_TEXT = WORDS.pattern("client text pattern")
+_INTERRUPTIONS = WORDS.beginnings("interruption")
+_EXIT_CODE = WORDS.pattern("exit code pattern")
+_RUNNING = WORDS.beginnings("running")
+_BACKGROUND_END = WORDS.pattern("end pattern")
+_END_CODE = WORDS.pattern("end code pattern")
+_REFUSALS = WORDS.beginnings("refusal")
 
 
-def is_line(line: Mapping[str, Any]) -> bool:
-    """Return True if this client wrote the line."""
-    return "sessionId" in line and isinstance(line.get("type"), str)
+class ClaudeCodeLines:
+    """The lines of one transcript in their order; each is read once, by its id."""
 
+    client = WORDS.client
 
-def events_of(line: Mapping[str, Any], header: Header) -> Iterator[Event] | None:
-    """Return the events of a line; None for a line that is not understood."""
-    kind, message = line.get("type"), line.get("message")
-    if kind == "queue-operation" and line.get("operation") == "enqueue":
-        return _background_result(str(line.get("content")), _line_time(line))
-    if kind in _IGNORED_TYPES or line.get("isMeta") is True or line.get("isCompactSummary") is True:
-        return iter(())
-    if kind not in ("user", "assistant") or not isinstance(message, Mapping):
-        return None
-    header.note(session=line.get("sessionId"), cwd=line.get("cwd"), branch=line.get("gitBranch"))
-    header.attended = _attendance(line)
-    at = _line_time(line)
-    header.ended_at = at or header.ended_at
-    if line.get("isSidechain") is True:
-        return _subagent_events(line, message, at)
-    if kind == "assistant":
-        header.note(model=message.get("model"))
+    @staticmethod
+    def is_line(line: Mapping[str, Any]) -> bool:
+        """Return True if this client wrote the line."""
+        return "sessionId" in line and isinstance(line.get("type"), str)
+
+    def __init__(self, header: Header) -> None:
+        self._header = header
+        self._ids: set[int] = set()
+        self._prompt_count = 0
+
+    def events_of(self, line: Mapping[str, Any]) -> Iterator[Event] | None:
+        """Return the events of a line; None for a line that is not understood."""
+        kind, message = line.get("type"), line.get("message")
+        self._header.note(version=line.get("version"))
+        if kind == "queue-operation" and line.get("operation") == "enqueue":
+            return _background_result(str(line.get("content")), _line_time(line))
+        if kind in _IGNORED_LINES or any(line.get(key) is True for key in _HIDDEN_KEYS):
+            return iter(())
+        if kind not in ("user", "assistant") or not isinstance(message, Mapping):
+            return None
+        return (
+            iter(()) if self._is_repeated(line.get("uuid")) else self._message_events(line, message)
+        )
+
+    def _message_events(
+        self, line: Mapping[str, Any], message: Mapping[str, Any]
+    ) -> Iterator[Event]:
+        self._note_header(line)
+        at = _line_time(line)
+        if line.get("isSidechain") is True:
+            return self._subagent_events(line, message, at)
+        if line.get("type") == "user":
+            return self._person_events(line, message, at)
+        if message.get("model") in _CLIENT_MODELS:
+            return iter(())
+        self._header.note(model=message.get("model"))
         return _agent_events(message, at)
-    return _person_events(line, message, at)
+
+    def _is_repeated(self, uuid: object) -> bool:
+        """Note the id of a line; True if it was read before, as after a compaction."""
+        if not isinstance(uuid, str):
+            return False
+        digest, count = hash(uuid), len(self._ids)
+        self._ids.add(digest)
+        return len(self._ids) == count
+
+    def _note_header(self, line: Mapping[str, Any]) -> None:
+        origin = line.get("forkedFrom")
+        session = origin.get("sessionId") if isinstance(origin, Mapping) else None
+        self._header.note(
+            session=session or line.get("sessionId"),
+            cwd=line.get("cwd"),
+            branch=line.get("gitBranch"),
+        )
+        self._header.attended = _attendance(line)
+        self._header.ended_at = _line_time(line) or self._header.ended_at
+
+    def _subagent_events(
+        self, line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
+    ) -> Iterator[Event]:
+        """Yield the tool calls of a subagent and their results."""
+        for event in (*_agent_events(message, at), *_tool_results(line, message, at)):
+            if isinstance(event, ToolCall | ToolResult):
+                yield replace(event, aside=True)
+
+    def _person_events(
+        self, line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
+    ) -> Iterator[Event]:
+        """Yield the results of tools of a line, and its prompt."""
+        yield from _tool_results(line, message, at)
+        texts = [text for text in _texts(message) if text.strip()]
+        for text in texts:
+            if text.startswith(_INTERRUPTIONS):
+                yield Interruption(at)
+            yield from _background_result(text, at)
+        text = "\n".join(text for text in texts if not _is_client_text(text))
+        if text and line.get("promptSource") not in _CLIENT_PROMPTS:
+            yield self._convert_prompt(line, text, at)
+
+    def _convert_prompt(self, line: Mapping[str, Any], text: str, at: datetime | None) -> Prompt:
+        self._prompt_count += 1
+        source, prompt, uuid = (line.get(key) for key in ("promptSource", "promptId", "uuid"))
+        return Prompt(
+            at,
+            _PASTE.sub(r"\n\g<text>\n", text).strip(),
+            id=prompt if isinstance(prompt, str) else None,
+            message=uuid
+            if isinstance(uuid, str)
+            else message_id(text, stamp_of(line) or self._prompt_count),
+            attended=_attendance(line) if source is None or source in _TYPED else False,
+            pasted=tuple(match["text"] for match in _PASTE.finditer(text)),
+        )
 
 
-def _subagent_events(
-    line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
-) -> Iterator[Event]:
-    """Yield the tool calls of a subagent and their results."""
-    for event in (*_agent_events(message, at), *_person_events(line, message, at)):
-        if isinstance(event, ToolCall | ToolResult):
-            yield replace(event, aside=True)
+def stamp_of(line: Mapping[str, Any]) -> str | None:
+    """Return the time of a line as it is written."""
+    stamp = line.get("timestamp")
+    return stamp if isinstance(stamp, str) else None
+
+
+def _is_client_text(text: str) -> bool:
+    return text.startswith(_INTERRUPTIONS) or _CLIENT_TEXT.match(text) is not None
 
 
 def _attendance(line: Mapping[str, Any]) -> bool | None:
@@ -96,7 +157,7 @@ def _attendance(line: Mapping[str, Any]) -> bool | None:
 
 
 def _line_time(line: Mapping[str, Any]) -> datetime | None:
-    return time_of(stamp) if isinstance(stamp := line.get("timestamp"), str) else None
+    return time_of(stamp) if (stamp := stamp_of(line)) else None
 
 
 def _agent_events(message: Mapping[str, Any], at: datetime | None) -> Iterator[Event]:
@@ -109,30 +170,14 @@ def _agent_events(message: Mapping[str, Any], at: datetime | None) -> Iterator[E
             yield ToolCall(at, str(block.get("id")), str(block.get("name")), mapping)
 
 
-def _person_events(
+def _tool_results(
     line: Mapping[str, Any], message: Mapping[str, Any], at: datetime | None
-) -> Iterator[Event]:
+) -> Iterator[ToolResult]:
     prompt_id = line.get("promptId")
     prompt = prompt_id if isinstance(prompt_id, str) else None
     for block in _blocks(message):
-        if block.get("type") == "text":
-            yield from _prompt_events(line, str(block.get("text", "")), at, prompt)
-        elif block.get("type") == "tool_result":
+        if block.get("type") == "tool_result":
             yield _convert_result(block, at, prompt)
-
-
-def _prompt_events(
-    line: Mapping[str, Any], text: str, at: datetime | None, prompt: str | None
-) -> Iterator[Event]:
-    if text.startswith(_INTERRUPTION):
-        yield Interruption(at)
-    elif not _CLIENT_TEXT.match(text):
-        attended = _attendance(line)
-        if line.get("promptSource") is not None and line["promptSource"] not in _TYPED:
-            attended = False
-        pasted = tuple(match["text"] for match in _PASTE.finditer(text))
-        yield Prompt(at, _PASTE.sub(r"\n\g<text>\n", text).strip(), prompt, attended, pasted)
-    yield from _background_result(text, at)
 
 
 def _background_result(text: str, at: datetime | None) -> Iterator[Event]:
@@ -147,7 +192,7 @@ def _background_result(text: str, at: datetime | None) -> Iterator[Event]:
 def _convert_result(
     block: Mapping[str, Any], at: datetime | None, prompt: str | None = None
 ) -> ToolResult:
-    text = "\n".join(str(part.get("text", "")) for part in _blocks(block))
+    text = "\n".join(_texts(block))
     has_ended_well = block.get("is_error") is not True
     refused = not has_ended_well and text.startswith(_REFUSALS)
     failed = not has_ended_well and not refused
@@ -160,9 +205,13 @@ def _convert_result(
         failed,
         int(code[1]) if code else 0 if has_ended_well else None,  # success implies code 0
         prompt=prompt,
-        running=name if text.startswith(_IN_BACKGROUND) else None,
+        running=name if text.startswith(_RUNNING) else None,
         refused=refused,
     )
+
+
+def _texts(message: Mapping[str, Any]) -> list[str]:
+    return [str(part.get("text", "")) for part in _blocks(message) if part.get("type") == "text"]
 
 
 def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -1,12 +1,15 @@
 """Lines of Codex: `~/.codex/sessions/<yyyy>/<mm>/<dd>/rollout-*.jsonl`.
 
 Codex writes much twice, as an item and as an event. Only the items are read.
+A fork of older versions begins with a copy of its parent's lines, whose times are those of the
+parent or of the copying. The copy is left out, because the parent's rollout has it. Of a helper
+only the tool calls are read.
 """
 
-import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -19,102 +22,223 @@ from skillvault.exchange.transcripts.events import (
     Remark,
     ToolCall,
     ToolResult,
+    message_id,
 )
+from skillvault.exchange.transcripts.words import CODEX as WORDS
 
-CLIENT = "codex"
-_TYPES = frozenset({"session_meta", "turn_context", "response_item"})
-_IGNORED_TYPES = frozenset(
-    "compacted event_msg ghost_snapshot token_usage_record world_state".split()
-)
-_IGNORED_ITEMS = frozenset(
-    "compaction ghost_snapshot other reasoning web_search_call image_generation_call".split()
-)
-# Sources of a session with a person at the client, and those of scripts.
-_ATTENDED = frozenset({"cli"})
-_UNATTENDED = frozenset({"exec", "mcp"})
-_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
-_RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
-_EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)$", re.MULTILINE)
-_RUNNING = re.compile(r"^Process running with session ID (\d+)$", re.MULTILINE)
-_OUTPUT = re.compile(r"^Output:\n", re.MULTILINE)
-_ABORT = "<turn_aborted"
-_REFUSAL = re.compile(r"\b(?:rejected by (?:the )?user|aborted by user)\b")
-# Texts that the client itself writes as prompts.
-_CLIENT_TEXT = re.compile(
-    r"\s*<(?:environment_context|user_instructions|turn_aborted|skill)\b|# AGENTS"
-)
+_LINES = WORDS.texts("line")
+_IGNORED_LINES = WORDS.texts("ignored line")
+_IGNORED_ITEMS = WORDS.texts("ignored item")
+_ATTENDED = WORDS.texts("attended")
+_UNATTENDED = WORDS.texts("unattended")
+_TYPED = WORDS.texts("typed")
+_CLIENT_PROMPTS = WORDS.texts("client prompt")
+_CALLS = WORDS.texts("call")
+_RESULTS = WORDS.texts("result")
+_EXIT_CODE = WORDS.pattern("exit code pattern")
+_RUNNING = WORDS.pattern("running pattern")
+_OUTPUT = WORDS.pattern("output pattern")
+_INTERRUPTIONS = WORDS.beginnings("interruption")
+_REFUSAL = WORDS.pattern("refusal pattern")
+_CLIENT_TEXT = WORDS.pattern("client text pattern")
+_COPYING = timedelta(seconds=2)  # between two lines of a copy that have the time of the copying
+_TIME_BASED = 7  # the version of a UUID that begins with its time
 
 
-def is_line(line: Mapping[str, Any]) -> bool:
-    """Return True if this client wrote the line."""
-    return line.get("type") in _TYPES and isinstance(line.get("payload"), Mapping)
+class CodexLines:
+    """The lines of one rollout in their order."""
 
+    client = WORDS.client
 
-def events_of(line: Mapping[str, Any], header: Header) -> Iterator[Event] | None:
-    """Return the events of a line; None for a line that is not understood."""
-    kind, payload = line.get("type"), line.get("payload")
-    if kind in _IGNORED_TYPES:
+    @staticmethod
+    def is_line(line: Mapping[str, Any]) -> bool:
+        """Return True if this client wrote the line."""
+        return line.get("type") in _LINES and isinstance(line.get("payload"), Mapping)
+
+    def __init__(self, header: Header) -> None:
+        self._header = header
+        self._id: str | None = None  # of the rollout's own session
+        self._begun_at: datetime | None = None
+        self._copied_at: datetime | None = None  # the time of the last copied line
+        self._attended: bool | None = None  # a person typed the prompt of the turn
+        self._turn: str | None = None
+        self._root_turn: str | None = None
+        self._messages: set[str] = set()
+        self._prompt_count = 0
+
+    def events_of(self, line: Mapping[str, Any]) -> Iterator[Event] | None:
+        """Return the events of a line; None for a line that is not understood."""
+        kind, payload = line.get("type"), line.get("payload")
+        if kind not in _LINES | _IGNORED_LINES or not isinstance(payload, Mapping):
+            return None
+        stamp = line.get("timestamp")
+        at = time_of(stamp) if isinstance(stamp, str) else None
+        if kind == "session_meta":
+            self._open_session(payload, at)
+        if self._is_copied(payload, at):
+            return iter(())
+        self._header.ended_at = at or self._header.ended_at
+        self._note_turn(payload)
+        if kind == "response_item":
+            return self._item_events(payload, at)
+        if kind == "turn_context":
+            self._note_header(payload)
         return iter(())
-    if kind not in _TYPES or not isinstance(payload, Mapping):
-        return None
-    at = time_of(stamp) if isinstance(stamp := line.get("timestamp"), str) else None
-    header.ended_at = at or header.ended_at
-    if kind == "response_item":
-        return _item_events(payload, at, header)
-    git = payload.get("git")
-    branch = git.get("branch") if isinstance(git, Mapping) else None
-    session = payload.get("session_id") or payload.get("id") if kind == "session_meta" else None
-    header.note(session=session, cwd=payload.get("cwd"), model=payload.get("model"), branch=branch)
-    if kind == "session_meta":
-        header.attended = _attendance(payload.get("source"))
-    return iter(())
 
+    def _open_session(self, payload: Mapping[str, Any], at: datetime | None) -> None:
+        """Note the session of a rollout; another one in it begins a copy, and it itself ends it."""
+        session = _text(payload, "id") or _text(payload, "session_id")
+        if self._id not in (None, session):
+            self._copied_at = at or self._begun_at
+            return
+        self._copied_at = None
+        if self._id is not None:
+            return
+        begun_at = _text(payload, "timestamp")
+        self._id, self._begun_at = session, (time_of(begun_at) if begun_at else None) or at
+        self._header.note(session=session, version=payload.get("cli_version"))
+        self._note_header(payload)
+        source = payload.get("source")
+        is_helper = isinstance(source, Mapping) or payload.get("thread_source") == "subagent"
+        if is_helper:
+            self._header.parent = _parent_of(source) or "unknown"
+        if is_helper or source in _UNATTENDED:
+            self._header.attended = False
+        elif source in _ATTENDED:
+            self._header.attended = True
+        self._attended = self._header.attended
 
-def _attendance(source: object) -> bool | None:
-    if isinstance(source, Mapping):  # a subagent
-        return False
-    return True if source in _ATTENDED else False if source in _UNATTENDED else None
+    def _is_copied(self, payload: Mapping[str, Any], at: datetime | None) -> bool:
+        """Return True for a line that was copied from the parent of a fork."""
+        if self._copied_at is None:
+            return False
+        begun_at, line_time = self._begun_at or self._copied_at, at or self._copied_at
+        if turn_time := _uuid_time(_turn_of(payload)):
+            is_copied = turn_time < begun_at
+        else:
+            is_burst = timedelta(0) <= line_time - self._copied_at <= _COPYING
+            is_copied = is_burst or line_time < begun_at
+        self._copied_at = line_time if is_copied else None
+        return is_copied
 
+    def _note_header(self, payload: Mapping[str, Any]) -> None:
+        git = payload.get("git")
+        branch = git.get("branch") if isinstance(git, Mapping) else None
+        self._header.note(cwd=payload.get("cwd"), model=payload.get("model"), branch=branch)
 
-def _item_events(
-    entry: Mapping[str, Any], at: datetime | None, header: Header
-) -> Iterator[Event] | None:
-    kind = entry.get("type")
-    if kind == "message":
-        return _message_events(entry, at, header.attended)
-    if kind in _CALLS:
-        return iter([_convert_call(entry, at)])
-    if kind in _RESULTS:
-        return iter([_convert_output(entry, at)])
-    return iter(()) if kind in _IGNORED_ITEMS else None
+    def _note_turn(self, payload: Mapping[str, Any]) -> None:
+        """Note who began a turn, and the turn of the parent that a helper works for."""
+        self._root_turn = _text(payload, "root_turn_id") or self._root_turn
+        attribution = payload.get("turn_attribution")
+        if not isinstance(attribution, Mapping):
+            return
+        if _text(attribution, "parent_turn_id"):
+            self._header.parent = self._header.parent or "unknown"
+        is_typed = attribution.get("turn_trigger") in _TYPED and not self._is_helper
+        is_known = self._header.attended is not None
+        self._attended = (True if is_known else None) if is_typed else False
 
+    def _item_events(self, entry: Mapping[str, Any], at: datetime | None) -> Iterator[Event] | None:
+        kind = entry.get("type")
+        if kind == "message":
+            return self._message_events(entry, at)
+        if kind in _CALLS:
+            return iter([_convert_call(entry, at, aside=self._is_helper)])
+        if kind in _RESULTS:
+            prompt = self._root_turn if self._is_helper else None
+            return iter([_convert_output(entry, at, prompt)])
+        return iter(()) if kind in _IGNORED_ITEMS else None
 
-def _message_events(
-    entry: Mapping[str, Any], at: datetime | None, attended: bool | None
-) -> Iterator[Event]:
-    content = entry.get("content")
-    parts = content if isinstance(content, list) else []
-    texts = [str(part.get("text", "")) for part in parts if isinstance(part, Mapping)]
-    metadata = entry.get("internal_chat_message_metadata_passthrough")
-    turn = metadata.get("turn_id") if isinstance(metadata, Mapping) else None
-    for text in texts:
+    @property
+    def _is_helper(self) -> bool:
+        return self._header.parent is not None
+
+    def _message_events(self, entry: Mapping[str, Any], at: datetime | None) -> Iterator[Event]:
+        if self._is_helper:
+            return
+        content = entry.get("content")
+        parts = content if isinstance(content, list) else []
+        texts = [str(part.get("text", "")) for part in parts if isinstance(part, Mapping)]
         if entry.get("role") == "assistant":
-            yield Remark(at, text)
-        elif entry.get("role") == "user" and text.lstrip().startswith(_ABORT):
+            yield from (Remark(at, text) for text in texts)
+        if entry.get("role") != "user":
+            return
+        metadata = entry.get("internal_chat_message_metadata_passthrough")
+        if any(text.lstrip().startswith(_INTERRUPTIONS) for text in texts):
             yield Interruption(at)
-        elif entry.get("role") == "user" and not _CLIENT_TEXT.match(text):
-            yield Prompt(at, text, turn if isinstance(turn, str) else None, attended)
+        if _provenance(metadata) in _CLIENT_PROMPTS:
+            return
+        text = "\n".join(t for t in texts if t.strip() and not _CLIENT_TEXT.match(t))
+        if text:
+            yield from self._prompt_events(entry, text, at)
+
+    def _prompt_events(
+        self, entry: Mapping[str, Any], text: str, at: datetime | None
+    ) -> Iterator[Event]:
+        """Yield the prompt of a turn; what a person adds while it runs belongs to it."""
+        turn = _turn_of(entry)
+        message = _text(entry, "id") or turn
+        self._prompt_count += 1
+        message = message or message_id(text, at.isoformat() if at else self._prompt_count)
+        is_known = message in self._messages or (turn is not None and turn == self._turn)
+        self._messages.add(message)
+        self._turn = turn
+        if not is_known:
+            yield Prompt(at, text, id=turn, message=message, attended=self._attended)
 
 
-def _convert_call(entry: Mapping[str, Any], at: datetime | None) -> ToolCall:
+def _text(values: Mapping[str, Any], key: str) -> str | None:
+    value = values.get(key)
+    return value if isinstance(value, str) and value else None
+
+
+def _turn_of(payload: Mapping[str, Any]) -> str | None:
+    metadata = payload.get("internal_chat_message_metadata_passthrough")
+    turn = _text(metadata, "turn_id") if isinstance(metadata, Mapping) else None
+    return turn or _text(payload, "turn_id")
+
+
+def _provenance(metadata: object) -> str | None:
+    """Return the source of a message's texts, such as "user" or "harness"; None if unknown."""
+    entries = metadata.get("content_item_metadata") if isinstance(metadata, Mapping) else None
+    for entry in entries if isinstance(entries, list) else ():
+        provenance = entry.get("provenance") if isinstance(entry, Mapping) else None
+        if isinstance(provenance, Mapping):
+            return _text(provenance, "type")
+    return None
+
+
+def _parent_of(source: object) -> str | None:
+    """Return the session that spawned a helper, from anywhere in its `source`."""
+    if not isinstance(source, Mapping):
+        return None
+    parents = (_parent_of(value) for value in source.values())
+    return _text(source, "parent_thread_id") or next(filter(None, parents), None)
+
+
+def _uuid_time(name: str | None) -> datetime | None:
+    """Return the time in an id; None for an id without one."""
+    try:
+        uuid = UUID(name or "")
+    except ValueError:
+        return None
+    milliseconds = uuid.int >> 80
+    if uuid.version != _TIME_BASED:
+        return None
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def _convert_call(entry: Mapping[str, Any], at: datetime | None, *, aside: bool) -> ToolCall:
     arguments = _parse_mapping(entry.get("arguments")) or _parse_mapping(entry.get("action"))
     if not arguments and isinstance(entry.get("input"), str):
         arguments = {"input": entry["input"]}
     tool = str(entry.get("name") or "shell")
-    return ToolCall(at, str(entry.get("call_id") or entry.get("id")), tool, arguments)
+    return ToolCall(at, str(entry.get("call_id") or entry.get("id")), tool, arguments, aside)
 
 
-def _convert_output(entry: Mapping[str, Any], at: datetime | None) -> ToolResult:
+def _convert_output(
+    entry: Mapping[str, Any], at: datetime | None, prompt: str | None
+) -> ToolResult:
     output = entry.get("output")
     parts = _parse_mapping(output)
     text = str(parts.get("output") or parts.get("content") or output or "")
@@ -129,8 +253,17 @@ def _convert_output(entry: Mapping[str, Any], at: datetime | None) -> ToolResult
     session = _RUNNING.search(text[: start.start()]) if start and code is None else None
     running = session[1] if session else None
     refused = code is None and _REFUSAL.search(text[:1000]) is not None
-    name = str(entry.get("call_id"))
-    return ToolResult(at, name, shown_text, failed, code, running=running, refused=refused)
+    return ToolResult(
+        at,
+        str(entry.get("call_id")),
+        shown_text,
+        failed,
+        code,
+        aside=prompt is not None,
+        prompt=prompt,
+        running=running,
+        refused=refused,
+    )
 
 
 def _parse_mapping(value: object) -> Mapping[str, Any]:

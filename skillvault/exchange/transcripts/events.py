@@ -1,5 +1,6 @@
 """The events of a transcript, the same for every client, and its header."""
 
+import hashlib
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -10,13 +11,16 @@ from msgspec import Struct
 class Prompt(Struct, frozen=True):
     """A user's request.
 
-    `attended`: a person typed it in an attended session; None if the client does not say.
-    `pasted` are the parts of the text that the client marks as pasted.
+    `id` is the client's id of the prompt, which hooks are told; a copy of the prompt may have
+    another one. `message` is the same in each copy. `attended`: a person typed it in an attended
+    session; None if the client does not say. `pasted` are the parts of the text that the client
+    marks as pasted.
     """
 
     at: datetime | None
     text: str
     id: str | None = None
+    message: str = ""
     attended: bool | None = None
     pasted: tuple[str, ...] = ()
 
@@ -77,13 +81,16 @@ class Header(Struct):
     """The metadata of a transcript from the lines read so far; the latest value counts.
 
     `attended`: a person is at the client; False for a script, None if the client does not say.
+    `parent` is the session that spawned this one as a helper.
     """
 
     session: str | None = None
+    parent: str | None = None
     attended: bool | None = None
     cwd: str | None = None
     model: str | None = None
     branch: str | None = None
+    version: str | None = None
     ended_at: datetime | None = None
 
     def note(self, **values: object) -> None:
@@ -91,3 +98,9 @@ class Header(Struct):
         for name, value in values.items():
             if isinstance(value, str) and value:
                 setattr(self, name, value)
+
+
+def message_id(text: str, place: str | int) -> str:
+    """Return an id for a prompt without one, of its text and its time or place."""
+    digest = hashlib.sha256(f"{place}\n{text}".encode(errors="replace")).hexdigest()
+    return f"prompt-{digest[:24]}"

@@ -17,6 +17,7 @@ from skillvault.exchange.suite_report import printable
 from skillvault.exchange.transcripts.commands import judge_command, last_failure, last_repair
 from skillvault.exchange.transcripts.events import (
     Event,
+    Header,
     Interruption,
     Prompt,
     Remark,
@@ -55,17 +56,21 @@ _SKILL_FILE = re.compile(r"(?:^|/)([a-z0-9][a-z0-9-]{0,63})/SKILL\.md\b")
 class PromptRun(Struct, kw_only=True):
     """A prompt and the work of the agent for it.
 
-    `reasoning` holds its messages before the first change, `claim` its last message, `skills` the
-    skills that it read, `commits` the short ids of its commits, `changes` a few words for each
-    call that changed something, `files` the number of edits of each file. `commands` are those that
-    no pattern of checks names, with None in the place of a check. `next_words` is the user's next
-    prompt, None until there is one. `is_stale`: something was changed after the last check;
-    `has_untried_changes`: after the last check or command.
+    `message` is the same in each copy of the prompt. `header` is that of the transcript at the
+    prompt, with the model that answered. `reasoning` holds its messages before the first change,
+    `claim` its last message, `skills` the skills that it read, `commits` the short ids of its
+    commits, `changes` a few words for each call that changed something, `files` the number of
+    edits of each file. `commands` are those that no pattern of checks names, with None in the place
+    of a check. `next_words` is the user's next prompt, None until there is one. `is_stale`:
+    something was changed after the last check; `has_untried_changes`: after the last check or
+    command.
     """
 
     id: str | None
     text: str
     at: datetime | None
+    message: str = ""
+    header: Header = field(default_factory=Header)
     ended_at: datetime | None = None
     remarks: list[str] = field(default_factory=list)
     claim: str = ""
@@ -122,11 +127,13 @@ class PromptTally:
 
     def open_run(self, event: Prompt) -> PromptRun:
         """Start the record of a new prompt."""
-        return PromptRun(id=event.id, text=self._clean_text(event.text, _TASK), at=event.at)
+        text = self._clean_text(event.text, _TASK)
+        return PromptRun(id=event.id, text=text, at=event.at, message=event.message)
 
     def note_event(self, event: Event, run: PromptRun) -> None:
         """Add an event to the record of its prompt."""
-        run.ended_at = event.at or run.ended_at
+        times = filter(None, (event.at, run.ended_at))  # a copy may have another order
+        run.ended_at = max(times, default=None)
         match event:
             case Remark(text=text) if text.strip():
                 run.claim = self._clean_text(text, _CLAIM)
@@ -209,18 +216,33 @@ class PromptReader:
         self._subagent_checks = _read_subagents(path, checks, clean)
 
     def __iter__(self) -> Iterator[PromptRun]:
-        """Yield each prompt once it is complete."""
+        """Yield each prompt once, when it is complete; the lines of a repeated one are left out."""
         current: PromptRun | None = None
+        messages: set[str] = set()
         for event in self.transcript:
-            if isinstance(event, Prompt):
+            if not isinstance(event, Prompt):
                 if current is not None:
+                    self._tally.note_event(event, current)
+                    current.header.model = self.header.model
+                continue
+            is_repeated = event.message in messages
+            messages.add(event.message)
+            if current is not None:
+                if is_repeated and event.message == current.message:
+                    continue
+                if not is_repeated:
                     current.next_words = event.text
-                    yield self._add_subagent_checks(current)
-                current = self._tally.open_run(event)
-            elif current is not None:
-                self._tally.note_event(event, current)
+                if current.id == event.id:  # a fork gives its copies the id of its own prompt
+                    current.id = None
+                yield self._add_subagent_checks(current)
+            current = None if is_repeated else self._open_run(event)
         if current is not None:
             yield self._add_subagent_checks(current)
+
+    def _open_run(self, event: Prompt) -> PromptRun:
+        run = self._tally.open_run(event)
+        run.header = replace(self.header)
+        return run
 
     def _add_subagent_checks(self, run: PromptRun) -> PromptRun:
         """Add the checks of subagents that have files of their own."""

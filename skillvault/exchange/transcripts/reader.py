@@ -1,22 +1,35 @@
 """A transcript as a stream of events: a line at a time, however long the file is."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import msgspec
 
 from skillvault.exchange.source_file import name_of, open_regular, unreadable_error
-from skillvault.exchange.transcripts import claude_code, codex
+from skillvault.exchange.transcripts.claude_code import ClaudeCodeLines
+from skillvault.exchange.transcripts.codex import CodexLines
 from skillvault.exchange.transcripts.events import Event, Header
 from skillvault.model.errors import BadInputError
 
 LONGEST = 8 * 1024 * 1024  # bytes of a line that is read
+COMPRESSED = (".jsonl.zst", ".jsonl.gz")  # endings of transcripts that are not read
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# The first key of a line, by which a line is found that begins within a truncated one.
+_LINE_START = re.compile(rb'\{"(?:parentUuid|timestamp|type|sessionId|uuid|ordinal)":')
+_MAX_STARTS = 20
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|"
+    rb"(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+_SESSION_NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _MAX_HEAD_LINES = 50  # lines by which a client is known
-_CLIENTS: tuple[ModuleType, ...] = (claude_code, codex)
+_Lines = ClaudeCodeLines | CodexLines
+_CLIENTS: tuple[type[_Lines], ...] = (ClaudeCodeLines, CodexLines)
 
 
 class Transcript:
@@ -29,9 +42,10 @@ class Transcript:
         """Raise BadInputError for a file of no known client; `start` is the offset of a line."""
         self.path = path
         self._start = start
-        self._client = _find_client(path, start)
-        self.client: str = self._client.CLIENT
-        self.header = Header()
+        session = _SESSION_NAME.search(path.stem)
+        self.header = Header(session=session[0] if session else None)
+        self._lines = _find_client(path, start)(self.header)
+        self.client = self._lines.client
         self.unread: Counter[str] = Counter()
         self.position = 0  # bytes that are read
 
@@ -41,7 +55,7 @@ class Transcript:
             if isinstance(line, str):
                 self.unread[line] += 1
                 continue
-            events = self._client.events_of(line, self.header)
+            events = self._lines.events_of(line)
             if events is None:
                 self.unread[f"type {_line_type(line)!r}"] += 1
             else:
@@ -57,15 +71,21 @@ def client_of(path: Path, start: int = 0) -> str | None:
         if isinstance(line, dict):
             for client in _CLIENTS:
                 if client.is_line(line):
-                    return str(client.CLIENT)
+                    return client.client
     return None
 
 
-def _find_client(path: Path, start: int) -> ModuleType:
+def _find_client(path: Path, start: int) -> type[_Lines]:
     name = client_of(path, start)
     for client in _CLIENTS:
-        if name == client.CLIENT:
+        if name == client.client:
             return client
+    if path.name.endswith(COMPRESSED):
+        tool = "zstd -d" if path.suffix == ".zst" else "gunzip"
+        raise BadInputError(
+            f"{name_of(path)}: a compressed file; unpack it with `{tool} {path.name}` first",
+            code="wrong-type",
+        )
     raise BadInputError(
         f"{name_of(path)}: no transcript of Claude Code or Codex; give the .jsonl file that the "
         "client wrote",
@@ -100,11 +120,36 @@ def _read_lines(
 
 
 def _parse_line(data: bytes) -> Iterator[dict[str, Any] | str]:
-    """Parse a line; an incomplete last line may still be in writing and is skipped."""
-    try:
-        value = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        if data.endswith(b"\n"):
-            yield "no JSON"
+    """Parse a line; an incomplete last line may still be in writing and is skipped.
+
+    If a client was killed while it wrote, its next line begins within the truncated one.
+    """
+    value = _parse_object(data)
+    if value is not None:
+        yield value
         return
-    yield value if isinstance(value, dict) else "no JSON object"
+    for match in islice(_LINE_START.finditer(data, 1), _MAX_STARTS):
+        if (value := _parse_object(data[match.start() :])) is not None:
+            yield _parse_object(data[: match.start()]) or "truncated"
+            yield value
+            return
+    if data.endswith(b"\n"):
+        yield "no JSON"
+
+
+def _parse_object(data: bytes) -> dict[str, Any] | None:
+    """Parse an object of JSON, in which a lone surrogate becomes U+FFFD; None for anything else."""
+    data = data.removeprefix(_BYTE_ORDER_MARK)
+    for text in (data, _repair(data)):
+        try:
+            value = msgspec.json.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+        return value if isinstance(value, dict) else None
+    return None
+
+
+def _repair(data: bytes) -> bytes:
+    """Replace the bytes that are no UTF-8, and the escapes of lone surrogates."""
+    text = data.decode(errors="replace").encode()
+    return _ESCAPE.sub(lambda match: rb"\ufffd" if match["lone"] else match[0], text)

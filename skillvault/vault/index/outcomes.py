@@ -81,6 +81,13 @@ class Outcomes(Folder[Outcome]):
             self._reader.rows_matching(_outcome_query("event in {}"), events), Outcome
         )
 
+    def by_event_prefix(self, prefix: str) -> list[Outcome]:
+        """The outcomes whose event ids begin with this text."""
+        rows = self._reader.rows(
+            _outcome_query("event >= ? and event < ?"), [prefix, f"{prefix}\U0010ffff"]
+        )
+        return self._reader.records(rows, Outcome)
+
     def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
         """Outcome -> its status."""
         return dict(

@@ -1,0 +1,174 @@
+"""The words of the clients' formats: a table for each client, with the versions they were seen in.
+
+A use is the meaning that a word has for the readers. The text of a use that ends in "pattern" is a
+regular expression, any other is compared as it is.
+"""
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+from msgspec import Struct
+
+
+class Word(NamedTuple):
+    """A word or pattern of a format; `versions` are the first and the last that it was seen in."""
+
+    use: str
+    text: str
+    versions: str
+
+
+class ClientWords(Struct, frozen=True):
+    """The words of a client, and the versions whose transcripts are known."""
+
+    client: str
+    title: str
+    versions: tuple[str, ...]
+    words: tuple[Word, ...]
+
+    def texts(self, use: str) -> frozenset[str]:
+        """Return the texts of a use."""
+        return frozenset(word.text for word in self.words if word.use == use)
+
+    def beginnings(self, use: str) -> tuple[str, ...]:
+        """Return the texts of a use for `str.startswith`."""
+        return tuple(sorted(self.texts(use)))
+
+    def pattern(self, use: str) -> re.Pattern[str]:
+        """Return the patterns of a use as one."""
+        texts = "|".join(word.text for word in self.words if word.use == use)
+        return re.compile(texts, re.MULTILINE | re.DOTALL)
+
+    def describe_version(self, version: str | None) -> str:
+        """Describe the version of a transcript with unknown words: "Codex 0.170.0; ..."."""
+        versions = " and ".join(self.versions)
+        return f"{self.title} {version or 'of an unknown version'}, known are {versions}"
+
+
+def _rows(use: str, versions: str, text: str) -> tuple[Word, ...]:
+    return tuple(Word(use, word, versions) for word in text.split())
+
+
+CLAUDE_CODE = ClientWords(
+    client="claude-code",
+    title="Claude Code",
+    versions=("2.1.197", "2.1.330"),
+    words=(
+        # Types of lines without a prompt, a message or a tool call.
+        *_rows("ignored line", "2.1.197 2.1.330", "last-prompt queue-operation summary"),
+        *_rows("ignored line", "2.1.27", "saved_hook_context"),
+        *_rows(
+            "ignored line",
+            "2.1.330",
+            "agent-name ai-title api-request api-request-blob api-request-resumed "
+            "api-request-shape artifact-autoreact-ledger artifact-comment-monitor atis-latch "
+            "attachment bridge-session content-replacement cost-state custom-title "
+            "data-flow-incomplete data-flow-records derived-from dev-mods file-history-snapshot "
+            "frame-link history-suppression host-row hybrid-organization isolation-latch mode "
+            "permission-mode pr-link progress relocated repl-mode resume-head-vouch session-owner "
+            "system tag tools-used worktree-state",
+        ),
+        # Keys of lines that the client wrote for the agent or for itself.
+        *_rows("hidden line", "2.1.197 2.1.330", "isCompactSummary isMeta"),
+        *_rows("hidden line", "2.1.330", "isVirtual isVisibleInTranscriptOnly"),
+        # Values of `entrypoint`: a person is at the client, or a script.
+        *_rows("attended", "2.1.330", "claude-desktop claude-vscode cli"),
+        *_rows("unattended", "2.1.330", "claude-code-github-action mcp sdk-cli sdk-py sdk-ts"),
+        # Values of `promptSource`: a person typed the prompt, or the client wrote it.
+        *_rows("typed", "2.1.330", "queued typed"),
+        *_rows("client prompt", "2.1.330", "system"),
+        *_rows("model of the client", "2.1.197 2.1.330", "<synthetic>"),
+        Word(
+            "paste pattern",
+            r'\n*<pasted_content id="(\w+)">\n(?P<text>.*?)\n</pasted_content id="\1">\n?',
+            "2.1.330",
+        ),
+        # Texts that the client itself writes as prompts.
+        Word(
+            "client text pattern",
+            r"\s*<(?:task-notification|system-reminder|local-command|command-|bash-)",
+            "2.1.197 2.1.330",
+        ),
+        Word(
+            "client text pattern",
+            r"\s*<(?:ide_|user-memory-input|teammate-message|user-prompt-submit-hook"
+            r"|cross-session-message|mcp-(?:polling|resource)|fork-boilerplate)",
+            "2.1.330",
+        ),
+        Word("client text pattern", r"\s*Caveat: ", "2.1.197"),
+        Word(
+            "client text pattern",
+            r"\s*This session is being continued from a previous conversation that ran out",
+            "2.1.197 2.1.330",
+        ),
+        Word("interruption", "[Request interrupted", "2.1.197 2.1.330"),
+        # Beginnings of the result of a call that the user did not allow.
+        Word("refusal", "The user doesn't want to", "2.1.197 2.1.330"),
+        Word("refusal", "[Request interrupted", "2.1.197 2.1.330"),
+        Word("refusal", "Permission to use", "2.1.197 2.1.330"),
+        Word("exit code pattern", r"Exit code (\d+)\b", "2.1.197 2.1.330"),
+        Word("running", "Command running in background", "2.1.197 2.1.330"),
+        Word("running", "Running in background", "2.1.330"),
+        # The client's message about the end of a background command.
+        Word(
+            "end pattern",
+            r"<task-notification>.*?<tool-use-id>(?P<call>[^<]+)</tool-use-id>.*?"
+            r"<status>(?P<status>completed|failed)</status>.*?<summary>(?P<told>[^<]*)",
+            "2.1.197 2.1.330",
+        ),
+        Word("end code pattern", r"\bexit code (\d+)\)?\Z", "2.1.197 2.1.330"),
+    ),
+)
+
+CODEX = ClientWords(
+    client="codex",
+    title="Codex",
+    versions=("0.169.0",),
+    words=(
+        *_rows("line", "0.169.0", "response_item session_meta turn_context"),
+        *_rows(
+            "ignored line",
+            "0.169.0",
+            "compacted event_msg ghost_snapshot token_usage_record world_state",
+        ),
+        *_rows(
+            "ignored item",
+            "0.169.0",
+            "compaction ghost_snapshot image_generation_call other reasoning web_search_call",
+        ),
+        *_rows("call", "0.169.0", "custom_tool_call function_call local_shell_call"),
+        *_rows("result", "0.169.0", "custom_tool_call_output function_call_output"),
+        # Values of `source`: a person is at the client, or a script.
+        *_rows("attended", "0.169.0", "cli"),
+        *_rows("unattended", "0.169.0", "exec mcp"),
+        # Values of `turn_trigger` and of the provenance of a text.
+        *_rows("typed", "0.169.0", "user"),
+        *_rows("client prompt", "0.169.0", "harness"),
+        # Texts that the client itself writes as prompts.
+        Word(
+            "client text pattern",
+            r"\s*<(?:environment_context|user_instructions|turn_aborted|skill|user_shell_command"
+            r"|subagent_notification|agent_message_board_notification)\b",
+            "0.169.0",
+        ),
+        Word("client text pattern", r"# AGENTS", "0.169.0"),
+        Word("interruption", "<turn_aborted", "0.169.0"),
+        Word(
+            "exit code pattern",
+            r"^(?:Process exited with code|Exit code:) (-?\d+)$",
+            "0.169.0",
+        ),
+        Word("running pattern", r"^Process running with session ID (\d+)$", "0.169.0"),
+        Word("output pattern", r"^Output:\n", "0.169.0"),
+        Word("refusal pattern", r"\b(?:rejected by (?:the )?user|aborted by user)\b", "0.169.0"),
+    ),
+)
+
+CLIENT_WORDS = (CLAUDE_CODE, CODEX)
+
+
+@cache
+def words_of(client: str) -> ClientWords:
+    """Return the words of a client."""
+    return next(words for words in CLIENT_WORDS if words.client == client)

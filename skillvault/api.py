@@ -326,6 +326,7 @@ class Vault:
             domain=domain,
             trust=trust,
             rules=self.store.head().policy.transcripts,
+            person=self.store.git.settings().email,
             recorded=lambda: self.store.head().outcomes,
             advance=advance,
         )

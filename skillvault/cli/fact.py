@@ -1,6 +1,6 @@
-"""fact: list, show and add facts."""
+"""fact: list, show and add facts; approve and reject stated rules."""
 
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import get_args
 
@@ -99,6 +99,40 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
 def add(vault_path: Path | None, dry: bool, as_data: bool, **given: object) -> None:
     """Add a fact, as one commit in your name."""
     report = open_vault(vault_path).memory.add_fact(dry=dry, **given)  # type: ignore[arg-type]  # click's types
+    print_changes(report, as_data=as_data)
+
+
+@fact.command()
+@click.argument("name", metavar="ID")
+@click.option("--text", default="", metavar="TEXT", help="Word the rule like this.")
+@write_options
+def approve(
+    name: str,
+    text: str,
+    vault_path: Path | None,
+    now: datetime | None,
+    dry: bool,
+    as_data: bool,
+) -> None:
+    """Approve a rule that you stated: everybody is served it."""
+    report = open_vault(vault_path).memory.approve(name, text, now=now, dry=dry)
+    print_changes(report, as_data=as_data)
+
+
+@fact.command()
+@click.argument("name", metavar="ID")
+@click.option("--reason", required=True, metavar="TEXT", help="Say why it is no rule.")
+@write_options
+def reject(
+    name: str,
+    reason: str,
+    vault_path: Path | None,
+    now: datetime | None,
+    dry: bool,
+    as_data: bool,
+) -> None:
+    """Drop a rule that you stated: it is not proposed again."""
+    report = open_vault(vault_path).memory.reject(name, reason, now=now, dry=dry)
     print_changes(report, as_data=as_data)
 
 

@@ -101,6 +101,7 @@ def learned_shape(rules: LearnedText) -> dict[str, object]:
     """Return patterns and rules as JSON."""
     keys = ("id", "pattern", "confidence", "occurrences", "evidence")
     return {
+        "stated": [{"rule": rule.text, "approved": rule.said_at is None} for rule in rules.stated],
         "patterns": [{key: getattr(pattern, key) for key in keys} for pattern in rules.patterns],
         "rules": list(rules.rules),
         "cut": {"patterns": rules.cut_patterns, "rules": rules.cut_rules},

@@ -24,6 +24,7 @@ from skillvault.cli.options import (
 from skillvault.cli.run import print_recomputed, run_shape
 from skillvault.cli.why import basis_lines, notes_of
 from skillvault.model.errors import UsageError
+from skillvault.model.records import Correction
 from skillvault.review.review import WaitingSkill
 
 
@@ -80,7 +81,7 @@ def undo(
 @now_option
 @json_option
 def review(branch: bool, vault_path: Path | None, now: datetime | None, as_data: bool) -> None:
-    """Review the skills that wait for you, one after the other.
+    """Review the skills and rules that wait for you, one after the other.
 
     In a terminal a key decides about each; elsewhere they are listed with the commands that do.
     """
@@ -90,11 +91,11 @@ def review(branch: bool, vault_path: Path | None, now: datetime | None, as_data:
     if branch:
         _print_branches(vault, now)
     elif as_data:
-        print_json(proposals(vault))
+        print_json([*proposals(vault), *vault.memory.waiting()])
     elif sys.stdin.isatty() and sys.stdout.isatty():
         review_inbox.review_all(vault)
     else:
-        _print_list(proposals(vault))
+        _print_list(proposals(vault), vault.memory.waiting())
 
 
 def _print_branches(vault: Vault, now: datetime | None) -> None:
@@ -105,7 +106,14 @@ def _print_branches(vault: Vault, now: datetime | None) -> None:
         echo("nothing waits for you")
 
 
-def _print_list(waiting: Sequence[WaitingSkill]) -> None:
+def _print_list(waiting: Sequence[WaitingSkill], rules: Sequence[Correction]) -> None:
+    for rule in rules:
+        echo(f"{rule.id}  (rule, {rule.scope})")
+        for line in rule_lines(rule):
+            echo(f"  {line}")
+        say(f"  skillvault fact approve {rule.id}")
+        say(f'  skillvault fact reject {rule.id} --reason "…"')
+        echo()
     for number, skill in enumerate(waiting):
         if number:
             echo()
@@ -117,5 +125,15 @@ def _print_list(waiting: Sequence[WaitingSkill]) -> None:
             echo(f"  {line}")
         say(f"  skillvault skill approve {skill.name}")
         say(f'  skillvault skill reject {skill.name} --reason "…"')
-    if not waiting:
+    if not (waiting or rules):
         echo("nothing waits for you")
+
+
+def rule_lines(rule: Correction) -> list[str]:
+    """Return a rule that waits, who said it, and how often."""
+    sessions = 1 + len(rule.confirmed)
+    said = f"stated on {rule.created_at:%Y-%m-%d} in session {rule.session}"
+    again = f", in {sessions} sessions" if sessions > 1 else ""
+    served = "" if rule.said_by else "; served to nobody until you approve it"
+    superseded = [f"contradicts the rule {rule.supersedes}"] if rule.supersedes else []
+    return [f'"{rule.text}"', f"{said}{again}{served}", *superseded]

@@ -86,8 +86,8 @@ class ShownSkill(Struct, frozen=True):
 class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
     """A prompt; `position` is the byte at which its part of the transcript begins.
 
-    `attended`: a person wrote it. `shown` and `facts` came with it; `held_out` are the skills that
-    were held out; `receipt` is the record of both.
+    `attended`: a person wrote it; None if the client does not say. `shown`, `facts` and `rules`
+    came with it; `held_out` are the skills that were held out; `receipt` is the record of both.
     """
 
     id: str
@@ -99,9 +99,10 @@ class PromptNote(Struct, frozen=True, kw_only=True, tag="asked"):
     cwd: str | None = None
     transcript: str | None = None
     position: Annotated[int, Meta(ge=0)] = 0
-    attended: bool = True
+    attended: bool | None = None
     shown: list[ShownSkill] = []
     facts: list[str] = []
+    rules: list[str] = []
     receipt: dict[str, Any] = {}
     held_out: list[str] = []
 

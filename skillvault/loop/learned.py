@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -9,7 +10,8 @@ from msgspec import Struct
 from skillvault.learning import why_not
 from skillvault.learning.capture import rules
 from skillvault.learning.capture.patterns import TierChange, Tiers, learned_body, learned_skill
-from skillvault.learning.capture.prompt import LearnedText, select_learned
+from skillvault.learning.capture.prompt import LearnedText, StatedRule, select_learned
+from skillvault.learning.propose.corrections import needs_review
 from skillvault.learning.rejection import Rejection
 from skillvault.learning.sections import is_untouched
 from skillvault.loop import code_bases
@@ -127,18 +129,51 @@ def uncommitted_rules(store: Store, view: Topics) -> list[str]:
     return []
 
 
-def learned_text(store: Store) -> LearnedPrompt:
-    """Return the text of both tiers; only the rules if expertise.yaml cannot be read."""
+def learned_text(
+    store: Store, repository: str | None = None, budget: int | None = None
+) -> LearnedPrompt:
+    """Return the text of both tiers; only the rules if expertise.yaml cannot be read.
+
+    It begins with what the user stated for the `repository`, for any without one. `budget` is in
+    tokens, None for the policy's.
+    """
     view = store.head()
-    budget = view.policy.capture.budget
+    budget = view.policy.capture.budget if budget is None else budget
     try:
         tiers, problem = read_tiers(store, view), None
     except BadInputError as error:
         tiers = Tiers(rules_text(store, view), Expertise())
         problem = Problem(layout.EXPERTISE, error.key, error.code, error.message)
-    return LearnedPrompt(
-        select_learned(tiers.expertise.patterns, rules.rule_texts(tiers.text), budget), problem
-    )
+    noted_rules = [*rules.rule_texts(tiers.text), *uncommitted_rules(store, view)]
+    stated_rules = _stated_rules(store, view, repository)
+    text = select_learned(tiers.expertise.patterns, noted_rules, budget, stated_rules)
+    return LearnedPrompt(text, problem)
+
+
+def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[StatedRule]:
+    """Return the rules that the user stated, the newest first.
+
+    Those that wait for approval are served to the person who said them, in their repository.
+    """
+    email = store.git.settings().email
+    waiting = [
+        correction
+        for correction in view.corrections.waiting()
+        if correction.scope == repository
+        and correction.said_by is not None
+        and correction.said_by == email
+        and not needs_review(correction.text, redact.secret_kinds)
+    ]
+    approved = view.facts.approved_corrections()
+    superseded = {c.supersedes for c in waiting} | {rule.supersedes for rule in approved}
+    entries = [(c.created_at, StatedRule(c.text, c.created_at)) for c in waiting]
+    entries += [
+        (rule.order[0], StatedRule(rule.text))
+        for rule in approved
+        if repository in (None, rule.scope) and rule.id not in superseded
+    ]
+    entries.sort(key=itemgetter(0), reverse=True)
+    return [rule for _, rule in entries]
 
 
 def mistakes(content: bytes | None) -> tuple[list[Problem], list[Problem]]:

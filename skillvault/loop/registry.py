@@ -21,6 +21,7 @@ from skillvault.learning import (
     generate,
     merge,
     promote,
+    propose,
     recommend,
     refresh,
 )
@@ -65,6 +66,7 @@ def lazy(place: str) -> Callable[..., Any]:
 
 _LOOP = (
     Step("record", lazy("loop.record:step"), lazy("loop.record:waiting"), everywhere=True),
+    Step("propose", lazy("loop.propose:step"), depends_on=propose.DEPENDS_ON),
     Step(
         "evaluate",
         lazy("loop.evaluate:step"),

@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
 import msgspec
@@ -21,6 +21,7 @@ from skillvault.model.records import (
     SKILL_KINDS,
     SKILL_STATUSES,
     Answer,
+    Correction,
     Evaluation,
     ExternalUse,
     Extra,
@@ -311,25 +312,40 @@ def _answer_text(record: Answer) -> str:
 
 _FACT_KEYS = (
     "id", "domain", "importance", "kind", "created_at", "insight_type", "trust", "supersedes",
-    "review_by",
+    "review_by", "scope", "session", "state",
+)  # fmt: skip
+_CORRECTION_KEYS = (
+    "id", "domain", "kind", "scope", "state", "session", "created_at", "said_by", "confirmed",
+    "supersedes",
 )  # fmt: skip
 
 
-def _fact_text(fact: Fact) -> str:
-    values = {key: getattr(fact, key) for key in _FACT_KEYS}
-    values["created_at"] = stamp(fact.created_at) if fact.created_at else None
-    front = {key: value for key, value in values.items() if value is not None}
-    return f"---\n{strict_yaml.dump(front)}---\n\n{fact.text.strip()}\n"
+def _statement_text(keys: Sequence[str]) -> Callable[[Fact | Correction], str]:
+    """Return the writer of a fact or a correction: front matter with these keys, then the text."""
+
+    def write(record: Fact | Correction) -> str:
+        values = {key: getattr(record, key) for key in keys}
+        values["created_at"] = stamp(record.created_at) if record.created_at else None
+        values = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+        front = {key: value for key, value in values.items() if value not in (None, [])}
+        return f"---\n{strict_yaml.dump(front)}---\n\n{record.text.strip()}\n"
+
+    return write
 
 
-def _fact(text: str, name: str, domain: str | None) -> Fact:
-    """Return a fact; its front matter is optional, its body is not."""
-    meta, body = front_matter.read(text) if front_matter.has_front_matter(text) else ({}, text)
-    if not body.strip():
-        raise BadInputError("the fact has no text; write it below the front matter", code="no-body")
-    values = {key: meta[key] for key in _FACT_KEYS if meta.get(key) not in (None, "")}
-    raw = {"id": name, "domain": domain, **values, "text": body.strip()}
-    return convert_stored(raw, Fact)
+def _statement(keys: Sequence[str], kind: type[Fact] | type[Correction]) -> Callable[..., Record]:
+    """Return the reader of a fact or a correction; its front matter is optional, its body not."""
+
+    def read(text: str, name: str, domain: str | None) -> Record:
+        meta, body = front_matter.read(text) if front_matter.has_front_matter(text) else ({}, text)
+        if not body.strip():
+            message = "the fact has no text; write it below the front matter"
+            raise BadInputError(message, code="no-body")
+        values = {key: meta[key] for key in keys if meta.get(key) not in (None, "")}
+        raw = {"id": name, "domain": domain, **values, "text": body.strip()}
+        return convert_stored(raw, kind)
+
+    return read
 
 
 # ── skills ───────────────────────────────────────────────────────────────────────────
@@ -467,6 +483,9 @@ _FORMS: Mapping[str, _Form] = {
         _answer_text,
         lambda text, *_: convert_stored(front_matter.as_mapping(strict_json.load(text)), Answer),
     ),
-    "fact": _Form(_fact_text, _fact),
+    "fact": _Form(_statement_text(_FACT_KEYS), _statement(_FACT_KEYS, Fact)),
+    "correction": _Form(
+        _statement_text(_CORRECTION_KEYS), _statement(_CORRECTION_KEYS, Correction)
+    ),
     "skill": _Form(_skill_text, lambda text, name, _: _skill(name, text)),
 }

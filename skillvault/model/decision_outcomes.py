@@ -47,17 +47,29 @@ def strength(observer: Observer, via: Via | None = None) -> tuple[bool, bool, in
 
 def as_agents_word(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return an outcome's values as an agent may state them: observed by the agent itself."""
-    result = values.get("result")
-    if not isinstance(result, Mapping) or result.get("observed_by") not in OBSERVERS:
+    result, source = values.get("result"), values.get("source")
+    if isinstance(source, Mapping):
+        values = {**values, "source": {k: v for k, v in source.items() if k != "person"}}
+    if not isinstance(result, Mapping):
         return values
-    result = {key: value for key, value in result.items() if key != "via"}
-    return {**values, "result": {**result, "observed_by": "agent"}}
+    result = {key: value for key, value in result.items() if key not in ("via", "next_words")}
+    if result.get("observed_by") in OBSERVERS:
+        result["observed_by"] = "agent"
+    return {**values, "result": result}
 
 
 def choose_outcome(outcomes: Iterable[Outcome]) -> Outcome | None:
-    """Return the outcome that counts of those that one agent has of a decision."""
+    """Return the outcome that counts of those that one agent has of a decision.
+
+    A person who rejects the work outranks every other observer, whatever a test said.
+    """
     results = (outcome for outcome in outcomes if not outcome.only_teaches)
-    return max(results, key=lambda o: (strength(o.observer, o.result.via), *o.order), default=None)
+
+    def rank(outcome: Outcome) -> tuple[Any, ...]:
+        is_refuted = outcome.observer == "person" and outcome.result.status == "failure"
+        return is_refuted, strength(outcome.observer, outcome.result.via), *outcome.order
+
+    return max(results, key=rank, default=None)
 
 
 def complete_outcomes(

@@ -24,14 +24,15 @@ Applicability = Literal["domain", "cross_domain", "general"]
 # An `origin` is no record but the digest of what was installed from elsewhere.
 RecordKind = Literal[
     "outcome", "evaluation", "recommendation", "session", "fact", "skill", "link", "answer",
-    "retraction", "pattern", "origin",
+    "retraction", "correction", "pattern", "origin",
 ]  # fmt: skip
 SkillKind = Literal["guide", "warning", "pattern", "strategy", "evolved", "manual"]
 SkillStatus = Literal["proposed", "testing", "proven", "pinned", "retired"]
 Origin = Literal["seed", "generated", "distilled", "manual", "installed"]
 Importance = Literal["high", "medium", "low"]
 ReasoningAt = Literal["before", "after"]
-FactKind = Literal["judge", "human", "learning", "distilled"]
+FactKind = Literal["judge", "human", "learning", "distilled", "correction"]
+CorrectionState = Literal["proposed", "withdrawn"]
 LinkType = Literal[
     "promoted", "reinforced", "contradicted", "derived", "generated", "merged",
     "superseded", "distilled", "installed",
@@ -107,7 +108,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
     Without `observed_by` the agent itself is the observer. `via` is a hook of its client, whose
     payload an agent with a shell can forge. `claim` is the agent's report, `claimed` the status
-    that it reports.
+    that it reports. `next_words` is what a person then typed, if that corrects the agent.
     """
 
     status: Status
@@ -122,6 +123,7 @@ class Result(Struct, frozen=True, kw_only=True):
     via: Via | None = None
     claim: str = ""
     claimed: Status | None = None
+    next_words: str = ""
     extra: Extra = field(default_factory=dict)
 
 
@@ -142,12 +144,14 @@ class Lesson(Struct, frozen=True, kw_only=True):
 class Source(Struct, frozen=True, kw_only=True):
     """The reporter of an outcome and its run.
 
-    A `batch` is no session: a backtest, a benchmark's job, a CI run.
+    A `batch` is no session: a backtest, a benchmark's job, a CI run. `person` is the e-mail of the
+    user who typed the prompts in an attended session, None if nobody knows.
     """
 
     agent: Text | None = None
     session: Text | None = None
     batch: Text | None = None
+    person: Text | None = None
     trust: Trust = "local"
     extra: Extra = field(default_factory=dict)
 
@@ -474,7 +478,8 @@ class Session(Struct, frozen=True, kw_only=True):
 class Fact(Struct, frozen=True, kw_only=True):
     """A statement that the vault holds to be true; `text` may have several lines.
 
-    A fact written by hand needs only a text: its path gives `id` and `domain`.
+    A fact written by hand needs only a text: its path gives `id` and `domain`. One of the kind
+    `correction` is a rule that a person stated in a `session` for the repository `scope`.
     """
 
     id: str
@@ -487,11 +492,35 @@ class Fact(Struct, frozen=True, kw_only=True):
     trust: Trust = "local"
     supersedes: str | None = None
     review_by: str | None = None
+    scope: str | None = None
+    session: str | None = None
+    state: Literal["rule"] | None = None
 
     @property
     def order(self) -> tuple[datetime, str]:
         """Sort key: by time; facts without a time come first."""
         return (self.created_at or datetime.min.replace(tzinfo=UTC), self.id)
+
+
+class Correction(Struct, frozen=True, kw_only=True):
+    """A rule in a person's words that waits for their approval; approved, it is a fact.
+
+    It is about the repository `scope`. `session` is the one in which it was stated, `confirmed` are
+    others. `said_by` is the e-mail of the person if they typed it in an attended session: they
+    alone are served it before its approval. `supersedes` is an approved rule that it contradicts.
+    """
+
+    id: str
+    domain: str
+    text: str
+    scope: str
+    session: str
+    created_at: Time
+    kind: Literal["correction"] = "correction"
+    state: CorrectionState = "proposed"
+    said_by: str | None = None
+    confirmed: tuple[str, ...] = ()
+    supersedes: str | None = None
 
 
 class MissedEvidence(Struct, frozen=True):
@@ -606,7 +635,10 @@ class Expertise(Struct, frozen=True, kw_only=True):
     extra: Extra = field(default_factory=dict)
 
 
-Record = Outcome | Evaluation | Recommendation | Session | Fact | Skill | Link | Answer | Retraction
+Record = (
+    Outcome | Evaluation | Recommendation | Session | Fact | Correction | Skill | Link | Answer
+    | Retraction
+)  # fmt: skip
 
 
 def kind_of(record: Record) -> str:

@@ -10,9 +10,11 @@ from msgspec import Struct
 
 from skillvault.inspect import lookup
 from skillvault.learning.promote import facts as promote
+from skillvault.learning.propose import corrections
 from skillvault.loop import run
+from skillvault.model.change import Change
 from skillvault.model.errors import UsageError
-from skillvault.model.records import IMPORTANCES, Fact, Importance, Ref, kind_of
+from skillvault.model.records import IMPORTANCES, Correction, Fact, Importance, Ref, kind_of
 from skillvault.review import commits
 from skillvault.vault import setup
 from skillvault.vault.commit.store import Store
@@ -71,6 +73,44 @@ class FactMemory:
             kind = kind_of(record)
             raise UsageError(f"{name}: is a {kind}, not a fact; see `skillvault fact list`")
         return record, path
+
+    def waiting(self) -> list[Correction]:
+        """Return the rules that a person stated and that wait for approval, in order of review."""
+        return corrections.rank_waiting(self._store.head().corrections.waiting())
+
+    def approve(
+        self, name: str, text: str = "", *, now: datetime | None = None, dry: bool = False
+    ) -> "run.Report":
+        """Make a stated rule a rule of its repository, with another `text` if one is given."""
+        correction = self._find_waiting(name)
+        superseded = self._store.head().facts.get(correction.supersedes or "")
+        final_text = redact.redact_value(text.strip() or correction.text)
+        return self._decide(corrections.approval(correction, final_text, superseded), now, dry=dry)
+
+    def reject(
+        self, name: str, reason: str, *, now: datetime | None = None, dry: bool = False
+    ) -> "run.Report":
+        """Drop a stated rule; it is not proposed again."""
+        if not reason.strip():
+            raise UsageError(f"{name}: why is it rejected? Say so with --reason TEXT")
+        change = corrections.rejection(self._find_waiting(name), redact.redact_value(reason))
+        return self._decide(change, now, dry=dry)
+
+    def _find_waiting(self, name: str) -> Correction:
+        waiting = self.waiting()
+        matches = [c for c in waiting if c.id.startswith(name) and name]
+        exact = [c for c in matches if c.id == name]
+        if len(exact or matches) != 1:
+            names = ", ".join(c.id for c in (matches or waiting)) or "none"
+            raise UsageError(f"{name}: no single rule that waits has this id; there are {names}")
+        return (exact or matches)[0]
+
+    def _decide(self, change: Change, now: datetime | None, *, dry: bool) -> "run.Report":
+        if not dry:
+            self._store.recover()
+        return run.Report(
+            commits.commit_changes(self._store, [change], now or self._clock(), dry=dry)
+        )
 
     def add_fact(
         self,

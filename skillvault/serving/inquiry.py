@@ -67,9 +67,12 @@ class Notebook:
         """
         return prompt.append_learned(base, self.learned_rules().told)
 
-    def learned_rules(self) -> "tiers.LearnedPrompt":
-        """Return the same patterns and rules, how many were cut, and why there are no patterns."""
-        return tiers.learned_text(self._store)
+    def learned_rules(self, repository: str | None = None) -> "tiers.LearnedPrompt":
+        """Return the same patterns and rules, how many were cut, and why there are no patterns.
+
+        With a `repository` also what the user stated for it and has not approved yet.
+        """
+        return tiers.learned_text(self._store, repository)
 
 
 class Inquiry:

@@ -20,9 +20,11 @@ from skillvault.clients import notes as journal
 from skillvault.clients.notes import SessionNotes, domain_of
 from skillvault.clients.payload import Payload, parse_payload
 from skillvault.exchange.transcripts import events, prompts, reader
-from skillvault.learning.propose import words as next_words
+from skillvault.learning.capture.prompt import LearnedText, frame_learned
+from skillvault.learning.propose import words
 from skillvault.learning.recommend import disclosure, render
 from skillvault.learning.recommend.recommend import Query
+from skillvault.loop.learned import learned_text
 from skillvault.model import reasoning
 from skillvault.model.errors import BadInputError, SkillvaultError
 from skillvault.model.text.text import count_tokens, cut_between_words, trim_to_tokens
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 MOST = 8000  # characters that a hook prints
 _TASK = 8000  # characters of a prompt that are read
 _BUDGET = 1700  # tokens of a recommendation, so that it is never longer than `MOST`
+_RULES_BUDGET = _BUDGET // 4  # tokens of the rules that come with it
 _OUTPUT = 16 * 1024  # characters of the end of an output
 _ARGUMENT = 2000  # characters of a tool's argument
 _TRANSCRIPT = 8 * 1024 * 1024  # bytes that are read of a prompt's part of a transcript
@@ -78,6 +81,7 @@ class SessionPrompt(Struct):
     last_words: str = ""
     said_at: datetime | None = None
     next_words: str | None = None
+    next_attended: bool | None = None
     digest: str = ""
     message: str = ""
 
@@ -234,25 +238,24 @@ class Hooks:
         notes = self._notes(payload)
         history = self._history(notes)
         earlier_prompts, read_skills = history.prompts, history.read_skills
-        # Other words add nothing to what was known at the stop.
-        if (
-            earlier_prompts
-            and self._is_attended is not False
-            and next_words.read_reaction(text).status
-        ):
+        if earlier_prompts and self._is_attended is not False:
             self._close_prompt(earlier_prompts[-1], text)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier_prompts) + 1}"
         recommendation, held_out_names = "", list[str]()
         names, facts, receipt = list[journal.ShownSkill](), list[str](), dict[str, Any]()
+        rules: list[str] = []
         if self._links is None:
             if read_skills is None:  # no note of how the session began: it may have read all
                 read_skills = [skill.name for skill in shelves.live(self._vault.shelf())]
                 notes.append(journal.SessionNote(session=payload.session, briefed=read_skills))
+            learned = self._new_rules(payload, history.known_texts)
+            rules = learned.keys
             budget = self._vault.store.head().policy.recommend.budget
+            room = _BUDGET - count_tokens(learned.prompt_text)
             query = Query(
                 domain=domain,
-                budget=_BUDGET if budget is None else min(_BUDGET, budget),
+                budget=room if budget is None else min(room, budget),
                 seen=tuple(read_skills),
                 strategy="hybrid",
                 decision=decision,
@@ -265,6 +268,9 @@ class Hooks:
             receipt = render.record(answer, query, self._now, text)
             answer = history.known_texts.without_repeats(answer)
             recommendation = render.prompt(answer, again=history.known_texts.has_any)
+            recommendation = frame_learned(
+                recommendation, learned, again=history.known_texts.has_any
+            )
             names = [_skill_note(skill) for skill in answer.recommended]
             facts = [f"{fact.id} {fact.blob}" for fact in answer.facts]
             held_out_names = [skill.name for skill in answer.withheld if skill.reason == "held-out"]
@@ -279,14 +285,22 @@ class Hooks:
                 cwd=str(payload.cwd) if payload.cwd else None,
                 transcript=str(payload.transcript) if payload.transcript else None,
                 position=_size_of(payload.transcript),
-                attended=self._is_attended is not False,
+                attended=self._is_attended,
                 shown=names,
                 facts=facts,
+                rules=rules,
                 receipt=receipt,
                 held_out=held_out_names,
             )
         )
         return recommendation
+
+    def _new_rules(self, payload: Payload, known: "KnownTexts") -> LearnedText:
+        """Return the rules for a prompt that the agent has not read in this session."""
+        folder = str(payload.cwd or Path.cwd())
+        repository = transcripts.repository_of(folder)
+        learned = learned_text(self._vault.store, repository, budget=_RULES_BUDGET)
+        return learned.told.without(known.rules)
 
     # ── a tool was used ──────────────────────────────────────────────────────────────
 
@@ -393,10 +407,17 @@ class Hooks:
     # ── outcomes ─────────────────────────────────────────────────────────────────────
 
     def _close_prompt(self, prompt: SessionPrompt, next_words: str) -> None:
-        """Put the outcome of a prompt into the inbox, if the next words or a check show its end."""
-        prompt.next_words = next_words
-        outcome = None if prompt.digest else self._current_outcome(prompt)
-        if outcome is not None and "observed_by" in outcome["result"]:
+        """Put the outcome of a prompt into the inbox, if the next words judge or correct it.
+
+        Praise adds nothing to what a check has shown.
+        """
+        reaction = words.read_reaction(next_words)
+        is_rejection = reaction.is_correction or reaction.status == "failure"
+        if not is_rejection and (prompt.digest or reaction.status is None):
+            return
+        prompt.next_words, prompt.next_attended = next_words, self._is_attended
+        outcome = self._current_outcome(prompt)
+        if outcome is not None and {"observed_by", "next_words"} & outcome["result"].keys():
             self._submit(prompt, outcome)
 
     def _submit(self, prompt: SessionPrompt, outcome: Mapping[str, Any]) -> None:
@@ -435,12 +456,17 @@ class Hooks:
         header = events.Header(session=note.session, cwd=note.cwd)
         for event in _prompt_events(prompt, header):
             tally.note_event(event, run)
-        run.next_words = prompt.next_words
-        if not (run.has_changed or run.checks or run.commands or run.skills):
+        run.next_words, run.next_attended = prompt.next_words, prompt.next_attended
+        is_corrected = words.read_reaction(run.next_words or "").is_correction
+        if not (run.has_changed or run.checks or run.commands or run.skills or is_corrected):
             return None
         header.cwd = note.cwd
         options = transcripts.ImportOptions(
-            client=note.client, domain=note.domain, trust="local", rules=policy
+            client=note.client,
+            domain=note.domain,
+            trust="local",
+            rules=policy,
+            person=self._vault.store.git.settings().email,
         )
         outcome = _mark_observer(transcripts.outcome_of_prompt(run, header, options))
         return outcome and known_runs.with_event(outcome, prompt.message)
@@ -468,15 +494,17 @@ class KnownTexts(Struct):
 
     skills: dict[str, journal.ShownSkill] = {}
     facts: set[str] = set()
+    rules: set[str] = set()
 
     @property
     def has_any(self) -> bool:
         """True if the agent has read the instruction."""
-        return bool(self.skills or self.facts)
+        return bool(self.skills or self.facts or self.rules)
 
     def add(self, note: journal.PromptNote) -> None:
         """Add the skills and facts that came with a prompt."""
         self.facts.update(note.facts)
+        self.rules.update(note.rules)
         for skill in note.shown:
             known_skill = self.skills.get(skill.name)
             is_same = known_skill is not None and skill.blob in ("", known_skill.blob)
@@ -518,8 +546,8 @@ class SessionHistory(Struct):
 
     def open_prompt(self, note: journal.PromptNote, current: SessionPrompt | None) -> SessionPrompt:
         """Add a prompt; its words may show how the current one ended."""
-        if current and note.attended:
-            current.next_words = note.text
+        if current and note.attended is not False:
+            current.next_words, current.next_attended = note.text, note.attended
         if self.read_skills is not None:
             self.read_skills += [skill.name for skill in note.shown]
         self.known_texts.add(note)

@@ -5,19 +5,22 @@ that was kept or reverted, the user's next words. Without a sign the outcome is 
 """
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from skillvault.clients.notes import project_of
 from skillvault.exchange.source_file import folder_name
 from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
 from skillvault.exchange.transcripts.reader import COMPRESSED, client_of
 from skillvault.exchange.transcripts.signs import asks_for_failure
 from skillvault.exchange.transcripts.subjects import action_of, target_of
-from skillvault.learning.propose.words import read_reaction
+from skillvault.learning.propose.words import Reaction, read_reaction
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy import TranscriptsPolicy
@@ -60,7 +63,8 @@ class ImportTally(Struct):
 class ImportOptions(Struct, frozen=True, kw_only=True):
     """The options of an import; `advance` is called with the number of bytes that were read.
 
-    `recorded` returns the outcomes of the vault, None if it has none that matter.
+    `recorded` returns the outcomes of the vault, None if it has none that matter. `person` is
+    the e-mail of the user, None for sessions that are not theirs.
     """
 
     client: str
@@ -69,6 +73,7 @@ class ImportOptions(Struct, frozen=True, kw_only=True):
     rules: TranscriptsPolicy
     recorded: Callable[[], Outcomes] | None = None
     advance: Callable[[int], object] = int
+    person: str | None = None
 
 
 def transcript_files(paths: Iterable[Path]) -> list[Path]:
@@ -109,6 +114,8 @@ def _outcomes_of_file(
             f"a transcript of {client}; write `skillvault import {client} {path.name}`",
             code="wrong-type",
         )
+    if not is_own_transcript(path):
+        options = replace(options, person=None)
     reader = PromptReader(path, options.rules.checks, redact_text)
     position = 0
     for number, run in enumerate(reader, 1):
@@ -129,6 +136,19 @@ def _outcomes_of_file(
         tally.unread[kind] = tally.unread.get(kind, 0) + count
 
 
+def is_own_transcript(path: Path) -> bool:
+    """Return True for a transcript in a folder to which this user's clients write."""
+    homes = (("CLAUDE_CONFIG_DIR", "~/.claude"), ("CODEX_HOME", "~/.codex"))
+    folders = (Path(os.environ.get(key, home)).expanduser() for key, home in homes)
+    return any(path.resolve().is_relative_to(folder.resolve()) for folder in folders)
+
+
+def repository_of(folder: str) -> str | None:
+    """Return the name of the repository that holds a folder, else of the folder."""
+    place = Path(folder)
+    return project_of(place).name if place.is_dir() else folder_name(folder)
+
+
 def outcome_of_prompt(
     run: PromptRun, header: Header, options: ImportOptions
 ) -> dict[str, Any] | None:
@@ -137,9 +157,11 @@ def outcome_of_prompt(
     has_work = run.remarks or run.has_changed or run.checks or run.commands
     if end is None or not run.text.strip() or not has_work:
         return None
-    ending = _ending(run, header.cwd)
     claim = "success" if claims_success(run.claim) else None
     action = action_of(run.text)
+    reaction = read_reaction(run.next_words) if run.next_words else Reaction()
+    is_corrected = reaction.is_correction and run.next_attended is not False
+    ending = _ending(run, header.cwd, reaction.status)
     failed_check = next((check for check in reversed(run.checks) if check.passed is False), None)
     decision = {
         "id": run.id or run.message,
@@ -161,6 +183,7 @@ def outcome_of_prompt(
         "claim": run.claim,
         "claimed": claim,
         "interrupted": run.is_interrupted or None,
+        "next_words": quote_words(run) if is_corrected else "",
         "done": _changes(run, header.cwd),
     }
     return {
@@ -170,7 +193,7 @@ def outcome_of_prompt(
         "result": drop_empty(result),
         "context": drop_empty(
             {
-                "repository": folder_name(header.cwd) if header.cwd else None,
+                "repository": repository_of(header.cwd) if header.cwd else None,
                 "model": header.model,
                 "branch": header.branch,
             }
@@ -180,6 +203,7 @@ def outcome_of_prompt(
             {
                 "agent": options.client,
                 "session": header.session,
+                "person": options.person if is_corrected and run.next_attended else None,
                 "trust": None if options.trust == "local" else options.trust,
             }
         ),
@@ -199,8 +223,8 @@ def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value not in (None, "")}
 
 
-def _ending(run: PromptRun, cwd: str | None) -> Ending:
-    """Return the end of a prompt by its strongest sign."""
+def _ending(run: PromptRun, cwd: str | None, words: Status | None) -> Ending:
+    """Return the end of a prompt by its strongest sign; `words` is what the user said of it."""
     check = run.check
     last_check = check or next(iter(run.checks[-1:]), None)
     command = f"`{last_check.command}`" if last_check else ""
@@ -209,7 +233,6 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
     is_open = asks_for_failure(run.text) or run.is_interrupted
     # A command that fails while something is only looked into says nothing, either.
     is_open |= run.is_command and action_of(run.text) == "review"
-    words = read_reaction(run.next_words).status if run.next_words else None
     if words == "failure":  # tests may pass although the user wanted something else
         return _ending_by_words(words, run, output)
     if check is not None and (check.passed or not is_open):
@@ -228,8 +251,12 @@ def _ending(run: PromptRun, cwd: str | None) -> Ending:
 
 
 def _ending_by_words(status: Status, run: PromptRun, output: str) -> Ending:
-    quote = redact_text(run.next_words or "")[:_QUOTE]
-    return Ending(status, "person", f"{NEXT_WORDS}{quote}", output)
+    return Ending(status, "person", f"{NEXT_WORDS}{quote_words(run)}", output)
+
+
+def quote_words(run: PromptRun) -> str:
+    """Return the beginning of the user's next words, without secrets."""
+    return redact_text(run.next_words or "")[:_QUOTE]
 
 
 def _commits_state(run: PromptRun, folder: Path) -> str | None:

@@ -131,7 +131,7 @@ class World:
         return self.person.git("log", "-p", "--all", "--format=%B")
 
 
-@pytest.fixture(params=[1, 200], ids=["once", "cut"])
+@pytest.fixture(params=[1, 190], ids=["once", "cut"])
 def world(request: pytest.FixtureRequest, _new_vault: Path, tmp_path: Path) -> World:
     """A vault in which every command finds something to do; its texts say a token so often."""
     vault = Vault(unguarded(_new_vault, tmp_path / "vault"))

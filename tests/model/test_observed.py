@@ -37,11 +37,18 @@ def test_what_a_hook_tells_stands_below_all_but_the_agents_word() -> None:
 
 
 def test_the_strongest_observer_counts_then_the_latest() -> None:
-    weak, strong, later = seen("person", day=5), seen("tests", day=1), seen("tests", day=2)
+    weak, strong, later = seen("commit", day=5), seen("tests", day=1), seen("tests", day=2)
     for order in permutations([claimed(9), weak, strong, later]):
         assert choose_outcome(order) == later
     assert choose_outcome([claimed(0), claimed(1)]) == claimed(1)
     assert choose_outcome([]) is None
+
+
+def test_a_person_who_rejects_the_work_outranks_a_test() -> None:
+    rejection, passed_test = seen("person", day=1), seen("tests", day=2)
+    assert rejection.result.status == "failure"
+    for order in permutations([rejection, passed_test]):
+        assert choose_outcome(order) == rejection
 
 
 def test_a_result_alone_is_completed_by_what_the_agent_said() -> None:

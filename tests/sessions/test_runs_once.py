@@ -187,8 +187,8 @@ def test_the_copy_in_a_fork_leaves_the_prompts_id_to_the_fork(tmp_path: Path, va
 
 def test_each_prompt_has_the_folder_in_which_it_was_typed(tmp_path: Path, vault: Vault) -> None:
     imported(vault, written(tmp_path / "b.jsonl", *FIRST, *changed(SECOND, cwd="C:\\work\\till")))
-    targets = {task: one.decision.target for task, one in outcomes_of(vault).items()}
-    assert targets == {"one": "shop", "two": "till"}
+    places = {task: one.context["repository"] for task, one in outcomes_of(vault).items()}
+    assert places == {"one": "shop", "two": "till"}
 
 
 def test_one_text_typed_twice_is_two_prompts(tmp_path: Path, vault: Vault) -> None:

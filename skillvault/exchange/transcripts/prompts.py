@@ -61,9 +61,9 @@ class PromptRun(Struct, kw_only=True):
     `claim` its last message, `skills` the skills that it read, `commits` the short ids of its
     commits, `changes` a few words for each call that changed something, `files` the number of
     edits of each file. `commands` are those that no pattern of checks names, with None in the place
-    of a check. `next_words` is the user's next prompt, None until there is one. `is_stale`:
-    something was changed after the last check; `has_untried_changes`: after the last check or
-    command.
+    of a check. `next_words` is what the user then typed, None for nothing; `next_attended`: in an
+    attended session, None if nobody knows, False if a script gave it. `is_stale`: something was
+    changed after the last check; `has_untried_changes`: after the last check or command.
     """
 
     id: str | None
@@ -85,6 +85,7 @@ class PromptRun(Struct, kw_only=True):
     changes: list[str] = field(default_factory=list)
     files: dict[str, int] = field(default_factory=dict)
     next_words: str | None = None
+    next_attended: bool | None = None
 
     @property
     def check(self) -> Check | None:
@@ -231,7 +232,8 @@ class PromptReader:
                 if is_repeated and event.message == current.message:
                     continue
                 if not is_repeated:
-                    current.next_words = event.text
+                    current.next_words = event.typed_text or None
+                    current.next_attended = event.attended
                 if current.id == event.id:  # a fork gives its copies the id of its own prompt
                     current.id = None
                 yield self._add_subagent_checks(current)

@@ -1,6 +1,8 @@
 """Render the part of a prompt that was learned: supported patterns, then the latest rules."""
 
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,26 +15,67 @@ from skillvault.model.text.text import count_tokens, rule_key
 BEST = 20  # patterns that a prompt gets
 _RANKS = {"high": 0, "medium": 1}  # other patterns are left out
 PATTERNS = "## Validated patterns"
+STATED = "## Stated by the user"
+_STATED_SHARE = 0.25  # of the budget
 RULES = "## Recent learnings (unvalidated)"
 
 
-class LearnedText(Struct, frozen=True):
-    """The patterns and rules of a prompt, the best and the newest, and how many were cut."""
+class StatedRule(NamedTuple):
+    """A rule that the user stated; `said_at` is set until they approve it."""
 
+    text: str
+    said_at: datetime | None = None
+
+    @property
+    def line(self) -> str:
+        """The rule as a bullet: a quotation until it is approved."""
+        text = _one_line(self.text)
+        if self.said_at is None:
+            return f"- {text}"
+        return f'- "{text}" (you said on {self.said_at:%Y-%m-%d}; not approved yet)'
+
+
+class LearnedText(Struct, frozen=True):
+    """What a prompt gets of the rules, and how many were cut.
+
+    It has the newest rules that the user stated, the best patterns, and the newest noted rules.
+    """
+
+    stated: tuple[StatedRule, ...] = ()
     patterns: tuple[LearnedPattern, ...] = ()
     rules: tuple[str, ...] = ()
     cut_patterns: int = 0
     cut_rules: int = 0
+    cut_stated: int = 0
 
     @property
     def prompt_text(self) -> str:
-        """Both as text of a prompt; "" for none."""
+        """All of it as text of a prompt; "" for none."""
         rule_lines = (f"- {_one_line(rule)}" for rule in self.rules)
         sections = [
+            _section(STATED, (rule.line for rule in self.stated)),
             _section(PATTERNS, map(pattern_line, self.patterns)),
             _section(RULES, rule_lines),
         ]
         return "\n\n".join(filter(None, sections))
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the rules and patterns; a stated rule changes its key with its approval."""
+        return [
+            *(rule.line for rule in self.stated),
+            *(pattern.key for pattern in self.patterns),
+            *map(rule_key, self.rules),
+        ]
+
+    def without(self, keys: Collection[str]) -> "LearnedText":
+        """Return the text without the rules and patterns of these keys."""
+        return replace(
+            self,
+            stated=tuple(rule for rule in self.stated if rule.line not in keys),
+            patterns=tuple(p for p in self.patterns if p.key not in keys),
+            rules=tuple(rule for rule in self.rules if rule_key(rule) not in keys),
+        )
 
 
 def rank_patterns(patterns: Iterable[LearnedPattern]) -> list[LearnedPattern]:
@@ -45,14 +88,25 @@ def rank_patterns(patterns: Iterable[LearnedPattern]) -> list[LearnedPattern]:
 
 
 def select_learned(
-    patterns: Collection[LearnedPattern], rules: Sequence[str], budget: int | None = None
+    patterns: Collection[LearnedPattern],
+    rules: Sequence[str],
+    budget: int | None = None,
+    stated: Sequence[StatedRule] = (),
 ) -> LearnedText:
-    """Select the best patterns and latest rules; over the budget of tokens the oldest rules go."""
+    """Select the best patterns and latest rules; over the budget of tokens the oldest rules go.
+
+    What the user `stated`, the newest first, has a quarter of the budget.
+    """
     keys = {pattern.key for pattern in patterns}
     best = rank_patterns(patterns)[:BEST]
     latest = [rule for rule in rules if rule_key(rule) not in keys][-LATEST:]
-    text = LearnedText(tuple(best), tuple(latest))
+    text = LearnedText(tuple(stated), tuple(best), tuple(latest))
+    room = None if budget is None else budget * _STATED_SHARE
+    while room is not None and count_tokens("".join(rule.line for rule in text.stated)) > room:
+        text = replace(text, stated=text.stated[:-1], cut_stated=text.cut_stated + 1)
     while budget is not None and count_tokens(text.prompt_text) > budget:
+        if not (text.rules or text.patterns):
+            break
         if text.rules:
             text = replace(text, rules=text.rules[1:], cut_rules=text.cut_rules + 1)
         else:
@@ -61,13 +115,17 @@ def select_learned(
     return text
 
 
-def frame_learned(base: str, learned: LearnedText) -> str:
-    """Append patterns and rules to a recommendation, in a frame that they cannot leave."""
+def frame_learned(base: str, learned: LearnedText, *, again: bool = False) -> str:
+    """Append patterns and rules to a recommendation, in a frame that they cannot leave.
+
+    `again`: the agent has read the instruction before, so one line reminds it.
+    """
     if not learned.prompt_text:
         return base
     block = render.element("learned", learned.prompt_text)
     if not base:
-        return f"{block}\n{render.element('instruction', render.INSTRUCTION)}"
+        instruction = render.REMINDER if again else render.INSTRUCTION
+        return f"{block}\n{render.element('instruction', instruction)}"
     return f"{base}\n\n---\n\n{block}"
 
 

@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from skillvault.learning.recommend.disclosure import INSTRUCTION as INSTRUCTION  # noqa: PLC0414 (of the prompt)
-from skillvault.learning.recommend.disclosure import REMINDER, paths_of
+from skillvault.learning.recommend.disclosure import REMINDER as REMINDER  # noqa: PLC0414 (of the prompt)
+from skillvault.learning.recommend.disclosure import paths_of
 from skillvault.learning.recommend.recommend import NEXT, Query, Selection, ServedSkill
 from skillvault.model.errors import UsageError
 from skillvault.model.records import MAX_TEXT, Skill, stamp

@@ -339,6 +339,7 @@ RULES: Mapping[str, Rule] = {
     "evaluation": merge_judgement,
     "answer": merge_judgement,
     "fact": merge_fact,
+    "correction": merge_fact,
     "skill": merge_skill,
     "reference": lambda versions: versions.sides[1],  # it is written again with its skill
     LINKS: merge_links,
@@ -349,6 +350,7 @@ RULES: Mapping[str, Rule] = {
 # The kinds of files that stay if one side changed and the other removed them, each with a test.
 STAYS: Mapping[str, Callable[[bytes, bytes], bool]] = {
     "fact": has_other_text,
+    "correction": has_other_text,
     "skill": is_edited,
     POLICY: lambda _base, _side: True,
     LEARNINGS: lambda _base, _side: True,

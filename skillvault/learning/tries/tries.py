@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
 
+from skillvault.learning.propose.words import read_reaction
 from skillvault.learning.tries.answers import answer_text
 from skillvault.learning.tries.deed import cut, deed_of, is_note
 from skillvault.learning.tries.insight import signature
@@ -103,6 +104,8 @@ def _correction(outcome: Outcome) -> str:
     if result.status != "failure" or not result.summary.startswith(NEXT_WORDS):
         return ""
     words = result.summary.removeprefix(NEXT_WORDS)
+    for rule in read_reaction(words).rules:
+        return _as_sentence(rule)
     for part in re.split(r"(?<=[.!;])\s+", words):
         request = _REFUSAL.sub("", part)
         if len(request.split()) > 2 and rank_of(request) >= Rank.DEED:

@@ -100,10 +100,10 @@ def attest_files(
 ) -> Iterator[tuple[str, bytes]]:
     """Put an attestation into the names of files; `git_folder` holds the key.
 
-    Those that name no observer keep their names.
+    Those that name no observer and quote nobody keep their names.
     """
     for name, content in files:
-        is_observed = b"observed_by" in content
+        is_observed = b"observed_by" in content or b"next_words" in content
         prefix = f"seen-{_mac_of(_key(git_folder), content)}-" if is_observed else ""
         yield prefix + name, content
 

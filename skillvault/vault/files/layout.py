@@ -48,6 +48,9 @@ _BESIDE = re.compile(
 _SKILL = re.compile(r"^(?P<folder>skills|proposed|archive)/(?P<id>[^/]+)/SKILL\.md\Z")
 _TRIED = re.compile(r"skills/[^/]+/references/tried\.md")
 _FACT = re.compile(r"^memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z")
+_CORRECTION = re.compile(
+    r"^(?P<folder>proposed|archive)/memory/(?P<domain>[^/]+)/(?P<id>[^/]+)\.md\Z"
+)
 _LINKS = ".links.yaml"  # how the name of a list of links ends, beside the record they lead from
 _SKILL_LINKS = re.compile(r"^links/(?P<id>[^/]+)\.yaml\Z")
 
@@ -139,6 +142,9 @@ def path_of(record: records.Record) -> str:
             if not (is_slug(record.domain) and is_slug(record.id)):
                 raise ValueError(f"{record.domain}/{record.id} cannot become a path")
             return fact_path(record)
+        case records.Correction():
+            shelf = "proposed" if record.state == "proposed" else "archive"
+            return f"{shelf}/memory/{record.domain}/{record.id}.md"
         case records.Skill():
             return skill_path(record.name, "proposed" if record.status == "proposed" else "skills")
         case records.Answer():
@@ -168,6 +174,8 @@ def ref_of(path: str) -> records.Ref | None:  # noqa: PLR0911 (one a kind)
         return records.Ref("skill", match["id"])
     if match := _FACT.match(path):
         return records.Ref("fact", match["id"])
+    if match := _CORRECTION.match(path):
+        return records.Ref("correction", match["id"])
     return None
 
 
@@ -220,8 +228,9 @@ def is_skill(path: str) -> bool:
 
 
 def domain_of(path: str) -> str | None:
-    """Return the domain of the path of an outcome, evaluation, answer, recommendation or fact."""
-    match = _DATED.match(path) or _FACT.match(path) or _ANSWER.match(path)
+    """Return the domain in the path of a record, None for a skill and a session."""
+    patterns = (_DATED, _FACT, _CORRECTION, _ANSWER)
+    match = next((match for pattern in patterns if (match := pattern.match(path))), None)
     return match["domain"] if match else None
 
 

@@ -14,6 +14,7 @@ from skillvault.model.policy import Policy
 from skillvault.model.policy_file import parse_policy
 from skillvault.model.records import (
     Answer,
+    Correction,
     Evaluation,
     Fact,
     Outcome,
@@ -129,7 +130,7 @@ def parse_record(path: str, content: bytes) -> Parsed:
 
 def _check_path(path: str, record: Parsed) -> None:
     """Raise BadInputError if a record's fields contradict its path."""
-    dated = Outcome | Evaluation | Answer | Recommendation | Fact
+    dated = Outcome | Evaluation | Answer | Recommendation | Fact | Correction
     if isinstance(record, dated) and record.domain != layout.domain_of(path):
         folder = layout.domain_of(path)
         raise BadInputError(

@@ -154,6 +154,12 @@ class Settings:
         """True if it has a name and an address for the person who commits."""
         return all(self._has(f"user.{key}") or self._has(f"committer.{key}") for key in _PARTS)
 
+    @property
+    def email(self) -> str | None:
+        """The e-mail of the person who commits; None without one."""
+        values = [*self._values("user.email"), os.environ.get("GIT_AUTHOR_EMAIL")]
+        return next(filter(None, reversed(values)), None)
+
     def identity_key(self) -> tuple[object, ...]:
         """The sources of the person's name in git; equal keys give the same name."""
         return *self._identity_lines, *map(os.environ.get, _NAMES)

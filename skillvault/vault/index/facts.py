@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.msgpack import encode
 from msgspec.structs import replace
 
-from skillvault.model.records import Evaluation, Fact, JudgeInfo, Status
+from skillvault.model.records import Correction, Evaluation, Fact, JudgeInfo, Status
 from skillvault.vault.index.reader import FILES, Reader, Topic
 from skillvault.vault.index.records import Folder
 from skillvault.vault.index.rows import domains_of
@@ -62,12 +62,18 @@ class Facts(Folder[Fact]):
 
     def by_persons(self, domains: Iterable[str]) -> dict[str, Fact]:
         """Return the facts of these domains that persons wrote or that replace another one."""
-        return self._in_domains(domains, "and (t.kind = 'human' or t.supersedes is not null)")
+        person = "t.kind in ('human', 'correction')"
+        return self._in_domains(domains, f"and ({person} or t.supersedes is not null)")
 
     def _in_domains(self, domains: Iterable[str], condition: str) -> dict[str, Fact]:
         query = f"{FILES} join fact t on f.n = t.n where t.domain in {{}} {condition}"
         rows = self._reader.rows_matching(query, domains)
         return {fact.id: fact for fact in self._reader.records(rows, Fact)}
+
+    def approved_corrections(self) -> list[Fact]:
+        """Return the rules that a person stated and approved, by id."""
+        query = f"{FILES} join fact t on f.n = t.n where t.kind = 'correction' order by t.id"
+        return list(self._reader.records(self._reader.rows(query), Fact))
 
     def makers(self, facts: Iterable[str]) -> dict[str, str]:
         """Fact -> the outcome of the run that made it, if a run did."""
@@ -174,6 +180,15 @@ class Facts(Folder[Fact]):
             + (f" limit {limit}" if limit is not None else "")
         )
         return {session for (session,) in self._reader.rows_matching(query, facts)}
+
+
+class Corrections(Topic):
+    """Queries about the corrections that wait for approval, or were withdrawn."""
+
+    def waiting(self) -> list[Correction]:
+        """Return those that wait, by id."""
+        query = f"{FILES} where f.ref_kind = 'correction' and f.top = 'proposed' order by f.ref_id"
+        return list(self._reader.records(self._reader.rows(query), Correction))
 
 
 class LazyFacts(Mapping[str, Fact]):

@@ -17,7 +17,14 @@ from skillvault.model.records import Retraction
 from skillvault.vault.files import layout
 from skillvault.vault.files.work_tree import blob_id, policy_of
 from skillvault.vault.index.connection import IndexDatabase, Pin
-from skillvault.vault.index.facts import Clusters, Evaluations, FactKeys, Facts, Insights
+from skillvault.vault.index.facts import (
+    Clusters,
+    Corrections,
+    Evaluations,
+    FactKeys,
+    Facts,
+    Insights,
+)
 from skillvault.vault.index.history import History
 from skillvault.vault.index.layers import Layers
 from skillvault.vault.index.outcomes import Outcomes, Recommendations, Tasks
@@ -139,6 +146,7 @@ class Topics:
         self.answers = Answers(reader)
         self.retractions = Folder(reader, "retractions", Retraction)
         self.facts = Facts(reader)
+        self.corrections = Corrections(reader)
         self.links = Links(reader)
         self.skills = Skills(reader)
         self.history = History(reader)

@@ -1,0 +1,204 @@
+"""Propose the rules of a person's words, confirm them, and withdraw those that they contradict."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from hashlib import sha256
+
+from msgspec.structs import replace
+
+from skillvault.learning.lint import Secrets, lint_files
+from skillvault.learning.propose.words import read_reaction
+from skillvault.learning.recommend.duplicates import says_same
+from skillvault.model.change import Change, Edit
+from skillvault.model.lazy import regex
+from skillvault.model.records import Correction, Fact, Outcome, Ref
+from skillvault.model.text.text import rule_key, shorten, slug
+
+STEP = "propose"
+CONFIRMED = 3  # sessions in which a person stated a rule, from which on it is reviewed first
+_SUBJECT, _ID = 50, 48  # characters
+_NEGATION = regex(
+    r"\b(?:never|not|no|don'?t|avoid|instead of|rather than|nie|niemals|nicht|kein\w*|statt|nunca"
+    r"|jamás|en vez de|en lugar de|jamais|pas|au lieu de)\b|不要|别|禁止|不用|而不是",
+    re.IGNORECASE,
+)
+_TERM = regex(r"[@\w][\w./@-]*\w|[\w@]")
+_SAFETY = regex(
+    r"--no-verify|--force\b|\b(?:skip|disable|bypass|ignore|turn off|without)\b.{0,30}\b(?:tests?"
+    r"|hooks?|checks?|review|approval|sandbox|permissions?|security|safety|ci|lint\w*|verification)\b"
+    r"|\b(?:rm|curl|wget|sudo|eval)\b|\$\(",
+    re.IGNORECASE,
+)
+# Words of a rule that are no terms: they are in its opposite, too.
+_COMMON = frozenset(
+    "we use always never here not no the a an in of for to with and or instead only please".split()
+)
+
+
+def proposals_of(
+    outcome: Outcome, corrections: Sequence[Correction], rules: Sequence[Fact]
+) -> Iterator[Change]:
+    """Yield a change for each rule that a person's words state after an outcome.
+
+    `corrections` wait for approval, `rules` are approved.
+    """
+    waiting = {correction.id: correction for correction in corrections}
+    for text in read_reaction(outcome.result.next_words).rules:
+        stated = _correction_of(outcome, text)
+        rivals = [c for c in waiting.values() if c.scope == stated.scope]
+        approved = [rule for rule in rules if rule.scope == stated.scope]
+        same = next((c for c in rivals if _is_same(c.text, text)), None)
+        if same:
+            if change := _confirmation(same, stated):
+                yield change
+            continue
+        if any(_is_same(rule.text, text) for rule in approved):
+            continue
+        opposite = next((rule for rule in approved if contradicts(rule.text, text)), None)
+        withdrawn = [c for c in rivals if contradicts(c.text, text)]
+        for correction in withdrawn:
+            del waiting[correction.id]
+        if opposite:
+            stated = replace(stated, supersedes=opposite.id)
+        waiting[stated.id] = stated
+        yield _proposal(outcome, stated, withdrawn)
+
+
+def _correction_of(outcome: Outcome, text: str) -> Correction:
+    scope = str(outcome.context.get("repository") or outcome.domain)
+    digest = sha256(f"{outcome.domain}\n{scope}\n{rule_key(text)}".encode()).hexdigest()[:6]
+    return Correction(
+        id=f"{slug(text, limit=_ID) or slug(outcome.domain, limit=_ID)}-{digest}",
+        domain=outcome.domain,
+        text=text,
+        scope=scope,
+        session=outcome.source.session or outcome.id,
+        created_at=outcome.occurred_at,
+        said_by=outcome.source.person,
+    )
+
+
+def _is_same(text: str, other_text: str) -> bool:
+    return rule_key(text) == rule_key(other_text) or (
+        says_same(text, other_text) and not contradicts(text, other_text)
+    )
+
+
+def _proposal(outcome: Outcome, stated: Correction, withdrawn: Sequence[Correction]) -> Change:
+    reasons = [f"A person said so in {stated.scope}, session {stated.session}:", stated.text]
+    reasons += [f"It contradicts what they said before: {c.text}" for c in withdrawn]
+    reasons += [f"It contradicts the rule {stated.supersedes}."] if stated.supersedes else []
+    return Change(
+        step=STEP,
+        subject=shorten(f"rule: {stated.text}", _SUBJECT),
+        reason="\n".join(reasons),
+        writes=(stated, *(replace(c, state="withdrawn") for c in withdrawn)),
+        removes=tuple(path_of_waiting(c) for c in withdrawn),
+        sources=(Ref("outcome", outcome.id),),
+        targets=(Ref("correction", stated.id), *(Ref("correction", c.id) for c in withdrawn)),
+    )
+
+
+def _confirmation(waiting: Correction, stated: Correction) -> Change | None:
+    """Return the change that notes another session with the same rule; None if it is noted."""
+    if stated.session in (waiting.session, *waiting.confirmed):
+        return None
+    sessions = tuple(sorted({*waiting.confirmed, stated.session}))
+    path = path_of_waiting(waiting)
+    edits = [Edit(path, ("confirmed",), sessions)]
+    if stated.said_by and not waiting.said_by:
+        edits.append(Edit(path, ("said_by",), stated.said_by))
+    return Change(
+        step=STEP,
+        subject=shorten(f"{waiting.id} said again", _SUBJECT),
+        reason=f"Also in session {stated.session}: {stated.text}",
+        edits=tuple(edits),
+        targets=(Ref("correction", waiting.id),),
+    )
+
+
+def path_of_waiting(correction: Correction) -> str:
+    """Return the path of a correction that waits for approval."""
+    return f"proposed/memory/{correction.domain}/{correction.id}.md"
+
+
+# ── contradiction ────────────────────────────────────────────────────────────────────
+
+
+def contradicts(text: str, other_text: str) -> bool:
+    """Return True if one rule asks for what the other forbids, as in `uv, not pip`."""
+    wanted, unwanted = _sides(text)
+    other_wanted, other_unwanted = _sides(other_text)
+    return bool(wanted & other_unwanted or unwanted & other_wanted)
+
+
+def _sides(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return (the terms before a rule's negation, those after it)."""
+    match = _NEGATION.search(text)
+    wanted, unwanted = (text, "") if match is None else (text[: match.start()], text[match.end() :])
+    return _terms(wanted), _terms(unwanted)
+
+
+def _terms(text: str) -> frozenset[str]:
+    return frozenset(term.casefold() for term in _TERM.findall(text)) - _COMMON
+
+
+# ── serving ──────────────────────────────────────────────────────────────────────────
+
+
+def needs_review(text: str, secrets: Secrets) -> bool:
+    """Return True if a rule is served to nobody before its approval.
+
+    It holds a secret, a URL or a command to run, or speaks against safety.
+    """
+    findings = lint_files({"rule.md": text.encode()}, secrets)
+    has_secret = "[redacted: " in text
+    return bool(findings) or has_secret or "://" in text or _SAFETY.search(text) is not None
+
+
+def rank_waiting(corrections: Collection[Correction]) -> list[Correction]:
+    """Return corrections in the order of review: first those that were often confirmed."""
+
+    def place(correction: Correction) -> tuple[bool, datetime, str]:
+        is_confirmed = 1 + len(correction.confirmed) >= CONFIRMED
+        return not is_confirmed, correction.created_at, correction.id
+
+    return sorted(corrections, key=place)
+
+
+def approval(correction: Correction, text: str, superseded: Fact | None) -> Change:
+    """Make a correction a rule, with the text that the person gives it."""
+    fact = Fact(
+        id=correction.id,
+        domain=correction.domain,
+        text=text,
+        importance="high",
+        kind="correction",
+        created_at=correction.created_at,
+        supersedes=superseded.id if superseded else None,
+        scope=correction.scope,
+        session=correction.session,
+        state="rule",
+    )
+    return Change(
+        step="approve",
+        subject=shorten(f"rule {correction.id}", _SUBJECT),
+        reason=text,
+        writes=(fact,),
+        removes=(path_of_waiting(correction),),
+        sources=(Ref("correction", correction.id),),
+        targets=(Ref("fact", fact.id),),
+    )
+
+
+def rejection(correction: Correction, reason: str) -> Change:
+    """Drop a correction; it is not proposed again."""
+    return Change(
+        step="reject",
+        subject=shorten(f"rule {correction.id}", _SUBJECT),
+        reason=reason,
+        removes=(path_of_waiting(correction),),
+        targets=(Ref("correction", correction.id),),
+        why=reason,
+    )

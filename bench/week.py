@@ -52,17 +52,23 @@ class Answer(NamedTuple):
             return not self.text
         return any(word.lower() in self.text.lower() for word in self.probe.has)
 
+    @property
+    def is_of_rules(self) -> bool:
+        """True if it holds what the user stated, and neither skill nor fact."""
+        return not re.search("<(?:skills|facts)>", self.text)
+
 
 class Learner:
     """A vault beside the workplace, and the hooks of the client on it."""
 
     def __init__(self, place: Workplace, *, has_client: bool) -> None:
         self.place = place
-        self.vault, _ = Vault.init(place.root / "vault", [DOMAIN])
+        self._skillvault("blog", "init", str(place.root / "vault"), "--domain", DOMAIN)
+        self.vault = Vault.open(place.root / "vault")
         rules = self.vault.root / "vault.yaml"
         rules.write_text(rules.read_text(encoding="utf-8") + f"\n{POLICY}\n", encoding="utf-8")
-        self.program = find_client() if has_client else None
-        self._client = Client(place, self.program) if self.program else None
+        program = find_client() if has_client else None
+        self._client = Client(place, program) if program else None
         self._transcripts = Transcripts(place)
         if self._client:
             for repo in ("shop", "pickup"):
@@ -77,13 +83,13 @@ class Learner:
         else:
             self._transcripts.play(session)
             self.import_all()
-        self.vault.run()
+        self._skillvault(session.repo, "run")
         self.place.end(session)
 
     def import_all(self) -> None:
         """Import every transcript of the week so far; what is known changes nothing."""
         folder = self.place.home / ".claude" / "projects"
-        self.vault.import_transcripts("claude-code", [folder], domain=DOMAIN)
+        self._skillvault("blog", "import", "claude-code", str(folder), "--domain", DOMAIN)
 
     def ask(self, number: int, probe: Probe) -> Answer:
         """Send a prompt to the hooks, in a session of its own."""
@@ -109,9 +115,9 @@ class Learner:
         attended = {"CLAUDE_CODE_ENTRYPOINT": "cli", "CLAUDE_CODE_SESSION_ATTENDED": "1"}
         environment = {**self.place.environment, "PYTHONPATH": str(Path(__file__).parents[1])}
         done = subprocess.run(
-            [sys.executable, "-m", "skillvault", "--vault", str(self.vault.root), *words],
+            [sys.executable, "-m", "skillvault", *words],
             cwd=self.place.root / repo,
-            env=environment | attended,
+            env=environment | attended | {"SKILLVAULT_VAULT": str(self.place.root / "vault")},
             input=text,
             capture_output=True,
             text=True,
@@ -129,9 +135,19 @@ class Learner:
 
 
 def proposed_rules(vault: Vault) -> list[str]:
-    """Return the words of each correction, whatever its state."""
-    facts = vault.store.head().facts.values()
-    return [_plain(fact.text) for fact in facts if str(fact.kind) == "correction"]
+    """Return the words of each correction that waits for approval."""
+    return [_plain(correction.text) for correction in vault.memory.waiting()]
+
+
+def missing_confirmations(vault: Vault, week: Week) -> list[str]:
+    """Return the words that state a rule again in another session, and confirm none."""
+    sessions = {name for rule in vault.memory.waiting() for name in rule.confirmed}
+    return [
+        prompt.text
+        for session in week.sessions
+        for prompt in session.prompts
+        if prompt.confirmed and not session.origin and session_uuid(session.id) not in sessions
+    ]
 
 
 def states(rule: Rule, words: Iterable[str]) -> bool:
@@ -151,7 +167,7 @@ def generated_texts(vault: Vault) -> Iterator[tuple[str, str]]:
         for line in (skill.description, *skill.body.splitlines()):
             yield skill.name, line
     for fact in head.facts.values():
-        if str(fact.kind) != "correction":
+        if fact.kind != "correction":
             yield fact.id, fact.id
             yield from ((fact.id, line) for line in fact.text.splitlines())
 
@@ -252,10 +268,12 @@ def print_table(
     missed = [answer for answer in related if not answer.is_right]
     needless = [answer for answer in unrelated if not answer.is_right]
     refuted, repeated = refuted_successes(vault, week), repeated_runs(vault)
+    unconfirmed = missing_confirmations(vault, week)
     served = wrongly_served(week, answers)
     tokens = sorted(count_tokens(answer.text) for answer in related)
     print(f"sessions                          {len(week.sessions)}")
     print(f"corrections proposed              {len(week.rules) - len(late)}/{len(week.rules)}")
+    print(f"confirmations missed              {len(unconfirmed)}")
     print(f"traps taken for corrections       {len(trapped)}/{len(traps)}")
     print(f"waiting or withdrawn, but served  {len(served)}")
     print(f"successes that were refuted       {len(refuted)}")
@@ -263,9 +281,11 @@ def print_table(
     print(f"texts with a model, branch, folder {len(frames)}")
     print(f"related prompts answered          {len(related) - len(missed)}/{len(related)}")
     print(f"unrelated prompts answered        {len(needless)}/{len(unrelated)}")
+    print(f"  by nothing but stated rules     {sum(one.is_of_rules for one in needless)}")
     print(f"tokens of an answer, median, most {tokens[len(tokens) // 2]}, {tokens[-1]}")
     if is_verbose:
         _print_lines("not proposed", [f"{name}: {week.rules[name].words}" for name in late])
+        _print_lines("confirms no rule", unconfirmed)
         _print_lines("taken for a correction", trapped)
         _print_lines("waits or is withdrawn, but served", served)
         _print_lines("refuted success", refuted)

@@ -1,7 +1,7 @@
 """Notes of hooks about a session until its outcomes are in the inbox: one file a session.
 
 Each line is appended in one write, because events may come at the same time. Only its owner may
-read the file. It is removed when the session has ended.
+read the file. It is removed a week after the session has ended: a client may go on with it.
 """
 
 import fcntl
@@ -58,9 +58,11 @@ MOST_INPUT = 16 * 1024 * 1024  # bytes of a payload
 MOST = 4 * 1024 * 1024  # bytes of a session's notes
 FOLDER = "sessions"
 _DONE = "done"
+_ENDED = ".ended"
 CLAIMS = ".events"  # the process that answers an event: hooks may be registered twice
 _HEX = 24
 _ABANDONED = 24 * 3600.0  # seconds without a note after which a session counts as ended
+_KEPT = 7 * _ABANDONED  # seconds for which the notes of an ended session are there
 
 Time = Annotated[datetime, Meta(tz=True)]
 
@@ -169,10 +171,17 @@ class SessionNotes:
         finally:
             os.close(descriptor)
 
-    def remove(self) -> None:
-        """Remove the notes and the claims."""
-        self.path.unlink(missing_ok=True)
+    def close(self) -> None:
+        """Set the notes of an ended session aside; remove the claims."""
         self.path.with_suffix(CLAIMS).unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            self.path.replace(self.path.with_suffix(_ENDED))
+
+    def restore(self) -> None:
+        """Take the notes of a session that goes on."""
+        if not self.path.exists():
+            with suppress(FileNotFoundError):
+                self.path.with_suffix(_ENDED).replace(self.path)
 
     def append(self, *notes: Note) -> None:
         """Append notes in one write, unless the file would become too large."""
@@ -290,12 +299,20 @@ def abandoned_notes(folder: Path) -> list[Path]:
     """Return the notes of this user's sessions that did not end in a regular way."""
     place = folder / FOLDER
     files = sorted(place.glob("*.jsonl")) if place.is_dir() else []
-    return [path for path in files if _is_abandoned(path)]
+    return [path for path in files if _is_older(path, _ABANDONED)]
 
 
-def _is_abandoned(path: Path) -> bool:
+def remove_ended_notes(folder: Path) -> None:
+    """Remove the notes of this user's sessions that ended a week ago."""
+    place = folder / FOLDER
+    for path in place.glob(f"*{_ENDED}") if place.is_dir() else ():
+        if _is_older(path, _KEPT):
+            path.unlink(missing_ok=True)
+
+
+def _is_older(path: Path, age: float) -> bool:
     try:
         state = path.lstat()
     except FileNotFoundError:
         return False  # another session has removed it
-    return state.st_uid == os.getuid() and state.st_mtime < time.time() - _ABANDONED
+    return state.st_uid == os.getuid() and state.st_mtime < time.time() - age

@@ -1,8 +1,9 @@
 """The outcomes of one decision: which one counts, what the others add, whose receipts they have.
 
 Outcomes are written once. Of the outcomes that one agent has of a decision the one with the
-strongest observer counts, and the latest of equals. Two agents that use one decision id share no
-evidence. Pure, and independent of the order in which records came.
+strongest observer counts, and the latest of equals. A person's next words that refuse the work
+count first. Two agents that use one decision id share no evidence. Pure, and independent of the
+order in which records came.
 """
 
 from collections import defaultdict
@@ -61,15 +62,21 @@ def as_agents_word(values: Mapping[str, Any]) -> Mapping[str, Any]:
 def choose_outcome(outcomes: Iterable[Outcome]) -> Outcome | None:
     """Return the outcome that counts of those that one agent has of a decision.
 
-    A person who rejects the work outranks every other observer, whatever a test said.
+    Next words that refuse the work count first: a test does not know what the person wanted.
     """
     results = (outcome for outcome in outcomes if not outcome.only_teaches)
+    return max(
+        results,
+        key=lambda o: (is_refused(o), strength(o.observer, o.result.via), *o.order),
+        default=None,
+    )
 
-    def rank(outcome: Outcome) -> tuple[Any, ...]:
-        is_refuted = outcome.observer == "person" and outcome.result.status == "failure"
-        return is_refuted, strength(outcome.observer, outcome.result.via), *outcome.order
 
-    return max(results, key=rank, default=None)
+def is_refused(outcome: Outcome) -> bool:
+    """Return True if the person's next words refused the work."""
+    result = outcome.result
+    is_failure = (result.status, result.observed_by) == ("failure", "person")
+    return is_failure and result.summary.startswith(NEXT_WORDS)
 
 
 def complete_outcomes(

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from skillvault.clients import notes as journal
 from skillvault.clients.notes import SessionNotes, domain_of
 from skillvault.clients.payload import Payload, parse_payload
-from skillvault.exchange.transcripts import events, prompts, reader
+from skillvault.exchange.transcripts import events, prompts, reader, subjects
 from skillvault.learning.capture.prompt import LearnedText, frame_learned
 from skillvault.learning.propose import words
 from skillvault.learning.recommend import disclosure, render
@@ -73,7 +73,8 @@ def _key_of(event: str, payload: Payload) -> str:
 class SessionPrompt(Struct):
     """A prompt of a session with the notes that belong to it.
 
-    `message` is the id of its message in the transcript, "" while that is not known.
+    `later_ids` are those of prompts that only went on with its task. `message` is the id of its
+    message in the transcript, "" while that is not known.
     """
 
     note: journal.PromptNote
@@ -83,7 +84,17 @@ class SessionPrompt(Struct):
     next_words: str | None = None
     next_attended: bool | None = None
     digest: str = ""
+    later_ids: list[str] = []
     message: str = ""
+
+    def has_id(self, prompt: str | None) -> bool:
+        """Return True for the id of the prompt, or of one that went on with its task."""
+        return prompt == self.note.id or prompt in self.later_ids
+
+    def has_continuation(self, text: str) -> bool:
+        """Return True if the next prompt only goes on with the task."""
+        is_interrupted = bool(self.calls) and self.said_at is None
+        return subjects.continues_task(text, self.note.text, is_interrupted=is_interrupted)
 
     def add_call(self, call: journal.CallNote) -> None:
         """Add a call, unless two hooks noted the same one."""
@@ -180,6 +191,8 @@ class Hooks:
     def _open_session(self, payload: Payload) -> str:
         journal.calls_folder(self._folder).mkdir(mode=0o700, parents=True, exist_ok=True)
         self._submit_abandoned()
+        if payload.source in _CONTINUED:
+            self._notes(payload).restore()
         if self._links is not None:
             self._vault.export(self._client, self._links, self._domain_of(payload))
             return ""
@@ -242,10 +255,11 @@ class Hooks:
             self._close_prompt(earlier_prompts[-1], text)
         domain = self._domain_of(payload)
         decision = payload.prompt_id or f"{payload.session}-{len(earlier_prompts) + 1}"
+        goes_on = bool(earlier_prompts) and earlier_prompts[-1].has_continuation(text)
         recommendation, held_out_names = "", list[str]()
         names, facts, receipt = list[journal.ShownSkill](), list[str](), dict[str, Any]()
         rules: list[str] = []
-        if self._links is None:
+        if self._links is None and not goes_on:  # it has what fits its task
             if read_skills is None:  # no note of how the session began: it may have read all
                 read_skills = [skill.name for skill in shelves.live(self._vault.shelf())]
                 notes.append(journal.SessionNote(session=payload.session, briefed=read_skills))
@@ -340,7 +354,8 @@ class Hooks:
         """
         notes = self._notes(payload)
         candidates = self._history(notes).prompts
-        matches = [prompt for prompt in candidates if payload.prompt_id in (None, prompt.note.id)]
+        name = payload.prompt_id
+        matches = [prompt for prompt in candidates if name is None or prompt.has_id(name)]
         current = matches[-1] if matches else None
         if current is None or not current.calls:  # it only talked
             return ""
@@ -367,9 +382,9 @@ class Hooks:
     def _end_session(self, payload: Payload) -> str:
         session = self._notes(payload)
         notes, damage = journal.read_notes(session.path)
-        self._submit_open_prompts(notes)
+        self._submit_open_prompts(notes, self._submit)
         if damage is None:
-            session.remove()
+            session.close()  # `claude --continue` may go on with its last task
         else:
             self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
         return ""
@@ -379,12 +394,13 @@ class Hooks:
 
         Their notes are quarantined first, so that a failure does not repeat in each session.
         """
+        journal.remove_ended_notes(self._folder)
         quarantine = self._vault.inbox.quarantine
         for place in journal.abandoned_notes(self._folder):
             notes, damage = journal.read_notes(place)
             quarantined_file = quarantine.take_notes(place, damage or _CUT_OFF, self._now)
             try:
-                self._submit_open_prompts(notes)
+                self._submit_open_prompts(notes, self._drop_outcome)
             except (OSError, SkillvaultError):  # a fault of the disk or the vault: try again later
                 shutil.move(quarantined_file, place)
                 quarantine.remove(quarantined_file.name)
@@ -393,14 +409,18 @@ class Hooks:
                 quarantine.remove(quarantined_file.name)
             place.with_suffix(journal.CLAIMS).unlink(missing_ok=True)
 
-    def _submit_open_prompts(self, notes: Iterable[journal.Note | None]) -> None:
+    def _submit_open_prompts(
+        self,
+        notes: Iterable[journal.Note | None],
+        submit: Callable[[SessionPrompt, Mapping[str, Any]], object],
+    ) -> None:
         """Put the outcomes that are not yet in the inbox into it."""
         for prompt in _build_history(notes).prompts:
             if prompt.digest:
                 continue
             outcome = self._current_outcome(prompt)
             if outcome is not None:
-                self._drop_outcome(prompt, outcome)
+                submit(prompt, outcome)
             else:
                 self._drop([*_receipt_file(prompt)])
 
@@ -546,6 +566,9 @@ class SessionHistory(Struct):
 
     def open_prompt(self, note: journal.PromptNote, current: SessionPrompt | None) -> SessionPrompt:
         """Add a prompt; its words may show how the current one ended."""
+        if current and current.has_continuation(note.text):
+            current.later_ids.append(note.id)
+            return current
         if current and note.attended is not False:
             current.next_words, current.next_attended = note.text, note.attended
         if self.read_skills is not None:
@@ -638,9 +661,12 @@ def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Itera
         transcript = reader.Transcript(place, note.position)
         for event in transcript:
             if isinstance(event, events.Prompt):
-                if event.id != note.id and (has_begun or event.id is not None):
+                is_part = prompt.has_id(event.id) or prompt.has_continuation(event.text)
+                if not is_part and (has_begun or event.id is not None):
                     break
                 prompt.message = prompt.message or event.message
+                if has_begun:
+                    yield event
                 has_begun = True
             elif not getattr(event, "aside", False):
                 yield event

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillvault.exchange.transcripts.subjects import action_of, target_of
+from skillvault.exchange.transcripts.subjects import action_of, continues_task, target_of
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,33 @@ def test_without_a_name_in_the_task_it_is_the_file_that_was_edited_most(
 def test_without_a_file_it_is_the_error_and_then_the_check() -> None:
     assert target_of("fix it", {}, error="E  IndexError: 3", tool="pytest") == "IndexError"
     assert target_of("fix it", {}, error="1 failed", tool="pytest") == "pytest"
+
+
+@pytest.mark.parametrize(
+    ("text", "goes_on"),
+    [
+        ("go on", True),
+        ("ok, continue please", True),
+        ("continue until all tests pass", True),
+        ("yes please", True),
+        ("now the tests too", True),
+        ("and the docs", True),
+        ("mach weiter", True),
+        ("继续", True),
+        ("ok", False),
+        ("thanks", False),
+        ("now the tests fail", False),
+        ("and the page is broken", False),
+        ("also update celery to 5.4", False),
+        ("now the same for ean", False),
+        ("no, go on with the other one", False),
+        ("go back to the old version", False),
+        ("fix it", False),
+    ],
+)
+def test_a_prompt_goes_on_with_a_task_if_it_asks_for_no_other(text: str, *, goes_on: bool) -> None:
+    assert continues_task(text, "fix it", is_interrupted=False) == goes_on
+
+
+def test_the_same_words_go_on_with_a_task_that_was_interrupted() -> None:
+    assert continues_task("fix  it", "fix it", is_interrupted=True)

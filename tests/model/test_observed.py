@@ -5,7 +5,12 @@ from typing import Any
 
 import pytest
 
-from skillvault.model.decision_outcomes import choose_outcome, complete_outcomes, strength
+from skillvault.model.decision_outcomes import (
+    NEXT_WORDS,
+    choose_outcome,
+    complete_outcomes,
+    strength,
+)
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import OBSERVERS, Outcome
 from tests.given import outcome, raw, recommendation
@@ -45,8 +50,8 @@ def test_the_strongest_observer_counts_then_the_latest() -> None:
 
 
 def test_a_person_who_rejects_the_work_outranks_a_test() -> None:
-    rejection, passed_test = seen("person", day=1), seen("tests", day=2)
-    assert rejection.result.status == "failure"
+    said = {"status": "failure", "observed_by": "person", "summary": f"{NEXT_WORDS}no, undo that"}
+    rejection, passed_test = seen("person", day=1, result=said), seen("tests", day=2)
     for order in permutations([rejection, passed_test]):
         assert choose_outcome(order) == rejection
 

@@ -461,3 +461,44 @@ def test_where_skills_are_linked_they_are_exported_and_none_is_recommended(clien
     (outcome,) = client.outcomes()
     assert outcome.result.status == "success"
     assert not client.vault.store.head().recommendations.by_decision("p-1")
+
+
+def test_a_task_that_goes_on_ends_at_its_last_prompt(client: Client) -> None:
+    client.ask()
+    client.test(passes=False)
+    client.stop("One test fails.")
+    assert client.ask("go on", "p-2") == ""
+    client.edit()
+    client.test(passes=True)
+    client.stop("All pass.", "p-2")
+    assert {one.decision.id for one in client.outcomes()} == {"p-1"}
+    assert client.vault.stats(decision="p-1")["outcome"] == "success"
+
+
+def test_a_task_goes_on_in_a_session_that_had_ended(client: Client) -> None:
+    client.tell("SessionStart", source="startup")
+    client.ask()
+    client.test(passes=False)
+    client.stop("One test fails.")
+    client.end()
+    assert client.outcomes()[0].result.status == "failure"
+    client.tell("SessionStart", source="resume")
+    client.ask("continue", "p-2")
+    client.test(passes=True)
+    client.stop("All pass.", "p-2")
+    client.end()
+    assert {one.decision.id for one in client.outcomes()} == {"p-1"}
+    assert client.vault.stats(decision="p-1")["outcome"] == "success"
+
+
+def test_words_that_refuse_the_work_stand_over_a_test_that_passed_at_the_stop(
+    client: Client,
+) -> None:
+    client.ask()
+    client.edit()
+    client.test(passes=True)
+    client.stop("All pass.")
+    client.ask("no, that is wrong, undo it", "p-2")
+    client.outcomes()
+    stats = client.vault.stats(decision="p-1")
+    assert (stats["outcome"], stats["observed_by"]) == ("failure", "person")

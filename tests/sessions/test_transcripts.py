@@ -218,7 +218,6 @@ PROMPTS: list[tuple[str, list[Step], str, str]] = [
     ("great, but the sum is wrong", [EDIT], "Done.", "neutral"),
     ("round the sum", [EDIT, bash("pytest -q", OK)], "Done.", "failure"),  # refused although green
     ("no, undo that", [EDIT], "Done.", "neutral"),
-    ("go on", [EDIT, bash("make test", OK)], "Done.", "success"),
 ]  # fmt: skip
 
 
@@ -234,6 +233,23 @@ def test_prompts_end_as_a_person_would_say_and_most_checks_are_understood(
     }
     assert wrong == {}
     assert all(o.observer != "agent" for o in outcomes.values() if o.result.status != "neutral")
+
+
+def test_a_task_that_goes_on_is_one_outcome_that_ends_where_the_last_prompt_does(
+    vault: Vault, tmp_path: Path
+) -> None:
+    path = session(
+        tmp_path / "s.jsonl",
+        ("fix the tax", [EDIT, bash("pytest -q", BAD, 1)], "It fails."),
+        ("go on", [EDIT], "Changed."),
+        ("now the tests too", [EDIT, bash("pytest -q", OK)], "All pass."),
+        ("add a tax for books", [EDIT, bash("pytest -q", OK)], "Added."),
+        ("continue", [EDIT, bash("pytest -q", BAD, 1)], "It is not there yet."),
+    )
+    outcomes = imported(vault, path)
+    ended = {task: outcome.result.status for task, outcome in outcomes.items()}
+    assert ended == {"fix the tax": "success", "add a tax for books": "failure"}
+    assert outcomes["fix the tax"].result.claim == "All pass."
 
 
 @pytest.mark.parametrize(

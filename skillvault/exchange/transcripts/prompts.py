@@ -33,7 +33,13 @@ from skillvault.exchange.transcripts.extract import (
     tail_of,
 )
 from skillvault.exchange.transcripts.reader import Transcript
-from skillvault.exchange.transcripts.signs import Check, find_deciding_check, judge_check, tool_of
+from skillvault.exchange.transcripts.signs import (
+    Check,
+    find_deciding_check,
+    judge_check,
+    tool_of,
+)
+from skillvault.exchange.transcripts.subjects import continues_task
 from skillvault.model.text.text import shorten
 
 _TASK, _REASONING, _CLAIM, _OUTPUT = 8000, 8000, 4000, 4000  # characters
@@ -62,8 +68,9 @@ class PromptRun(Struct, kw_only=True):
     commits, `changes` a few words for each call that changed something, `files` the number of
     edits of each file. `commands` are those that no pattern of checks names, with None in the place
     of a check. `next_words` is what the user then typed, None for nothing; `next_attended`: in an
-    attended session, None if nobody knows, False if a script gave it. `is_stale`: something was
-    changed after the last check; `has_untried_changes`: after the last check or command.
+    attended session, None if nobody knows, False if a script gave it. `later_ids` are those of
+    prompts that only went on with the task. `is_stale`: something was changed after the last check;
+    `has_untried_changes`: after the last check or command.
     """
 
     id: str | None
@@ -86,6 +93,11 @@ class PromptRun(Struct, kw_only=True):
     files: dict[str, int] = field(default_factory=dict)
     next_words: str | None = None
     next_attended: bool | None = None
+    later_ids: list[str] = field(default_factory=list)
+
+    def has_continuation(self, text: str) -> bool:
+        """Return True if the next prompt only goes on with the task."""
+        return continues_task(text, self.text, is_interrupted=self.is_interrupted)
 
     @property
     def check(self) -> Check | None:
@@ -132,7 +144,7 @@ class PromptTally:
         return PromptRun(id=event.id, text=text, at=event.at, message=event.message)
 
     def note_event(self, event: Event, run: PromptRun) -> None:
-        """Add an event to the record of its prompt."""
+        """Add an event to the record of its prompt; a prompt goes on with the task."""
         times = filter(None, (event.at, run.ended_at))  # a copy may have another order
         run.ended_at = max(times, default=None)
         match event:
@@ -146,6 +158,9 @@ class PromptTally:
                 self._finish_call(event)
             case Interruption():
                 run.is_interrupted = True
+            case Prompt(id=name):
+                run.is_interrupted = False
+                run.later_ids += [name] if name else []
 
     def _begin_call(self, call: ToolCall, run: PromptRun) -> None:
         command = command_of(call.arguments)
@@ -231,6 +246,9 @@ class PromptReader:
             if current is not None:
                 if is_repeated and event.message == current.message:
                     continue
+                if not is_repeated and current.has_continuation(event.text):
+                    self._tally.note_event(event, current)
+                    continue
                 if not is_repeated:
                     current.next_words = event.typed_text or None
                     current.next_attended = event.attended
@@ -248,7 +266,8 @@ class PromptReader:
 
     def _add_subagent_checks(self, run: PromptRun) -> PromptRun:
         """Add the checks of subagents that have files of their own."""
-        side_runs = self._subagent_checks.pop(run.id or "", [])
+        ids = (run.id or "", *run.later_ids)
+        side_runs = [check for name in ids for check in self._subagent_checks.pop(name, [])]
         if side_runs:
             all_checks = sorted((*run.checks, *side_runs), key=lambda c: (c.at is not None, c.at))
             run.checks = all_checks[-_MAX_ENTRIES:]

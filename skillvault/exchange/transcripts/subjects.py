@@ -166,6 +166,52 @@ def _noun_action(request: str) -> str | None:
     return next((action for noun, action in _NOUNS if noun.match(request)), None)
 
 
+# ── a task that goes on ──────────────────────────────────────────────────────────────
+
+_OPENERS = (
+    r"(?:(?:ok|okay|yes|yep|yeah|sure|please|pls|alright|right|great|good|fine|perfect|now|and|then"
+    r"|so|just|you can|can you|could you|ja|dann|bitte|sí|si|oui)\b[,.!]*\s*)*"
+)
+_GO_ON = (
+    r"(?:continue|go on|go ahead|go for it|carry on|keep (?:going|at it|working)|proceed|resume"
+    r"|do (?:it|that|so)|(?:finish|complete)(?: (?:it|that|this|up|the (?:rest|job|task|work)))?"
+    r"|try (?:it )?(?:again|once more)|one more time|next step|the rest|pick up where you left off"
+    r"|weiter(?:machen)?|mach(?: bitte)? weiter|fortfahren|continuez?|vas-y|poursuis|sigue|continúa"
+    r"|adelante|prosigue|continua|继续|接着(?:做|来)?|続けて|продолжай|계속)"
+    r"(?: (?:please|with (?:it|that|this|the (?:rest|task|plan|work))|then|now|from there|bitte|吧"
+    r"|the (?:task|work)|where you left off|until (?:it|they|the \w+|all|everything) .{1,40}))*"
+)
+# Words that ask to go on with the same task, alone in a prompt.
+_CONTINUATION = regex(
+    rf"\W*(?:{_OPENERS}{_GO_ON}"
+    r"|(?:yes|yep|yeah|sure|ja|sí|oui|y)(?:[,.! ]+(?:please|do|bitte|por favor))?)\W*",
+    _FLAGS,
+)
+# Another part of it, without a verb: "now the tests too".
+_OTHER_PART = regex(
+    r"\W*(?:ok(?:ay)?[,.]? )?(?:and |now |then |also )+(?:the(?! same)|its|their|for the"
+    r"|with the|in the|on the)(?: [\w.-]+){1,4}?(?: too| as well| also| next)?\W*",
+    _FLAGS,
+)
+_STATEMENT = regex(
+    r"\b(?:is|are|was|were|has|have|does|do|did|\w+ed|crash\w*|shows?|says?)\b", _FLAGS
+)
+_MAX_CONTINUATION = 100  # characters
+
+
+def continues_task(text: str, task: str, *, is_interrupted: bool) -> bool:
+    """Return True if a prompt goes on with the task of the earlier one, and asks for no other.
+
+    The same words again go on with a task that was interrupted.
+    """
+    if is_interrupted and text.split() == task.split():
+        return True
+    if len(text) > _MAX_CONTINUATION:
+        return False
+    is_part = _OTHER_PART.fullmatch(text) and not (_SYMPTOM.search(text) or _STATEMENT.search(text))
+    return bool(_CONTINUATION.fullmatch(text) or is_part)
+
+
 # ── targets ──────────────────────────────────────────────────────────────────────────
 
 _NAME = r"@?[A-Za-z][\w-]*(?:[./][\w-]+)*"

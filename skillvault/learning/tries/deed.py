@@ -52,6 +52,15 @@ _EMPTY_CLAIM = regex(
 _SURE = regex(
     r"^(?:everything|both|tests?|it|all)(?: \w+)? (?:works?|pass(?:es)?|is|are)\b", re.IGNORECASE
 )
+# Words of a claim that names nothing but its own success: "All done, it works".
+_CLAIMING = frozenset(
+    "a again all also and are as be been changes complete completed correctly done everything"
+    " expected fine finished fixed good great green has have i implemented in is it its job"
+    " list looks me my no now of ok okay on pass passed passes passing perfect perfectly ready"
+    " requested should so successful successfully task test tests that the they this to up"
+    " very was we well were with work worked working works you your".split()
+)
+_WORD = regex(r"[\w'’-]+")
 _PRAISE = regex(
     r"^(?:all (?:\w+ )?tests pass(?: now)?|done|fixed|ok)[:;,.!]\s+(?=\w)", re.IGNORECASE
 )
@@ -63,7 +72,7 @@ def deed_of(outcome: Outcome, answer: str = "") -> str:
     parts = split_sentences(reasoning)
     if not is_note(reasoning):
         return _transcript_deed(outcome, reasoning, answer)
-    deeds = [part for part in _join_lists(parts) if not announces(part)]
+    deeds = [part for part in _join_lists(parts) if not (announces(part) or _is_bare_claim(part))]
     if outcome.result.claim and not any(rank_of(part) >= Rank.NAMED for part in deeds):
         sentences = [_PRAISE.sub("", part) for part in split_sentences(outcome.result.claim)]
         # A claim that names nothing but its own success is no deed.
@@ -71,9 +80,15 @@ def deed_of(outcome: Outcome, answer: str = "") -> str:
             part
             for part in sentences
             if not (_EMPTY_CLAIM.match(part) or _SURE.search(part) or announces(part))
+            and not _is_bare_claim(part)
         ]
         return _report_items(claims, outcome) or _note_deed(claims or deeds) or _log_text(outcome)
     return _note_deed(deeds) or _log_text(outcome)
+
+
+def _is_bare_claim(sentence: str) -> bool:
+    """Return True for a sentence that claims success and names nothing."""
+    return all(word in _CLAIMING for word in _WORD.findall(sentence.casefold()))
 
 
 def _transcript_deed(outcome: Outcome, reasoning: str, answer: str) -> str:

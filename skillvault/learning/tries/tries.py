@@ -31,6 +31,11 @@ from skillvault.model.tries import Advice, Try
 _CLAIMS = 8
 _EVIDENCE = 4000  # characters at the end of the evidence that are searched for figures
 _REFUSAL = re.compile(r"^(?:(?:no|nope|wrong|stop|wait)\b[,!. ]*)+", re.IGNORECASE)
+_UNDOING = re.compile(
+    r"(?:(?:please|just|so|now|then|and|can you|could you)\b[, ]*)*(?:undo|revert|roll back"
+    r"|take back|back out|restore|put (?:it|that|everything) back|go back)\b",
+    re.IGNORECASE,
+)
 # A command and its exit: the status says the same, and the output says more.
 _EXIT = re.compile(r"^`.*` (?:passed|failed)(?: with exit code -?\d+)?$", re.DOTALL)
 _BOTH = 180  # characters of a summary and a line of evidence together
@@ -108,6 +113,8 @@ def _correction(outcome: Outcome) -> str:
         return _as_sentence(rule)
     for part in re.split(r"(?<=[.!;])\s+", words):
         request = _REFUSAL.sub("", part)
+        if _UNDOING.match(request):
+            continue  # it says what should not have been done
         if len(request.split()) > 2 and rank_of(request) >= Rank.DEED:
             return _as_sentence(request)
     return ""

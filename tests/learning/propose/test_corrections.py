@@ -1,6 +1,7 @@
 """Proposed rules: stated, confirmed, contradicted, approved."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -23,12 +24,12 @@ UV = "we use uv here, never pip"
 
 def quoting(words: str, session: str = "s-1", **source: str) -> Outcome:
     """An outcome after which a person typed these words."""
-    fields = {
+    fields: dict[str, Any] = {
         "result": {"status": "failure", "observed_by": "person", "next_words": words},
         "source": {"session": session, **source},
         "context": {"repository": "shop"},
     }
-    return outcome(raw(**fields))
+    return outcome(raw(0, **fields))
 
 
 def waiting(text: str, session: str = "s-1", **fields: object) -> Correction:

@@ -114,6 +114,8 @@ def test_a_step_that_is_only_announced_is_no_deed() -> None:
         ("All tests pass now: sums are rounded once.", "sums are rounded once."),
         ("Done.", ""),
         ("Everything works and is done.", ""),
+        ("All done, it works.", ""),
+        ("I completed the task as requested, all tests passed.", ""),
     ],
 )
 def test_where_nothing_was_said_before_the_closing_words_count(claim: str, done: str) -> None:

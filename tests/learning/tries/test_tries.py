@@ -44,6 +44,7 @@ def test_advice_of_a_person_stands_before_that_of_a_judge() -> None:
     [
         ("no, still red. use Decimal with ROUND_HALF_UP", ["Use Decimal with ROUND_HALF_UP."]),
         ("no, undo that", []),
+        ("no undo that, you changed the names. revert the refactoring", []),
     ],
 )
 def test_what_a_person_says_to_do_instead_is_advice(words: str, advice: list[str]) -> None:

@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,6 +30,8 @@ from week_script import Probe, Rule, Session, Week, read_week
 from week_transcripts import Transcripts
 
 from skillvault import Vault
+from skillvault.model.decision_outcomes import complete_outcomes
+from skillvault.model.records import Outcome
 from skillvault.model.text.text import count_tokens
 from tests.interop.desk import end_hook_server
 
@@ -55,7 +57,15 @@ class Answer(NamedTuple):
     @property
     def is_of_rules(self) -> bool:
         """True if it holds what the user stated, and neither skill nor fact."""
-        return not re.search("<(?:skills|facts)>", self.text)
+        return not re.search("^<(?:skills|facts)>$", self.text, re.MULTILINE)
+
+
+class Shortcoming(NamedTuple):
+    """Something that falls short: `lines` says where, of how many cases."""
+
+    title: str
+    lines: list[str]
+    total: int = 0
 
 
 class Learner:
@@ -191,18 +201,23 @@ def refuted_successes(vault: Vault, week: Week) -> list[str]:
         for prompt, following in zip(session.prompts, session.prompts[1:], strict=False)
         if following.refutes
     }
-    outcomes = vault.store.head().outcomes.values()
-    return [
-        outcome.decision.task
-        for outcome in outcomes
-        if outcome.decision.task in refuted and outcome.result.status == "success"
-    ]
+    runs = [run for run in counting_runs(vault) if run.result.status == "success"]
+    return [run.decision.task for run in runs if run.decision.task in refuted]
 
 
 def repeated_runs(vault: Vault) -> list[str]:
-    """Return the tasks of runs that are there more than once; no two prompts are the same."""
-    counts = Counter(outcome.decision.task for outcome in vault.store.head().outcomes.values())
+    """Return the tasks of runs that count more than once; no two prompts are the same."""
+    counts = Counter(run.decision.task for run in counting_runs(vault))
     return [task for task, count in counts.items() if count > 1]
+
+
+def counting_runs(vault: Vault) -> list[Outcome]:
+    """Return the outcome that counts of each decision."""
+    outcomes: defaultdict[str, list[Outcome]] = defaultdict(list)
+    for outcome in vault.store.head().outcomes.values():
+        outcomes[outcome.decision.id or outcome.id].append(outcome)
+    completed = [run for group in outcomes.values() for run in complete_outcomes(group, ())]
+    return [run.outcome for run in completed if run.counts]
 
 
 def wrongly_served(week: Week, answers: list[Answer]) -> list[str]:
@@ -241,10 +256,13 @@ def measure(root: Path, options: argparse.Namespace) -> None:
             words = proposed_rules(learner.vault)
             late += [name for name in stated if not states(week.rules[name], words)]
         answers = [learner.ask(number, probe) for number, probe in enumerate(week.probes)]
+        learned = [*shortcomings_of_rules(learner.vault, week, late, answers)]
+        learned += shortcomings_of_texts(learner.vault, week, answers)
         learner.import_all()
     finally:
         learner.close()
-    print_table(learner.vault, week, late, answers, is_verbose=options.verbose)
+    repeated = Shortcoming("runs that count twice", repeated_runs(learner.vault))
+    print_table([*learned, repeated], answers, is_verbose=options.verbose)
 
 
 def move_to_now(week: Week) -> Week:
@@ -255,50 +273,46 @@ def move_to_now(week: Week) -> Week:
     return week._replace(sessions=sessions)
 
 
+def shortcomings_of_rules(
+    vault: Vault, week: Week, late: list[str], answers: list[Answer]
+) -> Iterator[Shortcoming]:
+    """Yield what falls short of the person's words."""
+    prompts = [prompt for session in week.sessions for prompt in session.prompts]
+    traps = [_plain(prompt.trap) for prompt in prompts if prompt.trap]
+    trapped = [trap for trap in traps if any(trap in text for text in proposed_rules(vault))]
+    rules = [f"{name}: {week.rules[name].words}" for name in late]
+    yield Shortcoming("corrections not proposed", rules, len(week.rules))
+    yield Shortcoming("confirmations missed", missing_confirmations(vault, week))
+    yield Shortcoming("other words taken for corrections", trapped, len(traps))
+    yield Shortcoming("waiting or withdrawn, but served", wrongly_served(week, answers))
+    yield Shortcoming("successes that were refuted", refuted_successes(vault, week))
+
+
+def shortcomings_of_texts(vault: Vault, week: Week, answers: list[Answer]) -> Iterator[Shortcoming]:
+    """Yield what falls short of good texts and answers."""
+    pattern = frame_words(week)
+    texts = [f"{name}: {line}" for name, line in generated_texts(vault) if pattern.search(line)]
+    yield Shortcoming("texts with a model, branch or folder", texts)
+    groups = {"related prompts not answered": True, "unrelated prompts answered": False}
+    for title, is_related in groups.items():
+        group = [answer for answer in answers if bool(answer.probe.has) == is_related]
+        wrong = [answer for answer in group if not answer.is_right]
+        lines = [f"{one.probe.text} {list(one.probe.has)}\n{one.text}" for one in wrong]
+        yield Shortcoming(title, lines, len(group))
+    stated = [one.probe.text for one in wrong if one.is_of_rules]
+    yield Shortcoming("... by nothing but stated rules", stated)
+
+
 def print_table(
-    vault: Vault, week: Week, late: list[str], answers: list[Answer], *, is_verbose: bool
+    shortcomings: Iterable[Shortcoming], answers: list[Answer], *, is_verbose: bool
 ) -> None:
     """Print the counts, and in detail what falls short."""
-    pattern = frame_words(week)
-    frames = [(name, line) for name, line in generated_texts(vault) if pattern.search(line)]
-    traps = {prompt.trap for session in week.sessions for prompt in session.prompts if prompt.trap}
-    trapped = [trap for trap in traps if any(trap in text for text in proposed_rules(vault))]
-    related = [answer for answer in answers if answer.probe.has]
-    unrelated = [answer for answer in answers if not answer.probe.has]
-    missed = [answer for answer in related if not answer.is_right]
-    needless = [answer for answer in unrelated if not answer.is_right]
-    refuted, repeated = refuted_successes(vault, week), repeated_runs(vault)
-    unconfirmed = missing_confirmations(vault, week)
-    served = wrongly_served(week, answers)
-    tokens = sorted(count_tokens(answer.text) for answer in related)
-    print(f"sessions                          {len(week.sessions)}")
-    print(f"corrections proposed              {len(week.rules) - len(late)}/{len(week.rules)}")
-    print(f"confirmations missed              {len(unconfirmed)}")
-    print(f"traps taken for corrections       {len(trapped)}/{len(traps)}")
-    print(f"waiting or withdrawn, but served  {len(served)}")
-    print(f"successes that were refuted       {len(refuted)}")
-    print(f"runs that count twice             {len(repeated)}")
-    print(f"texts with a model, branch, folder {len(frames)}")
-    print(f"related prompts answered          {len(related) - len(missed)}/{len(related)}")
-    print(f"unrelated prompts answered        {len(needless)}/{len(unrelated)}")
-    print(f"  by nothing but stated rules     {sum(one.is_of_rules for one in needless)}")
-    print(f"tokens of an answer, median, most {tokens[len(tokens) // 2]}, {tokens[-1]}")
-    if is_verbose:
-        _print_lines("not proposed", [f"{name}: {week.rules[name].words}" for name in late])
-        _print_lines("confirms no rule", unconfirmed)
-        _print_lines("taken for a correction", trapped)
-        _print_lines("waits or is withdrawn, but served", served)
-        _print_lines("refuted success", refuted)
-        _print_lines("counts twice", repeated)
-        _print_lines("names the frame", [f"{name}: {line}" for name, line in frames])
-        for title, group in (("missed", missed), ("needless", needless)):
-            lines = [f"{one.probe.text} {list(one.probe.has)}\n{one.text}" for one in group]
-            _print_lines(title, lines)
-
-
-def _print_lines(title: str, lines: list[str]) -> None:
-    for line in lines:
-        print(f"- {title}: {line}")
+    for title, lines, total in shortcomings:
+        print(f"{title:<38} {len(lines)}" + (f" of {total}" if total else ""))
+        if is_verbose:
+            print("".join(f"  - {line}\n" for line in lines), end="")
+    tokens = sorted(count_tokens(answer.text) for answer in answers if answer.probe.has)
+    print(f"{'tokens of an answer, median and most':<38} {tokens[len(tokens) // 2]}, {tokens[-1]}")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def main() -> None:
     for row in rows:
         if row["half"] != options.half:
             continue
-        reaction = read_reaction(row["text"])
+        reaction = read_reaction(row["text"], row["answer"])
         stated = " ".join(reaction.rules)
         pairs = {
             "correction": (reaction.is_correction, row["label"] == "correction"),

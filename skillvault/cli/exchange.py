@@ -283,6 +283,8 @@ def import_transcripts(
     for kind, count in sorted(transcripts.unread.items()):
         lines = f"{count} line{'s were' if count > 1 else ' was'}"
         say(make_printable(f"{lines} not understood: {kind}; the rest was read"))
+    for sentence in sorted(transcripts.versions):
+        say(make_printable(sentence))
     if is_table:
         report.done = []  # the table says it
     end_intake(vault, report, dry=dry, as_data=as_data)

@@ -255,11 +255,15 @@ def calls_folder(folder: Path) -> Path:
 
 
 class Activity(Struct, frozen=True, kw_only=True):
-    """The last event of a client, and the last prompt that got a recommendation."""
+    """The last event of a client, and the last prompt that got a recommendation.
+
+    `unknown_version` says that not all lines of the client's transcripts are understood.
+    """
 
     event: str = ""
     at: Time | None = None
     shown_at: Time | None = None
+    unknown_version: str = ""
 
 
 def activity_of(folder: Path, client: str) -> Activity:

@@ -219,3 +219,15 @@ def folder_name(text: str) -> str | None:
     path = as_path(text)
     is_home = path.parent.name.lower() in _HOME_FOLDERS and len(path.parts) == _HOME_DEPTH
     return None if is_home else path.name or None
+
+
+def without_folder(text: str, folder: str) -> str:
+    """Return a text in which the paths of files in a folder are relative to it."""
+    path = as_path(folder)
+    if not path.name:
+        return text
+    is_windows = isinstance(path, PureWindowsPath)
+    separator = r"[\\/]+" if is_windows else "/"
+    parts = (re.escape(part.rstrip("\\/")) for part in path.parts)
+    pattern = separator.join(parts) + separator
+    return re.sub(pattern, "", text, flags=re.IGNORECASE if is_windows else 0)

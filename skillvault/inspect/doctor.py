@@ -555,6 +555,9 @@ def _clients(exam: Examination) -> Iterator[Row]:
             yield Row("clients", "problem", f"{place}: {'; '.join(state.troubles)}", fix)
         else:
             yield Row("clients", "ok", f"{place}; {state.last_activity}")
+        if sentence := state.activity.unknown_version:
+            fix = "install a newer skillvault; what it knows is still read"
+            yield Row("clients", "note", f"{place}: {sentence}", fix)
     if not states:
         yield Row("clients", "ok", "none is set up")
 

@@ -74,7 +74,8 @@ class SessionPrompt(Struct):
     """A prompt of a session with the notes that belong to it.
 
     `later_ids` are those of prompts that only went on with its task. `message` is the id of its
-    message in the transcript, "" while that is not known.
+    message in the transcript, "" while that is not known. `unknown_version` says that not all lines
+    of the transcript are understood.
     """
 
     note: journal.PromptNote
@@ -86,6 +87,7 @@ class SessionPrompt(Struct):
     digest: str = ""
     later_ids: list[str] = []
     message: str = ""
+    unknown_version: str | None = None
 
     def has_id(self, prompt: str | None) -> bool:
         """Return True for the id of the prompt, or of one that went on with its task."""
@@ -139,6 +141,7 @@ class Hooks:
         self._is_attended = client.is_attended
         self._process = client.process
         self._now = now
+        self._unknown_version: str | None = None  # None while no transcript was read
         self._folder = vault.store.git.dirs()[0] / "skillvault"
 
     def react(self, event: str, payload: Payload) -> str:
@@ -154,10 +157,12 @@ class Hooks:
         self._collect_calls()
         text = self._answer_once(event, payload, acts[event])
         if event not in ("PostToolUse", "PostToolUseFailure"):
-            shown_at = journal.activity_of(self._folder, self._client).shown_at
+            activity = journal.activity_of(self._folder, self._client)
             if text and event == "UserPromptSubmit":
-                shown_at = self._now
-            activity = journal.Activity(event=event, at=self._now, shown_at=shown_at)
+                activity = replace(activity, shown_at=self._now)
+            if self._unknown_version is not None:
+                activity = replace(activity, unknown_version=self._unknown_version)
+            activity = replace(activity, event=event, at=self._now)
             journal.write_activity(self._folder, self._client, activity)
         return text
 
@@ -431,7 +436,7 @@ class Hooks:
 
         Praise adds nothing to what a check has shown.
         """
-        reaction = words.read_reaction(next_words)
+        reaction = words.read_reaction(next_words, prompt.last_words)
         is_rejection = reaction.is_correction or reaction.status == "failure"
         if not is_rejection and (prompt.digest or reaction.status is None):
             return
@@ -460,7 +465,10 @@ class Hooks:
             # The hook observed the end, whatever the agent says.
             git_dir = self._vault.store.git.dirs()[0]
             receipts = [] if prompt.digest else [*_receipt_file(prompt)]
-            self._drop([*receipts, *arrival.attest_files(git_dir, [(name, data)])])
+            recorded = self._vault.store.head().outcomes
+            is_news = known_runs.KnownRuns().is_news(outcome, recorded, "local")
+            files = arrival.attest_files(git_dir, [(name, data)]) if is_news else ()
+            self._drop([*receipts, *files])
         return digest
 
     def _drop(self, files: Iterable[tuple[str, bytes]]) -> None:
@@ -476,8 +484,10 @@ class Hooks:
         header = events.Header(session=note.session, cwd=note.cwd)
         for event in _prompt_events(prompt, header):
             tally.note_event(event, run)
+        if prompt.unknown_version is not None:
+            self._unknown_version = prompt.unknown_version
         run.next_words, run.next_attended = prompt.next_words, prompt.next_attended
-        is_corrected = words.read_reaction(run.next_words or "").is_correction
+        is_corrected = words.read_reaction(run.next_words or "", run.claim).is_correction
         if not (run.has_changed or run.checks or run.commands or run.skills or is_corrected):
             return None
         header.cwd = note.cwd
@@ -662,7 +672,8 @@ def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Itera
         for event in transcript:
             if isinstance(event, events.Prompt):
                 is_part = prompt.has_id(event.id) or prompt.has_continuation(event.text)
-                if not is_part and (has_begun or event.id is not None):
+                is_first = event.id is None or event.text.split() == note.text.split()
+                if not is_part and (has_begun or not is_first):
                     break
                 prompt.message = prompt.message or event.message
                 if has_begun:
@@ -672,6 +683,7 @@ def _transcript_events(prompt: SessionPrompt, header: "events.Header") -> "Itera
                 yield event
     except (BadInputError, ValueError):  # it cannot be read, or is no name of a file
         return  # the notes remain
+    prompt.unknown_version = transcript.unknown_version
     header.model, header.branch = transcript.header.model, transcript.header.branch
 
 

@@ -68,6 +68,7 @@ class KnownRuns:
 
     def __init__(self) -> None:
         self._runs: dict[str, list[KnownRun]] = {}
+        self._sessions: dict[str | None, list[Outcome]] = {}
 
     def is_news(self, outcome: Mapping[str, Any], recorded: Outcomes, trust: Trust) -> bool:
         """Return True if neither the vault nor this import has what an outcome says."""
@@ -76,7 +77,7 @@ class KnownRuns:
         agent = outcome["source"]["agent"]
         recorded_runs = [
             _recorded_run(candidate)
-            for candidate in _find_candidates(run, recorded, trust)
+            for candidate in self._find_candidates(run, recorded, trust)
             if (candidate.trust, candidate.source.agent) == (trust, agent)
         ]
         candidates = (*runs, *recorded_runs)
@@ -85,18 +86,24 @@ class KnownRuns:
         runs.append(run)
         return True
 
+    def _find_candidates(self, run: KnownRun, recorded: Outcomes, trust: Trust) -> list[Outcome]:
+        outcomes = recorded.by_event_prefix(f"{run.message}{_SEPARATOR}") if run.message else []
+        if outcomes:
+            return outcomes
+        if run.session not in self._sessions:  # those that have no message
+            session = recorded.by_session(run.session, trust) if run.session else []
+            self._sessions[run.session] = [
+                outcome for outcome in session if outcome.event_id is None
+            ]
+        decision = recorded.by_decision(run.decision) if run.decision else []
+        return [*decision, *self._sessions[run.session]]
+
 
 def with_event(outcome: Mapping[str, Any], message: str) -> dict[str, Any]:
     """Return an outcome with an event id of its prompt's message and of what it says."""
     text = json.dumps({**outcome, "occurred_at": ""}, sort_keys=True)
     digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:_HEX]
     return {"event_id": f"{message}{_SEPARATOR}{digest}", **outcome} if message else dict(outcome)
-
-
-def _find_candidates(run: KnownRun, recorded: Outcomes, trust: Trust) -> list[Outcome]:
-    outcomes = recorded.by_event_prefix(f"{run.message}{_SEPARATOR}") if run.message else []
-    outcomes += recorded.by_decision(run.decision) if run.decision else []
-    return outcomes + (recorded.by_session(run.session, trust) if run.session else [])
 
 
 def _run_of(outcome: Mapping[str, Any]) -> KnownRun:

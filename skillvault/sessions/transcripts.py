@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skillvault.clients.notes import project_of
-from skillvault.exchange.source_file import folder_name
+from skillvault.exchange.source_file import folder_name, without_folder
 from skillvault.exchange.transcripts.events import Header
 from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, PromptRun
 from skillvault.exchange.transcripts.reader import COMPRESSED, client_of
@@ -50,9 +50,11 @@ class Ending(NamedTuple):
 class ImportTally(Struct):
     """The state of an import: refused files, counts of unknown lines by kind, files read.
 
-    `known` are the labels of outcomes that the vault has already.
+    `known` are the labels of outcomes that the vault has already, `versions` sentences about
+    clients whose lines are not all understood.
     """
 
+    versions: set[str] = field(default_factory=set)
     known: list[str] = field(default_factory=list)
     runs: KnownRuns = field(default_factory=KnownRuns)
     refused: list[RefusedFile] = field(default_factory=list)
@@ -132,6 +134,7 @@ def _outcomes_of_file(
             yield label, outcome
     options.advance(reader.transcript.position - position)
     tally.files += 1
+    tally.versions |= {reader.transcript.unknown_version} - {""}
     for kind, count in reader.transcript.unread.items():
         tally.unread[kind] = tally.unread.get(kind, 0) + count
 
@@ -159,7 +162,7 @@ def outcome_of_prompt(
         return None
     claim = "success" if claims_success(run.claim) else None
     action = action_of(run.text)
-    reaction = read_reaction(run.next_words) if run.next_words else Reaction()
+    reaction = read_reaction(run.next_words, run.claim) if run.next_words else Reaction()
     is_corrected = reaction.is_correction and run.next_attended is not False
     ending = _ending(run, header.cwd, reaction.status)
     failed_check = next((check for check in reversed(run.checks) if check.passed is False), None)
@@ -213,9 +216,7 @@ def outcome_of_prompt(
 def _changes(run: PromptRun, folder: str | None) -> str:
     """Return the calls that changed something, each once, with paths relative to the folder."""
     words = "; ".join(dict.fromkeys(run.changes))
-    for separator in "/\\" if folder else "":
-        words = words.replace(f"{folder}{separator}", "")
-    return words
+    return without_folder(words, folder) if folder else words
 
 
 def drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
+from skillvault.clients.notes import Activity, write_activity
 from skillvault.model.errors import UsageError
 from tests.conftest import NOW
 from tests.given import as_file, raw
@@ -133,6 +134,18 @@ def test_check_says_what_keeps_it_from_working(vault: Vault, project: Path, tmp_
     vault.root.rename(tmp_path / "elsewhere")
     done = CliRunner().invoke(cli, ["setup", "claude-code", "--check"])
     assert (done.exit_code, f"{vault.root} is no vault any more" in done.stdout) == (1, True)
+
+
+def test_doctor_names_a_version_with_lines_that_are_not_understood(
+    vault: Vault, project: Path
+) -> None:
+    run(vault, "claude-code", "--project", str(project))
+    folder = vault.store.git.dirs()[0] / "skillvault"
+    (folder / "sessions").mkdir(parents=True, exist_ok=True)
+    sentence = "Claude Code 9.9.9 writes lines that are not known here"
+    write_activity(folder, "claude-code", Activity(event="Stop", unknown_version=sentence))
+    examined = CliRunner().invoke(cli, ["--vault", str(vault.root), "doctor"]).stdout
+    assert sentence in " ".join(examined.split())
 
 
 def test_a_session_says_that_the_vault_was_moved(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from skillvault.exchange.source_file import folder_name, without_folder
 from skillvault.exchange.transcripts.claude_code import ClaudeCodeLines
 from skillvault.exchange.transcripts.codex import CodexLines
 from skillvault.exchange.transcripts.events import Header, Prompt, Remark, ToolCall, ToolResult
@@ -305,3 +306,33 @@ def test_pasted_parts_of_a_prompt_are_not_typed() -> None:
     assert isinstance(prompt, Prompt)
     assert prompt.text == "see\nno, use X\nnow\nfix it"
     assert (prompt.pasted, prompt.typed_text) == (("no, use X\nnow",), "see\n\nfix it")
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("/home/kim/till", "till"),
+        ("C:\\Users\\Kim Lee\\source\\till", "till"),
+        ("c:/Users/kim/till/", "till"),
+        ("\\\\server\\share\\till", "till"),
+        ("/home/kim", None),
+        ("C:\\Users\\Kim Lee", None),
+        ("/", None),
+        ("D:\\", None),
+    ],
+)
+def test_a_folder_has_its_name_on_any_system(folder: str, name: str | None) -> None:
+    assert folder_name(folder) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "folder"),
+    [
+        ("edit /home/kim/till/a.py", "/home/kim/till"),
+        ("edit C:\\Users\\kim\\till\\a.py", "C:\\Users\\kim\\till"),
+        ("edit c:/users/kim/till/a.py", "C:\\Users\\kim\\till"),
+        ("edit C:\\\\Users\\\\kim\\\\till\\\\a.py", "C:/Users/kim/till"),
+    ],
+)
+def test_paths_in_a_folder_become_relative(text: str, folder: str) -> None:
+    assert without_folder(text, folder) == "edit a.py"

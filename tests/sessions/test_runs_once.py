@@ -3,13 +3,20 @@
 import itertools
 import json
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from skillvault.api import Vault
+from skillvault.cli.hook import vault_parts
+from skillvault.clients.notes import activity_of
+from skillvault.clients.payload import parse_payload
+from skillvault.exchange.transcripts.words import CLIENT_WORDS, ClientWords
 from skillvault.model.records import Outcome
+from skillvault.sessions.hooks import HookClient, Hooks
+from tests.cli.test_recommend import call
 from tests.conftest import NOW
 
 LATER = NOW.replace(month=12)
@@ -79,7 +86,7 @@ def test_a_windows_folder_is_read_as_a_path(shared: Path, vault: Vault) -> None:
     imported(vault, shared / "cases" / "09-windows-cwd" / "s.jsonl")
     (outcome,) = outcomes_of(vault).values()
     text = next((vault.root / "outcomes").rglob("*.yaml")).read_text()
-    assert outcome.decision.target == "till"
+    assert outcome.context["repository"] == "till"
     assert "Kim" not in text
 
 
@@ -238,6 +245,50 @@ def test_a_message_that_the_client_wrote_for_the_agent_is_no_claim(
     assert outcomes_of(vault)["one"].result.claim == "Done."
 
 
+# ── what hooks recorded ──────────────────────────────────────────────────────────────
+
+
+def live_session(
+    vault: Vault, path: Path, *, prompt_id: str | None = "p-1", extra: Iterable[Line] = ()
+) -> None:
+    """A session with one prompt, as hooks see it while the client writes its transcript."""
+
+    def tell(event: str, at: str, **values: object) -> None:
+        payload = {"session_id": "s-1", "cwd": "/x/shop", "transcript_path": str(path), **values}
+        read = parse_payload(json.dumps({**payload, "prompt_id": prompt_id}).encode())
+        assert read is not None
+        client = HookClient(name="claude-code", domain="coding", process=f"of {event}")
+        moment = datetime.fromisoformat(f"2026-11-20T10:01:{at}Z")
+        Hooks(vault_parts(vault), client, moment).react(event, read)
+
+    written(path)
+    tell("SessionStart", "00", source="startup")
+    tell("UserPromptSubmit", "01", prompt="one")
+    written(path, *FIRST, *extra)
+    response = {"tool_input": {"command": "pytest"}, "tool_response": {"stdout": "1 passed"}}
+    tell("PostToolUse", "02", tool_name="Bash", tool_use_id="t-1", **response)
+    tell("Stop", "04", last_assistant_message="Done.")
+    tell("SessionEnd", "05", reason="exit")
+    vault.run(["record"], now=LATER)
+
+
+@pytest.mark.parametrize("prompt_id", ["p-1", None])
+def test_an_import_adds_nothing_to_what_hooks_recorded(
+    tmp_path: Path, vault: Vault, prompt_id: str | None
+) -> None:
+    live_session(vault, tmp_path / "s-1.jsonl", prompt_id=prompt_id)
+    assert list(outcomes_of(vault)) == ["one"]
+    assert imported(vault, tmp_path / "s-1.jsonl") == 0
+    fork = changed(FIRST, sessionId="s-2", promptId="p-2") + changed(SECOND, sessionId="s-2")
+    assert imported(vault, written(tmp_path / "s-2.jsonl", *fork)) == 1
+
+
+def test_hooks_add_nothing_to_what_was_imported(tmp_path: Path, vault: Vault) -> None:
+    imported(vault, written(tmp_path / "copy.jsonl", *FIRST))
+    live_session(vault, tmp_path / "s-1.jsonl")
+    assert list(outcomes_of(vault)) == ["one"]
+
+
 # ── damaged files ────────────────────────────────────────────────────────────────────
 
 SPOILED: Mapping[str, bytes] = {
@@ -260,6 +311,14 @@ def test_a_damaged_line_costs_no_other(tmp_path: Path, vault: Vault, name: str) 
 def test_line_ends_of_windows_change_nothing(tmp_path: Path, vault: Vault) -> None:
     imported(vault, written(tmp_path / "a.jsonl", *FIRST))
     assert imported(vault, written(tmp_path / "b.jsonl", *FIRST, end="\r\n")) == 0
+
+
+def test_a_client_is_known_behind_many_lines_without_a_session(
+    tmp_path: Path, vault: Vault
+) -> None:
+    snapshot = {"type": "file-history-snapshot", "messageId": "m-1", "snapshot": {}}
+    path = written(tmp_path / "a.jsonl", *[snapshot] * 200, *FIRST)
+    assert imported(vault, path) == 1
 
 
 def test_a_lone_surrogate_costs_no_line(tmp_path: Path, vault: Vault) -> None:
@@ -399,3 +458,51 @@ def test_a_helpers_rollout_is_no_prompt_of_its_own(
     meta = rollout("s-9", "2026-11-20T10:00:30Z", **values)
     path = written(tmp_path / "a.jsonl", meta, *codex_run("You are a helper", 1))
     assert imported(vault, path, client="codex") == 0
+
+
+def test_what_a_helper_ran_belongs_to_the_prompt_that_it_names(
+    tmp_path: Path, vault: Vault
+) -> None:
+    parent = "01a21417-0000-7000-8000-0000000000aa"
+    first, *_, last = codex_run("one", 1, "turn-1")
+    path = tmp_path / f"rollout-{parent}.jsonl"
+    written(path, rollout(parent, "2026-11-20T10:00:00Z"), first, last)
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": parent}}}
+    meta = rollout("s-9", "2026-11-20T10:00:30Z", source=source)
+    turn = {"turn_id": "turn-9", "root_turn_id": "turn-1", "cwd": "/x/shop"}
+    context = {"timestamp": "2026-11-20T10:00:30Z", "type": "turn_context", "payload": turn}
+    written(tmp_path / "rollout-9.jsonl", meta, context, *codex_run("You are a helper", 1))
+    assert imported(vault, path, client="codex") == 1
+    assert outcomes_of(vault)["one"].result.status == "success"
+
+
+# ── versions of the clients ──────────────────────────────────────────────────────────
+
+
+def test_a_version_with_unknown_words_is_named(tmp_path: Path, vault: Vault) -> None:
+    line = {"type": "hologram", "sessionId": "s-1", "version": "9.9.9"}
+    path = written(tmp_path / "a.jsonl", *changed(FIRST, version="9.9.9"), line)
+    _, said = call(vault, "import", "claude-code", str(path), "--dry-run")
+    assert "Claude Code 9.9.9 writes lines that are not known here" in said
+    _, read = vault.import_transcripts("claude-code", [path], now=LATER, dry=True)
+    assert read.unread == {"type 'hologram'": 1}
+
+
+def test_doctor_names_a_version_whose_lines_hooks_did_not_understand(
+    tmp_path: Path, vault: Vault
+) -> None:
+    line = {"type": "hologram", "sessionId": "s-1", "version": "9.9.9"}
+    live_session(vault, tmp_path / "s-1.jsonl", extra=[line])
+    folder = vault.store.git.dirs()[0] / "skillvault"
+    assert "Claude Code 9.9.9 writes lines" in activity_of(folder, "claude-code").unknown_version
+
+
+@pytest.mark.parametrize("words", CLIENT_WORDS)
+def test_each_word_of_a_client_names_a_version_that_is_not_newer_than_the_known_ones(
+    words: ClientWords,
+) -> None:
+    latest = tuple(map(int, words.versions[-1].split(".")))
+    for word in words.words:
+        versions = [tuple(map(int, version.split("."))) for version in word.versions.split()]
+        assert versions == sorted(versions)
+        assert versions[-1] <= latest

@@ -26,6 +26,7 @@ from skillvault.exchange.transcripts.events import (
 from skillvault.exchange.transcripts.words import CLAUDE_CODE as WORDS
 
 _IGNORED_LINES = WORDS.texts("ignored line")
+_LINES_WITHOUT_SESSION = WORDS.texts("line without a session")
 _HIDDEN_KEYS = WORDS.texts("hidden line")
 _ATTENDED = WORDS.texts("attended")
 _UNATTENDED = WORDS.texts("unattended")
@@ -50,7 +51,8 @@ class ClaudeCodeLines:
     @staticmethod
     def is_line(line: Mapping[str, Any]) -> bool:
         """Return True if this client wrote the line."""
-        return "sessionId" in line and isinstance(line.get("type"), str)
+        kind = line.get("type")
+        return isinstance(kind, str) and ("sessionId" in line or kind in _LINES_WITHOUT_SESSION)
 
     def __init__(self, header: Header) -> None:
         self._header = header

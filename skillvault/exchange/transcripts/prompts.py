@@ -32,13 +32,8 @@ from skillvault.exchange.transcripts.extract import (
     edited_files,
     tail_of,
 )
-from skillvault.exchange.transcripts.reader import Transcript
-from skillvault.exchange.transcripts.signs import (
-    Check,
-    find_deciding_check,
-    judge_check,
-    tool_of,
-)
+from skillvault.exchange.transcripts.reader import Transcript, helper_files
+from skillvault.exchange.transcripts.signs import Check, find_deciding_check, judge_check, tool_of
 from skillvault.exchange.transcripts.subjects import continues_task
 from skillvault.model.text.text import shorten
 
@@ -296,8 +291,9 @@ def read_side_checks(path: Path, checks: Sequence[str], clean: Clean) -> dict[st
 
 def _read_subagents(path: Path, checks: Sequence[str], clean: Clean) -> dict[str, list[Check]]:
     folder = path.with_suffix("") / SUBAGENTS
+    files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else helper_files(path)
     runs: dict[str, list[Check]] = {}
-    for file in sorted(folder.glob("*.jsonl")) if folder.is_dir() else ():
+    for file in files:
         for prompt, new_checks in read_side_checks(file, checks, clean).items():
             runs.setdefault(prompt, []).extend(new_checks)
     return runs

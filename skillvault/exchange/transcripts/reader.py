@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ from skillvault.exchange.source_file import name_of, open_regular, unreadable_er
 from skillvault.exchange.transcripts.claude_code import ClaudeCodeLines
 from skillvault.exchange.transcripts.codex import CodexLines
 from skillvault.exchange.transcripts.events import Event, Header
+from skillvault.exchange.transcripts.words import words_of
 from skillvault.model.errors import BadInputError
 
 LONGEST = 8 * 1024 * 1024  # bytes of a line that is read
 COMPRESSED = (".jsonl.zst", ".jsonl.gz")  # endings of transcripts that are not read
+_TYPE = "type "
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # The first key of a line, by which a line is found that begins within a truncated one.
 _LINE_START = re.compile(rb'\{"(?:parentUuid|timestamp|type|sessionId|uuid|ordinal)":')
@@ -57,9 +60,15 @@ class Transcript:
                 continue
             events = self._lines.events_of(line)
             if events is None:
-                self.unread[f"type {_line_type(line)!r}"] += 1
+                self.unread[f"{_TYPE}{_line_type(line)!r}"] += 1
             else:
                 yield from events
+
+    @property
+    def unknown_version(self) -> str:
+        """A sentence about the client's version if lines of unknown types were read, else ""."""
+        is_unknown = any(kind.startswith(_TYPE) for kind in self.unread)
+        return words_of(self.client).describe_unknown(self.header.version) if is_unknown else ""
 
     def _advance(self, size: int) -> None:
         self.position += size
@@ -73,6 +82,29 @@ def client_of(path: Path, start: int = 0) -> str | None:
                 if client.is_line(line):
                     return client.client
     return None
+
+
+def helper_files(path: Path) -> tuple[Path, ...]:
+    """Return the rollouts of the helpers that a session of Codex spawned, in the same folder."""
+    session = _SESSION_NAME.search(path.stem)
+    if session is None:
+        return ()
+    helpers = _helpers_by_parent(path.parent, path.parent.stat().st_mtime_ns)
+    return helpers.get(session[0], ())
+
+
+@lru_cache(maxsize=1)
+def _helpers_by_parent(folder: Path, _changed_at: int) -> Mapping[str, tuple[Path, ...]]:
+    """Parent -> the rollouts of its helpers in a folder."""
+    helpers: dict[str, tuple[Path, ...]] = {}
+    for path in sorted(folder.glob("rollout-*.jsonl")):
+        header = Header()
+        for line in islice(_read_lines(path), 1):
+            if isinstance(line, dict) and CodexLines.is_line(line):
+                CodexLines(header).events_of(line)
+        if header.parent is not None:
+            helpers[header.parent] = (*helpers.get(header.parent, ()), path)
+    return helpers
 
 
 def _find_client(path: Path, start: int) -> type[_Lines]:

@@ -40,10 +40,10 @@ class ClientWords(Struct, frozen=True):
         texts = "|".join(word.text for word in self.words if word.use == use)
         return re.compile(texts, re.MULTILINE | re.DOTALL)
 
-    def describe_version(self, version: str | None) -> str:
-        """Describe the version of a transcript with unknown words: "Codex 0.170.0; ..."."""
-        versions = " and ".join(self.versions)
-        return f"{self.title} {version or 'of an unknown version'}, known are {versions}"
+    def describe_unknown(self, version: str | None) -> str:
+        """Return a sentence about the version of a transcript with unknown words."""
+        name = f"{self.title} {version}" if version else f"a version of {self.title}"
+        return f"{name} writes lines that are not known here; known is {self.versions[-1]}"
 
 
 def _rows(use: str, versions: str, text: str) -> tuple[Word, ...]:
@@ -69,6 +69,8 @@ CLAUDE_CODE = ClientWords(
             "permission-mode pr-link progress relocated repl-mode resume-head-vouch session-owner "
             "system tag tools-used worktree-state",
         ),
+        # Types by which the client is known, although the lines name no session.
+        *_rows("line without a session", "2.1.197 2.1.330", "file-history-snapshot summary"),
         # Keys of lines that the client wrote for the agent or for itself.
         *_rows("hidden line", "2.1.197 2.1.330", "isCompactSummary isMeta"),
         *_rows("hidden line", "2.1.330", "isVirtual isVisibleInTranscriptOnly"),

@@ -44,7 +44,7 @@ def proposals_of(
     `corrections` wait for approval, `rules` are approved.
     """
     waiting = {correction.id: correction for correction in corrections}
-    for text in read_reaction(outcome.result.next_words).rules:
+    for text in read_reaction(outcome.result.next_words, outcome.result.claim).rules:
         stated = _correction_of(outcome, text)
         rivals = [c for c in waiting.values() if c.scope == stated.scope]
         approved = [rule for rule in rules if rule.scope == stated.scope]

@@ -1,31 +1,55 @@
 """Read a user's next words: a judgment of the work before, and rules.
 
-Only patterns decide, for English, German, Spanish, French and Chinese. The reader is cautious: a
-question, a quotation, code and a pasted text state no rule.
+Only patterns decide, for English, German, Spanish, French and Chinese. A statement is a rule when
+enough signs of `phrases.toml` add up. The reader is cautious: a question, a quotation, code and a
+pasted text state no rule.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from skillvault.learning.propose import phrases
+from skillvault.learning.propose.phrases import Words, read_words
 from skillvault.model.lazy import regex
 from skillvault.model.records import Status
 
 _MAX_TYPED = 1500  # characters that are read of a prompt
-_MAX_LINES = 8  # lines in a row that a person types; more are pasted
+_MAX_LINES = 5  # lines in a row that a person types; more are pasted
 _MIN_WORDS, _MIN_SIGNS, _MAX_RULE = 3, 4, 300  # of a rule: words, Chinese characters, characters
-_OPENING = 300  # characters in which a user asks to undo the work
+_OPENING = 300  # characters in which a user judges the work
 _PRAISE_SPAN = 80  # characters in which a "but" cancels praise
+
+# How much each sign counts, and the sum that is enough.
+_RULE_SIGNS = {
+    "lasting": 2,
+    "order": 2,
+    "duty": 2,
+    "custom": 1,
+    "ever": 1,
+    "ban": 1,
+    "choice": 1,
+}
+_OTHER_SIGNS = {"kind": 1, "product": -1, "symptom": -1, "just_now": -1}
+_CODE, _LATER, _REJECTED, _MIN_RULE = 1, 2, 1, 3
+_FAULT_SIGNS = {
+    "symptom": 3,
+    "aftermath": 1,
+    "just_now": 1,
+    "product": 1,
+    "event": 1,
+    "negation": 1,
+}
+_MIN_FAULT = 3
 
 _FENCE = regex(r"^\s*(?:```|~~~)", re.MULTILINE)
 _SENTENCE_END = regex(
     r"(?<=[.!;])\s+|(?<=[?？])\s*|(?<=[。！；])|\n+|(?<=[:：])\s*(?!//)|\s+[–—-]{1,2}\s+"
 )
 _PASTED_LINE = regex(
-    r"^\s*(?:>|\||[-+@]{2,} |\$ |#+ |\d{4}-\d\d-\d\d|Traceback|File \"|at \w[\w.$]*\("
-    r"|[A-Z]\w+(?:Error|Exception)\b)"
+    r"^\s*(?:>|\||[-+@]{2,} |\$ |#+ |#\d|\*|•|[=-]{3,}|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|https?://\S+$"
+    r"|Traceback|File \"|at \w[\w.$]*\(|[A-Z]\w+(?:Error|Exception)\b"
+    r"|\S+ (?:commented|opened this|wrote)\b|(?:Title|Subject|From|Steps|Expected)\b.{0,20}:)"
 )
 _LONG_QUOTE = regex(r"[\"“«„「『][^\"”»“」』]{20,}[\"”»“」』]|(?<!\w)'[^']{20,}'(?!\w)")
 _TAG_QUESTION = regex(
@@ -34,12 +58,22 @@ _TAG_QUESTION = regex(
     re.IGNORECASE,
 )
 _COURTESY = regex(
-    r"[,.!]*\s*(?:please|pls|thanks?|thank you|thx|danke|bitte|por favor|gracias|merci"
-    r"|s'il te plaît|stp|svp|谢谢)?[\s.!。！,，;；]*$",
+    r"\s*[,，]?\s*\b(?:please|pls|thanks?|thank you|thx|danke|bitte|por favor|gracias|merci"
+    r"|s'il te plaît|stp|svp)$|[,，]?\s*谢谢$",
     re.IGNORECASE,
 )
+_END_SIGNS = " \t.!。！,，;；"
+_CONJUNCTION = regex(
+    r"^\s*(?:(?:and|but|so|because|since|und|aber|weil|denn|y|pero|porque|et|mais|car)\b\s*)?",
+    re.IGNORECASE,
+)
+_CLAUSE = regex(r"[^,，、]+(?:[,，、]+|$)")
 _CJK = regex(r"[\u4e00-\u9fff]")
-_WORD = regex(r"[\w@./#:-]*\w")
+_WORD = regex(r"[\w@./#:-]+")
+_CODE_WORD = regex(
+    r"[a-z]\w*[A-Z]\w*|[A-Z]{2,}|\b\w+(?:/|\(\))|\w_\w|[@%<]\w|(?<![\w-])--?[a-zA-Z]"
+    r"|\w\.(?:py|[jt]sx?|go|rs|java|rb|json|ya?ml|toml|md|sql|sh|lock|css|html|proto|cfg|mod)\b"
+)
 
 
 class Reaction(Struct, frozen=True):
@@ -53,26 +87,26 @@ class Reaction(Struct, frozen=True):
     rules: tuple[str, ...] = ()
 
 
-def read_reaction(text: str) -> Reaction:
-    """Read the words that a user typed after an answer."""
-    sentences = [*_sentences(_typed_part(text))]
-    opening = " ".join(sentences)[:_OPENING]
-    is_rejected = bool(sentences) and (
-        phrases.at_start("rejection").match(opening) is not None
-        or phrases.clause("undoing").search(opening) is not None
+def read_reaction(text: str, answer: str = "") -> Reaction:
+    """Read the words that a user typed after an answer; a reply to a question judges little."""
+    is_reply = answer.rstrip().endswith(("?", "？"))
+    typed = read_words(_typed_part(text))
+    sentences = tuple(_split_sentences(typed))
+    opening = typed.cut(" ".join(sentence.text for sentence in sentences)[:_OPENING])
+    if not sentences or opening.has("own_fault"):
+        return Reaction()
+    is_declined = opening.starts("declined")
+    is_rejected = not is_declined and _is_rejection(sentences, is_reply)
+    is_praise = not is_rejected and _is_praise(opening)
+    is_neutral = is_declined or is_praise or is_reply or opening.has("later")
+    is_failure = is_rejected or (not is_neutral and _is_complaint(sentences))
+    is_new_task = not is_rejected and (
+        is_declined or is_reply or sentences[0].has_clause("request")
     )
-    is_complaint = not is_rejected and _is_complaint(sentences)
-    is_refused = is_rejected or is_complaint
-    forms = [
-        phrases.clause("rule"),
-        *([phrases.clause("weak_rule"), phrases.clause("rule_after_no")] if is_refused else []),
-    ]
-    rules = tuple(dict.fromkeys(_find_rules(sentences, forms)))
-    if is_rejected:
-        return Reaction("failure", True, rules)
-    if _is_praise(opening):
-        return Reaction("success", bool(rules), rules)
-    return Reaction("failure" if is_complaint else None, bool(rules), rules)
+    rules = tuple(dict.fromkeys(_find_rules(sentences, is_failure, is_new_task)))
+    is_failure = is_failure or (bool(rules) and not is_neutral)  # the work broke the rule
+    status: Status | None = "failure" if is_failure else "success" if is_praise else None
+    return Reaction(status, is_rejected or bool(rules), rules)
 
 
 def _typed_part(text: str) -> str:
@@ -97,52 +131,114 @@ def _first_paragraph(lines: Sequence[str]) -> Iterator[str]:
         yield line
 
 
-def _sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a text; one that somebody else said ends it."""
-    for piece in _SENTENCE_END.split(text):
-        sentence = piece.strip()
-        if sentence:
+def _split_sentences(typed: Words) -> Iterator[Words]:
+    for piece in _SENTENCE_END.split(typed.text):
+        sentence = typed.cut(piece.strip())
+        if sentence.text:
             yield sentence
-            if phrases.anywhere("reported").search(sentence):
-                return
 
 
-def _find_rules(sentences: Sequence[str], forms: Sequence[re.Pattern[str]]) -> Iterator[str]:
-    """Yield the rules of sentences; the first words may state one in a weaker form."""
-    for number, sentence in enumerate(sentences):
-        rule = _rule_of(sentence, forms if number else [*forms, phrases.clause("weak_rule")])
-        if rule:
-            yield rule
-
-
-def _rule_of(sentence: str, forms: Iterable[re.Pattern[str]]) -> str:
-    """Return the rule that a sentence states, from its first word to its end; "" for none."""
-    sentence = _TAG_QUESTION.sub("", sentence)
-    if sentence.endswith(("?", "？")) or phrases.at_start("question").match(sentence):
-        return ""
-    if phrases.anywhere("reported").search(sentence) or phrases.anywhere("hedge").search(sentence):
-        return ""
-    matches = [match for form in forms if (match := form.search(sentence))]
-    if not matches:
-        return ""
-    start = min(match.start("rule") for match in matches)
-    rule = _COURTESY.sub("", sentence[start:]).strip()
-    if phrases.anywhere("once").search(rule) or len(rule) > _MAX_RULE:
-        return ""
-    is_long_enough = len(_CJK.findall(rule)) >= _MIN_SIGNS or len(_WORD.findall(rule)) >= _MIN_WORDS
-    return rule if is_long_enough else ""
-
-
-def _is_praise(opening: str) -> bool:
-    has_praise = phrases.at_start("praise").match(opening) is not None
-    return has_praise and not phrases.anywhere("contrast").search(opening[:_PRAISE_SPAN])
-
-
-def _is_complaint(sentences: Sequence[str]) -> bool:
-    """Return True if a user reports that something is broken, and asks for nothing new."""
-    if not sentences or not phrases.anywhere("symptom").search(sentences[0]):
-        return False
-    if phrases.anywhere("aftermath").search(sentences[0]):
+def _is_rejection(sentences: Sequence[Words], is_reply: bool) -> bool:
+    """Return True if a user says that the work is not what they want."""
+    first = sentences[0]
+    if any(map(_is_refusal, sentences)):
         return True
-    text = " ".join(sentences)
-    return not phrases.anywhere("request").search(text) and not sentences[0].endswith(("?", "？"))
+    if is_reply:
+        return False
+    if first.starts("rejection") or first.has("once"):
+        return first.starts("rejection")
+    is_neutral = _is_question(first) or first.has_clause("request") or first.starts("praise")
+    return first.starts("ban") or (first.has("exclusion") and not is_neutral)
+
+
+def _is_refusal(sentence: Words) -> bool:
+    if sentence.has_clause("undoing") or sentence.has_clause("reproach"):
+        return True
+    return sentence.has_clause("accusation") and not _is_question(sentence)
+
+
+def _find_rules(sentences: Sequence[Words], is_failure: bool, is_new_task: bool) -> Iterator[str]:
+    """Yield the rules of sentences, up to what somebody else said; few of a new task."""
+    is_for_later = False
+    for sentence in sentences:
+        if sentence.has("reported"):
+            return
+        is_for_later = is_for_later or sentence.has("later")
+        rule = _rule_of(sentence)
+        if is_new_task and not (is_for_later or rule.has("lasting")):
+            continue
+        context = _LATER * is_for_later + _REJECTED * is_failure
+        if _is_long_enough(rule.text) and _weigh_rule(rule, is_for_later) + context >= _MIN_RULE:
+            yield rule.text
+
+
+def _rule_of(sentence: Words) -> Words:
+    """Return what may be a rule in a sentence, without the judgment around it; "" for nothing."""
+    sentence = sentence.cut(_TAG_QUESTION.sub("", sentence.text))
+    if _is_question(sentence) or sentence.has("hedge"):
+        return sentence.cut("")
+    rule = _COURTESY.sub("", _cut_judgment(sentence).rstrip(_END_SIGNS)).strip(_END_SIGNS)
+    words = sentence.cut(rule)
+    return sentence.cut("") if words.has("once") or words.starts("pointing") else words
+
+
+def _weigh_rule(rule: Words, is_for_later: bool) -> int:
+    """Return the sum of the signs of a rule; 0 for words about nothing that lasts."""
+    is_about_code = _CODE_WORD.search(rule.text) is not None or rule.has("code")
+    points = _sum_signs(rule, _RULE_SIGNS)
+    if not is_for_later and not (points and (is_about_code or rule.has("lasting"))):
+        return 0
+    return points + _sum_signs(rule, _OTHER_SIGNS) + _CODE * is_about_code
+
+
+def _is_long_enough(rule: str) -> bool:
+    if len(rule) > _MAX_RULE:
+        return False
+    return len(_CJK.findall(rule)) >= _MIN_SIGNS or len(_WORD.findall(rule)) >= _MIN_WORDS
+
+
+def _cut_judgment(sentence: Words) -> str:
+    """Return a sentence from its first to its last clause that judges nothing."""
+    text = sentence.text
+    clauses = [match.span() for match in _CLAUSE.finditer(text)]
+    while clauses and _is_judgment(sentence.cut(text[slice(*clauses[0])])):
+        clauses.pop(0)
+    while clauses and sentence.cut(text[slice(*clauses[-1])]).has_clause("accusation"):
+        clauses.pop()
+    return _CONJUNCTION.sub("", text[clauses[0][0] : clauses[-1][1]]) if clauses else ""
+
+
+def _is_judgment(clause: Words) -> bool:
+    """Return True if a clause judges the work; a rule may begin like a judgment."""
+    if clause.starts("accusation") or clause.starts("praise"):
+        return True
+    if clause.starts("undoing"):
+        return not clause.has("ban")
+    is_verdict = clause.starts("rejection") or clause.has("symptom")
+    return is_verdict and _sum_signs(clause, _RULE_SIGNS) < _RULE_SIGNS["duty"]
+
+
+def _sum_signs(words: Words, signs: Mapping[str, int]) -> int:
+    return sum(points for sign, points in signs.items() if words.has(sign))
+
+
+def _is_question(sentence: Words) -> bool:
+    return sentence.text.endswith(("?", "？")) or sentence.starts("question")
+
+
+def _is_praise(opening: Words) -> bool:
+    is_praise = opening.starts("praise")
+    return is_praise and not opening.cut(opening.text[:_PRAISE_SPAN]).has("contrast")
+
+
+def _is_complaint(sentences: Sequence[Words]) -> bool:
+    """Return True if a user reports that something is broken, and asks for nothing new."""
+    statements = [sentence for sentence in sentences if not _is_question(sentence)]
+    words = sentences[0].cut(" ".join(sentence.text for sentence in statements))
+    if words.has("hedge"):
+        return False
+    is_asked = len(statements) < len(sentences) or words.has("plea")
+    is_asked = is_asked or any(sentence.has_clause("request") for sentence in sentences)
+    if is_asked or words.starts("ban"):
+        return words.has("symptom") and words.has("aftermath")
+    return _sum_signs(words, _FAULT_SIGNS) >= _MIN_FAULT

@@ -109,7 +109,7 @@ def _correction(outcome: Outcome) -> str:
     if result.status != "failure" or not result.summary.startswith(NEXT_WORDS):
         return ""
     words = result.summary.removeprefix(NEXT_WORDS)
-    for rule in read_reaction(words).rules:
+    for rule in read_reaction(words, result.claim).rules:
         return _as_sentence(rule)
     for part in re.split(r"(?<=[.!;])\s+", words):
         request = _REFUSAL.sub("", part)

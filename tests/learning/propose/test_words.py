@@ -13,14 +13,45 @@ from skillvault.learning.propose.words import Reaction, read_reaction
             "the route test fails, every route needs @login_required",
             "every route needs @login_required",
         ),
+        ("you mocked redis. we never mock redis, there is fakeredis", "we never mock redis"),
+        ("Keys come from the vault, never from files.", "Keys come from the vault"),
+        ("handlers must not open files. take the storage client", "handlers must not open files"),
+        ("structlog only, always", "structlog only, always"),
+        ("nope, floats are not allowed here", "floats are not allowed here"),
+        ("only the deploy job may write to prod/", "only the deploy job may write to prod/"),
         ("nein, wir nehmen hier uv, nie pip", "wir nehmen hier uv, nie pip"),
+        ("Logik gehört bei uns in Services", "Logik gehört bei uns in Services"),
+        ("Finger weg von vendor/", "Finger weg von vendor/"),
         ("no, eso no. aquí usamos pnpm, nunca npm", "aquí usamos pnpm, nunca npm"),
+        ("las fechas siempre en UTC", "las fechas siempre en UTC"),
         ("non, on utilise uv ici, jamais pip", "on utilise uv ici, jamais pip"),
+        ("aucun mot de passe dans le dépôt", "aucun mot de passe dans le dépôt"),
         ("不对，我们这里用 pnpm，不要用 npm", "我们这里用 pnpm，不要用 npm"),
+        ("日志统一走 logger，不要用 print", "日志统一走 logger，不要用 print"),
     ],
 )
 def test_a_correction_in_the_form_of_a_rule_is_quoted_verbatim(text: str, rule: str) -> None:
-    assert read_reaction(text) == Reaction("failure", True, (rule,))
+    reaction = read_reaction(text)
+    assert (reaction.status, reaction.is_correction) == ("failure", True)
+    assert reaction.rules[0].startswith(rule)
+    assert reaction.rules[0] in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "good, merged. from now on commit messages start with the ticket",
+        "danke, aber in Zukunft bitte ein Commit pro Thema",
+        "bien, y a partir de ahora los commits en inglés",
+        "parfait. à l'avenir un commit par sujet",
+        "可以，以后提交信息用英文",
+    ],
+)
+def test_a_rule_for_later_does_not_make_the_work_a_failure(text: str) -> None:
+    reaction = read_reaction(text)
+    assert reaction.rules
+    assert reaction.is_correction
+    assert reaction.status != "failure"
 
 
 @pytest.mark.parametrize(
@@ -33,15 +64,121 @@ def test_a_correction_in_the_form_of_a_rule_is_quoted_verbatim(text: str, rule: 
         "```\nnever use pip\n```",
         "> no, always use pnpm",
         "never mind, I found it",
+        "im Wiki steht, dass man nie pip nutzt. gilt das?",
+        "como usuario quiero que nunca salgan los borrados",
+        "同事说永远不要用 npm，对吗？",
     ],
 )
 def test_a_question_a_quotation_and_code_state_no_rule(text: str) -> None:
     assert read_reaction(text).rules == ()
 
 
-def test_words_that_report_a_fault_reject_the_work_without_a_rule() -> None:
+@pytest.mark.parametrize(
+    "paste",
+    [
+        "# Contributing\n\nAlways use pnpm in this repo.\nNever commit to main.",
+        "#12 Wrong lockfile\nno, always use pnpm. we never use npm here",
+        "https://example.org/style\nEvery module needs a docstring, always.",
+        "maria commented yesterday\nno, you must never use npm in this repo",
+        "* never use npm here\n* always use pnpm here",
+        "Steps to reproduce:\nno, we always use pnpm here",
+        "---\nwe never use npm here",
+        '"no, that is wrong: we always use pnpm here, never npm"',
+    ],
+)
+def test_nothing_in_a_pasted_part_is_a_rule(paste: str) -> None:
+    assert read_reaction(f"have a look at this\n{paste}") == Reaction()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "add a form; every row needs a link",
+        "implement retry: always wait for the header, never more than 60s",
+        "a muted thread never sends mails, write the endpoint and tests",
+        "baue ein Formular, jede Zeile braucht einen Knopf",
+        "añade una tabla; cada fila debe tener un enlace",
+        "ajoute un tableau ; chaque ligne doit avoir un lien",
+        "帮我加一个表格，每一行都要有链接",
+    ],
+)
+def test_a_new_task_may_state_its_needs(text: str) -> None:
+    assert read_reaction(text) == Reaction()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "don't commit yet, I want to read it",
+        "use the old branch for this release, not main",
+        "heute bitte nichts deployen",
+        "hoy no subas nada",
+        "pour cette fois, pas de tests",
+        "这次先不要写测试",
+    ],
+)
+def test_a_wish_for_once_is_no_rule(text: str) -> None:
+    assert read_reaction(text) == Reaction()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "you renamed the wrong column",
+        "why did you touch the schema?",
+        "leave the lockfile alone",
+        "bring back the old text",
+        "I asked for one test",
+        "a list, not a tuple",
+        "du hast die Tests gelöscht",
+        "stell das wieder her",
+        "¿quién te dijo que tocaras eso?",
+        "has borrado los comentarios",
+        "tu as supprimé les tests",
+        "remets les textes",
+        "谁让你改这个的？",
+        "改回去",
+    ],
+)
+def test_an_accusation_and_a_wish_to_restore_reject_the_work(text: str) -> None:
+    assert read_reaction(text) == Reaction("failure", True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "excel shows umlauts wrong",
+        "half of the images are gone",
+        "nothing happens when I click save",
+        "the tests still fail, fix them",
+        "jeder Kunde bekommt zwei Mails",
+        "al pulsar guardar no pasa nada",
+        "les clients reçoivent deux factures",
+        "用户收到了两封邮件",
+    ],
+)
+def test_words_that_report_a_fault_make_the_work_a_failure(text: str) -> None:
+    assert read_reaction(text) == Reaction("failure")
+
+
+def test_words_that_reject_and_report_a_fault_are_a_correction() -> None:
     assert read_reaction("no, customers see old prices now") == Reaction("failure", True)
-    assert read_reaction("excel shows umlauts wrong") == Reaction("failure")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the export is empty for old orders, please find out why",
+        "my mistake, I ran it on the wrong branch",
+        "the two red tests were red before",
+        "ich hatte den falschen Branch",
+        "culpa mía, rama equivocada",
+        "c'est ma faute, mauvaise branche",
+        "是我的错，切错分支了",
+    ],
+)
+def test_a_fault_of_the_program_or_of_the_user_is_no_judgment(text: str) -> None:
+    assert read_reaction(text) == Reaction()
 
 
 def test_words_that_say_nothing_of_the_work_are_no_sign() -> None:
@@ -50,8 +187,22 @@ def test_words_that_say_nothing_of_the_work_are_no_sign() -> None:
         "still failing": "failure",
         "Thanks!": "success",
         "Great, now the docs": "success",
+        "not bad at all": "success",
+        "no complaints, ship it": "success",
         "no need to test it": None,
+        "no, haven't deployed it, go ahead": None,
+        "nein, danke": None,
         "thanks but it still fails": "failure",
         "now add the docs": None,
     }
     assert {text: read_reaction(text).status for text in statuses} == statuses
+
+
+@pytest.mark.parametrize("text", ["no, the small one", "pdf, not html", "不，用第二个"])
+def test_a_reply_to_a_question_of_the_agent_is_no_judgment(text: str) -> None:
+    assert read_reaction(text, "I can write both. Which one?") == Reaction()
+    assert read_reaction(text, "Done.").status == "failure"
+
+
+def test_a_reply_to_a_question_may_accuse_the_agent() -> None:
+    assert read_reaction("no, you deleted the tests", "All done. Shall I push?").status == "failure"

@@ -253,7 +253,7 @@ def test_why_not_asks_about_outcomes(vault: Vault, person: Person) -> None:
     person.write("skills/mine/SKILL.md", "---\nname: mine\ndescription: does\n---\n\nText.\n")
     person.git("add", "skills")
     person.git("commit", "-qm", "mine")
-    with pytest.raises(UsageError, match="asks about an outcome"):
+    with pytest.raises(UsageError, match="takes an outcome"):
         vault.why_not("mine")
 
 
@@ -497,5 +497,5 @@ def test_why_not_of_a_repeat_says_that_its_warning_was_taken_away(
     vault.record(files(raw(1)), now=NOW)
     vault.run(now=NOW)
     answer = vault.why_not(max(vault.store.head().outcomes))[1][-1]
-    assert (answer.state, "taken away since" in answer.reason) == ("rejected", True)
+    assert (answer.state, "removed since" in answer.reason) == ("rejected", True)
     assert vault.run(now=NOW).done == []

@@ -17,7 +17,6 @@ from msgspec.structs import fields
 from skillvault.api import Vault
 from skillvault.cli.answer import NO
 from skillvault.cli.commands import cli
-from skillvault.inspect.status import Status
 from skillvault.model.errors import SkillvaultError
 from skillvault.model.policy_file import parse_policy, rows
 from skillvault.model.records import Decision, Outcome, Result, Source
@@ -103,11 +102,6 @@ def test_every_exit_code_is_explained() -> None:
     codes = {0, NO, *(kind.exit_code for kind in kinds)}
     explained = re.findall(r"^\| (\d+) \|", _text(DOCS / "cli.md"), re.MULTILINE)
     assert set(map(int, explained)) == codes
-
-
-def test_the_status_shape_is_the_programs() -> None:
-    keys = ", ".join(field.name for field in fields(Status))
-    assert f"| `status` | `{{{keys}}}` |" in _text(DOCS / "cli.md")
 
 
 def test_what_redaction_does_not_find_is_what_the_page_says() -> None:

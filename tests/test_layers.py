@@ -20,10 +20,11 @@ PURE = {"model", "learning"}
 # Within these packages too, a part imports only those that follow it here.
 ORDER = {
     "learning": [
-        "why_not", "seed", "sync", "curate", "install", "next_version", "lint", "stats",
-        "assess", "capture", "recommend", "merge", "refresh", "promote", "answer", "distill",
-        "generate", "gate", "evaluate", "record", "advise", "accuracy", "effect", "expire",
-        "account", "tries", "contrast", "rejection", "sections", "length", "naming", "rules",
+        "why_not", "seed", "sync", "curate", "install", "next_version", "stats", "assess",
+        "propose", "lint", "capture", "recommend", "merge", "refresh", "promote", "answer",
+        "distill", "generate", "gate", "evaluate", "record", "advise", "accuracy", "effect",
+        "expire", "account", "tries", "contrast", "rejection", "sections", "length", "naming",
+        "rules",
     ],
     "vault": [
         "check", "provenance", "setup", "export_folder", "commit", "index", "code_base",

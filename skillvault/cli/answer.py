@@ -31,7 +31,7 @@ NO = 10  # the exit code of a no
 @now_option
 @json_option
 def judge(file: str, vault_path: Path | None, now: datetime | None, as_data: bool) -> None:
-    """Ask whether a decision may be carried out.
+    """Ask the judge whether to carry out a decision.
 
     DECISION is a file (or - for stdin) like an outcome without a result. Exit code 0 for yes,
     10 for no. If the judge cannot be asked, the answer is yes, with a warning.
@@ -65,7 +65,7 @@ nothing of how it ended. `skillvault ask --drop KEY` keeps the words that are th
 
 
 @click.command()
-@click.option("--next", "alone", is_flag=True, help="Print the next question alone.")
+@click.option("--next", "alone", is_flag=True, help="Print only the next question.")
 @click.option(
     "-n",
     "count",
@@ -73,11 +73,11 @@ nothing of how it ended. `skillvault ask --drop KEY` keeps the words that are th
     type=click.IntRange(min=1),
     default=MOST,
     show_default=True,
-    help="Print at most so many.",
+    help="Print at most N questions.",
 )
-@click.option("--session", envvar=SESSION, metavar="ID", help="Ask this session of an agent.")
-@click.option("--untrusted", is_flag=True, help="Ask about untrusted material too.")
-@click.option("--drop", metavar="KEY", help="Ask this question no more in this clone.")
+@click.option("--session", envvar=SESSION, metavar="ID", help="Print this session's questions.")
+@click.option("--untrusted", is_flag=True, help="Also ask about untrusted outcomes.")
+@click.option("--drop", metavar="KEY", help="Stop asking this question in this clone.")
 @read_options
 def ask(
     count: int,
@@ -89,15 +89,15 @@ def ask(
     untrusted: bool,
     as_data: bool,
 ) -> None:
-    """Print the next questions to an agent as one prompt.
+    """Print the questions that an agent should answer, as one prompt.
 
-    Nothing is printed if there is nothing to answer. It takes `judge: {provider: agent}` in
-    vault.yaml; the offline words stand until somebody answers.
+    Needs `judge: {provider: agent}` in vault.yaml. The text of the offline judge is used until the
+    agent answers. Prints nothing if no question is open.
     """
     queue = open_vault(vault_path).queue
     if drop is not None:
         queue.drop_question(drop)
-        say(f"dropped {drop}: this clone asks it no more")
+        say(f"dropped {drop}: this clone no longer asks it")
         return
     questions = queue.next_questions(1 if alone else count, session=session, untrusted=untrusted)
     if as_data:
@@ -115,9 +115,9 @@ def ask(
 @click.argument("key", required=False)
 @click.argument("file", metavar="FILE|-", required=False)
 @click.option(
-    "--all", "replies_file", metavar="FILE.jsonl", help="Take a file with a reply a line."
+    "--all", "replies_file", metavar="FILE.jsonl", help="Read a file with one answer a line."
 )
-@click.option("--session", envvar=SESSION, metavar="ID", help="Say which session answers.")
+@click.option("--session", envvar=SESSION, metavar="ID", help="Name the session that answers.")
 @vault_option
 @now_option
 def answer(
@@ -128,10 +128,10 @@ def answer(
     vault_path: Path | None,
     now: datetime | None,
 ) -> None:
-    """Answer a question of `ask`; it is checked and committed.
+    """Answer a question that `ask` printed, and commit the answer.
 
-    FILE holds JSON in the shape that the question prints. Exit code 1 with every reason if it
-    cannot be used, and then nothing is changed.
+    FILE holds JSON in the shape that the question prints. If the answer cannot be used, the
+    command prints every reason, changes nothing and exits with 1.
     """
     if (replies_file is None) != (key is not None and file is not None):
         raise UsageError("pass KEY and FILE (or - for stdin), or --all FILE.jsonl")
@@ -148,4 +148,4 @@ def answer(
     for waiting in report.waiting if report else ():
         say(f"waits: {waiting.path}: {waiting.reason}")
     if report is None:
-        say("answered so already; nothing to do")
+        say("this answer is committed already; nothing to do")

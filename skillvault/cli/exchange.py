@@ -42,13 +42,11 @@ from skillvault.vault.files.arrival import make_printable
 @click.option(
     "--skill", "names", multiple=True, metavar="NAME", help="Install this skill; repeatable."
 )
-@click.option(
-    "--update", "updates", is_flag=True, help="Bring in newer versions of SOURCE, or all."
-)
+@click.option("--update", "updates", is_flag=True, help="Install newer versions of SOURCE, or all.")
 @click.option("--seeds", is_flag=True, help="Copy the package's own skills into skills/.")
-@click.option("--force", is_flag=True, help="With --seeds: over those that stand there.")
+@click.option("--force", is_flag=True, help="With --seeds: replace the skills of these names.")
 @click.option(
-    "--with-secrets", is_flag=True, help="Install what looks like a secret of a public source too."
+    "--with-secrets", is_flag=True, help="Install a public skill even if it seems to hold a secret."
 )
 @click.option(
     "--registry",
@@ -72,7 +70,7 @@ def install(  # noqa: PLR0913 (click hands a command one argument an option)
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Install skills of other people, to wait for your approval.
+    """Install skills of other people; they wait for your approval.
 
     SOURCE is a folder, a git URL (`#REF:FOLDER` behind it), owner/repo[/folder] on GitHub, a site
     with an index of skills, or clawhub:owner/name. With --update it is the name of a skill.
@@ -106,13 +104,13 @@ def _check_options(
     force: bool,
 ) -> None:
     if lists + updates + seeds > 1:
-        raise UsageError("--list, --update and --seeds are three questions; ask one at a time")
+        raise UsageError("--list, --update and --seeds exclude each other; pass one of them")
     if force and not seeds:
-        raise UsageError("--force goes with --seeds; what is installed waits and replaces nothing")
+        raise UsageError("--force works only with --seeds; remove it, or add --seeds")
     if seeds and source:
         raise UsageError(f"--seeds copies the package's own skills; leave {source} out")
     if names and (updates or seeds):
-        raise UsageError("--skill chooses of a SOURCE; leave it out here")
+        raise UsageError("--skill selects from a SOURCE; remove it, or name a SOURCE")
     if not (source or updates or seeds):
         raise UsageError(
             "name a SOURCE: a folder, a git URL, owner/repo, a site, clawhub:owner/name"
@@ -194,15 +192,15 @@ _FORMATS = sorted(name for name, format_ in SKILL_FORMATS.items() if format_.wri
     "--to",
     required=True,
     type=click.Choice(_FORMATS),
-    help="Write them as this program reads them.",
+    help="Write the files that this program reads.",
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--domain", metavar="NAME", help="Export the skills of this domain, and of none.")
+@click.option("--domain", metavar="NAME", help="Export only skills of this domain or none.")
 @click.option(
     "--budget",
     type=click.IntRange(min=1),
     metavar="CHARACTERS",
-    help="Let the skills take so much of what the host lists (default: its own limit).",
+    help="Limit the list of skills to so many characters (default: the host's limit).",
 )
 @vault_option
 @dry_option
@@ -218,8 +216,8 @@ def export(
 ) -> None:
     """Write the live skills for another program.
 
-    Best first by their effect; what DIR had of an earlier export follows. Exit code 1 if something
-    in DIR was left as it is.
+    Writes the most helpful skills first, and removes those of an earlier export that are no longer
+    live. Exits with 1 if it left a changed file in DIR as it is.
     """
     exporter = open_vault(vault_path).exporter
     report = exporter.export(to, folder, domain=domain, budget=budget, dry=dry)
@@ -329,19 +327,19 @@ _REPORTS = ("ctrf", "junit")
     type=click.Choice([*sorted(formats.FORMATS), *CLIENTS, _SKILLS]),
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
-@click.option("--domain", metavar="NAME", help="Give the outcomes this domain.")
+@click.option("--domain", metavar="NAME", help="Put the outcomes into this domain.")
 @click.option("--decision", metavar="ID", help="Take a test report as the end of this decision.")
 @click.option(
     "--trust",
     type=click.Choice(get_args(Trust)),
     default="local",
-    help="Give transcripts of others the trust untrusted.",
+    help="Mark transcripts of other people as untrusted.",
 )
 @click.option(
     "--from",
     "skill_format",
     type=click.Choice(FORMATS),
-    help="Read the skills as this program writes them (default: as they look).",
+    help="Read skills in this format (default: recognized from the files).",
 )
 @write_options
 def import_(  # noqa: PLR0913 (one an option)
@@ -356,11 +354,11 @@ def import_(  # noqa: PLR0913 (one an option)
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Import results of other tools, or skills.
+    """Import results or skills of other tools.
 
-    FORMAT is the tool that wrote FILES. With claude-code and codex they are transcripts, or folders
-    of them, one outcome a prompt. With skills they are folders or files with skills of another
-    program, which wait for your approval.
+    FORMAT names the tool that wrote FILES. For claude-code and codex, FILES are transcripts or
+    folders of them, and each prompt becomes one outcome. For skills, FILES are folders or
+    files of another program, and the skills wait for your approval.
     """
     if format_name == _SKILLS and domain is not None:
         raise UsageError("--domain is for outcomes; a skill has the domain that it names")

@@ -66,7 +66,7 @@ def _print_memory(facts: list[ListedFact]) -> None:
 def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
     """Print one fact as it is committed.
 
-    The runs that speak for and against it go to stderr.
+    Prints the runs for and against it on stderr.
     """
     vault = open_vault(vault_path)
     record, path = vault.memory.fact(ref)
@@ -86,7 +86,7 @@ def show(ref: str, vault_path: Path | None, as_data: bool) -> None:
     type=click.Choice(get_args(Importance)),
     default="medium",
     show_default=True,
-    help="Order the facts of MEMORY.md by it.",
+    help="Set the importance; MEMORY.md is ordered by it.",
 )
 @click.option("--supersedes", metavar="ID", help="Replace this fact.")
 @click.option(

@@ -4,6 +4,7 @@ A client passes what is printed to the agent. It takes an exit code of 2 for a v
 which the user would lose.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -18,8 +19,9 @@ import click
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
-from skillvault.cli.options import say, vault_option, vault_path_of
+from skillvault.cli.options import choose_vault, make_own_vault, say, vault_option
 from skillvault.clients import agents
+from skillvault.clients.hook_client import MAKE_VAULT
 from skillvault.clients.hook_server import HookRequest
 from skillvault.clients.notes import MOST_INPUT
 from skillvault.clients.payload import EVENTS, Payload, parse_payload
@@ -83,17 +85,34 @@ _SLOW = 1.0  # seconds that are worth a line in the log
 @click.option(
     "--background", "serves", is_flag=True, help="Start the process that answers the next hooks."
 )
+@click.option(
+    MAKE_VAULT, "makes_vault", is_flag=True, help="Make the plugin's vault if there is none."
+)
 @vault_option
-def hook(event: str, vault_path: Path | None, *, serves: bool, **options: Any) -> str:
+def hook(
+    event: str, vault_path: Path | None, *, makes_vault: bool, serves: bool, **options: Any
+) -> str:
     """Answer an event of an agent's client, whose payload is on stdin.
 
     It is for `skillvault setup` to call: whatever goes wrong, it ends with 0 and prints nothing.
+    When a session begins without a vault, the user is told.
     """
     payload = parse_payload(sys.stdin.buffer.read(MOST_INPUT))
     if payload is None:
         raise click.ClickException("the payload on stdin is no event of a session")
-    vault = Vault.open(vault_path_of(vault_path) or layout.find_root(payload.cwd or Path()))
+    place, notice = choose_vault(vault_path), ""
+    try:
+        if place is None and makes_vault:
+            place = make_own_vault()
+            notice = f"made {place}, a vault that learns from your sessions; see its README.md"
+        vault = Vault.open(place)
+    except (SkillvaultError, OSError) as error:
+        if event != "SessionStart":
+            raise
+        return _notice_of(f"{error}; nothing is learned here")
     text = _react(vault, payload, os.environ, event=event, process=str(os.getpid()), **options)
+    if notice:  # a vault without skills has nothing for the agent
+        text = _notice_of(notice)
     if holder(vault.store.git.dirs()[1] / "skillvault" / DAEMON) is not None:
         return text  # the daemon takes the files of the inbox
     waits = vault.inbox.names() or vault.store.taken.commits()
@@ -102,6 +121,11 @@ def hook(event: str, vault_path: Path | None, *, serves: bool, **options: Any) -
     elif event in ("SessionStart", "SessionEnd") and waits:
         start_detached(vault.root, "run")
     return text
+
+
+def _notice_of(text: str) -> str:
+    """Return the answer to a hook that shows the user a text."""
+    return json.dumps({"systemMessage": f"skillvault: {text}"})
 
 
 def answer_request(vault: Vault, request: HookRequest) -> str | None:

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from skillvault.api import Vault
 from skillvault.cli.options import (
     VaultPath,
+    choose_vault,
     echo,
     now_option,
     open_vault,
@@ -33,11 +34,11 @@ from skillvault.vault.files import layout
 @click.command()
 @read_options
 def doctor(vault_path: Path | None, as_data: bool) -> None:
-    """Find what keeps the vault from working, and how to fix it.
+    """Find what keeps the vault from working, and say how to fix it.
 
-    Exit code 1 if there is a problem. Nothing is changed but what a killed skillvault left.
+    Exits with 1 if there is a problem. Changes only what a killed skillvault left half-made.
     """
-    rows = Vault.doctor(vault_path_of(vault_path))
+    rows = Vault.doctor(choose_vault(vault_path))
     if as_data:
         print_json(rows)
     else:
@@ -55,12 +56,12 @@ def _print(rows: "list[Row]") -> None:
 
 
 @click.command()
-@click.option("--staged", is_flag=True, help="Check what is staged instead of the work tree.")
+@click.option("--staged", is_flag=True, help="Check the staged files instead of the work tree.")
 @read_options
 def check(staged: bool, vault_path: Path | None, as_data: bool) -> None:
-    """Check everything that must hold in a vault.
+    """Check that the files of a vault are valid and agree.
 
-    Exit code 1, with a list, if something does not hold.
+    Prints each problem, and exits with 1 if there is one.
     """
     index = os.environ.get("GIT_INDEX_FILE") if staged else None
     report = open_vault(vault_path).check(
@@ -74,7 +75,7 @@ def check(staged: bool, vault_path: Path | None, as_data: bool) -> None:
         for note in report.notes if not staged else ():
             echo(f"note: {_line(note)}")
         if not staged and not report.problems:
-            echo("all holds")
+            echo("no problems found")
     if report.problems:
         sys.exit(1)
 
@@ -89,7 +90,7 @@ def _line(problem: Problem) -> str:
     "--domain", "domains", multiple=True, metavar="NAME", help="Add a domain; repeatable."
 )
 @click.option("--post-merge", is_flag=True, help="Install a hook that runs the loop after a pull.")
-@click.option("--nested", is_flag=True, help="Make it even inside another git repository.")
+@click.option("--nested", is_flag=True, help="Create it inside another git repository.")
 @vault_option
 @now_option
 def init(
@@ -100,10 +101,10 @@ def init(
     vault_path: Path | None,
     now: datetime | None,
 ) -> None:
-    """Make a vault in PATH, or complete a clone of one.
+    """Create a vault in PATH, or set up a clone.
 
-    Without PATH it is the vault that `--vault` or SKILLVAULT_VAULT names, else the current folder.
-    It adds what is missing: inbox/, quarantine/, the hook.
+    Without PATH, uses the vault that `--vault` or SKILLVAULT_VAULT names, else the current folder.
+    Adds what is missing: inbox/, quarantine/, the hook.
     """
     path = _choose_folder(path, vault_path)
     vault, report = Vault.init(path, domains, post_merge=post_merge, nested=nested, now=now)
@@ -123,5 +124,5 @@ def _choose_folder(path: Path | None, vault_path: Path | None) -> Path:
         return path or folder or Path()
     group = click.get_current_context().find_root()
     if vault_path or group.get_parameter_source("vault_path") is not ParameterSource.ENVIRONMENT:
-        raise UsageError(f"{path} and --vault {folder} are two places; name one")
+        raise UsageError(f"{path} and --vault {folder} are two folders; name one")
     return path

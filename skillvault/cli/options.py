@@ -12,8 +12,11 @@ import click
 import msgspec
 
 from skillvault import api
+from skillvault.clients import hook_client
 from skillvault.model.errors import UsageError
 from skillvault.model.text import hidden_characters
+from skillvault.vault.commit import locks
+from skillvault.vault.files import layout
 from skillvault.vault.git import repository
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -45,7 +48,7 @@ class VaultPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Convert the folder to a path."""
         if not os.fspath(value):
-            self.fail("it is empty and names no vault", param, ctx)
+            self.fail("it is empty; pass the folder of a vault", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -57,7 +60,7 @@ def vault_option(function: _F, envvar: str | None = None) -> _F:
         envvar=envvar,
         type=VaultPath(path_type=Path),
         metavar="PATH",
-        help="Use this vault (default: SKILLVAULT_VAULT, else here or the nearest folder above).",
+        help="Use this vault (default: SKILLVAULT_VAULT, else here or above, else the plugin's).",
     )(function)
 
 
@@ -78,7 +81,7 @@ def at_option(function: _F) -> _F:
     return click.option(
         "--at",
         metavar="REV|DATE",
-        help="Ask the vault as it was at a commit, a time, or a day's end.",
+        help="Answer as of a commit, a time, or the end of a day.",
     )(function)
 
 
@@ -88,7 +91,7 @@ def since_option(default: str) -> Callable[[_F], _F]:
         "--since",
         callback=_since,
         metavar="AGE",
-        help=f"Look back so far: 7d, 2w, 12h, or from a day as 2026-11-20 (default: {default}).",
+        help=f"Look back so far: 7d, 2w, 12h, or a day such as 2026-11-20 (default: {default}).",
     )
 
 
@@ -111,7 +114,7 @@ def read_options(function: _F) -> _F:
 
 def open_vault(vault_path: Path | None) -> "api.Vault":
     """Open the vault, with a progress bar for the first reading of its files."""
-    vault = api.Vault.open(vault_path_of(vault_path))
+    vault = api.Vault.open(choose_vault(vault_path))
     vault.store.index.track = track
     return vault
 
@@ -146,6 +149,24 @@ def vault_path_of(vault_path: Path | None) -> Path | None:
     return vault_path or group_path
 
 
+def choose_vault(vault_path: Path | None) -> Path | None:
+    """Return the vault that is named, else the one of this folder, else the user's own."""
+    path = vault_path_of(vault_path)
+    if path is None and (place := hook_client.find_vault()):
+        return Path(place)
+    return path
+
+
+def make_own_vault() -> Path:
+    """Make the user's own vault, and return its folder; another process may have made it."""
+    root = Path(hook_client.own_vault_place())
+    root.parent.mkdir(parents=True, exist_ok=True)
+    with locks.folder_lock(root.parent):
+        if not (root / layout.MARK).is_file():
+            api.Vault.init(root)
+    return root
+
+
 def _since(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> timedelta | datetime | None:
@@ -160,7 +181,7 @@ def _since(
     except ValueError:
         at = None
     if at is None or not _SANE[0] <= at.year <= _SANE[1]:
-        raise UsageError(f"--since {value}: no time; write it as 7d, 2w, 12h or 2026-11-20")
+        raise UsageError(f"--since {value}: not an age or a day; write 7d, 2w, 12h or 2026-11-20")
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 

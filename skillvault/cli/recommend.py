@@ -46,8 +46,7 @@ from skillvault.vault.files.arrival import make_printable
     "--scope",
     multiple=True,
     metavar="PATTERN",
-    help="Look for it in these files only, as in '*.yaml'; repeatable. YAML and markdown count for "
-    "no other rule.",
+    help="Search only these files, such as '*.yaml'; repeatable (default: no YAML, no markdown).",
 )
 @click.option("--list", "lists", is_flag=True, help="Print the patterns and the latest rules.")
 @vault_option
@@ -63,14 +62,14 @@ def learn(
 ) -> None:
     """Note a RULE in LEARNINGS.md, or list what was learned.
 
-    A rule that enough files of the code bear out becomes a pattern (`skillvault run capture`).
+    A rule that enough files of your code support becomes a pattern (`skillvault run capture`).
     """
     if lists == (rule is not None):
         raise UsageError('pass a rule, as in `skillvault learn "RULE"`, or --list')
     if lists and scope:
-        raise UsageError("--scope is of a rule; pass one")
+        raise UsageError("--scope works only with a rule; pass one")
     if lists and dry:
-        raise UsageError("--dry-run is of a rule; pass one")
+        raise UsageError("--dry-run works only with a rule; pass one")
     vault = open_vault(vault_path)
     if rule is not None:
         _note(vault, rule, scope, dry=dry, as_data=as_data)
@@ -83,7 +82,7 @@ def learn(
     print_cuts(learned)
     if waiting:
         rules = f"{waiting} rule" + "s" * (waiting > 1)
-        say(f"not committed yet, so in no prompt: {rules}; next: skillvault run")
+        say(f"not committed yet, so no prompt has it: {rules}; next: skillvault run")
 
 
 def _note(vault: Vault, rule: str, scope: tuple[str, ...], *, dry: bool, as_data: bool) -> None:
@@ -116,7 +115,7 @@ def print_cuts(learned: LearnedPrompt) -> None:
     if parts:
         say(f"left out over capture.budget: {' and '.join(parts)}")
     if learned.problem:
-        say(f"{learned.problem.path}: {learned.problem.message}; rules alone are told")
+        say(f"{learned.problem.path}: {learned.problem.message}; only the rules are printed")
 
 
 _LINE = 80  # characters of a text in a list
@@ -128,7 +127,7 @@ _LINE = 80  # characters of a text in a list
 @click.option(
     "--domain",
     metavar="NAME",
-    help="Find what is of this domain or none, and facts that hold there too.",
+    help="Find only what holds in this domain.",
 )
 @click.option(
     "-k",
@@ -140,7 +139,7 @@ _LINE = 80  # characters of a text in a list
     help="Print at most N.",
 )
 @click.option("--words", is_flag=True, help="Rank by words alone, without word vectors.")
-@click.option("--untrusted", is_flag=True, help="Find what untrusted sources say too.")
+@click.option("--untrusted", is_flag=True, help="Also find what untrusted sources say.")
 @at_option
 @read_options
 def search(  # noqa: PLR0913 (click hands a command one argument an option)
@@ -185,10 +184,14 @@ _NO_MODEL = (
 
 
 @click.command()
-@click.option("--domain", required=True, metavar="NAME", help="Say the domain of the task.")
-@click.option("--task", default="", metavar="TEXT|-", help="Say what is to be done; - reads stdin.")
+@click.option("--domain", required=True, metavar="NAME", help="Name the domain of the task.")
+@click.option("--task", default="", metavar="TEXT|-", help="Describe the task; - reads stdin.")
 @click.option(
-    "--context", "pairs", multiple=True, metavar="KEY=VALUE", help="Say what is known; repeatable."
+    "--context",
+    "pairs",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Add what is known, such as volatility=high; repeatable.",
 )
 @click.option("--role", metavar="ROLE", help="Show only skills for this role (or the stage).")
 @click.option("--stage", metavar="STAGE", help="Show only skills for this stage (or the role).")
@@ -215,7 +218,7 @@ _NO_MODEL = (
 )
 @click.option("--action", metavar="NAME", help="Show the skills about this action first.")
 @click.option("--decision", metavar="ID", help="Record what was shown for this decision.")
-@click.option("--agent", metavar="NAME", help="Say who asks, so that nobody else has it recorded.")
+@click.option("--agent", metavar="NAME", help="Name the agent that asks; it owns the record.")
 @click.option(
     "--format",
     "form",
@@ -225,12 +228,12 @@ _NO_MODEL = (
     help="Choose how the answer is printed.",
 )
 @click.option(
-    "--with-learned", is_flag=True, help="Print the patterns and rules of LEARNINGS.md behind it."
+    "--with-learned", is_flag=True, help="Also print the patterns and rules of LEARNINGS.md."
 )
 @click.option(
     "--explain",
     is_flag=True,
-    help="Print the parts of each score, and why the others are not shown.",
+    help="Print the parts of each score, and why other skills are not shown.",
 )
 @at_option
 @vault_option
@@ -257,7 +260,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
 ) -> None:
     """Print the skills that an agent should read before a task."""
     if at is not None and decision is not None:
-        raise UsageError("--decision: a look back with --at is not recorded; leave one of them out")
+        raise UsageError("--decision: an answer of the past is not recorded; remove it, or --at")
     with open_vault_as_of(vault_path, at) as (vault, past_time):
         answer = vault.recommend(
             domain,
@@ -293,9 +296,9 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
             )
             say(f"{answer.domain}: no such domain; {hint}")
             for pin in pins:
-                say(f"--pin {pin}: not looked up, as there is no such domain")
+                say(f"--pin {pin}: ignored, because there is no such domain")
             if decision is not None:
-                say(f"--decision {decision}: not recorded, as there is no such domain")
+                say(f"--decision {decision}: not recorded, because there is no such domain")
             return
         if action is not None and not is_taught(vault.store.head(), domain, action):
             say(f"--action {action}: no skill is about the action {action}")
@@ -355,7 +358,7 @@ def _print_reasons(answer: Selection) -> None:
     for fact in answer.facts:
         say(f"shown: {fact.handle} {fact.id}: says {fact.share:.2f} of what is asked")
     for name in answer.unknown_context:
-        say(f"unknown context: {name}: no boost of the policy and no skill asks for it")
+        say(f"unknown context: {name}: no boost in vault.yaml and no skill uses it")
 
 
 def _explain_none(answer: Selection, *, has_rules: bool) -> str:

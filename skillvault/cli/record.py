@@ -53,7 +53,7 @@ def watch_command(command: Sequence[str]) -> CommandResult:
     except OSError as error:
         raise UsageError(
             f"{command[0]}: {(error.strerror or 'cannot be started').lower()}; nothing was closed, "
-            "check the command behind --run --"
+            "check the command after --run --"
         ) from None
     tail = _Tail()
     pairs = ((process.stdout, sys.stdout.buffer), (process.stderr, sys.stderr.buffer))
@@ -114,7 +114,7 @@ _all = click.option("--all", "everything", is_flag=True, help="Take all files in
 
 @click.group()
 def quarantine() -> None:
-    """List, retry and drop files that were not taken."""
+    """List, retry and drop refused files."""
 
 
 @quarantine.command("list")
@@ -140,7 +140,7 @@ def list_(vault_path: Path | None, as_data: bool) -> None:
 @_all
 @vault_option
 def retry(names: tuple[str, ...], everything: bool, vault_path: Path | None) -> None:
-    """Put files back into the inbox that they came from."""
+    """Move refused files back into their inbox."""
     chosen = _choose_names("retry", names, everything=everything)
     vault = open_vault(vault_path)
     files = vault.quarantine.retry(chosen)
@@ -155,10 +155,10 @@ def retry(names: tuple[str, ...], everything: bool, vault_path: Path | None) -> 
 @quarantine.command()
 @_names
 @_all
-@click.option("--yes", is_flag=True, help="Confirm; without it nothing is removed.")
+@click.option("--yes", is_flag=True, help="Confirm; without it, nothing is removed.")
 @vault_option
 def drop(names: tuple[str, ...], everything: bool, yes: bool, vault_path: Path | None) -> None:
-    """Remove files and their reasons for good."""
+    """Remove refused files and their reasons for good."""
     chosen = _choose_names("drop", names, everything=everything)
     removed_names = open_vault(vault_path).quarantine.drop(chosen, dry=not yes)
     for name in removed_names:
@@ -188,15 +188,15 @@ _LINES = 40  # of the end of an output
 @click.command()
 @click.argument("decision", metavar="ID")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND]")
-@click.option("--junit", type=_REPORT, metavar="FILE", help="Close by this JUnit report.")
-@click.option("--ctrf", type=_REPORT, metavar="FILE", help="Close by this CTRF report.")
-@click.option("--from-exit", type=int, metavar="N", help="Close by a command's exit code.")
-@click.option("--status", type=click.Choice(get_args(Status)), help="Close as a person saw it.")
-@click.option("--run", "runs", is_flag=True, help="Run COMMAND and close by its exit code.")
-@click.option("--evidence", metavar="TEXT", help="Say what shows it.")
-@click.option("--lesson", metavar="TEXT", help="Say what to do next time; also without an end.")
-@click.option("--by", type=click.Choice(OBSERVERS), help="Say who saw it.")
-@click.option("--agent", metavar="NAME", help="Of agents that use one ID close this one's.")
+@click.option("--junit", type=_REPORT, metavar="FILE", help="Read this JUnit report.")
+@click.option("--ctrf", type=_REPORT, metavar="FILE", help="Read this CTRF report.")
+@click.option("--from-exit", type=int, metavar="N", help="Read a command's exit code.")
+@click.option("--status", type=click.Choice(get_args(Status)), help="State what a person saw.")
+@click.option("--run", "runs", is_flag=True, help="Run COMMAND and read its exit code.")
+@click.option("--evidence", metavar="TEXT", help="Add evidence for the result.")
+@click.option("--lesson", metavar="TEXT", help="Add what to do next time; works without a result.")
+@click.option("--by", type=click.Choice(OBSERVERS), help="Name who saw the result.")
+@click.option("--agent", metavar="NAME", help="Choose this agent's decision.")
 @click.option("--domain", metavar="NAME", help="Use this domain (default: the decision's).")
 @write_options
 def close(  # noqa: PLR0913 (one an option)
@@ -213,14 +213,14 @@ def close(  # noqa: PLR0913 (one an option)
     as_data: bool,
     **sources: Any,
 ) -> None:
-    """Close a decision by what was seen of its end.
+    """Close a decision: record how it ended.
 
-    The result joins what was recommended and recorded for ID, whichever arrives first. Of an
-    outcome whose decision has no id, ID is the outcome's.
+    The result joins what was recommended and recorded for ID, in any order. If the decision of an
+    outcome has no id, pass the id of the outcome.
     """
     source = _choose_source(sources, command, teaches=bool(lesson and lesson.strip()))
     if source == "runs" and as_data:
-        raise UsageError("--json is for the other ways; --run passes on what COMMAND prints")
+        raise UsageError("--run prints what COMMAND prints, so it has no --json; remove --json")
     vault = open_vault(vault_path)
     code = 0
     if source == "runs":
@@ -254,9 +254,9 @@ def _choose_source(sources: dict[str, Any], command: tuple[str, ...], *, teaches
     if not options and teaches:
         options = ["status"]
     if len(options) != 1:
-        raise UsageError(f"say how it ended in one way: {_ONE}; or --lesson TEXT alone")
+        raise UsageError(f"state the result in one way: {_ONE}; or --lesson TEXT alone")
     if (options == ["runs"]) != bool(command):
-        raise UsageError("--run needs a COMMAND behind --, and only --run takes one")
+        raise UsageError("--run needs a COMMAND after --, and only --run takes one")
     return options[0]
 
 

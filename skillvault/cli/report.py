@@ -20,18 +20,18 @@ _PAUSE = 0.2  # seconds between two looks for a signal
 
 @click.command()
 @since_option("7d")
-@click.option("--domain", metavar="NAME", help="Tell of this domain alone.")
+@click.option("--domain", metavar="NAME", help="Show only this domain.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write to this file (default: report.html; of --md the terminal).",
+    help="Write to this file (default: report.html; with --md, stdout).",
 )
 @click.option("--md", "as_markdown", is_flag=True, help="Print the week as Markdown.")
 @click.option("--serve", "serves", is_flag=True, help="Serve the page on this machine.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), metavar="N", help="Of --serve: at this port."
+    "--port", type=click.IntRange(0, 65535), metavar="N", help="With --serve: use this port."
 )
 @now_option
 @vault_option
@@ -45,10 +45,10 @@ def report(
     now: datetime | None,
     vault_path: Path | None,
 ) -> None:
-    """Make a page of what was learned and whether it helps.
+    """Make a page of what was learned, and whether it helps.
 
-    One HTML file that needs no network: the week, the effect of skills, each domain, each skill
-    back to its outcomes, the vault. It is made of what is committed.
+    Writes one HTML file that needs no network. It shows the week, the effect of skills, each
+    domain, each skill with its outcomes, and the vault, as committed.
     """
     vault = open_vault(vault_path)
 
@@ -59,10 +59,10 @@ def report(
 
     if serves:
         if as_markdown or output is not None:
-            raise UsageError("--serve writes no file and prints no week; remove -o and --md")
+            raise UsageError("--serve writes no file; remove -o and --md")
         _serve(vault, make_page, port or 0)
     elif port is not None:
-        raise UsageError("--port N says where the page is served; add --serve")
+        raise UsageError("--port N works only with --serve; add --serve")
     elif as_markdown and output is None:
         echo(summary.markdown_of(make_page()), nl=False)
     else:

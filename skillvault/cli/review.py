@@ -40,10 +40,10 @@ def retract(
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Let an outcome that was wrong count nowhere.
+    """Retract a wrong outcome, so that nothing counts it.
 
-    It stays as it is written. What rested on it is computed again, in the same commit. OUTCOME is a
-    path, an id or the beginning of an id; `skillvault impact OUTCOME` shows what would change.
+    Its file stays. What was learned from it is computed again, in the same commit. OUTCOME is a
+    path, an id or the beginning of an id. `skillvault impact OUTCOME` shows what would change.
     """
     report = retract_outcome(open_vault(vault_path), outcome, reason, now=now, dry=dry)
     if as_data:
@@ -51,7 +51,7 @@ def retract(
         return
     print_recomputed(report)
     if not dry:
-        say("`git revert` of this commit, and `skillvault run`, count it again")
+        say("to count it again, `git revert` this commit and run `skillvault run`")
 
 
 @click.command()
@@ -66,24 +66,24 @@ def undo(
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Undo what a commit learned, or what made a skill.
+    """Undo a commit of the program, or the commit that made a skill.
 
-    The vault becomes as if that had been rejected when it was proposed, and what rests on it is
-    computed again. What a person wrote later stays; if that cannot be, nothing is done.
+    Removes what the commit made, as if you had rejected it, and computes again what used it. What
+    a person wrote stays; if that is not possible, nothing changes.
     """
     report = undo_commit(open_vault(vault_path), target, reason, now=now, dry=dry)
     print_json(run_shape(report)) if as_data else print_recomputed(report)
 
 
 @click.command()
-@click.option("--branch", is_flag=True, help="Make a branch of each, for a pull request.")
+@click.option("--branch", is_flag=True, help="Make a branch for each skill, for a pull request.")
 @vault_option
 @now_option
 @json_option
 def review(branch: bool, vault_path: Path | None, now: datetime | None, as_data: bool) -> None:
-    """Review the skills and rules that wait for you, one after the other.
+    """Review the skills and rules that wait for you, one by one.
 
-    In a terminal a key decides about each; elsewhere they are listed with the commands that do.
+    In a terminal, one key decides about each. Elsewhere it lists them with their commands.
     """
     vault = open_vault(vault_path)
     if branch and as_data:

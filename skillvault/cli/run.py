@@ -151,7 +151,7 @@ def print_waiting(entries: Sequence[WaitingItem]) -> None:
 def print_refused(report: Report) -> None:
     """Print a line for each file that was refused."""
     for refusal in report.quarantined:
-        say(f"not taken: {refusal.file}: {refusal.message} [{refusal.code}]")
+        say(f"refused: {refusal.file}: {refusal.message} [{refusal.code}]")
 
 
 def _print_rejected(report: Report) -> None:
@@ -165,8 +165,8 @@ def _print_rejected(report: Report) -> None:
             by_commit.setdefault((rejection.commit, because), []).append(rejection.target)
     for (commit, because), targets in by_commit.items():
         more = f" and {len(targets) - 1} more" if len(targets) > 1 else ""
-        lead = f"not redone: {targets[0]}{more}, made in {commit[:10]}"
-        say(f"{lead}, was taken away by a person{because}")
+        lead = f"not made again: {targets[0]}{more}, made in {commit[:10]}"
+        say(f"{lead}, was removed by a person{because}")
 
 
 def pack(vault: Vault) -> None:
@@ -257,10 +257,10 @@ def _print_intake(report: Report, *, dry: bool, as_data: bool) -> None:
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="Capture by this folder of code instead of those of the policy (repeatable).",
+    help="Search this folder of code instead of those in vault.yaml; repeatable.",
 )
 @click.option("--retry", is_flag=True, help="Ask the judge again about outcomes it failed at.")
-@click.option("-v", "--verbose", is_flag=True, help="Say why no skill and no fact came of it.")
+@click.option("-v", "--verbose", is_flag=True, help="Say why no skill and no fact was made.")
 @write_options
 def run(  # noqa: PLR0913 (one an option)
     steps: tuple[str, ...],
@@ -273,9 +273,9 @@ def run(  # noqa: PLR0913 (one an option)
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Do what is due, and print one line a commit.
+    """Do what is due, and print one line for each commit.
 
-    With STEPs it does only these; without, all of them, from the inbox to expiry.
+    With STEPs, does only these; without, all steps from the inbox to expiry.
     """
     vault = open_vault(vault_path)
     if batch and dry:
@@ -306,7 +306,7 @@ def run(  # noqa: PLR0913 (one an option)
 
 @click.command()
 @click.argument("session", metavar="FILE|ID")
-@click.option("--domain", metavar="NAME", help="The domain, if the session names none.")
+@click.option("--domain", metavar="NAME", help="Use this domain, if the session names none.")
 @write_options
 def distill(
     session: str,
@@ -316,10 +316,10 @@ def distill(
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Make a skill of a finished session.
+    """Make a skill from a finished session.
 
-    FILE is a session, or a transcript of Claude Code or Codex. ID is a session's, also one that
-    stands only in its outcomes. What comes of a transcript waits in proposed/.
+    FILE is a session, or a transcript of Claude Code or Codex. ID is the id of a session, also of
+    one that only outcomes name. A skill from a transcript waits in proposed/.
     """
     vault = open_vault(vault_path)
     on_done = None if as_data else print_done

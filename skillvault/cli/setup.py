@@ -10,13 +10,16 @@ import click
 from skillvault.api import Vault
 from skillvault.cli import mcp_server
 from skillvault.cli.options import (
+    choose_vault,
     dry_option,
     echo,
+    make_own_vault,
     open_vault,
     say,
     vault_option,
     vault_path_of,
 )
+from skillvault.clients.hook_client import MAKE_VAULT
 from skillvault.clients.notes import calls_folder, exclude_file
 from skillvault.clients.setups import SetupOptions
 from skillvault.model.errors import NotAVaultError, UsageError
@@ -33,8 +36,11 @@ from skillvault.vault.setup import check_domains
     is_flag=True,
     help="Hold no skill out, as the client lists them all itself.",
 )
+@click.option(
+    MAKE_VAULT, "makes_vault", is_flag=True, help="Make the plugin's vault if there is none."
+)
 @vault_option
-def mcp(allow_review: bool, lists_all: bool, vault_path: Path | None) -> None:
+def mcp(allow_review: bool, lists_all: bool, makes_vault: bool, vault_path: Path | None) -> None:
     """Serve the vault's tools and skills to a client, by the Model Context Protocol.
 
     It is for `skillvault setup` to register: it reads stdin until its client closes it.
@@ -43,6 +49,8 @@ def mcp(allow_review: bool, lists_all: bool, vault_path: Path | None) -> None:
         raise UsageError(
             "the extra `mcp` is not installed; `pip install 'skillvault-git[mcp]'` brings it"
         )
+    if makes_vault and choose_vault(vault_path) is None:
+        vault_path = make_own_vault()
     vault = open_vault(vault_path)
     mcp_server.server_of(vault, may_review=allow_review, lists_all=lists_all).run("stdio")
 
@@ -70,7 +78,7 @@ _CLIENTS = ("claude-code", "codex")
     "--link", "links", is_flag=True, help="List the skills with the client's own; no hold-outs."
 )
 @click.option("--check", "checks", is_flag=True, help="Say where it is set up, and if it works.")
-@click.option("--remove", "removes", is_flag=True, help="Take back all that setup wrote.")
+@click.option("--remove", "removes", is_flag=True, help="Remove all that setup wrote.")
 @vault_option
 @dry_option
 def setup(
@@ -83,10 +91,10 @@ def setup(
     dry: bool,
     **where: Any,
 ) -> None:
-    """Hook up an agent's client: its hooks, its tools, its notes.
+    """Connect an agent's client: its hooks, its tools, its notes.
 
-    Prints what changes as a diff. A file that cannot be read is left, and how to do it by hand is
-    said; exit code 1.
+    Prints the changes as a diff. If a file cannot be read, the command leaves it, says what to do
+    by hand, and exits with 1.
     """
     check_domains([domain] if domain is not None else [])
     if checks:

@@ -56,7 +56,7 @@ def list_(
 ) -> None:
     """List the skills of the vault, or of all layers.
 
-    With --layers, --tag, --role or --stage those of all layers.
+    With --layers, --tag, --role or --stage, lists the skills of all layers.
     """
     if layers or tags or role or stage:
         if shelf:
@@ -136,9 +136,9 @@ def _layer_row(file: ShelfSkill, wins: bool, hidden: Collection[str]) -> dict[st
 @at_option
 @read_options
 def show(name: str, at: str | None, vault_path: Path | None, as_data: bool) -> None:
-    """Print one skill as it is committed, or as another layer has it.
+    """Print one skill of the vault or of another layer.
 
-    What its use showed, and the runs that speak for and against it, go to stderr.
+    Prints what its use showed, and the runs for and against it, on stderr.
     """
     with open_vault_as_of(vault_path, at) as (vault, _):
         _show(vault, name, as_data=as_data)
@@ -176,10 +176,10 @@ def _show(vault: Vault, name: str, *, as_data: bool) -> None:
 @click.argument("revision", required=False)
 @read_options
 def diff(name: str, revision: str | None, vault_path: Path | None, as_data: bool) -> None:
-    """Show how a skill's text differs from before.
+    """Show how the text of a skill changed.
 
-    Without REVISION a proposal is compared with what it replaces, another skill with itself before
-    its latest commit.
+    Without REVISION, compares a proposal with the skill that it replaces, and any other skill with
+    its text before the latest commit.
     """
     pair = review.text_pair(question(open_vault(vault_path)), name, revision)
     if as_data:
@@ -216,7 +216,7 @@ _add_command(
 @skill.command()
 @click.argument("name")
 @click.option("--reason", metavar="TEXT", help="Say why; later runs repeat it.")
-@click.option("--forget", is_flag=True, help="Take a rejection back: the proposal waits again.")
+@click.option("--forget", is_flag=True, help="Undo a rejection: the proposal waits again.")
 @write_options
 def reject(
     name: str,
@@ -227,9 +227,9 @@ def reject(
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Reject a proposed skill, and what says the same.
+    """Reject a proposed skill, and later ones that say the same.
 
-    It is remembered by what it was made of and by what it says.
+    Remembers the sources and the statements of the skill.
     """
     curate = open_vault(vault_path).curate
     if forget and reason:
@@ -242,9 +242,7 @@ def reject(
 
 
 _add_command(
-    "retire", "Move a skill to archive/, so that it is not served.", lambda v: v.curate.retire
+    "retire", "Move a skill to archive/, or hide one of another layer.", lambda v: v.curate.retire
 )
 _add_command("pin", "Keep a skill, whatever its effect and age.", lambda v: v.curate.pin)
-_add_command(
-    "restore", "Bring a skill back from archive/; or unhide, unpin.", lambda v: v.curate.restore
-)
+_add_command("restore", "Restore an archived, hidden or pinned skill.", lambda v: v.curate.restore)

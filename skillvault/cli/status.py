@@ -26,10 +26,8 @@ _CLAIM = 160  # characters of what an agent claimed
 @click.command()
 @click.argument("skill", required=False)
 @click.option("--domain", metavar="NAME", help="Show only the skills of this domain.")
-@click.option(
-    "--decision", metavar="ID", help="Show instead what one decision was shown and applied."
-)
-@click.option("--agent", metavar="NAME", help="Of agents that use one ID show this one's.")
+@click.option("--decision", metavar="ID", help="Show what this decision was shown and applied.")
+@click.option("--agent", metavar="NAME", help="Choose this agent's decision.")
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -46,7 +44,7 @@ def stats(
     vault_path: Path | None,
     as_data: bool,
 ) -> None:
-    """Show whether skills help, or what became of a decision.
+    """Show whether skills help, or how a decision ended.
 
     For each skill: its uses, its lift, and the status that follows.
     """
@@ -60,7 +58,7 @@ def stats(
         )
         return
     if agent is not None:
-        raise UsageError("--agent NAME says whose decision is meant; add --decision ID")
+        raise UsageError("--agent NAME works only with --decision ID; add it")
     vault = open_vault(vault_path)
     skills = vault.stats(skill, domain=domain)
     if plot is not None:
@@ -135,7 +133,7 @@ def _print_skill(skill: "SkillStats") -> None:
     if skill.merged:
         echo(make_printable(f"  stands for {', '.join(skill.merged)}, whose uses are among these"))
     if skill.trial:
-        echo(f"  tried again since its domain's {skill.trial[:10]}")
+        echo(f"  tried again since {skill.trial[:10]}")
     for n, version in enumerate(skill.earlier, 1):
         is_trial = skill.is_trial and n == len(skill.earlier)
         reason = "it was tried again" if is_trial else "a person rewrote it"
@@ -268,7 +266,7 @@ def status(vault_path: Path | None, as_data: bool) -> None:
     if state.edited:
         files = ", ".join(state.edited[:_SHOWN])
         more = f" and {len(state.edited) - _SHOWN} more" if len(state.edited) > _SHOWN else ""
-        echo(f"edited and not committed, so that what concerns it waits: {files}{more}")
+        echo(f"edited and not committed, so changes to it wait: {files}{more}")
     _print_judge(state.judge)
     if state.quarantine:
         echo(f"quarantine: {state.quarantine} file(s); `skillvault quarantine list` says why")
@@ -309,7 +307,7 @@ def _next_step(state: "Status") -> str:
 
 def _print_judge(judge: "JudgeStatus") -> None:
     if judge.provider == "agent":
-        echo("judge: agent; `skillvault ask` prints what it may answer")
+        echo("judge: agent; `skillvault ask` prints its questions")
     if judge.provider == "claude":
         took = f"{_count(judge.calls, 'call')}, {_count(judge.tokens, 'token')}, ${judge.usd:.4f}"
         echo(f"judge: {judge.model}; today {took}")
@@ -317,7 +315,7 @@ def _print_judge(judge: "JudgeStatus") -> None:
             echo(f"not asked now: {judge.closed}")
     if judge.aside:
         count = _count(len(judge.aside), "outcome")
-        echo(f"set aside: {count} that the judge failed at; `skillvault run --retry` asks again")
+        echo(f"set aside: {count}, because the judge failed; `skillvault run --retry` asks again")
     if judge.accuracy:
         accuracy = judge.accuracy
         rests = f"{accuracy.successes} that succeeded and {accuracy.failures} that failed"

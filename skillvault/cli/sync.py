@@ -48,7 +48,7 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> None:
     """Merge one file for git: %O %A %B %P; exit 1 leaves it to the person."""
     kind = layout.kind_of(path)
     if kind is None:
-        say(f"{path}: no record of a vault; git leaves it to you")
+        say(f"{path}: not a record of the vault; resolve it with git")
         sys.exit(1)
     try:
         old_data, our_data, their_data = (file.read_bytes() for file in (base, ours, theirs))
@@ -62,15 +62,15 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> None:
 
 
 @click.command()
-@click.option("--take-over", is_flag=True, help="Let this clone be the one that learns.")
+@click.option("--take-over", is_flag=True, help="Make this clone the one that learns.")
 @vault_option
 @now_option
 @json_option
 def sync(take_over: bool, vault_path: Path | None, now: datetime | None, as_data: bool) -> None:
-    """Fetch, merge by the rules, check and push.
+    """Fetch, merge, check and push the vault.
 
-    Nothing is published that would break the vault, and nothing is forced. Without a connection
-    all waits.
+    Pushes nothing that would break the vault, and never forces. Without a connection, your commits
+    wait.
     """
     result = api.sync(open_vault(vault_path), take_over=take_over, now=now)
     if as_data:
@@ -98,7 +98,7 @@ def print_sync_report(report: SyncReport) -> None:
     for problem in report.problems:
         say(f"{problem.path}: {problem.message} [{problem.code}]")
     if report.problems:
-        say("nothing was published; both sides stay as they are")
+        say("nothing was pushed; both sides stay as they are")
     for key, values in report.undecided.items():
         say(f"vault.yaml: {key} is {' or '.join(values)}; write one, and remove the comment")
     if report.away:
@@ -111,13 +111,13 @@ def print_sync_report(report: SyncReport) -> None:
     "--sync",
     "syncs",
     is_flag=True,
-    help="Also run `skillvault sync`, after commits and each minute.",
+    help="Also run `skillvault sync` after commits and every minute.",
 )
 @click.option(
     "--idle",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="End after so long without a hook.",
+    help="End after so many seconds without a hook.",
 )
 @vault_option
 @now_option
@@ -145,7 +145,6 @@ def watch(
         from skillvault.daemon import Watch  # noqa: PLC0415
 
         server = hook_server.HookServer(vault.root, partial(hook.answer_request, vault))
-        server.start()
 
         def is_over() -> bool:
             return has_signal() or (idle is not None and server.idle_seconds > idle)
@@ -158,6 +157,7 @@ def watch(
             on_report=_report_printer(),
             track=track,
             synchronize=_synchronizer(vault) if syncs else None,
+            on_start=server.start,  # not before: the daemon that runs already has the socket
         )
         try:
             daemon.run()

@@ -57,10 +57,10 @@ def notes_of(skill: "WaitingSkill") -> list[str]:
     "-n", "limit", type=click.IntRange(min=1), metavar="N", help="Show only the newest N."
 )
 @since_option("all")
-@click.option("--domain", metavar="NAME", help="Show what was learned in a domain.")
-@click.option("--step", metavar="STEP", help="Show what a step did, such as generate or merge.")
-@click.option("--skill", metavar="NAME", help="Show what made or changed a skill.")
-@click.option("-p", "patch", is_flag=True, help="Show each one's texts, and what they rest on.")
+@click.option("--domain", metavar="NAME", help="Show only this domain.")
+@click.option("--step", metavar="STEP", help="Show only this step, such as generate.")
+@click.option("--skill", metavar="NAME", help="Show only what made or changed this skill.")
+@click.option("-p", "patch", is_flag=True, help="Also print messages, diffs and evidence.")
 @read_options
 def log(
     limit: int | None,
@@ -72,7 +72,7 @@ def log(
     vault_path: Path | None,
     as_data: bool,
 ) -> None:
-    """Show the commits of the loop, newest first."""
+    """Show the commits that learned something, newest first."""
     vault = open_vault(vault_path)
     start = datetime.now(UTC) - since if isinstance(since, timedelta) else since
     commit_filter = LogFilter(since=start, domain=domain, step=step, skill=skill)
@@ -109,7 +109,7 @@ def _commit_lines(commit: CommitReport) -> Iterator[str]:
 def why_not(ref: str, vault_path: Path | None, as_data: bool) -> None:
     """Show why a record, a rule or a domain taught nothing.
 
-    If it taught something, it shows what; with the numbers that decided it.
+    Shows the numbers that decided. If it did teach something, shows what.
     """
     (kind, name), answers = open_vault(vault_path).why_not(ref)
     if as_data:
@@ -158,10 +158,10 @@ def _node(ref: dict[str, Any]) -> str:
 def why(ref: str, vault_path: Path | None, as_data: bool) -> None:
     """Show from which outcomes a skill, fact or evaluation came.
 
-    Of a pattern it shows the rule, who wrote it, and the code that bears it out.
+    For a pattern, shows the rule, its author, and the code that supports it.
 
-    What a skill says separates outcomes stands below with its test, and so do the runs that speak
-    against a skill or a fact, and what a judge answered about it.
+    Below it are the conditions that a skill names, with their test; the runs against a skill or
+    fact; and what a judge answered.
 
     REF is a name, a path, an id or the beginning of an id.
     """
@@ -224,10 +224,10 @@ def _print_rules(rules: Sequence[Mapping[str, Any]]) -> None:
 @click.argument("ref")
 @read_options
 def impact(ref: str, vault_path: Path | None, as_data: bool) -> None:
-    """Show what came of an outcome, evaluation or fact.
+    """Show what was learned from an outcome, evaluation or fact.
 
-    REF is a path, an id or the beginning of an id. Of an outcome also what retracting it would
-    change.
+    REF is a path, an id or the beginning of an id. For an outcome, the command also shows what
+    retracting it would change.
     """
     vault = open_vault(vault_path)
     tree = vault.impact(ref)

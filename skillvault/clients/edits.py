@@ -18,7 +18,7 @@ from skillvault.model.text.managed_block import with_block, without_block
 
 _NAME = "skillvault"
 _HOOK = re.compile(
-    rf"\bskillvault\b.* hook (?:{'|'.join(EVENTS)})\b"
+    rf"\bskillvault-hook (?:{'|'.join(EVENTS)})\b"
     r"|\bskillvault/clients/hook_client\.py\b|\bskillvault/sessions/calls\b"
 )
 _INDENT = re.compile(r"\n([ \t]*)\S")  # of the first line below another
@@ -50,8 +50,8 @@ def json_edit(place: Path, entries: Sequence[JsonEntry], by_hand: str) -> FileEd
 
     def take_out_all(text: str) -> str:
         paths = [entry.path for entry in reversed(entries)]
-        new_text = _rewrite(text, lambda values: reduce(_take_out, paths, values))
-        return "" if new_text.strip() == "{}" else new_text
+        new_text = _rewrite(text, lambda values: reduce(_take_out, paths, values)) if text else ""
+        return "" if new_text != text and new_text.strip() == "{}" else new_text
 
     return FileEdit(place, put_all, take_out_all, by_hand)
 

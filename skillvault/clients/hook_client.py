@@ -1,8 +1,10 @@
+#!/usr/bin/env python3
 """The command of a hook: ask the process that answers hooks, or run `skillvault hook`.
 
 `python -ISE` runs this file in 10 ms instead of the program's 150, so it imports nothing of the
-package. The exchange over a Unix socket: a request, `A` (accepted), `G` (go), `D` (done) and the
-answer. A client that is not accepted in time sends no `G`, so that the server drops its request.
+package. An installation has it as `skillvault-hook`, too. The exchange over a Unix socket: a
+request, `A` (accepted), `G` (go), `D` (done) and the answer. A client that is not accepted in time
+sends no `G`, so that the server drops its request.
 """
 
 import _socket
@@ -14,7 +16,53 @@ _ANSWER_TIMEOUT = 4.5  # seconds; the program gives up after four
 _MOST_INPUT = 16 * 1024 * 1024  # bytes of a payload
 # The variables that show whether a user attends.
 ENVIRONMENT = ("CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT")
+MAKE_VAULT = "--make-vault"  # makes the user's own vault if there is none
 ACCEPTED, GO, DONE = b"A", b"G", b"D"
+
+
+def find_vault() -> str:
+    """Return the vault of this process, "" without one.
+
+    The environment names it, else it is the nearest one from the current folder up, else the
+    user's own.
+    """
+    if named_vault := os.environ.get("SKILLVAULT_VAULT"):
+        return named_vault
+    parts = _current_folder().split("/")
+    folders = ["/".join(parts[:length]) for length in range(len(parts), 0, -1)]
+    places = [*folders, own_vault_place()]
+    return next((place for place in places if os.access(f"{place}/vault.yaml", os.F_OK)), "")
+
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 (`pathlib` takes as long as all)
+    except FileNotFoundError:
+        return "/"
+
+
+def own_vault_place() -> str:
+    """Return the place of the user's own vault, which the plugin makes."""
+    data = os.environ.get("XDG_DATA_HOME") or f"{os.environ.get('HOME', '')}/.local/share"
+    return f"{data}/skillvault/vault"
+
+
+def link_calls(vault: str, client: str) -> None:
+    """Link the folder of a vault to which a client's process writes the calls of tools.
+
+    Without a vault an earlier link is removed.
+    """
+    state = os.environ.get("XDG_STATE_HOME") or f"{os.environ.get('HOME', '')}/.local/state"
+    place = f"{state}/skillvault/calls/{client}"
+    try:
+        os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
+        if os.path.lexists(place):
+            os.unlink(place)  # noqa: PTH108
+        if vault:
+            target = os.path.realpath(f"{vault}/.git/skillvault/sessions/calls")
+            os.symlink(target, place)  # noqa: PTH211
+    except OSError:  # the hooks of tools ask the process, too
+        return
 
 
 def socket_path(vault: str) -> str:
@@ -95,6 +143,14 @@ def run_program(words: list[str], payload: bytes) -> None:
 def main() -> None:
     """Answer the event that the command line names."""
     words, payload = sys.argv[1:], read_payload()
+    if "--vault" not in words:
+        vault = find_vault()
+        if client := os.environ.get("SKILLVAULT_CLIENT"):
+            link_calls(vault if words[:1] != ["SessionEnd"] else "", client)
+        if vault:
+            words = [*(word for word in words if word != MAKE_VAULT), "--vault", vault]
+        elif MAKE_VAULT not in words:
+            return
     answer = ask(words, payload)
     if answer is None:
         run_program(words, payload)

@@ -137,8 +137,7 @@ def _hook_command(event: str, client: str, options: SetupOptions) -> str:
     flags += ["--domain", options.domain] if options.domain else []
     flags += ["--link", str(options.project or Path.home())] if options.links else []
     if options.is_shared:
-        words = shlex.join([*_program_words(options, "hook"), event, *flags])
-        return f"if command -v skillvault >/dev/null 2>&1; then {words}; fi"
+        return _shared_command(event, shlex.join(["skillvault-hook", event, *flags]))
     if event in _MATCHERS:  # the fastest way: the next event of the session reads it
         folder = shlex.quote(str(options.calls))
         return f"{{ umask 077; cat >>{folder}/$PPID.$$; }} 2>/dev/null || :"
@@ -157,16 +156,37 @@ def _hook_command(event: str, client: str, options: SetupOptions) -> str:
     return f"if {tests}; then {command}; else printf %s {message}; fi"
 
 
-def _program_words(options: SetupOptions, command: str) -> list[str]:
-    """Return the command: by its name in a team's file, else as it runs on this machine."""
-    if options.is_shared:
-        return ["skillvault", command]
-    return [sys.executable, "-m", "skillvault", "--vault", str(options.vault), command]
+def _shared_command(event: str, command: str) -> str:
+    """Return the command of a team's file, which is the same on each person's machine.
+
+    The first hook links the folder for the calls of tools, as the file cannot name it.
+    """
+    is_there = "command -v skillvault-hook >/dev/null 2>&1"
+    if event in _MATCHERS:
+        return (
+            'd="${XDG_STATE_HOME:-$HOME/.local/state}/skillvault/calls/$PPID"; '
+            '{ if [ -d "$d" ]; then umask 077; cat >>"$d/$PPID.$$"; '
+            f"elif {is_there}; then {command}; fi; }} 2>/dev/null || :"
+        )
+    if event in ("SessionStart", "SessionEnd"):
+        command = f"SKILLVAULT_CLIENT=$PPID {command}"
+    if event == "SessionStart":
+        sentence = (
+            "skillvault: the Python of skillvault-hook was moved, so nothing is learned here; "
+            "install skillvault again"
+        )
+        command += f" || printf %s {shlex.quote(json.dumps({'systemMessage': sentence}))}"
+    return f"if {is_there}; then {command}; fi"
 
 
 def _server_words(options: SetupOptions) -> list[str]:
-    """Return the server's command; if skills are linked, it must not hold any out."""
-    return [*_program_words(options, "mcp"), *(["--no-holdout"] if options.links else [])]
+    """Return the server's command: by its name in a team's file, else as it runs on this machine.
+
+    If skills are linked, it must not hold any out.
+    """
+    program = [sys.executable, "-m", "skillvault", "--vault", str(options.vault)]
+    flags = ["--no-holdout"] if options.links else []
+    return [*(["skillvault"] if options.is_shared else program), "mcp", *flags]
 
 
 def _hooks_by_hand(entries: list[JsonEntry]) -> str:

@@ -53,7 +53,8 @@ class Watch:
     """The daemon of one vault.
 
     `say` prints a line for a person, `on_report` takes the report of each run. `make` creates the
-    observer of the folders, `synchronize` brings the clones together.
+    observer of the folders, `synchronize` brings the clones together. `on_start` is called once no
+    other daemon can run.
     """
 
     def __init__(  # noqa: PLR0913 (each keyword is an option of the command)
@@ -68,6 +69,7 @@ class Watch:
         make: MakeObserver = native,
         pace: Pace | None = None,
         synchronize: Callable[[], None] | None = None,
+        on_start: Callable[[], object] = lambda: None,
     ) -> None:
         self._vault = vault
         self._stopping = stopping
@@ -78,6 +80,7 @@ class Watch:
         self._make = make
         self._pace = pace or Pace()
         self._synchronize = synchronize
+        self._on_start = on_start
         self._synchronized = -inf
         self._sent: str | None = None  # the commit of the last sync
         self._events: InboxEvents | None = None
@@ -102,6 +105,7 @@ class Watch:
         """
         try:
             with self._vault.store.lock_daemon():
+                self._on_start()
                 while True:
                     self._turn()
         except _StoppedError:

@@ -46,7 +46,7 @@ def find_latest(registry: str, owner: str, slug: str, fetch: Fetch) -> Release:
     number = version.get("version") if isinstance(version, dict) else None
     if not isinstance(number, str) or not number:
         raise BadInputError(
-            f"{name}: the registry names no version of it; look at it there", code="no-version"
+            f"{name}: the registry names no version of it; check its page there", code="no-version"
         )
     return Release(owner, slug, number)
 
@@ -78,7 +78,7 @@ def _parse_mapping(content: bytes, url: str) -> dict[str, Any]:
     try:
         value = strict_json.load(content.decode("utf-8-sig"))
     except (BadInputError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{url}: no JSON ({error})", code="bad-answer") from None
+        raise BadInputError(f"{url}: not JSON ({error})", code="bad-answer") from None
     if not isinstance(value, dict):
         raise BadInputError(f"{url}: expected a mapping; is this a registry?", code="bad-answer")
     return value

@@ -38,8 +38,8 @@ def read_lines(path: Path, domain: str | None) -> Iterator[Parsed]:
     ]
     if len(outcomes) > 1 and all(isinstance(outcome, BadInputError) for _, outcome in outcomes):
         raise BadInputError(
-            f"{name_of(path)}: no line is a JSON object; one outcome in a file of its own is "
-            "taken by `skillvault record`",
+            f"{name_of(path)}: no line is a JSON object; for a file with one "
+            "outcome, run `skillvault record`",
             code="wrong-type",
         )
     yield from outcomes

@@ -245,7 +245,7 @@ def unpack(archive: bytes) -> dict[str, bytes]:
         for path, data in members(archive):
             check_path(path)
             if path in files:
-                raise BadInputError(f"{path!r}: stands in the archive twice", code="unsafe-path")
+                raise BadInputError(f"{path!r}: is in the archive twice", code="unsafe-path")
             files[path] = data
             if len(files) > MAX_FILES:
                 raise _too_many_files()

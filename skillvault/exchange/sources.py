@@ -90,7 +90,7 @@ def _parse_registry_skill(text: str, registry: str) -> SkillSource:
     if not (_NAME.fullmatch(owner) and _NAME.fullmatch(name)):
         raise _source_error(text, "not a skill of a registry; write clawhub:owner/name")
     if not _WEB.fullmatch(registry):
-        raise UsageError(f"--registry {registry}: no https address; write {REGISTRY}")
+        raise UsageError(f"--registry {registry}: not an https address; write {REGISTRY}")
     return SkillSource("clawhub", registry.rstrip("/"), owner=owner, skill=name)
 
 

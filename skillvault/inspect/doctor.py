@@ -215,7 +215,7 @@ def _database(exam: Examination) -> Iterator[Row]:
         detail = "the vault's index differed from git; it is built anew"
         yield Row("database", "note", detail)
     else:
-        yield Row("database", "ok", "the vault's index says what git does")
+        yield Row("database", "ok", "the index agrees with git")
 
 
 def _policy(exam: Examination) -> Iterator[Row]:
@@ -307,7 +307,7 @@ def _driver(exam: Examination) -> Iterator[Row]:
     command = setup.configured_driver(exam.root, exam.git)
     if command == "":
         detail = ".gitattributes names the merge driver skillvault, and this clone has none"
-        yield Row("merge driver", "note", f"{detail}: `git merge` is on its own", "skillvault init")
+        yield Row("merge driver", "note", f"{detail}: plain git merges", "skillvault init")
     elif command is None:
         yield Row("merge driver", "ok", "none: .gitattributes names none")
     elif command != driver_command():
@@ -316,7 +316,7 @@ def _driver(exam: Examination) -> Iterator[Row]:
     elif trouble := _python_trouble(exam.root):
         yield Row("merge driver", "problem", trouble, "skillvault init")
     else:
-        yield Row("merge driver", "ok", "`git merge` goes by the rules of `skillvault sync`")
+        yield Row("merge driver", "ok", "`git merge` uses the rules of `skillvault sync`")
 
 
 def _judge(exam: Examination) -> Iterator[Row]:
@@ -329,7 +329,7 @@ def _judge(exam: Examination) -> Iterator[Row]:
         yield Row("judge", "ok", "offline: no model is asked")
         return
     if rules.provider == "agent":
-        yield Row("judge", "ok", "agent: `skillvault ask` prints what it may answer")
+        yield Row("judge", "ok", "agent: `skillvault ask` prints its questions")
         return
     if find_spec("anthropic") is None:
         detail = f"{rules.model}, but its SDK is not installed: questions to it wait"
@@ -366,7 +366,7 @@ def _killed_writer(exam: Examination) -> Iterator[Row]:
     try:
         recovered = exam.store.recover(wait=False)
     except VaultBusyError:
-        yield Row("killed writer", "ok", "not looked for: another skillvault is writing")
+        yield Row("killed writer", "ok", "not checked: another skillvault is writing")
         return
     except PausedError as error:
         yield Row("killed writer", "problem", str(error).removeprefix("paused: "))
@@ -374,14 +374,14 @@ def _killed_writer(exam: Examination) -> Iterator[Row]:
     if recovered:
         yield Row("killed writer", "note", "what it left half-made is finished or undone")
     else:
-        yield Row("killed writer", "ok", "nothing is left half-made")
+        yield Row("killed writer", "ok", "no unfinished work")
 
 
 def _lost_commits(exam: Examination) -> Iterator[Row]:
     if commits := check.find_losses(exam.git, exam.head()):
         yield Row("lost commits", "note", check.name_commits(commits), check.cherry_pick(commits))
     else:
-        yield Row("lost commits", "ok", "no commit of skillvault stands in the reflog alone")
+        yield Row("lost commits", "ok", "every commit of skillvault is reachable")
 
 
 # ── who commits ──────────────────────────────────────────────────────────────────────

@@ -71,7 +71,7 @@ def why_not(run: Run, ref: Ref) -> list[rules.StepAnswer]:
     if ref.kind in ("outcome", "fact", "session"):
         raise SkillvaultError(f"{ref.id}: cannot be read; `skillvault check` says why")
     raise UsageError(
-        f"{ref.id}: why-not asks about an outcome, a fact or a session; for a {ref.kind} ask why"
+        f"{ref.id}: why-not takes an outcome, a fact or a session; for a {ref.kind} ask why"
     )
 
 

@@ -87,7 +87,7 @@ def reject(skill: Skill, shelf: str, reason: str, paths: Sequence[str]) -> Chang
             f"(`skillvault skill {way}`, or `skillvault undo` for what made it)"
         )
     if not reason.strip():
-        raise UsageError(f"{skill.name}: why is it rejected? Say so with --reason TEXT")
+        raise UsageError(f"{skill.name}: a rejection needs a reason; pass --reason TEXT")
     return Change(
         step=REJECT,
         subject=skill.name,
@@ -260,14 +260,16 @@ def retract_change(
     `learner` is the clone that learns again, if it is another one.
     """
     if not retraction.reason.strip():
-        raise UsageError(f"{retraction.outcome}: why was it wrong? Say so with --reason TEXT")
+        raise UsageError(f"{retraction.outcome}: a retraction needs a reason; pass --reason TEXT")
     facts = [ref for ref, _ in removed if ref.kind == "fact"]
-    consequence = "what rested on it is computed anew"
+    consequence = "what used it is computed again"
     if learner:
-        consequence = f"{learner}, which learns, computes anew what rested on it"
-    lines = [retraction.reason, f"It counts nowhere from now on; {consequence}."]
+        consequence = f"{learner} learns, and computes what used it again"
+    lines = [retraction.reason, f"Nothing counts it from now on; {consequence}."]
     if facts:
-        lines.append(f"{pluralize(len(facts), 'fact')} made of it, made anew if others say it:")
+        lines.append(
+            f"{pluralize(len(facts), 'fact')} made from it; made again if others say the same:"
+        )
         lines += [f"  {fact.id}" for fact in facts]
     return Change(
         step=RETRACT,

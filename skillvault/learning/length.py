@@ -7,7 +7,7 @@ from skillvault.model.text import markdown
 from skillvault.model.text.text import count_tokens
 
 STATEMENTS = "statements.md"  # the file for the overflow
-OVERFLOW = "# What has no room in SKILL.md"  # heading of that file
+OVERFLOW = "# More than fits into SKILL.md"  # heading of that file
 _LINES = 6  # one line of the head has at most a sixth of a text
 
 

@@ -120,7 +120,7 @@ def _of_file(path: str, data: bytes, secrets: Secrets) -> Iterator[Finding]:
         )
         return
     if len(text) > _LONG_TEXT:
-        yield Finding(path, 0, "long", f"only the first {_LONG_TEXT} characters were looked at")
+        yield Finding(path, 0, "long", f"only the first {_LONG_TEXT} characters were checked")
         text = text[:_LONG_TEXT]
     is_script = bool(_SCRIPT.search(path)) or text.startswith("#!")
     yield from _hidden_characters(path, text)
@@ -128,7 +128,7 @@ def _of_file(path: str, data: bytes, secrets: Secrets) -> Iterator[Finding]:
     yield from _secrets(path, text, secrets)
     if is_script:
         reached = [name for name, pattern in _REACHES if pattern.search(text)]
-        message = f"reaches {', '.join(reached)}" if reached else "reaches nothing that is known"
+        message = f"reaches {', '.join(reached)}" if reached else "reaches nothing known"
         yield Finding(path, 0, "script", message)
     if path == "SKILL.md" and _HOOKS.search(text.partition("\n---")[0]):
         yield Finding(path, 0, "script", "hooks, which a host may run")

@@ -171,7 +171,7 @@ def withdrawal(change: Change, waiting: Skill, paths: Iterable[str]) -> Change:
         step=change.step,
         subject=f"withdraw {waiting.name}",
         commit_with=change.commit_with,
-        reason="By what is known now it would say what was rejected.",
+        reason="With the latest outcomes it would repeat what was rejected.",
         removes=tuple(sorted(paths)),
         targets=(Ref("skill", waiting.name),),
     )
@@ -266,7 +266,7 @@ def approve_learned(
     paths: Iterable[str],
     links: Sequence[Link],
 ) -> Change:
-    """The next version of what the program learned takes the place of the approved one.
+    """The next version of what the program learned replaces the approved one.
 
     `files` are those that it brings by their paths in its folder, `paths` the paths of all its
     files, `links` those that lead to it.
@@ -278,7 +278,7 @@ def approve_learned(
     return Change(
         step=APPROVE,
         subject=f"{name}, its next version",
-        reason="\n".join([f"{waiting.name} takes the place of {name}.", *changes]),
+        reason="\n".join([f"{waiting.name} replaces {name}.", *changes]),
         writes=tuple(_link_to(link, name) for link in links),
         files=tuple((f"{_SERVED}/{name}/{at}", data) for at, data in files.items()),
         edits=tuple(Edit(path, places[key], _key_text(new_skill, key)) for key in keys),
@@ -312,7 +312,7 @@ def approve_installed(
     return Change(
         step=APPROVE,
         subject=f"{name}, its next version",
-        reason=f"{skill.name} takes the place of {name}; counting starts again.",
+        reason=f"{skill.name} replaces {name}; counting starts again.",
         writes=tuple(_link_to(link, name) for link in links),
         files=((f"{_SERVED}/{name}/{FILE}", content),),
         removes=tuple(sorted(removes)),

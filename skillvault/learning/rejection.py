@@ -43,7 +43,7 @@ class Rejection(Struct, frozen=True, order=True, omit_defaults=True):
             return f"says what was rejected in {self.commit[:10]}{because}"
         if self.like:
             return f"says the same as {self.like}, rejected in {self.commit[:10]}{because}"
-        return f"made {name} in {self.commit[:10]}, which was taken away since{because}"
+        return f"made {name} in {self.commit[:10]}, which was removed since{because}"
 
 
 class RejectedSkill(Struct, frozen=True, kw_only=True):

@@ -165,5 +165,5 @@ def statement_changes(old_body: str, new_body: str) -> list[str]:
     if not lines:
         return ["no statement changed."]
     more = [f"{len(lines) - _LISTED} more in the diff."] if len(lines) > _LISTED else []
-    counts = f"{pluralize(len(added), 'statement')} came or changed"
-    return [f"{counts}, {len(removed)} went or stood otherwise.", *lines[:_LISTED], *more]
+    counts = f"{pluralize(len(added), 'statement')} added or changed"
+    return [f"{counts}, {len(removed)} removed or replaced.", *lines[:_LISTED], *more]

@@ -125,12 +125,12 @@ def decision(skill: AssessedSkill, rules: Rules) -> str:
 def _return_condition(skill: AssessedSkill, rules: Rules) -> str:
     """Return the condition under which a retired skill is served again."""
     if not skill.ours:
-        return "it comes back if a person brings it back"
+        return "only a person can restore it"
     if not rules.tries_again:
         return rules.open_words(skill.status, skill.evidence, rules.policy)
-    condition = f"tested again from P(lift > 0) = {rules.policy.effect.restored_above:g} on"
+    condition = f"tested again if P(lift > 0) reaches {rules.policy.effect.restored_above:g}"
     if skill.is_rejected:
-        return f"{condition}; not tried again, for a person touched it since, or its time is over"
+        return f"{condition}; not tried again: a person changed it since, or it is too old"
     trial = assess.next_trial(skill, rules)
     return condition if trial is None else f"{condition}; tried again {_trial_time(trial)}"
 
@@ -138,9 +138,9 @@ def _return_condition(skill: AssessedSkill, rules: Rules) -> str:
 def _trial_time(trial: NextTrial) -> str:
     at, bound = trial.at, trial.not_before
     if bound is not None and (bound >= at or not trial.decisions):
-        return f"from its domain's {bound:%Y-%m-%d} on"
+        return f"when its domain reaches {bound:%Y-%m-%d}"
     more = pluralize(trial.decisions, "more decision")
-    time = f"from its domain's {at:%Y-%m-%d} on, or after {more}"
+    time = f"when its domain reaches {at:%Y-%m-%d}, or after {more}"
     return time if bound is None else f"{time}, but not before {bound:%Y-%m-%d}"
 
 

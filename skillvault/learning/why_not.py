@@ -60,7 +60,7 @@ def answers(
     if evaluation is None:
         refused = memory.rejections.of_target(Ref("evaluation", outcome.id))
         if refused:
-            reason = f"its evaluation was made in {refused.commit[:10]} and taken away since"
+            reason = f"its evaluation was made in {refused.commit[:10]} and removed since"
             return [*steps, StepAnswer("evaluate", "rejected", reason)]
         if aside:
             reason = f"the judge failed: {aside}; `skillvault run --retry` tries again"
@@ -146,11 +146,11 @@ def _why_no_fact(state: str, evaluations: Sequence[Evaluation], rules: Rules) ->
         )
     return {
         "done": "a fact, or support of one, already",
-        "rejected": "what was made of it was taken away by a person",
+        "rejected": "what was made of it was removed by a person",
         "not confirmed": "the result does not confirm the verdict",
-        "silent": "no insight, or none that tells more than how its own run ended",
-        "untrusted": "from a source that is not trusted",
-        "without outcome": "its outcome is not here",
+        "silent": "no insight, or it only says how its own run ended",
+        "untrusted": "from an untrusted source",
+        "without outcome": "its outcome is not in this vault",
         "due": "due",
     }[state]
 
@@ -199,7 +199,7 @@ def outcome_state(
         if state.state == "done" and present.skill and outcome.id in mentioned_ids(findings)
     ]
     if names:
-        return SkillState("done", f"told by {join_items(names)}")
+        return SkillState("done", f"it is in {join_items(names)}")
     first_state = next((state for state in states if state.state == "due"), states[0])
     if first_state.state != "done":
         return first_state
@@ -207,7 +207,7 @@ def outcome_state(
     name = present.skill.name if present.skill else ""
     if findings.kind == "guide":
         return SkillState("counted", f"listed in references/{TRIED} of {name}, not in its text")
-    return SkillState("counted", f"counted in {name}; what it shows by itself is not told there")
+    return SkillState("counted", f"counted in {name}; its own result is not in the text")
 
 
 def _unread_state(outcome: Outcome, findings: Sequence[Findings], policy: Policy) -> SkillState:
@@ -216,7 +216,7 @@ def _unread_state(outcome: Outcome, findings: Sequence[Findings], policy: Policy
     if any(o.order > outcome.order for o in outcomes if o.trust == outcome.trust):
         peers = policy.evaluate.peers
         return SkillState("older", f"its action's skills are of its latest {peers} outcomes")
-    return SkillState("unread", "its action is read again when a few more outcomes are there")
+    return SkillState("unread", "its action is read again after a few more outcomes")
 
 
 def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
@@ -231,11 +231,11 @@ def _why(state: str, outcomes: Sequence[Outcome], policy: Policy) -> str:
             f"a pattern more than {format_percent(high)}"
         )
     return {
-        "counted": "counted in a skill or listed beside it, not told in its text",
-        "done": "told by a skill",
-        "rejected": "what was made of it was taken away by a person",
-        "put away": "the skill that told them was put away",
-        "over": "too old by the clock of their domain",
+        "counted": "counted in a skill or listed beside it, not in its text",
+        "done": "it is in a skill",
+        "rejected": "what was made of it was removed by a person",
+        "archived": "their skill was archived",
+        "over": "too old for their domain",
         "not new": "a success counts right after a failure; a neutral outcome teaches none",
         "silent": "nothing that they say would change a decision",
         "unread": "waiting until their action is read again",

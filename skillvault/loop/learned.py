@@ -106,7 +106,7 @@ def note_rule(store: Store, rule: str, scope: Sequence[str] = (), *, dry: bool =
     scope = redact.redact_value(scope)
     for pattern in scope:
         if rules.scope_of(rules.with_scope("", [pattern])) != (pattern.strip(),):
-            raise UsageError(f"--scope {pattern}: is no pattern of files; write one such as *.yaml")
+            raise UsageError(f"--scope {pattern}: is not a file pattern; write one such as *.yaml")
     text = rules.with_scope(text, scope)
     try:
         if dry:
@@ -323,13 +323,13 @@ def find_rule(store: Store, view: Topics, text: str) -> str | None:
 def refuse_rule(store: Store, view: Topics, text: str) -> None:
     """Raise UsageError if a text means rules or a pattern that cannot be asked about."""
     if pattern := find_pattern(view, text):
-        raise UsageError(f"{pattern.id}: is a pattern already; `skillvault why` says by what")
+        raise UsageError(f"{pattern.id}: is a pattern already; `skillvault why` shows its evidence")
     if matches := _matching_rules(rules.rule_texts(rules_text(store, view)), text):
         listing = "; ".join(matches[:_LISTED_RULES])
         listing += "; …" if len(matches) > _LISTED_RULES else ""
-        raise UsageError(f"{text}: stands in {len(matches)} rules ({listing}); write more of one")
+        raise UsageError(f"{text}: is in {len(matches)} rules ({listing}); write more of it")
     if waiting := _matching_rules(uncommitted_rules(store, view), text):
-        raise UsageError(f"{waiting[0]}: is not committed yet; `skillvault run` does it")
+        raise UsageError(f"{waiting[0]}: is not committed yet; run `skillvault run` first")
 
 
 def _matching_rules(texts: Iterable[str], text: str) -> list[str]:
@@ -342,7 +342,7 @@ def why_no_pattern(run: "Run", rule: str) -> "why_not.StepAnswer":
     policy = run.policy.capture
     ref = pattern_ref(LearnedPattern(pattern=rule))
     if rejection := rejected_patterns(run, [ref]).get(ref):
-        origin = f"made in {rejection.commit[:10]}, and taken away by a person since"
+        origin = f"made in {rejection.commit[:10]}, and removed by a person since"
         return why_not.StepAnswer("capture", "rejected", origin)
     noted_rules = rules.read_learnings(rules_text(run.store, run.view)).rules
     scopes = {r.text: r.scope for r in noted_rules if r.text == rule} or {rule: ()}

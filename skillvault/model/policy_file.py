@@ -83,7 +83,7 @@ def _check_patterns(transcripts: TranscriptsPolicy) -> None:
             re.compile(pattern)
         except re.error as error:
             raise BadInputError(
-                f"transcripts.checks: {pattern[:80]!r} is no regular expression ({error}); "
+                f"transcripts.checks: {pattern[:80]!r} is not a regular expression ({error}); "
                 "correct it, or quote it",
                 code="bad-value",
                 key="transcripts.checks",

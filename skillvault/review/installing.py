@@ -230,7 +230,7 @@ class Installer:
         origin_by_name = origins(self._store.head())
         if missing := [name for name in names if name not in origin_by_name]:
             raise UsageError(
-                f"{', '.join(missing)}: not installed from anywhere; `skillvault install SOURCE` "
+                f"{', '.join(missing)}: not an installed skill; `skillvault install SOURCE` "
                 "installs, `skillvault skill list --proposed` names what waits"
             )
         for name in names or sorted(origin_by_name):
@@ -333,7 +333,7 @@ class _Installation:
         target, replaces = rules.place_of_update(name, files_here, is_approved=shelf == "skills")
         if not asks and _was_removed(head, skill.origin, target):
             self.report.known.append(
-                f"{name}: the version that {origin.url} has was taken away by a person; "
+                f"{name}: the version that {origin.url} has was removed by a person; "
                 f"`skillvault install --update {name}` brings it again"
             )
             return
@@ -393,7 +393,7 @@ class _Installation:
             offers = [offer for offer in place.offers if offer.url == origin.url]
             skill = next(read_offers(offers, registry, problems), None)
         if skill is None:
-            message = f"{origin.url} has it no more; it stays as it is"
+            message = f"{origin.url} no longer has it; it stays as it is"
             self.report.problems += problems or [Problem(name, None, "gone", message)]
         elif skill.origin.digest == origin.digest:
             self.report.known.append(f"{name}: is what {origin.url} has")

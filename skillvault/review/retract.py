@@ -59,8 +59,8 @@ def _outcome_named(store: Store, view: Topics, text: str) -> Outcome:
         raise UsageError(f"{text}: is a {ref.kind}; only an outcome can be retracted")
     if outcome.id in view.retractions:
         raise UsageError(
-            f"{outcome.id}: is retracted already; `git revert` of the commit that did it, and "
-            "`skillvault run`, count it again"
+            f"{outcome.id}: is retracted already; to count it again, `git revert` that "
+            "commit and run `skillvault run`"
         )
     return outcome
 

@@ -187,7 +187,7 @@ def text_pair(run: Run, name: str, revision: str | None = None) -> TextPair:
     path = view.records.path_of(Ref("skill", name))
     skill = view.skills.find(name)
     if path is None or skill is None:
-        raise UsageError(f"{name}: no such skill; `skillvault skill list` shows those that are")
+        raise UsageError(f"{name}: no such skill; `skillvault skill list` lists them")
     if revision is None and path.startswith("proposed/"):
         return compare_with_replaced(run, name, skill)
     if revision is None:

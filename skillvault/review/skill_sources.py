@@ -229,7 +229,7 @@ def choose_skills(
     missing = sorted(set(names) - set(offered))
     if is_complete and missing:
         examples = ", ".join(offered[:_NAMED]) or "none"
-        raise UsageError(f"{', '.join(missing)}: not there; the source offers {examples}")
+        raise UsageError(f"{', '.join(missing)}: not in the source; it offers {examples}")
     if is_complete and not skills:
         raise UsageError(f"no skill there; a skill is a folder with a {FILE}")
     return [

@@ -28,11 +28,11 @@ _MAKERS = frozenset({"promote", "generate", "distill", "merge"})
 _CHANGING = _MAKERS | {"refresh", "approve"}
 # What to do about a commit that made nothing which could be rejected, nor changed a skill.
 _RETRACT = "an outcome that was wrong is retracted: `skillvault retract OUTCOME --reason TEXT`"
-_RECOMPUTED = f"it says what the outcomes say by now; {_RETRACT}"
+_RECOMPUTED = f"it follows from the outcomes; {_RETRACT}"
 _INSTEAD = {
     "record": _RETRACT,
     "evaluate": _RETRACT,
-    "answer": "an answer is taken back by `git revert`",
+    "answer": "undo an answer by `git revert`",
     "refresh": _RECOMPUTED,
     "promote": _RECOMPUTED,
     "generate": _RECOMPUTED,
@@ -93,22 +93,22 @@ def _find_records(run: Run, text: str) -> tuple[str, list[Ref]]:
         check_is_no_version(view, name)
         if not _is_learned(view, skill):
             raise UsageError(
-                f"{name}: the program did not make it; `skillvault skill retire` puts it away"
+                f"{name}: the program did not make it; `skillvault skill retire` archives it"
             )
         return view.history.commits_changing(skill)[-1].sha, [skill]
     sha = run.store.git.history.commit_named(text)
     parts = view.history.parts_of(sha) if sha else []
     if sha is None or not parts:
         raise UsageError(
-            f"{text}: no skill, and no commit of this branch; `skillvault log` lists them"
+            f"{text}: neither a skill nor a commit of this branch; `skillvault log` lists them"
         )
     steps = [part.step for part in parts]
     if not any(steps):
-        raise UsageError(f"{sha[:10]}: is a person's commit; `git revert {sha[:10]}` takes it back")
+        raise UsageError(f"{sha[:10]}: is a person's commit; `git revert {sha[:10]}` undoes it")
     records = [ref for ref in _skills_and_facts(parts, _MAKERS) if _is_creation(run, ref, sha)]
     present_records = [ref for ref in records if ref in view.records]
     if records and not present_records:
-        raise UsageError(f"{sha[:10]}: nothing that it made is there any more")
+        raise UsageError(f"{sha[:10]}: everything that it made is gone already")
     if not records:
         raise UsageError(f"{sha[:10]}: made nothing that could be rejected{_advise(view, parts)}")
     return sha, present_records
@@ -155,10 +155,8 @@ def _refuse_personal(run: Run, ref: Ref) -> None:
     else:
         is_theirs = is_personal(run.view, ref)
     if is_theirs:
-        way = f"`skillvault skill retire {ref.id}` puts it away as it is" if skill else "remove it"
-        raise UncommittedEditError(
-            f"{path}: a person wrote in it, and undoing would take that away; {way}"
-        )
+        way = f"`skillvault skill retire {ref.id}` archives it as it is" if skill else "remove it"
+        raise UncommittedEditError(f"{path}: a person edited it, and undo would remove that; {way}")
 
 
 def _later_skills(run: Run, skills: Sequence[Ref]) -> Iterator[Ref]:

@@ -146,10 +146,10 @@ class Inquiry:
         """
         if decision is not None:
             if skill or domain:
-                raise UsageError("a decision has neither a skill nor a domain; ask for one of them")
+                raise UsageError("a decision excludes a skill and a domain; pass one of them")
             return self._shelf().stats(decision, agent)
         if agent is not None:
-            raise UsageError("an agent's name says whose decision is meant; pass its id too")
+            raise UsageError("an agent's name works only with a decision; pass its id too")
         return self._shelf().effects(skill, domain, now=self._clock())
 
 

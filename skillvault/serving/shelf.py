@@ -297,8 +297,8 @@ class Shelf:
         if not parts or (agent is not None and agent not in parts):
             suffix = "" if agent is None else f" of {agent}"
             raise UsageError(
-                f"{decision}: no recommendation and no outcome{suffix} that is trusted has this "
-                "decision; an outcome names it as decision.id"
+                f"{decision}: no recommendation and no outcome{suffix} that is trusted has "
+                "this decision; pass the decision.id of one"
             )
         name = next(iter(parts)) if agent is None else agent
         names, reads = self.uses.skill_names(head), self.uses.text_reader(head)

@@ -8,7 +8,7 @@ import base64
 import hashlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from difflib import unified_diff
 from itertools import takewhile
@@ -81,7 +81,15 @@ class ClientSetup:
         places = {edit.place for edit in edits}
         # Files of an earlier setup with other options are restored.
         obsolete_places = [] if removes else [p for p in map(Path, record.files) if p not in places]
-        changes = [_plan_change(edit, record, removes=removes) for edit in edits]
+        tracked_places = set[Path]()
+        if options.project and not (options.is_shared or removes):
+            tracked_places = _tracked_places(options.project, places)
+        changes = [
+            _leave_to_git(edit)
+            if edit.place in tracked_places
+            else _plan_change(edit, record, removes=removes)
+            for edit in edits
+        ]
         changes += [_plan_restore(place, record) for place in obsolete_places]
         return [change for change in changes if change.trouble or change.before != change.after]
 
@@ -200,6 +208,21 @@ def _minute(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
+def _tracked_places(project: Path, places: Iterable[Path]) -> set[Path]:
+    """Return those of the places in a project that git tracks."""
+    names = [str(place.relative_to(project)) for place in places if place.is_relative_to(project)]
+    _, output = Git(project).answer("ls-files", "-z", "--", *names, ok=(0, 128))  # no repository
+    return {project / os.fsdecode(name) for name in output.split(b"\0") if name}
+
+
+def _leave_to_git(edit: FileEdit) -> FileChange:
+    """Return the change of a tracked file by a personal set-up: none."""
+    advice = "git tracks it; pass --shared to change it, or --user for all of your projects"
+    return FileChange(
+        place=edit.place, before=None, after=None, trouble=advice, by_hand=edit.by_hand
+    )
+
+
 def _plan_change(edit: FileEdit, record: SetupRecord, *, removes: bool) -> FileChange:
     place = edit.place
     try:
@@ -260,7 +283,7 @@ def _text_of(content: bytes) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise BadInputError("is no UTF-8 text", code="encoding") from None
+        raise BadInputError("is not UTF-8 text", code="encoding") from None
 
 
 def _digest_of(content: bytes) -> str:

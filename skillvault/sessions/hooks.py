@@ -21,10 +21,10 @@ from skillvault.clients.notes import SessionNotes, domain_of
 from skillvault.clients.payload import Payload, parse_payload
 from skillvault.exchange.transcripts import events, prompts, reader, subjects
 from skillvault.learning.capture.prompt import LearnedText, frame_learned
-from skillvault.learning.propose import words
 from skillvault.learning.recommend import disclosure, render
 from skillvault.learning.recommend.recommend import Query
 from skillvault.loop.learned import learned_text
+from skillvault.model import next_words as words
 from skillvault.model import reasoning
 from skillvault.model.errors import BadInputError, SkillvaultError
 from skillvault.model.text.text import count_tokens, cut_between_words, trim_to_tokens
@@ -64,8 +64,8 @@ _CUT_OFF = BadInputError(
 def _key_of(event: str, payload: Payload) -> str:
     """Return the key of an event that is answered once, "" if it has none."""
     if event == "SessionStart":
-        size = _size_of(payload.transcript)
-        return f"{event} {payload.source} {size}" if size else ""
+        size = _size_of(payload.transcript)  # it tells one compaction from the next
+        return f"{event} {payload.source} {size}" if size or payload.source == "startup" else ""
     is_prompt = event == "UserPromptSubmit" and payload.prompt_id
     return f"{event} {payload.prompt_id}" if is_prompt else ""
 
@@ -314,12 +314,12 @@ class Hooks:
         )
         return recommendation
 
-    def _new_rules(self, payload: Payload, known: "KnownTexts") -> LearnedText:
+    def _new_rules(self, payload: Payload, known_texts: "KnownTexts") -> LearnedText:
         """Return the rules for a prompt that the agent has not read in this session."""
         folder = str(payload.cwd or Path.cwd())
         repository = transcripts.repository_of(folder)
         learned = learned_text(self._vault.store, repository, budget=_RULES_BUDGET)
-        return learned.told.without(known.rules)
+        return learned.told.without(known_texts.rules)
 
     # ── a tool was used ──────────────────────────────────────────────────────────────
 

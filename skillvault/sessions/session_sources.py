@@ -61,7 +61,7 @@ def _find_in_vault(head: Topics, name: str, domain: str | None) -> SessionSource
         if outcomes := head.outcomes.by_session(name, trust):
             return _session_of_outcomes(outcomes, name, domain, trust)
     raise UsageError(
-        f"{name}: no file, and no session of this vault; give a session's file, its id, or "
+        f"{name}: neither a file nor a session of this vault; give a session's file, its id, or "
         "the transcript of a client"
     )
 

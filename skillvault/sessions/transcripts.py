@@ -20,9 +20,9 @@ from skillvault.exchange.transcripts.prompts import SUBAGENTS, PromptReader, Pro
 from skillvault.exchange.transcripts.reader import COMPRESSED, client_of
 from skillvault.exchange.transcripts.signs import asks_for_failure
 from skillvault.exchange.transcripts.subjects import action_of, target_of
-from skillvault.learning.propose.words import Reaction, read_reaction
 from skillvault.model.decision_outcomes import NEXT_WORDS
 from skillvault.model.errors import BadInputError
+from skillvault.model.next_words import Reaction, read_reaction
 from skillvault.model.policy import TranscriptsPolicy
 from skillvault.model.reasoning import claims_success
 from skillvault.model.records import Observer, Status, Trust, stamp

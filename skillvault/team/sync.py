@@ -170,7 +170,7 @@ def _claim(sync: _Sync, remote_tip: str | None) -> str | None:
         raise UsageError("the vault has no commit yet; run `skillvault init`")
     old_entry = git.entries(parent, [layout.MARK]).get(layout.MARK)
     if old_entry is None:
-        raise UsageError(f"the branch of {sync.upstream.remote} is no vault; check the remote")
+        raise UsageError(f"the branch of {sync.upstream.remote} is not a vault; check the remote")
     content = with_key(git.blobs([old_entry.id])[old_entry.id], ("learner",), name, is_yaml=True)
     entry = Entry(old_entry.mode, git.objects.write_blob(content))
     tree = git.objects.write_tree(git.objects.root(parent), {layout.MARK: entry})

@@ -157,7 +157,7 @@ def _merge_file(
             raise BadInputError(message, code="conflict")
         return merge[0]
     if kind is None:
-        message = f"taken away in one clone and changed in another; {_BY_HAND}"
+        message = f"removed in one clone and changed in another; {_BY_HAND}"
         raise BadInputError(message, code="conflict")
     side = other_text if own_text is None else own_text
     return side if side and must_stay(kind, base or b"", side) else None

@@ -145,7 +145,7 @@ def _read_exported(root: Path, place: str) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     if not stat.S_ISREG(state.st_mode):
-        raise BadInputError("is no regular file; move it away, and export again", code="not-a-file")
+        raise BadInputError("is not a regular file; move it, and export again", code="not-a-file")
     content = target.read_bytes()
     return Program(content) if state.st_mode & stat.S_IXUSR else content
 

@@ -38,7 +38,7 @@ def _act(action: str, name: str) -> None:
     elif action in _ERRORS:
         raise OSError(_ERRORS[action], f"failpoint {name}")
     else:
-        raise UsageError(f"{VARIABLE}: {action!r} is no action; write kill, raise or enospc")
+        raise UsageError(f"{VARIABLE}: {action!r} is not an action; write kill, raise or enospc")
 
 
 _ERRORS = {"raise": errno.EIO, "enospc": errno.ENOSPC}

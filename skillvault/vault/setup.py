@@ -54,7 +54,7 @@ def check_place(root: Path, domains: Sequence[str], *, nested: bool = False) -> 
         raise UsageError(f"{root}: {advice}")
     outer = next((f for f in root.parents if layout.bare_advice(f)), None)
     if outer is not None or root.name == ".git":
-        raise UsageError(f"{root}: is the place of a git dir; choose a folder outside it")
+        raise UsageError(f"{root}: is a git directory; choose a folder outside it")
     if files := [name for name in layout.LOCAL if (root / name).is_file()]:
         raise UsageError(f"{root / files[0]}: must be a folder in a vault; rename that file")
     outer = next((f for f in root.parents if (f / layout.MARK).is_file()), None)

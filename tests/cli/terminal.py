@@ -8,8 +8,9 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pyte
 
@@ -17,15 +18,29 @@ _PATIENCE = 60.0
 
 
 class Terminal:
-    """A command of the program on a screen of so many columns."""
+    """A command of the program on a screen of so many columns, or one of another `program`.
 
-    def __init__(self, root: Path, *args: str, columns: int, lines: int = 60) -> None:
+    That one has this environment and no other.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *args: str,
+        columns: int,
+        lines: int = 60,
+        program: str = "",
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
         self._pid, self._master = pty.fork()
         if self._pid == 0:
-            os.environ |= {"TERM": "xterm-256color", "COLUMNS": str(columns), "NO_COLOR": "1"}
+            screen = {"TERM": "xterm-256color", "COLUMNS": str(columns), "NO_COLOR": "1"}
             os.chdir(root)
+            if program:
+                os.execve(program, [program, *args], {**environment, **screen})  # noqa: S606
+            os.environ |= screen
             os.execv(sys.executable, [sys.executable, "-m", "skillvault", *args])  # noqa: S606
         size = struct.pack("HHHH", lines, columns, 0, 0)
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, size)

@@ -137,14 +137,14 @@ def test_a_bad_file_given_by_name_stays_and_a_copy_is_quarantined(
 def test_run_with_bad_input_ends_well_and_says_why(vault: Vault) -> None:
     (vault.root / "inbox" / "bad.yaml").write_text("domain: [")
     code, _, err = call("run", cwd=vault.root)
-    assert (code, "not taken: bad.yaml: line" in err) == (0, True)
+    assert (code, "refused: bad.yaml: line" in err) == (0, True)
 
 
 def test_why_a_run_taught_nothing_is_worked_out_if_it_is_asked_for(vault: Vault) -> None:
     vault.record([("a.json", as_file(raw()))])
     assert call("run", cwd=vault.root)[2] == ""
     assert call("run", cwd=vault.root)[2] == "nothing due; `skillvault run -v` says why\n"
-    assert "no new skill:\n  1 outcome: told by a skill\n" in call("run", "-v", cwd=vault.root)[2]
+    assert "no new skill:\n  1 outcome: it is in a skill\n" in call("run", "-v", cwd=vault.root)[2]
 
 
 def test_an_empty_vault_says_how_to_begin(vault: Vault) -> None:

@@ -104,7 +104,7 @@ def test_refusals_name_the_next_step(claimed: Vault, tmp_path: Path) -> None:
     refusals = {
         ("close", "d-0"): "in one way: --junit FILE",
         ("close", "d-0", "--status", "success", "--from-exit", "0"): "in one way",
-        ("close", "d-0", "--run"): "--run needs a COMMAND behind --",
+        ("close", "d-0", "--run"): "--run needs a COMMAND after --",
         ("close", "d-0", "--status", "success", "true"): "only --run takes one",
         ("close", " ", "--status", "success"): "the decision's id is empty",
         ("close", "d-0", "--run", "--", "no-such-program"): "nothing was closed",

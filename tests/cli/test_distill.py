@@ -154,7 +154,7 @@ def test_a_file_that_holds_no_session_is_refused_and_nothing_is_written(
 
 def test_neither_a_file_nor_an_id_is_a_usage_error(vault: Vault) -> None:
     result = distill(vault, "nosuch")
-    assert "nosuch: no file, and no session of this vault" in str(result.exception)
+    assert "nosuch: neither a file nor a session of this vault" in str(result.exception)
 
 
 def test_a_dry_run_shows_what_would_come_and_writes_nothing(vault: Vault) -> None:

@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from skillvault.api import Vault
+from skillvault.clients.hook_client import MAKE_VAULT
 from skillvault.vault.commit.locks import writer_lock
 from tests.conftest import Person
 
@@ -172,3 +174,40 @@ def test_what_it_leaves_is_its_owner_s_alone(learned: Vault) -> None:
     places = [learned.root / ".git/skillvault/hook.log"]
     places += (learned.root / ".git/skillvault/sessions").iterdir()
     assert {place.stat().st_mode & 0o777 for place in places} == {0o600}
+
+
+def _first_session(number: int, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """The start of a session of the plugin, for which there is no vault yet."""
+    words = [sys.executable, "-m", "skillvault", "hook", "SessionStart", MAKE_VAULT]
+    told = {"session_id": f"s-{number}", "source": "startup"}
+    return subprocess.run(
+        words,
+        input=json.dumps(told).encode(),
+        capture_output=True,
+        check=True,
+        env={**os.environ, **environment},
+    )
+
+
+def test_the_first_sessions_at_once_make_one_vault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = str(tmp_path / "data")
+    with ThreadPoolExecutor() as pool:
+        runs = list(pool.map(lambda n: _first_session(n, XDG_DATA_HOME=data), range(3)))
+    assert b"skillvault: made " in b"".join(run.stdout for run in runs)
+    assert [run.stderr for run in runs] == [b"", b"", b""]
+    assert not Vault.open(tmp_path / "data/skillvault/vault").check().problems
+
+
+def test_a_session_says_why_no_vault_can_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("no folder")
+    nobody = dict.fromkeys(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"], "")
+    for name, environment in (("file", {}), ("data", nobody)):
+        done = _first_session(1, XDG_DATA_HOME=str(tmp_path / name), **environment)
+        assert "nothing is learned here" in json.loads(done.stdout)["systemMessage"]
+        assert not (tmp_path / name / "skillvault/vault").exists()

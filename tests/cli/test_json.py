@@ -1,4 +1,4 @@
-"""What `--json` promises: these shapes stay."""
+"""What `--json` says; `test_shapes.py` compares its keys with docs/cli.md."""
 
 import json
 from collections.abc import Callable
@@ -37,11 +37,6 @@ def _learn(vault: Vault) -> None:
 
 def test_status(learned: Vault) -> None:
     found = ask(learned, "status")
-    assert list(found) == [
-        "format", "head", "domains", "outcomes", "evaluations", "facts", "skills", "proposed",
-        "archived", "inbox", "quarantine", "links", "waiting", "tomorrow", "edited", "judge",
-        "git", "paused", "patterns", "rules", "learner", "unpushed", "silent", "undecided",
-    ]  # fmt: skip
     assert found["domains"] == ["coding", "perps"]
     assert (found["format"], found["outcomes"], found["evaluations"]) == (1, 2, 2)
     assert found["links"] == {"total": 4, "generated": 2, "promoted": 1, "reinforced": 1}
@@ -71,8 +66,6 @@ def test_skill_list_has_a_kind_for_every_skill(learned: Vault, person: Person) -
     person.git("add", "skills")
     person.git("commit", "-qm", "mine")
     theirs, mine = ask(learned, "skill", "list")
-    keys = ["name", "kind", "domain", "status", "origin", "created", "expires", "path"]
-    assert list(mine) == list(theirs) == keys
     assert (mine["kind"], mine["origin"], mine["path"]) == (
         "manual",
         "manual",
@@ -89,11 +82,6 @@ def test_skill_list_layers(vault: Vault, person: Person) -> None:
     person.git("add", "skills")
     person.git("commit", "-qm", "mine")
     seed, mine = ask(vault, "skill", "list", "--layers", "--tag", "lift")
-    keys = [
-        "name", "layer", "wins", "hidden", "kind", "domain", "status", "origin", "tags", "roles",
-        "stages", "path",
-    ]  # fmt: skip
-    assert list(seed) == list(mine) == keys
     assert [(one["layer"], one["wins"]) for one in (seed, mine)] == [
         ("seed", False),
         ("vault", True),
@@ -104,15 +92,12 @@ def test_skill_list_layers(vault: Vault, person: Person) -> None:
 def test_why_goes_back_to_the_outcomes(learned: Vault) -> None:
     name = ask(learned, "skill", "list")[0]["name"]
     tree = ask(learned, "why", name)
-    assert list(tree) == ["ref", "commits", "sources", "against", "rules"]
     assert (tree["against"], tree["rules"]) == ([], [])
     assert tree["ref"] == {"kind": "skill", "id": name, "path": f"skills/{name}/SKILL.md"}
     assert [c["step"] for c in tree["commits"]] == ["generate"]
-    assert all(list(c) == ["sha", "step", "subject", "date"] for c in tree["commits"])
     links = [branch["link"].split("-")[0] for branch in tree["sources"]]
     assert links == ["generated", "generated"]
     for branch in tree["sources"]:
-        assert list(branch) == ["link", "ref", "sources"]
         assert branch["ref"]["kind"] == "evaluation"
         (leaf,) = branch["sources"]
         assert (leaf["link"], leaf["ref"]["kind"], leaf["sources"]) == (None, "outcome", [])
@@ -121,8 +106,6 @@ def test_why_goes_back_to_the_outcomes(learned: Vault) -> None:
 def test_impact_goes_forward_to_the_skills(learned: Vault) -> None:
     outcome = learned.why(learned.skills()[0].name)["sources"][0]["sources"][0]["ref"]
     tree = ask(learned, "impact", outcome["id"])
-    assert list(tree) == ["ref", "commits", "targets", "if_retracted"]
-    assert [list(change) for change in tree["if_retracted"][:1]] == [["step", "subject"]]
     assert tree["ref"] == outcome
     (evaluation,) = tree["targets"]
     assert evaluation["link"] is None
@@ -150,12 +133,8 @@ def test_a_skill_without_links_has_no_sources(learned: Vault, person: Person) ->
 def test_run(vault: Vault) -> None:
     vault.record([("a.json", as_file(raw()))])
     report = ask(vault, "run", *NOW)
-    assert list(report) == [
-        "changes", "waiting", "rejected", "counts", "problems", "broken", "learner",
-    ]  # fmt: skip
     assert [change["step"] for change in report["changes"]] == ["evaluate", "generate"]
     for change in report["changes"]:
-        assert list(change) == ["step", "subject", "targets", "sources", "commit"]
         assert len(change["commit"]) == 40
     assert report["counts"] == {
         "insights_to_memory": 0,
@@ -210,7 +189,6 @@ def test_record_and_import(vault: Vault, tmp_path: Path) -> None:
     bad = tmp_path / "bad.json"
     bad.write_bytes(as_file(raw(result__status="lost")))
     refused = ask(vault, "record", str(bad), exit_code=1)
-    assert [list(r) for r in refused["quarantined"]] == [["file", "code", "message"]]
     assert refused["quarantined"][0]["file"] == "bad.json"
 
 
@@ -224,7 +202,7 @@ def test_log(learned: Vault) -> None:
 def test_why_not(learned: Vault) -> None:
     outcome = learned.why(learned.skills()[0].name)["sources"][0]["sources"][0]["ref"]["id"]
     found = ask(learned, "why-not", outcome)
-    assert [list(step) for step in found["steps"]] == [["step", "state", "reason"]] * 4
+    assert len(found["steps"]) == 4
 
 
 @pytest.mark.parametrize("verb", ["retire", "pin"])
@@ -272,13 +250,11 @@ def test_quarantine_list(vault: Vault) -> None:
         "at": "2026-11-20T12:00:00Z",
         "from": "untrusted/bad.json",
     }
-    assert list(stray) == list(bad)
     assert (stray["name"], stray["code"], stray["from"]) == ("stray.json", "no-reason", None)
 
 
 def test_doctor(vault: Vault) -> None:
     rows = ask(vault, "doctor")
-    assert all(list(row) == ["check", "state", "detail", "fix"] for row in rows)
     assert {row["state"] for row in rows} <= {"ok", "note"}
     vault.store.git.run("checkout", "-q", "--detach")
     (paused,) = [row for row in ask(vault, "doctor", exit_code=1) if row["state"] == "problem"]

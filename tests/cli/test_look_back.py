@@ -65,7 +65,7 @@ def test_a_look_back_leaves_nothing_behind(changed: Vault, person: Person) -> No
 @pytest.mark.parametrize(
     ("at", "words"),
     [
-        ("2020-01-01", "no commit so early"),
+        ("2020-01-01", "no commit that old"),
         ("no-such-branch", "neither a commit nor a time"),
         ("--all", "neither a commit nor a time"),
     ],
@@ -76,6 +76,6 @@ def test_a_moment_that_there_was_not_is_named(changed: Vault, at: str, words: st
 
 
 def test_what_was_known_then_is_not_recorded_as_shown(changed: Vault) -> None:
-    with pytest.raises(UsageError, match="leave one of them out"):
+    with pytest.raises(UsageError, match="is not recorded"):
         call(changed, "recommend", "--domain", "perps", "--at", "HEAD", "--decision", "d-1")
     assert list((changed.root / "inbox").glob("*.*")) == []

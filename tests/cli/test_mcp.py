@@ -201,7 +201,7 @@ def test_a_skill_that_nobody_approved_is_named_and_not_served(
     for name, state in {**states, **places}.items():
         assert refused[name].is_error
         told = str(refused[name].content)
-        assert f"is {state}, so no agent is served it" in told
+        assert f"is {state}, so agents cannot read it" in told
         assert "`skillvault skill show " in told
         assert "Zebra" not in told
 

@@ -159,8 +159,13 @@ def test_a_hook_writes_to_no_vault_but_the_named_one(
         check=False,
         env=os.environ | ({"SKILLVAULT_VAULT": place} if way == "environment" else {}),
     )
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert b"no vault here" in done.stderr
+    if event == "SessionStart":  # the user reads it
+        notice = json.loads(done.stdout)["systemMessage"]
+    else:
+        notice = done.stderr.decode()
+        assert done.stdout == b""
+    assert done.returncode == 0
+    assert "no vault here" in notice
     assert below(tmp_path) == everything
 
 

@@ -55,18 +55,9 @@ def test_xml_is_the_block_alone(learned: Vault) -> None:
     assert out.endswith("</skill>\n</skills>\n")
 
 
-def test_the_json_shape(learned: Vault) -> None:
+def test_the_answer_as_json_counts_what_it_considered(learned: Vault) -> None:
     out, _ = serve(learned, "--format", "json", "--task", "raise a timeout", "--decision", "d-1")
     found = json.loads(out)
-    assert list(found) == [
-        "domain", "decision", "recommended", "withheld", "total_considered",
-        "excluded_low_effectiveness", "excluded_low_relevance", "facts",
-    ]  # fmt: skip
-    assert list(found["recommended"][0]) == [
-        "name", "kind", "relevance", "score", "badge", "status", "blob", "tokens", "reasons",
-        "body", "handle", "how", "description", "path",
-    ]  # fmt: skip
-    assert list(found["withheld"][0]) == ["name", "reason", "detail"]
     assert found["total_considered"] == len(found["recommended"]) == 1
 
 
@@ -148,7 +139,7 @@ def test_of_a_domain_that_is_not_there_nothing_is_shown(
 ) -> None:
     args = ("--task", "fix a flaky test", "--pin", "reading-a-lift")
     out, err = call(learned, "recommend", "--domain", domain, *args)
-    pin = "--pin reading-a-lift: not looked up, as there is no such domain"
+    pin = "--pin reading-a-lift: ignored, because there is no such domain"
     assert (out, err) == ("", f"{domain}: no such domain; {hint}\n{pin}\n")
     found, _ = call(learned, "recommend", "--domain", domain, *args, "--format", "json")
     assert (json.loads(found)["recommended"], "near_domain" in json.loads(found)) == ([], True)
@@ -163,7 +154,7 @@ def test_an_action_that_no_skill_is_about_is_named(learned: Vault, task: str) ->
 
 def test_of_a_domain_that_is_not_there_nothing_is_recorded(learned: Vault) -> None:
     _, err = call(learned, "recommend", "--domain", "codding", "--decision", "d-1", *NOW)
-    assert err.endswith("--decision d-1: not recorded, as there is no such domain\n")
+    assert err.endswith("--decision d-1: not recorded, because there is no such domain\n")
     assert learned.inbox.names() == []
 
 
@@ -202,7 +193,6 @@ def test_a_hit_is_a_line(learned: Vault, person: Person) -> None:
 def test_hits_as_json(learned: Vault) -> None:
     out, _ = call(learned, "search", "timeout", "--kind", "skill", "--domain", "coding", "--json")
     (one,) = json.loads(out)
-    assert list(one) == ["kind", "id", "domain", "score", "text", "path", "trust"]
     assert (one["id"], one["domain"]) == (learned.skills()[0].name, "coding")
 
 
@@ -228,15 +218,6 @@ def test_stats_of_a_decision(vault: Vault, applied: list[str] | None) -> None:
     assert out.splitlines()[0] == "d-1 in coding: failure"
     said = "shown, applied (tool, 1.00)" if applied else "shown, not applied"
     assert f"  reading-a-lift: {said}\n" in out
-    found = json.loads(call(vault, "stats", "--decision", "d-1", "--json")[0])
-    assert list(found) == [
-        "decision", "domain", "outcome", "score", "observed_by", "via", "claimed", "claim",
-        "surprise", "outcomes", "detections", "skills", "facts", "unresolved", "agent", "others",
-    ]  # fmt: skip
-    assert list(found["skills"][0]) == [
-        "skill", "blob", "shown", "held_out", "relevance", "badge", "read", "applied",
-        "overruled", "match", "confidence", "quote", "contributed_to_success",
-    ]  # fmt: skip
 
 
 def test_stats_of_no_use_say_what_is_missing(vault: Vault) -> None:

@@ -105,6 +105,31 @@ def test_a_personal_setup_changes_nothing_that_git_sees(
     assert status() == before
 
 
+@pytest.mark.parametrize(
+    ("client", "name"),
+    [
+        ("codex", ".codex/config.toml"),
+        ("codex", ".codex/hooks.json"),
+        ("claude-code", ".claude/settings.local.json"),
+    ],
+)
+def test_a_personal_setup_leaves_a_file_that_git_tracks(
+    vault: Vault, project: Path, client: str, name: str
+) -> None:
+    place = project / name
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("{}\n" if name.endswith("json") else 'model = "m-1"\n')
+    subprocess.run(["git", "add", "-f", name], cwd=project, check=True)
+    content, home = place.read_bytes(), tree(Path.home())
+    done = run(vault, client, "--project", str(project))
+    assert (done.exit_code, place.read_bytes()) == (1, content)
+    assert f"left as it is: {place}: git tracks it; pass --shared" in done.stderr
+    assert run(vault, client, "--project", str(project), "--remove").exit_code == 0
+    assert (place.read_bytes(), tree(Path.home())) == (content, home)
+    assert run(vault, client, "--project", str(project), "--shared").exit_code == 0
+    assert "skillvault" in place.read_text() or client == "claude-code"
+
+
 def test_check_says_where_it_is_set_up_and_what_came_last(vault: Vault, project: Path) -> None:
     vault.record([("a.json", as_file(raw()))], now=NOW)
     vault.run(now=NOW)

@@ -90,6 +90,35 @@ def test_many_clients_at_once_each_get_one_answer(tmp_path: Path) -> None:
     assert got.count(b"learned") + got.count(None) == len(got)
 
 
+def test_a_hook_finds_the_named_vault_else_the_nearest_else_the_users_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    (tmp_path / "near/project/src").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "near/project/src")
+    assert hook_client.find_vault() == ""
+    own_vault = tmp_path / "data/skillvault/vault"
+    for vault in (own_vault, tmp_path / "near"):
+        vault.mkdir(parents=True, exist_ok=True)
+        (vault / "vault.yaml").touch()
+        assert hook_client.find_vault() == str(vault)
+    monkeypatch.setenv("SKILLVAULT_VAULT", "elsewhere")
+    assert hook_client.find_vault() == "elsewhere"
+
+
+def test_the_calls_of_a_client_go_to_the_vault_of_its_last_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    link = tmp_path / "state/skillvault/calls/77"
+    for vault in ("one", "other"):
+        hook_client.link_calls(str(tmp_path / vault), "77")
+        assert link.readlink() == tmp_path / vault / ".git/skillvault/sessions/calls"
+    assert link.parent.stat().st_mode & 0o077 == 0
+    hook_client.link_calls("", "77")
+    assert not link.is_symlink()
+
+
 @pytest.mark.parametrize("trouble", ["nobody", "closed", "no-answer"])
 def test_without_an_answer_the_client_has_to_do_the_work(tmp_path: Path, trouble: str) -> None:
     if trouble != "nobody":

@@ -12,13 +12,16 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault
 from skillvault.cli.commands import cli
+from skillvault.clients import hook_client
 from skillvault.model.records import Outcome
 from skillvault.vault.commit.locks import DAEMON, holder
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw
 from tests.interop.programs import Program
+from tests.interop.scripted_model import ScriptedModel
 
 TASK = "Fix the flaky test of the checkout service"
+ALLOWED = ("--allowedTools", "Bash,Edit,Write,Read")
 CHECK = f"{sys.executable} -m unittest -q"
 FAILS = """import unittest
 
@@ -27,7 +30,7 @@ class T(unittest.TestCase):
     def test_total(self):
         self.assertEqual(1, 2)
 """
-PASSES = FAILS.replace("1, 2", "2, 2")
+PASSES = FAILS.replace("1, 2", "22, 22")  # of another size, or Python may run the former one
 
 
 def end_hook_server(vault: Path) -> None:
@@ -36,27 +39,42 @@ def end_hook_server(vault: Path) -> None:
         os.kill(int(owner[1]), signal.SIGTERM)
 
 
+def introduce_to_git(home: Path) -> None:
+    """Give git the name of the person of this home."""
+    (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+
+
 class Desk:
     """The project, whose test fails; its vault has learned one warning and holds nothing out."""
 
     client = ""
 
-    def __init__(self, vault: Vault, person: Person, folder: Path, program: str) -> None:
+    def __init__(
+        self,
+        vault: Vault,
+        person: Person,
+        folder: Path,
+        program: str,
+        action: str = "fix-flaky-test",
+    ) -> None:
         self.vault, self.project = vault, folder / "shop"
         self.program = Program(program, folder / "home")
+        introduce_to_git(self.program.home)
         self.project.mkdir()
         (self.project / "test_cart.py").write_text(FAILS)
         subprocess.run(["git", "init", "-q"], cwd=self.project, check=True)
         person.rule("effect: {holdout: 0}")
-        vault.record([("a.json", as_file(raw()))], now=NOW)
+        vault.record([("a.json", as_file(raw(decision__action=action)))], now=NOW)
         vault.run(now=NOW)
+        (self.skill,) = [skill.name for skill in vault.skills()]
 
     def setup(self, *options: str) -> None:
         """`skillvault setup` of the client here."""
         call = ["--vault", str(self.vault.root), "setup", self.client, "--domain", "coding"]
         home = str(self.program.home)
         environment = {"HOME": home, "CODEX_HOME": f"{home}/.codex"}
-        words = [*call, "--project", str(self.project), *options]
+        where = () if "--user" in options else ("--project", str(self.project))
+        words = [*call, *where, *options]
         done = CliRunner().invoke(cli, words, env=environment)
         assert done.exit_code == 0, done.output
 
@@ -80,3 +98,34 @@ class Desk:
             for path in sorted(self.project.rglob("*"))
             if not {".git", "__pycache__"} & set(path.parts)
         }
+
+
+class ClaudeDesk(Desk):
+    """One at which Claude Code works."""
+
+    client = "claude-code"
+
+    def ask(
+        self, model: ScriptedModel, prompt: str = TASK, *options: str, told: str = "", **more: str
+    ) -> subprocess.CompletedProcess[str]:
+        """One prompt to Claude Code."""
+        call = ("-p", prompt, *ALLOWED, *options)
+        return self.program.run(*call, cwd=self.project, told=told, **self.keys(model), **more)
+
+    def keys(self, model: ScriptedModel) -> dict[str, str]:
+        """The variables by which Claude Code asks this model."""
+        return {
+            "ANTHROPIC_BASE_URL": model.url,
+            "ANTHROPIC_API_KEY": "dummy",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        }
+
+
+def put_on_path(program: Program, folder: Path) -> None:
+    """Put `skillvault-hook` on the `PATH` of a program."""
+    script = folder / "bin/skillvault-hook"
+    script.parent.mkdir()
+    source = Path(hook_client.__file__).read_text().partition("\n")[2]
+    script.write_text(f"#!{sys.executable}\n{source}")
+    script.chmod(0o755)
+    program.more["PATH"] = f"{script.parent}:{program.folder}:{os.environ['PATH']}"

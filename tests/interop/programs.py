@@ -40,7 +40,25 @@ class Program:
             pytest.skip(f"{self.folder / name} is not there; `make interop` installs it")
         self._name = name
         self.home = home
+        self.more: dict[str, str] = {}  # what every run has in its environment
         home.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def command(self) -> str:
+        """The file of the program."""
+        return str(self.folder / self._name)
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """The environment in which it runs, with `more`."""
+        (self.home / ".codex").mkdir(exist_ok=True)
+        return {
+            "PATH": f"{self.folder}:{os.environ['PATH']}",
+            "HOME": str(self.home),
+            "CODEX_HOME": str(self.home / ".codex"),
+            **QUIET,
+            **self.more,
+            **more,
+        }
 
     def run(
         self, *args: str, cwd: Path, told: str = "", **more: str
@@ -49,18 +67,10 @@ class Program:
 
         `told` is what it reads on stdin, `more` is added to its environment.
         """
-        environment = {
-            "PATH": f"{self.folder}:{os.environ['PATH']}",
-            "HOME": str(self.home),
-            "CODEX_HOME": str(self.home / ".codex"),
-            **QUIET,
-            **more,
-        }
-        (self.home / ".codex").mkdir(exist_ok=True)
         done = subprocess.run(
-            [str(self.folder / self._name), *args],
+            [self.command, *args],
             cwd=cwd,
-            env=environment,
+            env=self.environment(**more),
             capture_output=True,
             text=True,
             timeout=300,

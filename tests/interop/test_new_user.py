@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.desk import FAILS, end_hook_server
+from tests.interop.desk import FAILS, end_hook_server, introduce_to_git
 from tests.interop.programs import QUIET, Program
 from tests.interop.scripted_model import serving_model, tool, words
 
@@ -35,7 +35,7 @@ class Newcomer:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.claude = Program("claude", home)
-        (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+        introduce_to_git(home)
         (home / "shop").mkdir()
         (home / "shop/test_cart.py").write_text(FAILS)
         subprocess.run(["git", "init", "-q"], cwd=home / "shop", check=True)

@@ -61,7 +61,7 @@ def test_an_ordinary_skill_has_no_finding() -> None:
         ("os.environ['X']\n", "the environment"),
         ("pip install x\n", "packages to install"),
         ("rm -rf x\n", "files to delete"),
-        ("print(1)\n", "nothing that is known"),
+        ("print(1)\n", "nothing known"),
     ],
 )
 def test_a_script_is_told_with_what_it_reaches(text: str, reached: str) -> None:

@@ -46,19 +46,19 @@ def test_an_outcome_before_those_that_are_read_waits_for_nothing() -> None:
 
 def test_what_a_skill_tells_is_told_by_it() -> None:
     one = ended(0, TENANT)
-    assert _stands(one, [one], guide=GUIDE) == SkillState("done", f"told by {GUIDE.name}")
+    assert _stands(one, [one], guide=GUIDE) == SkillState("done", f"it is in {GUIDE.name}")
 
 
 def test_what_worked_instead_is_told_by_the_guide() -> None:
     failed, worked = ended(0, TENANT), ended(1, CHECKED, "success")
     stands = _stands(worked, [failed, worked], guide=GUIDE)
-    assert stands == SkillState("done", f"told by {GUIDE.name}")
+    assert stands == SkillState("done", f"it is in {GUIDE.name}")
 
 
 def test_what_its_guide_and_its_warning_tell_is_told_by_both() -> None:
     one = traded(0, TENANT, -0.3)
     both = _stands(one, [one], guide=GUIDE, warning=WARNING)
-    assert both.reason == f"told by {GUIDE.name} and {WARNING.name}"
+    assert both.reason == f"it is in {GUIDE.name} and {WARNING.name}"
 
 
 def test_what_has_no_warning_yet_is_due_until_its_guide_tells_it() -> None:

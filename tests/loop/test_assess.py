@@ -230,8 +230,8 @@ def test_when_a_retired_skill_is_tried_again_is_told(vault: Vault) -> None:
     (found,) = vault.stats("guide")
     assert found.next_trial == NextTrial(at=at(79) + timedelta(days=90), decisions=50)
     assert found.decision == (
-        "retired: tested again from P(lift > 0) = 0.2 on; "
-        "tried again from its domain's 2027-02-02 on, or after 50 more decisions"
+        "retired: tested again if P(lift > 0) reaches 0.2; "
+        "tried again when its domain reaches 2027-02-02, or after 50 more decisions"
     )
     assert learned(vault, *tried(250, 49, 20)) == []
     assert learned(vault, *tried(299, 1, 20)) == ["assess: try guide again"]
@@ -245,7 +245,7 @@ def test_of_a_trial_within_a_year_of_the_last_its_end_is_told(vault: Vault) -> N
     (found,) = vault.stats("guide")
     assert found.next_trial
     assert found.next_trial.not_before == at(299) + timedelta(days=365)
-    assert found.decision.endswith("tried again from its domain's 2027-11-13 on")
+    assert found.decision.endswith("tried again when its domain reaches 2027-11-13")
 
 
 def test_what_a_person_retired_is_not_said_to_be_tried_again(vault: Vault) -> None:
@@ -253,7 +253,7 @@ def test_what_a_person_retired_is_not_said_to_be_tried_again(vault: Vault) -> No
     vault.curate.retire("guide")
     (found,) = vault.stats("guide")
     assert (found.decision, found.next_trial) == (
-        "retired: it comes back if a person brings it back",
+        "retired: only a person can restore it",
         None,
     )
 

@@ -162,7 +162,7 @@ def test_a_rule_that_is_put_back_keeps_its_scope(vault: Vault, person: Person, c
 
 @pytest.mark.parametrize("scope", ["", " ", "a, b", "x -->", "<!--"])
 def test_what_is_no_pattern_of_files_is_no_scope(vault: Vault, scope: str) -> None:
-    with pytest.raises(UsageError, match="is no pattern of files"):
+    with pytest.raises(UsageError, match="is not a file pattern"):
         vault.learn("Set `imagePullPolicy` to Always.", [scope])
 
 
@@ -245,7 +245,7 @@ def test_evidence_that_is_missed_twice_puts_the_rule_back_and_back_again_it_is_p
     assert subjects(capture(vault, NOW + DAY * 1.5)) == []  # nor one on the same day
     assert subjects(capture(vault, NOW + 3 * DAY)) == ["capture: put back 1 pattern"]
     assert (patterns(vault), rules(vault)) == ([], [RULE])
-    assert "No rule is borne out" in vault.skill("learned")[0].body
+    assert "Not enough code supports any rule" in vault.skill("learned")[0].body
     code.commit(5)
     assert subjects(capture(vault, NOW + 4 * DAY)) == ["capture: promote 1 pattern"]
     assert (len(patterns(vault)), rules(vault)) == (1, [])
@@ -357,7 +357,7 @@ def test_an_entry_that_a_person_deleted_stays_away(vault: Vault, person: Person)
     append(vault, RULE)
     assert subjects(capture(vault)) == ["capture: adopt 1 rule", "capture: tell 0 patterns"]
     assert patterns(vault) == []
-    assert "No rule is borne out" in vault.skill("learned")[0].body
+    assert "Not enough code supports any rule" in vault.skill("learned")[0].body
 
 
 def test_what_a_person_took_away_leaves_the_skill_too(vault: Vault, person: Person) -> None:
@@ -598,10 +598,10 @@ def test_a_rule_is_uncommitted_until_a_run(vault: Vault, person: Person) -> None
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("state", r"state: stands in 2 rules \(Use `redux` for state.; Keep `state` small.\)"),
-        ("get-loggers", "is a pattern already; `skillvault why` says"),
+        ("state", r"state: is in 2 rules \(Use `redux` for state.; Keep `state` small.\)"),
+        ("get-loggers", "is a pattern already; `skillvault why` shows"),
         ("get LOGGERS by `get_logger`", "is a pattern already"),
-        ("a new one", "A new one is here.: is not committed yet; `skillvault run` does it"),
+        ("a new one", "A new one is here.: is not committed yet; run `skillvault run` first"),
         ("nothing like it", "no such skill, fact, session, evaluation, outcome, pattern or rule"),
     ],
 )

@@ -311,7 +311,7 @@ def _agent_alone(vault: Vault) -> None:
     [
         (_of_nobody, "no outcome of coder-9 that is trusted"),
         (_of_untrusted, "no recommendation and no outcome that is trusted has this decision"),
-        (_agent_alone, "an agent's name is recorded with a decision; pass its id too"),
+        (_agent_alone, "an agent's name is recorded only with a decision; pass its id too"),
     ],
 )
 def test_what_cannot_be_asked_is_said(

@@ -103,7 +103,7 @@ def test_why_not_counts_the_runs_and_sessions_that_say_an_insight(vault: Vault) 
     learned(vault, [[run_of(0, HALF)]], NOW)
     _, answers = vault.why_not(next(iter(vault.store.head().outcomes)))
     (promote,) = (answer for answer in answers if answer.step == "promote")
-    assert promote.reason.endswith("1 run of 1 session say it, without that it takes two")
+    assert promote.reason.endswith("1 run of 1 session say it, and otherwise it takes two")
 
 
 def test_both_sides_are_listed(vault: Vault) -> None:

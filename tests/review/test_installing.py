@@ -245,7 +245,7 @@ def test_only_what_is_named_comes_in_and_what_its_author_hides_only_then(
     assert [row.name for row in rows] == ["review", "tests"]
     assert names(install(vault, author.root, "hidden")) == ["hidden"]
     assert names(install(vault, author.root)) == ["review", "tests"]
-    with pytest.raises(UsageError, match="nothing: not there; the source offers hidden, review"):
+    with pytest.raises(UsageError, match="nothing: not in the source; it offers hidden, review"):
         install(vault, author.root, "nothing")
 
 
@@ -504,7 +504,7 @@ def test_what_a_person_took_away_is_brought_again_only_if_it_is_named(
     person.git("rm", "-rq", "proposed/review-next", "links/review-next.yaml")
     person.git("commit", "-qm", "no")
     (sentence,) = update(vault).known
-    assert "was taken away by a person" in sentence
+    assert "was removed by a person" in sentence
     assert names(update(vault, "review")) == ["review-next"]
 
 
@@ -526,7 +526,7 @@ def test_a_source_that_has_it_no_more_changes_nothing(vault: Vault, author: Auth
     report = update(vault)
     assert [problem.code for problem in report.problems] == ["source"]
     assert vault.store.tip() == before
-    with pytest.raises(UsageError, match="mine: not installed from anywhere"):
+    with pytest.raises(UsageError, match="mine: not an installed skill"):
         update(vault, "mine")
 
 

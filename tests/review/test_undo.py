@@ -63,7 +63,7 @@ def test_a_persons_words_are_named_and_nothing_is_done(learned: Vault, person: P
     path.write_text(path.read_text() + "\n## Mine\n\nAsk first.\n")
     person.git("commit", "-qam", "mine")
     before = person.git("rev-parse", "HEAD")
-    with pytest.raises(UncommittedEditError, match=f"skills/{name}/SKILL.md: a person wrote in it"):
+    with pytest.raises(UncommittedEditError, match=f"skills/{name}/SKILL.md: a person edited it"):
         undo(learned, name, now=LATER)
     assert person.git("rev-parse", "HEAD") == before
 
@@ -106,7 +106,7 @@ def test_what_is_undone_already_is_said_to_be_gone(learned: Vault) -> None:
     name = next(one.name for one in learned.skills() if one.domain == "perps")
     commit = made(learned, "generate", name)
     undo(learned, name, "one loss", now=LATER)
-    with pytest.raises(UsageError, match="nothing that it made is there any more"):
+    with pytest.raises(UsageError, match="everything that it made is gone already"):
         undo(learned, commit, now=LATER)
 
 
@@ -116,5 +116,5 @@ def test_a_persons_commit_is_git_s_to_revert(learned: Vault, person: Person) -> 
     person.git("commit", "-qm", "mine")
     with pytest.raises(UsageError, match="is a person's commit; `git revert"):
         undo(learned, "HEAD", now=LATER)
-    with pytest.raises(UsageError, match="no skill, and no commit"):
+    with pytest.raises(UsageError, match="neither a skill nor a commit"):
         undo(learned, "no-such-thing", now=LATER)

@@ -150,7 +150,7 @@ def test_stats_takes_a_skill_or_a_decision_as_the_command_does(learned: Vault) -
     assert [entry.skill for entry in learned.stats(name)] == [name]
     with pytest.raises(UsageError, match="no such skill"):
         learned.stats("nothing")
-    with pytest.raises(UsageError, match="neither a skill nor a domain"):
+    with pytest.raises(UsageError, match="excludes a skill and a domain"):
         learned.inquiry.stats(name, decision="d-1")  # type: ignore[call-overload]
     with pytest.raises(UsageError, match="pass its id too"):
         learned.inquiry.stats(agent="coder-1")  # type: ignore[call-overload]

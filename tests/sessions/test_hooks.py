@@ -237,9 +237,11 @@ def test_a_skill_comes_whole_again_when_its_text_changed(client: Client, person:
     assert "Ask the owner." in again
 
 
-def test_hooks_that_are_registered_twice_answer_once(client: Client) -> None:
+@pytest.mark.parametrize("has_begun", [True, False])
+def test_hooks_that_are_registered_twice_answer_once(client: Client, has_begun: bool) -> None:
     transcript = client.folder / "s-1.jsonl"
-    transcript.write_text("{}\n")
+    if has_begun:
+        transcript.write_text("{}\n")
     place = str(transcript)
     briefings = [
         client.tell("SessionStart", source="startup", transcript_path=place) for _ in range(2)

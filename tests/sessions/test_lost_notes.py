@@ -1,5 +1,6 @@
 """Transcripts and notes that cannot be read: nothing is lost, and no other session is met."""
 
+import itertools
 import os
 import stat
 import time
@@ -126,9 +127,13 @@ def _ended(client: Client, session: str = "s-1", **told: str) -> Path:
     return _abandon(client, session)
 
 
+_NUMBERS = itertools.count()
+
+
 def _begins(client: Client) -> bool:
-    """Whether another session begins with what was learned."""
-    return "<learned>" in client.tell("SessionStart", session_id="s-new", source="startup")
+    """Whether another session, a new one each time, begins with what was learned."""
+    name = f"s-new-{next(_NUMBERS)}"
+    return "<learned>" in client.tell("SessionStart", session_id=name, source="startup")
 
 
 def test_a_session_that_ended_without_a_word_and_a_transcript_is_handed_in(client: Client) -> None:

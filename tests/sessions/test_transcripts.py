@@ -371,7 +371,9 @@ def test_refusals_say_which_command_to_use(vault: Vault, tmp_path: Path) -> None
     assert "no transcript of Claude Code or Codex" in report.quarantined[0].message
     with pytest.raises(UsageError, match="--trust is for transcripts"):
         call(vault, "import", "jsonl", str(tmp_path / "x.jsonl"), "--trust", "untrusted")
-    with pytest.raises(BadInputError, match=r"transcripts\.checks: '\(' is no regular expression"):
+    with pytest.raises(
+        BadInputError, match=r"transcripts\.checks: '\(' is not a regular expression"
+    ):
         parse_policy({"transcripts": {"checks": ["("]}})
 
 

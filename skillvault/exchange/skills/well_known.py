@@ -80,7 +80,7 @@ def _parse_entries(content: bytes, url: str) -> list[Any]:
     try:
         index = strict_json.load(content.decode("utf-8-sig"))
     except (BadInputError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{url}: no JSON ({error})", code="bad-index") from None
+        raise BadInputError(f"{url}: not JSON ({error})", code="bad-index") from None
     if not isinstance(index, dict) or index.get("$schema") != SCHEMA:
         raise BadInputError(
             f"{url}: no index of version 0.2.0, which has digests; its `$schema` must be {SCHEMA}",
@@ -118,7 +118,7 @@ def _skill_address(url: str, place: str, name: str) -> str:
         address = urljoin(url, place)
         scheme = urlsplit(address).scheme
     except ValueError as error:
-        raise BadInputError(f"{name}: url: no URL ({error})", code="bad-index", key="url") from None
+        raise BadInputError(f"{name}: url: {error}", code="bad-index", key="url") from None
     if scheme not in ("https", "http"):
         raise BadInputError(f"{name}: url: {scheme} is not fetched", code="scheme", key="url")
     return address

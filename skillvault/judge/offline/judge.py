@@ -50,21 +50,21 @@ _A_WORD = re.compile(r"[^\W\d_]{2}|[^\x00-\x7f]")
 _CLAUSES: dict[InsightKind, tuple[str, str]] = {
     "lesson": ("its own lesson: {}", "its own lesson: {}"),
     "answer": ("it answered {}, which was refused", "it answered {}"),
-    "unchecked": ("it went on unchecked: {}", ""),
-    "exposed": ("it went without a way out: {}", ""),
-    "guess": ("it rested on an assumption: {}", ""),
-    "certainty": ("its ground was {}", ""),
+    "unchecked": ("it did not check: {}", ""),
+    "exposed": ("it had no way out: {}", ""),
+    "guess": ("it assumed: {}", ""),
+    "certainty": ("its reason was {}", ""),
     "claim": ("it reported {}, which was refused", ""),
     "risk": ("it had named the risk: {}", ""),
-    "ground": ("its ground was {}", "it rested on {}"),
+    "ground": ("its reason was {}", "it relied on {}"),
     "found": ("it found {}", "it found {}"),
     "check": ("it was checked by {}", "it was checked by {}"),
 }
 _SUPPOSED = "its own lesson, supposed: {}"
 _ADVICE: dict[InsightKind, str] = {
     "answer": "Do not give {} again for this task",
-    "unchecked": "Find a way to check first, where this stood: {}",
-    "exposed": "Name the way out before acting, where this stood: {}",
+    "unchecked": "Find a way to check this first: {}",
+    "exposed": "Name the way out before acting on this: {}",
     "guess": "Settle this before building on it: {}",
     "claim": "Test {} against each requirement of the task before reporting it",
 }

@@ -29,8 +29,7 @@ from skillvault.model.records import (
 from skillvault.model.text.text import rule_key
 
 _DESCRIPTION = (
-    "Use before you write, change or review code of this project: rules that its own code bears "
-    "out."
+    "Use before you write, change or review code of this project: rules that its own code supports."
 )
 _ALL = "resources/expertise.yaml"
 
@@ -51,9 +50,9 @@ def learned_body(patterns: Iterable[LearnedPattern]) -> str:
     """Return its text: the best patterns, and where to find all of them."""
     ranked = prompt.rank_patterns(patterns)
     if not ranked:
-        return "# Learned patterns\n\nNo rule is borne out by enough code now."
+        return "# Learned patterns\n\nNot enough code supports any rule now."
     more = f"; the best {prompt.BEST} of {len(ranked)}" if len(ranked) > prompt.BEST else ""
-    intro = f"Agents wrote these rules down, and code bears them out{more} (all: `{_ALL}`)."
+    intro = f"Agents noted these rules, and code supports them{more} (all: `{_ALL}`)."
     lines = ["# Learned patterns", "", intro, ""]
     for pattern in ranked[: prompt.BEST]:
         count = f"{pattern.occurrences} file" + "s" * (pattern.occurrences != 1)

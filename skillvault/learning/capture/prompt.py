@@ -36,7 +36,7 @@ class StatedRule(NamedTuple):
 
 
 class LearnedText(Struct, frozen=True):
-    """What a prompt gets of the rules, and how many were cut.
+    """The rules that a prompt gets, and how many were cut.
 
     It has the newest rules that the user stated, the best patterns, and the newest noted rules.
     """

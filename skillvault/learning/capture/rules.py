@@ -127,7 +127,7 @@ def flaw_of(block: Block) -> Problem | None:
     if "\0" in block.text:
         return _problem(block.line, "nul", "a NUL byte; remove it")
     if _NO_UTF8.search(block.text):
-        return _problem(block.line, "not-utf8", "bytes that are no UTF-8; save them as UTF-8")
+        return _problem(block.line, "not-utf8", "bytes that are not UTF-8; save them as UTF-8")
     if _CONFLICT.search(block.text):
         return _problem(block.line, "conflict", "a merge conflict marker; resolve the conflict")
     size = 0 if block.header else len(rule_words(block.text))
@@ -231,7 +231,7 @@ _FULL = Problem(
     LEARNINGS,
     None,
     "too-large",
-    f"larger than {MAX_LEARNINGS >> 20} MiB, so that no more is taken; remove rules that are not "
+    f"larger than {MAX_LEARNINGS >> 20} MiB, so new rules are refused; remove rules that are not "
     "needed",
 )
 

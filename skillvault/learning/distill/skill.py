@@ -73,7 +73,7 @@ def session_state(
     if existing.repeats:
         return SkillState("repeats", f"{existing.repeats} says the same already")
     if existing.is_over:
-        return SkillState("over", "too old by the clock of its domain")
+        return SkillState("over", "too old for its domain")
     return SkillState("due", f"{failures} failures that differ; `skillvault run`")
 
 

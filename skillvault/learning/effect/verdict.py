@@ -356,7 +356,7 @@ def next_status(status: str, evidence: Evidence, rules: Rules) -> NextStatus:
     if status == "proven":
         # A skill that a person called proven stays so until there is evidence.
         unknown = not evidence.times_applied
-        return NextStatus("proven" if unknown else "testing", f"It is proven no more: {numbers}.")
+        return NextStatus("proven" if unknown else "testing", f"It is no longer proven: {numbers}.")
     return NextStatus("testing", f"Nothing is decided: {numbers}.")
 
 
@@ -417,7 +417,7 @@ def open_words(status: str, evidence: Evidence, policy: Policy) -> str:
         return f"{count_of(evidence.times_applied, rules.min_applied)} uses that a verdict asks for"
     is_explored = rules.explore > 0 and is_new(evidence, policy)
     return {
-        "helps": "it helps as far as is known"
+        "helps": "it seems to help"
         + ("" if status == "proven" else f"; {_reason_not_proven(evidence, policy)}"),
         "hurts": f"not recommended, P(lift > 0) is below {rules.hurts_below:g}"
         + ("; still tried as a new one" if is_explored else ""),
@@ -428,7 +428,7 @@ def open_words(status: str, evidence: Evidence, policy: Policy) -> str:
 def _reason_not_proven(evidence: Evidence, policy: Policy) -> str:
     rules = policy.effect
     if not evidence.is_selection_known:
-        return "not proven, for no receipt says to which decisions it was offered"
+        return "not proven: no receipt says which decisions it was offered to"
     if evidence.lift and evidence.lift.helps > rules.proven_above:
-        return "so many looks may have found it by chance"
+        return "after so many looks it may be chance"
     return f"proven above {rules.proven_above:g}"

@@ -44,7 +44,7 @@ _TAGS = 16
 
 State = Literal[
     "due", "waiting", "done", "counted", "unread", "older", "silent", "between", "not new",
-    "put away", "over", "rejected", "retracted", "repeats", "too little",
+    "archived", "over", "rejected", "retracted", "repeats", "too little",
 ]  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def skill_state(findings: Findings, existing: ExistingSkill, policy: Policy) -> 
         return state
     if existing.unreadable:
         return SkillState(
-            "put away", f"{existing.unreadable} cannot be read; `skillvault check` says why"
+            "archived", f"{existing.unreadable} cannot be read; `skillvault check` says why"
         )
     if not findings.significant:
         rules, is_warning = policy.generate, findings.kind == "warning"
@@ -104,9 +104,9 @@ def _existing_state(existing: ExistingSkill) -> SkillState | None:
         return SkillState("rejected", existing.rejection.sentence)
     if skill := existing.skill:
         if existing.put_away:
-            return SkillState("put away", f"{skill.name} was put away by {existing.put_away}")
+            return SkillState("archived", f"{skill.name} was archived by {existing.put_away}")
         if existing.shelf == "archive":
-            return SkillState("put away", f"{skill.name} is in archive/ until it says more")
+            return SkillState("archived", f"{skill.name} is in archive/ until it says more")
         return SkillState("done", f"generated {skill.name}")
     return None
 

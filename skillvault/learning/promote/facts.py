@@ -277,19 +277,19 @@ def insight_state(
     """Return the state of one evaluation on its way to a fact."""
     link = material.fact_links.get(evaluation.id)
     if link is not None:
-        removal = "" if link.target.id in material.facts else ", taken away since"
+        removal = "" if link.target.id in material.facts else ", removed since"
         return PromotionState(
             "rejected" if removal else "done", f"{link.type} {link.target.id}{removal}"
         )
     if refused := rejection_of(evaluation, material):
         fact = refused.target.partition(":")[2]
-        return PromotionState("rejected", f"made {fact} in {refused.commit[:10]}, taken away since")
+        return PromotionState("rejected", f"made {fact} in {refused.commit[:10]}, removed since")
     if gap := find_unmet(evaluation, material, policy):
         return gap
     refused, _ = material.domain_texts(evaluation.domain, policy.promote).find_repeated(evaluation)
     if refused:
         origin = f"{refused.target.partition(':')[2]}, made in {refused.commit[:10]}"
-        return PromotionState("rejected", f"it repeats {origin} and taken away since")
+        return PromotionState("rejected", f"it repeats {origin} and removed since")
     return PromotionState("due", "`skillvault run`")
 
 
@@ -304,7 +304,7 @@ def find_unmet(
         return PromotionState("silent", "the outcome supports no insight")
     if outcome.trust != "local":
         return PromotionState(
-            "untrusted", "its source is untrusted; `skillvault fact add` takes it over"
+            "untrusted", "its source is untrusted; `skillvault fact add` adds it as yours"
         )
     if not evaluation.judge_was_right and not material.rules.is_surprise(evaluation, policy):
         status = outcome.result.status
@@ -428,8 +428,7 @@ def human_fact(
         raise UsageError(f"{text!r}: says too little for a fact; write a sentence")
     if supersedes is not None and supersedes.domain != domain:
         raise UsageError(
-            f"{supersedes.id}: is a fact of {supersedes.domain}; one of {domain} cannot take "
-            "its place"
+            f"{supersedes.id}: is a fact of {supersedes.domain}; one of {domain} cannot replace it"
         )
     tail = sha256(f"{domain}\n{statement}".encode()).hexdigest()[:6]
     return Fact(
@@ -450,9 +449,7 @@ def addition_change(fact: Fact, now: datetime) -> Change:
     return Change(
         step="add",
         subject=f"fact {fact.id}",
-        reason=f"It takes the place of {predecessor.id}.\n{fact.text}"
-        if predecessor
-        else fact.text,
+        reason=f"It replaces {predecessor.id}.\n{fact.text}" if predecessor else fact.text,
         writes=(fact, link_of("superseded", predecessor, target, now)) if predecessor else (fact,),
         sources=(predecessor,) if predecessor else (),
         targets=(target,),

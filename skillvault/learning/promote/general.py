@@ -30,7 +30,7 @@ from skillvault.model.text.text import count_of, join_items, make_inert, shorten
 
 _TITLE = 70  # characters
 NOT_SHOWN = (
-    "Its facts are not borne out any more: too few domains, sessions or runs say the same, or too "
+    "Its facts lack support now: too few domains, sessions or runs say the same, or too "
     "few of the runs ended well; `skillvault why` lists them."
 )
 

@@ -259,7 +259,7 @@ def fact_state(
         return PromotionState("superseded", f"by {material.superseded[fact.id]}")
     skill = material.skills_of.get(fact.id)
     if skill and (skill in skills or fact.id not in material.contested):
-        absence = "" if skill in skills else ", which is not in service any more"
+        absence = "" if skill in skills else ", which is no longer live"
         return PromotionState("done", f"derived {skill}{absence}")
     if refused := _skill_rejection(fact, material):
         return PromotionState("rejected", refused.sentence)
@@ -269,8 +269,10 @@ def fact_state(
             material.counts.opponent_counts([fact.id]),
         )
         sides = f"{runs.get(fact.id, 0)} for it, {against[fact.id]} against it"
-        removal = f"; {skill} left service" if skill else ""
-        return PromotionState("contested", f"as much speaks against it as for it: {sides}{removal}")
+        removal = f"; {skill} no longer live" if skill else ""
+        return PromotionState(
+            "contested", f"as many runs are against it as for it: {sides}{removal}"
+        )
     if any(fact in cluster for _, cluster in _find_recurring(material, policy)):
         return PromotionState("due", "recurs; `skillvault run`")
     return PromotionState("alone", _explain_alone(fact, material, policy.promote))
@@ -476,7 +478,7 @@ def _pattern_reason(pattern: Pattern) -> str:
     elif pattern.is_admitted:
         lines = ["Its facts rest on more than one session now."]
     elif pattern.skill is not None:
-        lines = ["More runs speak for its facts or against them."]
+        lines = ["More runs are for its facts or against them."]
     if not pattern.independent:
         lines.append("All of it rests on one session, so it waits for approval in proposed/.")
     return "\n".join(lines + [f"- {shorten(f.text, 200)}" for f in pattern.fresh])

@@ -389,10 +389,10 @@ class Support:
         verdict = "good" if evaluation.was_good_decision else "bad"
         decision = f"A {verdict} decision (quality {evaluation.quality_score:.2f})"
         is_first = evaluation is supporters[0].evaluation
-        earlier = "" if is_first else " Told as an earlier run tells it."
+        earlier = "" if is_first else " Worded as in an earlier run."
         if evaluation.judge_was_right:
             return f"{decision}, confirmed by the result.{earlier}"
-        return f"{decision} by the verdict, and the result was otherwise: a surprise.{earlier}"
+        return f"{decision} by the verdict, but not by the result: a surprise.{earlier}"
 
 
 _OTHER_ENDING: Mapping[Status, Status] = {"success": "failure", "failure": "success"}
@@ -415,9 +415,7 @@ def own_support_state(
     run = evaluated_run(evaluation, material.outcomes.get(evaluation.outcome))
     if run is None or run.tells_more or state.state not in ("weak", "not confirmed"):
         return state
-    return PromotionState(
-        "silent", f"{state.reason}; and it tells no more than how its own run ended"
-    )
+    return PromotionState("silent", f"{state.reason}; it only says how its own run ended")
 
 
 def support_state(
@@ -433,7 +431,7 @@ def support_state(
     sayings = book.sayings(run.domain, words).values()
     support = _sessions_of([saying for saying in sayings if saying.status == run.ending])
     return PromotionState(
-        state.state, f"{state.reason}; {support} say it, without that it takes two"
+        state.state, f"{state.reason}; {support} say it, and otherwise it takes two"
     )
 
 
@@ -531,7 +529,7 @@ def _weighing_change(links: Sequence[Link], retellings: Sequence[Retelling]) -> 
 
 
 def _describe_retelling(retelling: Retelling) -> str:
-    words = ["told as an earlier run tells it"] if retelling.is_earlier else []
+    words = ["worded as in an earlier run"] if retelling.is_earlier else []
     if retelling.importance != retelling.fact.importance:
         words.append(f"importance {retelling.importance}")
     return f"- {retelling.fact.id}: {' and '.join(words)}"

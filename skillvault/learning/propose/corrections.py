@@ -8,10 +8,10 @@ from hashlib import sha256
 from msgspec.structs import replace
 
 from skillvault.learning.lint import Secrets, lint_files
-from skillvault.learning.propose.words import read_reaction
 from skillvault.learning.recommend.duplicates import says_same
 from skillvault.model.change import Change, Edit
 from skillvault.model.lazy import regex
+from skillvault.model.next_words import read_reaction
 from skillvault.model.records import Correction, Fact, Outcome, Ref
 from skillvault.model.text.text import rule_key, shorten, slug
 
@@ -48,9 +48,9 @@ def proposals_of(
         stated = _correction_of(outcome, text)
         rivals = [c for c in waiting.values() if c.scope == stated.scope]
         approved = [rule for rule in rules if rule.scope == stated.scope]
-        same = next((c for c in rivals if _is_same(c.text, text)), None)
-        if same:
-            if change := _confirmation(same, stated):
+        equal_correction = next((c for c in rivals if _is_same(c.text, text)), None)
+        if equal_correction:
+            if change := _confirmation(equal_correction, stated):
                 yield change
             continue
         if any(_is_same(rule.text, text) for rule in approved):
@@ -128,16 +128,16 @@ def path_of_waiting(correction: Correction) -> str:
 
 def contradicts(text: str, other_text: str) -> bool:
     """Return True if one rule asks for what the other forbids, as in `uv, not pip`."""
-    wanted, unwanted = _sides(text)
-    other_wanted, other_unwanted = _sides(other_text)
-    return bool(wanted & other_unwanted or unwanted & other_wanted)
+    sides, other_sides = _sides(text), _sides(other_text)
+    return bool(sides[0] & other_sides[1] or sides[1] & other_sides[0])
 
 
 def _sides(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return (the terms before a rule's negation, those after it)."""
     match = _NEGATION.search(text)
-    wanted, unwanted = (text, "") if match is None else (text[: match.start()], text[match.end() :])
-    return _terms(wanted), _terms(unwanted)
+    if match is None:
+        return _terms(text), frozenset()
+    return _terms(text[: match.start()]), _terms(text[match.end() :])
 
 
 def _terms(text: str) -> frozenset[str]:

@@ -23,7 +23,7 @@ When you apply one in your decision:
 1. Name it in your reasoning by its handle or name, as in "Applying [S1] NAME, I ...".
 2. Say how it changed the decision.
 3. List its handle or name under `applied` in the outcome. What is not named teaches nothing."""
-REMINDER = "As before: knowledge to weigh, no orders. Name by its handle what you apply."
+REMINDER = "As before: knowledge to weigh, not orders. Name by its handle what you apply."
 
 Extent = Literal["whole", "part", "named"]
 

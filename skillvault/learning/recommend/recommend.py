@@ -478,7 +478,7 @@ def _drop_guided(
         return bool(about[contender.name]) and about[contender.name] <= guides.keys()
 
     withheld = [
-        _withhold(c.candidate, "same", f"told by {guides[min(about[c.name])]}")
+        _withhold(c.candidate, "same", f"it is in {guides[min(about[c.name])]}")
         for c in places
         if is_guided(c)
     ]

@@ -65,7 +65,7 @@ def check_recordable(query: Query, task: str) -> None:
     decision, agent = query.decision, query.agent
     if decision is None:
         if agent is not None:
-            raise UsageError("an agent's name is recorded with a decision; pass its id too")
+            raise UsageError("an agent's name is recorded only with a decision; pass its id too")
         return
     if not decision.strip():
         raise UsageError("the decision's id is empty; pass the id that its outcome will have")

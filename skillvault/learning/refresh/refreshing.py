@@ -84,7 +84,7 @@ def orphan_change(skill: Skill, shelf: str) -> Change:
     """Archive a skill whose subject has no outcomes left."""
     reasons = {
         "evolved": "Fewer than three actions of its domain say the same.",
-        "strategy": "No action of its domain has a rule or a lead any more.",
+        "strategy": "No action of its domain still has a rule or a lead.",
     }
     reason = reasons.get(skill.kind, "No evaluated outcome of its subject is left.")
     return archive_change(STEP, skill, shelf, reason)

@@ -99,7 +99,7 @@ def outcome_state(material: OutcomeMaterial, policy: Policy) -> tuple[SkillState
     outcome = material.outcome
     kind, reason = significance(outcome, material.previous, policy)
     if material.skill is not None:
-        return SkillState("done", f"told by {material.skill.name}"), None
+        return SkillState("done", f"it is in {material.skill.name}"), None
     if kind is None:
         graded = outcome.result.score is not None
         return SkillState("between" if graded else "not new", reason), None

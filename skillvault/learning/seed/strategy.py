@@ -75,7 +75,7 @@ def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) 
     if material.rejection:
         return SkillState("rejected", material.rejection.sentence)
     if why := _why_kept(material, clock, policy):
-        return SkillState("put away", why)
+        return SkillState("archived", why)
     unread, interval = pluralize(material.unread, "outcome"), policy.generate.strategy_every
     waits = material.unread < interval
     if material.skill is None:
@@ -84,7 +84,7 @@ def strategy_state(material: StrategyMaterial, clock: datetime, policy: Policy) 
     else:
         has_changed = material.skill.account != material.account
         if material.is_recounted and has_changed:
-            return SkillState("due", "what it was made of counts no more")
+            return SkillState("due", "its sources no longer count")
         # What a person took back is no news.
         is_news = has_changed and not material.linked.issuperset(material.read)
         if waits or not is_news:
@@ -105,7 +105,7 @@ def _why_kept(material: StrategyMaterial, clock: datetime, policy: Policy) -> st
         return f"{path} is pinned: it stays as it is"
     has_expired = material.expired and _is_over(skill, clock, policy)
     if path.startswith("archive/") and not has_expired:
-        return f"{path} was put away; `skillvault skill restore {material.name}` brings it back"
+        return f"{path} was archived; `skillvault skill restore {material.name}` brings it back"
     return None
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
 
-from skillvault.learning.propose.words import read_reaction
 from skillvault.learning.tries.answers import answer_text
 from skillvault.learning.tries.deed import cut, deed_of, is_note
 from skillvault.learning.tries.insight import signature
@@ -21,6 +20,7 @@ from skillvault.learning.tries.sentences import (
     split_sentences,
 )
 from skillvault.model.decision_outcomes import NEXT_WORDS
+from skillvault.model.next_words import read_reaction
 from skillvault.model.reasoning import describe_cause, evidence_lines, fault_of, is_bare
 from skillvault.model.records import OFFLINE, Evaluation, Lesson, Outcome
 from skillvault.model.sameness.comparison import components

@@ -68,9 +68,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> Any:
-    raise BadInputError(
-        f"{name} is not a number that can be kept; leave the key out", code="bad-value"
-    )
+    raise BadInputError(f"{name} is not a finite number; leave the key out", code="bad-value")
 
 
 def _parse_float(text: str) -> float:

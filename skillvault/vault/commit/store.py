@@ -566,7 +566,5 @@ def _check_index(store: Store, changes: Sequence[StagedChange], tip: str | None)
             if (path in staged.created) == (path in entries):
                 store.roll_back()
                 store.index.verify()
-                raise UncommittedEditError(
-                    f"{path}: stands otherwise in git than was known; run again"
-                )
+                raise UncommittedEditError(f"{path}: changed in git meanwhile; run again")
         checked |= staged.files.keys()

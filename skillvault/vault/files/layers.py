@@ -162,7 +162,7 @@ def skill_bytes(path: Path) -> bytes:
         state = path.stat()
         if not stat.S_ISREG(state.st_mode) or state.st_size > _MAX_SKILL:
             raise BadInputError(
-                f"no regular file of at most {_MAX_SKILL // 1024} KiB", code="not-a-file"
+                f"not a regular file of at most {_MAX_SKILL // 1024} KiB", code="not-a-file"
             )
         return path.read_bytes()
     except OSError as error:

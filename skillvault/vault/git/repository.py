@@ -373,7 +373,7 @@ def _find_past_commit(git: Git, branch: str, moment: str) -> str:
         limit = f"--before={end:%Y-%m-%dT%H:%M:%S%z}"
         commit = git.text("rev-list", "-1", limit, f"refs/heads/{branch}")
         if not commit:
-            raise UsageError(f"--at {moment}: the vault has no commit so early")
+            raise UsageError(f"--at {moment}: the vault has no commit that old")
         return commit
     name = f"{moment}^{{commit}}"
     commit = git.text("rev-parse", "--verify", "--quiet", "--end-of-options", name, ok=(0, 1, 128))

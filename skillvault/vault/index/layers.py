@@ -211,7 +211,7 @@ def _row(content: ShelfSkill | Problem) -> tuple[str | None, str | None, bytes |
         return None, None, encode(content)
     value = encode(content.skill)
     if value is None:
-        problem = Problem(content.path, None, "not-text", "a text in it is none; write it as UTF-8")
+        problem = Problem(content.path, None, "not-text", "its text is not UTF-8; save it as UTF-8")
         return None, None, encode(problem)
     return content.blob, content.skill.name, value
 

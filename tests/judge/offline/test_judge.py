@@ -159,7 +159,7 @@ def test_an_insight_tells_the_conditions_the_result_and_its_cause() -> None:
     )
     assert insight(case(given)) == (
         "When trend is bearish, open_long on SOL-PERP ended at -11.2 % (stop_loss): "
-        "its ground was “All in, SOL can't lose”."
+        "its reason was “All in, SOL can't lose”."
     )
 
 

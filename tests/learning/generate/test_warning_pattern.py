@@ -79,16 +79,16 @@ def test_an_account_that_changes_no_decision_is_silent() -> None:
     [
         ({"skill": OWN, "shelf": "skills"}, "done", f"generated {OWN.name}"),
         ({"skill": OWN, "shelf": "proposed"}, "done", f"generated {OWN.name}"),
-        ({"skill": OWN, "shelf": "archive"}, "put away", "is in archive/ until it says more"),
+        ({"skill": OWN, "shelf": "archive"}, "archived", "is in archive/ until it says more"),
         (
             {"skill": OWN, "shelf": "archive", "put_away": "a person"},
-            "put away",
-            f"{OWN.name} was put away by a person",
+            "archived",
+            f"{OWN.name} was archived by a person",
         ),
         (
             {"rejection": Rejection("skill:guide-coding-x", "0123456789abcdef")},
             "rejected",
-            "made guide-coding-x in 0123456789, which was taken away since",
+            "made guide-coding-x in 0123456789, which was removed since",
         ),
     ],
 )

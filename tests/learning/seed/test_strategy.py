@@ -120,17 +120,17 @@ def test_how_many_make_one_is_the_policys() -> None:
         (replace(OWN, domain="other"), PATH, "not the program's own"),
         (replace(OWN, status="pinned"), PATH, "is pinned"),
         (None, PATH, "cannot be read"),
-        (replace(OWN, status="retired"), ARCHIVED, "was put away"),
-        (OWN, ARCHIVED, "was put away"),
+        (replace(OWN, status="retired"), ARCHIVED, "was archived"),
+        (OWN, ARCHIVED, "was archived"),
     ],
 )
 def test_what_is_a_persons_is_left(skill: Skill | None, path: str, says: str) -> None:
     found = _standing(_material(_outcomes(30), skill=skill, path=path, expired=True))
-    assert found.state == "put away"
+    assert found.state == "archived"
     assert says in found.reason
 
 
-@pytest.mark.parametrize(("by_its_age", "state"), [(True, "due"), (False, "put away")])
+@pytest.mark.parametrize(("by_its_age", "state"), [(True, "due"), (False, "archived")])
 def test_an_expired_one_comes_back_unless_a_person_put_it_away(
     by_its_age: bool, state: str
 ) -> None:

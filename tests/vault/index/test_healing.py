@@ -184,9 +184,7 @@ def test_nothing_is_committed_by_what_the_index_does_not_know(learned: Vault) ->
     tip = person.git("rev-parse", "HEAD")
     report = Vault.open(learned.root).run(now=NOW)
     assert person.git("rev-parse", "HEAD") == tip
-    assert {one.reason for one in report.waiting} <= {
-        "stands otherwise in git than was known; run again"
-    }
+    assert {one.reason for one in report.waiting} <= {"changed in git meanwhile; run again"}
     assert Vault.open(learned.root).run(now=NOW).waiting == []
     assert person.git("rev-parse", "HEAD") == tip
 

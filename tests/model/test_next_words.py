@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillvault.learning.propose.words import Reaction, read_reaction
+from skillvault.model.next_words import Reaction, read_reaction
 
 
 @pytest.mark.parametrize(

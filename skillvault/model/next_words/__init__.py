@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from skillvault.learning.propose.phrases import Words, read_words
 from skillvault.model.lazy import regex
+from skillvault.model.next_words.phrases import Words, read_words
 from skillvault.model.records import Status
 
 _MAX_TYPED = 1500  # characters that are read of a prompt

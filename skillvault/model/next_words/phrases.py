@@ -4,14 +4,13 @@ import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
+from pkgutil import get_data
 from typing import Any
 
 from msgspec import Struct
 
 from skillvault.model.lazy import regex
 
-_FILE = Path(__file__).with_name("phrases.toml")
 _UNSPACED = "zh"  # a language without spaces between words
 _CJK = regex(r"[\u4e00-\u9fff]")
 _WORD = regex(r"[^\W\d_]+")
@@ -83,4 +82,4 @@ def _join_phrases(meaning: str, language: str) -> str:
 
 @cache
 def _table() -> Mapping[str, Mapping[str, Any]]:
-    return tomllib.loads(_FILE.read_text(encoding="utf-8"))
+    return tomllib.loads((get_data("skillvault.model.next_words", "phrases.toml") or b"").decode())

@@ -13,7 +13,7 @@ from skillvault.loop.effects import Uses
 from skillvault.loop.registry import AGENDA
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.connection import IndexDatabase
-from skillvault.vault.index.snapshot import Staged
+from skillvault.vault.index.snapshot import Staging
 
 USES, DOMAINS, SKILLS, TOGETHER = 1_000_000, 20, 100, 4
 SECONDS, AGAIN = 12, 0.6  # of a million: all of them, and one domain again
@@ -32,7 +32,7 @@ def assessed(count: int) -> Iterator[Row]:
         for row in found:
             names, marks = ", ".join(row), ", ".join("?" * len(row))
             database.rows(f"insert into {name} ({names}) values ({marks})", [*row.values()])  # noqa: S608
-    head = Staged(database, lambda _: {})
+    head = Staging(database, lambda _: {})
     uses = Uses(Store(Path(), AGENDA))
     whole = _timed(database, head, uses, [f"d{n}" for n in range(DOMAINS)])
     one = _timed(database, head, uses, ["d0"])
@@ -52,10 +52,10 @@ def _within(work: str, what: str, cost: Spent, seconds: float) -> Row:
     return at_most(work, Figure(what, cost.wall / 1e3, "s"), seconds, note)
 
 
-def _timed(database: IndexDatabase, head: Staged, uses: Uses, due: list[str]) -> Spent:
+def _timed(database: IndexDatabase, head: Staging, uses: Uses, due: list[str]) -> Spent:
     for domain in due:
         database.rows("insert or ignore into due values ('lift', ?)", [f"{domain} 0"])
-    return spent(lambda: uses.follow(head))
+    return spent(lambda: uses.count_uses(head))
 
 
 def _outcomes(count: int) -> Iterator[dict[str, Any]]:

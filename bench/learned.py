@@ -28,7 +28,7 @@ from skillvault.learning.length import References
 from skillvault.learning.refresh import refreshing
 from skillvault.learning.refresh.refreshing import SkillRefresh
 from skillvault.loop.evaluate import by_domain
-from skillvault.model.brief import Account, Draft, Findings
+from skillvault.model.brief import Account, BlindCase, Draft, Findings
 from skillvault.model.change import Change
 from skillvault.model.intake import parse_outcome
 from skillvault.model.policy import Policy
@@ -145,8 +145,7 @@ class Loop:
             yield from self._refreshed(accounts)
 
     def _judged(self, outcome: Outcome) -> Evaluation:
-        decision = outcome.decision
-        verdict = JUDGE.verdict(outcome.domain, decision, outcome.context, None, None)
+        verdict = JUDGE.verdict(BlindCase(outcome.domain, outcome.decision, outcome.context))
         insight = JUDGE.insight(evaluate.case_of(outcome), verdict)
         return evaluate.evaluation_of(outcome, JUDGE.info, verdict, insight, policy=POLICY)
 

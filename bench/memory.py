@@ -6,11 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from skillvault.learning.promote.evaluated_runs import RunBook, RunHistory
-from skillvault.learning.promote.facts import FactCounts
 from skillvault.model.records import Link, Outcome, Status, Subject, moment_of
 
 
-class FactRuns(FactCounts):
+class FactRuns:
     """The runs for and against facts, by the links that were made."""
 
     def __init__(self) -> None:

@@ -276,7 +276,7 @@ def losses(soak: Soak) -> list[Verdict]:
     events = sorted(one.event_id or "" for one in head.outcomes.values())
     wanted = sorted(f"event-{number}" for number in range(soak.sent))
     judged = sorted(head.evaluations) == sorted(head.outcomes)
-    held = len(vault.inbox.quarantine.names())
+    held = len(vault.inbox.quarantine.file_names())
     log = ["git", "log", "--format=%s", "--", "notes.md"]
     notes = subprocess.run(log, cwd=soak.root, capture_output=True, text=True, check=True)
     fsck = ["git", "fsck", "--strict", "--no-dangling", "--no-progress"]

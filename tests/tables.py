@@ -3,6 +3,7 @@
 `python -m tests.tables` writes them anew; `tests/test_documents.py` compares them.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from skillvault.cli.commands import cli
-from skillvault.model.policy_file import parse_policy, rows
-from skillvault.model.policy_file import table as policy_table
+from skillvault.model import policy
+from skillvault.model.policy import Policy
+from skillvault.model.policy_file import parse_policy, settings
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -42,10 +44,43 @@ def command_table() -> str:
     return "\n".join(lines)
 
 
+def setting_sentences() -> dict[str, str]:
+    """Key -> the comment above each setting in the source of the policy."""
+    comments: dict[tuple[str, str], str] = {}
+    section, sentence = "", list[str]()
+    for line in Path(policy.__file__).read_text(encoding="utf-8").splitlines():
+        if line.startswith("class "):
+            section = line.removeprefix("class ").partition("(")[0]
+        elif line.startswith("    # "):
+            sentence.append(line.removeprefix("    # "))
+        else:
+            if field := re.match(r"    (\w+): ", line):
+                comments[section, field[1]] = " ".join(sentence)
+            sentence = []
+    sections = {field.name: field.type for field in fields(Policy)}
+    places = ((key, key.rpartition(".")) for key, _ in settings())
+    return {
+        key: comments[sections[head].__name__ if head else "Policy", name]
+        for key, (head, _, name) in places
+    }
+
+
+def policy_table() -> str:
+    """Every setting with its default and its sentence."""
+    sentences = setting_sentences()
+    lines = ["| key | default | what it means |", "|---|---|---|"]
+    lines += [f"| `{key}` | `{_text(default)}` | {sentences[key]} |" for key, default in settings()]
+    return "\n".join(lines)
+
+
+def _text(default: object) -> str:
+    return f"[{', '.join(map(str, default))}]" if isinstance(default, tuple) else str(default)
+
+
 def seed_table() -> str:
     """Every setting in which the profile `seed` is not the default, with the test of each row."""
     lines = ["| what | default | seed | what it means | test |", "|---|---|---|---|---|"]
-    numbers, sentences = dict(_numbers({})), {key: text for key, _, text in rows()}
+    numbers, sentences = dict(_numbers({})), setting_sentences()
     lines += [
         f"| `{key}` | `{numbers[key]}` | `{number}` | {sentences[key]} "
         f"| `tests/model/test_profiles.py::test_{key.replace('.', '_')}` |"

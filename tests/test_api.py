@@ -2,16 +2,15 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from skillvault.api import Vault
-from skillvault.model.brief import Brief, Case, Draft, Findings, InsightText, Verdict
+from skillvault.model.brief import BlindCase, Brief, Case, Draft, Findings, InsightText, Verdict
 from skillvault.model.errors import PausedError, SkillvaultError, UncommittedEditError, UsageError
-from skillvault.model.records import Decision, JudgeInfo, Scalar
+from skillvault.model.records import JudgeInfo
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
 
@@ -25,16 +24,9 @@ class ScriptedJudge:
     asked: list[str] = field(default_factory=list)
     at_once: int = 1
 
-    def verdict(
-        self,
-        domain: str,
-        decision: Decision,
-        context: Mapping[str, Scalar],
-        applied: Sequence[str] | None,
-        entry_value: float | None,
-    ) -> Verdict:
+    def verdict(self, case: BlindCase) -> Verdict:
         """Always a bad decision."""
-        self.asked.append(f"verdict {decision.action}")
+        self.asked.append(f"verdict {case.decision.action}")
         return Verdict(was_good_decision=False, quality_score=0.2)
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
@@ -422,7 +414,7 @@ def test_why_of_a_link_is_why_of_what_it_points_to(vault: Vault) -> None:
 def test_the_same_bad_file_is_quarantined_once(vault: Vault) -> None:
     for _ in range(2):
         vault.record([("bad.json", b"{}")], now=NOW)
-    assert vault.inbox.quarantine.names() == ["bad.json"]
+    assert vault.inbox.quarantine.file_names() == ["bad.json"]
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_of_a_burst_of_hundreds_of_files_all_are_taken(vault: Vault) -> None:
             drop(vault, f"burst-{number}", "inbox" if number % 3 else "inbox/untrusted")
         until(lambda: recorded(vault) == 300)
         until(lambda: not vault.inbox.names())
-    assert vault.inbox.quarantine.names() == []
+    assert vault.inbox.quarantine.file_names() == []
 
 
 def test_a_stream_of_files_without_a_pause_is_not_waited_for_to_end(vault: Vault) -> None:

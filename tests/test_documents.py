@@ -18,7 +18,7 @@ from skillvault.api import Vault
 from skillvault.cli.answer import NO
 from skillvault.cli.commands import cli
 from skillvault.model.errors import SkillvaultError
-from skillvault.model.policy_file import parse_policy, rows
+from skillvault.model.policy_file import parse_policy, settings
 from skillvault.model.records import Decision, Outcome, Result, Source
 from skillvault.model.text import strict_yaml
 from skillvault.vault.files.redact import redact_text
@@ -122,17 +122,17 @@ def test_the_number_of_samples_is_as_written() -> None:
 
 @pytest.mark.parametrize("document", PAGES, ids=_name)
 def test_every_setting_named_exists(document: Path) -> None:
-    settings = {key for key, _, _ in rows()}
-    sections = {key.partition(".")[0] for key in settings if "." in key}
+    known = {key for key, _ in settings()}
+    sections = {key.partition(".")[0] for key in known if "." in key}
     spans = (span.partition(":")[0] for span in SPAN.findall(FENCE.sub("", _text(document))))
     names = [span for span in spans if SETTING.fullmatch(span)]
     keys = [name for name in names if name.partition(".")[0] in sections - {"record"}]
-    assert [key for key in keys if key not in settings] == []
+    assert [key for key in keys if key not in known] == []
 
 
 def _policies() -> list[tuple[str, str]]:
     """(page, text) of every YAML block that belongs into a `vault.yaml`."""
-    keys = {key.partition(".")[0] for key, _, _ in rows()}
+    keys = {key.partition(".")[0] for key, _ in settings()}
     return [
         (_name(page), textwrap.dedent(text))
         for page in PAGES

@@ -20,7 +20,7 @@ PURE = {"model", "learning"}
 # Within these packages too, a part imports only those that follow it here.
 ORDER = {
     "learning": [
-        "why_not", "seed", "sync", "curate", "install", "next_version", "stats", "assess",
+        "why_not", "seed", "sync", "curate", "install", "next_version", "skill_stats", "assess",
         "propose", "lint", "capture", "recommend", "merge", "refresh", "promote", "answer",
         "distill", "generate", "gate", "evaluate", "record", "advise", "accuracy", "effect",
         "expire", "account", "tries", "contrast", "rejection", "sections", "length", "naming",

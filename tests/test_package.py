@@ -41,6 +41,7 @@ def test_the_wheel_makes_a_vault_by_itself(tmp_path: Path) -> None:
     assert (installed / "skillvault/model/english/common_words.txt").is_file()
     assert (installed / "skillvault/learning/effect/cues.txt").is_file()
     assert (installed / "skillvault/learning/tries/words.txt").is_file()
+    assert (installed / "skillvault/model/reasoning.txt").is_file()
     command = [sys.executable, "-m", "skillvault", "init", str(tmp_path / "vault")]
     env = {"PYTHONPATH": str(installed), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())}
     subprocess.run(command, cwd=installed, env=env, check=True, capture_output=True)

@@ -14,7 +14,7 @@ Rank = Callable[[str], list[str]]
 def ours(documents: Sequence[Document]) -> Rank:
     """`skillvault search --words`."""
     database = _indexed(documents)
-    return lambda query: [hit.id for hit in ranking.search(database, query, 10)]
+    return lambda query: [hit.id for hit in ranking.search_texts(database, query, 10)]
 
 
 def semantic(documents: Sequence[Document]) -> Rank:
@@ -23,7 +23,7 @@ def semantic(documents: Sequence[Document]) -> Rank:
 
     database = _indexed(documents)
     return lambda query: [
-        hit.id for hit in ranking.search(database, query, 10, nearness=compute_nearness)
+        hit.id for hit in ranking.search_texts(database, query, 10, nearness=compute_nearness)
     ]
 
 

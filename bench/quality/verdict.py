@@ -19,6 +19,7 @@ from measures import auc, balanced, interval
 from retrieval import lines
 
 from skillvault.judge.offline.verdict import judge_decision
+from skillvault.model.brief import blind_case
 from skillvault.model.intake import parse_outcome
 from skillvault.model.records import Outcome
 
@@ -79,8 +80,7 @@ def _outcome(text: dict[str, Any]) -> Outcome:
 
 
 def _judgement(outcome: Outcome, *, is_good: bool) -> Judgement:
-    size = outcome.result.entry_value
-    verdict = judge_decision(outcome.decision, outcome.context, outcome.applied, size)
+    verdict = judge_decision(blind_case(outcome))
     return Judgement(verdict.quality_score, verdict.was_good_decision, is_good)
 
 

@@ -114,7 +114,7 @@ def approve(
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Approve a rule that you stated: everybody is served it."""
+    """Approve a rule that you stated, so that every agent gets it."""
     report = open_vault(vault_path).memory.approve(name, text, now=now, dry=dry)
     print_changes(report, as_data=as_data)
 
@@ -131,7 +131,7 @@ def reject(
     dry: bool,
     as_data: bool,
 ) -> None:
-    """Drop a rule that you stated: it is not proposed again."""
+    """Reject a rule that you stated; it is not proposed again."""
     report = open_vault(vault_path).memory.reject(name, reason, now=now, dry=dry)
     print_changes(report, as_data=as_data)
 

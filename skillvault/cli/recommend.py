@@ -37,6 +37,7 @@ from skillvault.model.text.text import shorten
 from skillvault.serving.background import is_taught
 from skillvault.serving.inquiry import KINDS
 from skillvault.serving.shelf import has_model
+from skillvault.sessions.transcripts import repository_of
 from skillvault.vault.files.arrival import make_printable
 
 
@@ -82,7 +83,7 @@ def learn(
     print_cuts(learned)
     if waiting:
         rules = f"{waiting} rule" + "s" * (waiting > 1)
-        say(f"not committed yet, so no prompt has it: {rules}; next: skillvault run")
+        say(f"not committed yet: {rules}; next: skillvault run")
 
 
 def _note(vault: Vault, rule: str, scope: tuple[str, ...], *, dry: bool, as_data: bool) -> None:
@@ -94,6 +95,12 @@ def _note(vault: Vault, rule: str, scope: tuple[str, ...], *, dry: bool, as_data
     else:
         echo(f"noted in LEARNINGS.md: {text}")
         say("next: skillvault run (it looks for the rule in your code)")
+
+
+def _repository(vault: Vault) -> str | None:
+    """Return the name of the repository of the current folder; None in the vault itself."""
+    folder = Path.cwd()
+    return None if folder.is_relative_to(vault.root) else repository_of(str(folder))
 
 
 def learned_shape(rules: LearnedText) -> dict[str, object]:
@@ -278,7 +285,7 @@ def recommend(  # noqa: PLR0913 (click hands a command one argument an option)
             explain=explain,
             now=now or past_time,
         )
-        learned = vault.notebook.learned_rules() if with_learned else None
+        learned = vault.notebook.learned_rules(_repository(vault)) if with_learned else None
         _print_answer(answer, form, learned)
         if learned:
             print_cuts(learned)

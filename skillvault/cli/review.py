@@ -132,8 +132,8 @@ def _print_list(waiting: Sequence[WaitingSkill], rules: Sequence[Correction]) ->
 def rule_lines(rule: Correction) -> list[str]:
     """Return a rule that waits, who said it, and how often."""
     sessions = 1 + len(rule.confirmed)
-    said = f"stated on {rule.created_at:%Y-%m-%d} in session {rule.session}"
-    again = f", in {sessions} sessions" if sessions > 1 else ""
+    origin = f"stated on {rule.created_at:%Y-%m-%d} in session {rule.session}"
+    repeats = f", in {sessions} sessions" if sessions > 1 else ""
     served = "" if rule.said_by else "; served to nobody until you approve it"
     superseded = [f"contradicts the rule {rule.supersedes}"] if rule.supersedes else []
-    return [f'"{rule.text}"', f"{said}{again}{served}", *superseded]
+    return [f'"{rule.text}"', f"{origin}{repeats}{served}", *superseded]

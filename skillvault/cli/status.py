@@ -16,7 +16,7 @@ from skillvault.vault.files.arrival import make_printable
 
 if TYPE_CHECKING:
     from skillvault.inspect.status import JudgeStatus, Status
-    from skillvault.learning.stats import SkillStats, VersionStats
+    from skillvault.learning.skill_stats import SkillStats, VersionStats
 
 
 _NAME = 44  # letters of a skill in a list

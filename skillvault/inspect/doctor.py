@@ -533,7 +533,7 @@ def _last_commit(exam: Examination) -> Iterator[Row]:
 
 def _waiting(exam: Examination) -> Iterator[Row]:
     inbox = Inbox(exam.root)
-    counts = {"inbox": len(inbox.names()), "quarantine": len(inbox.quarantine.names())}
+    counts = {"inbox": len(inbox.names()), "quarantine": len(inbox.quarantine.file_names())}
     nexts = {"inbox": "skillvault run", "quarantine": "skillvault quarantine list"}
     if any(row.state == "problem" for row in exam.rows):
         nexts["inbox"] = "mend what is a problem above, then skillvault run"

@@ -13,8 +13,9 @@ from itertools import islice
 from msgspec import Struct
 
 from skillvault.learning.contrast.episodes import episodes_of
+from skillvault.model.phrases import describe_subject
 from skillvault.model.records import Commit, Outcome, Ref, Status
-from skillvault.model.text.text import join_items, make_inert, pluralize
+from skillvault.model.text.text import join_items, pluralize
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.index.records import parse_ref
@@ -71,9 +72,8 @@ def basis_of(outcomes: Iterable[Outcome], minutes: int) -> Basis:
 
 
 def _basis_row(outcome: Outcome, episode: int) -> BasisRow:
-    names = [outcome.decision.action, outcome.decision.target]
-    about = join_items([make_inert(name, 60) for name in names if name], last="on")
-    return BasisRow(outcome.id, outcome.result.status, outcome.source.session, episode, about)
+    session, about = outcome.source.session, describe_subject(outcome)
+    return BasisRow(outcome.id, outcome.result.status, session, episode, about)
 
 
 def outcomes_under(view: Topics, refs: Iterable[Ref]) -> list[Outcome]:

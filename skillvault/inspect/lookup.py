@@ -99,7 +99,7 @@ def resolve(store: Store, head: Topics, text: str, *, forward: bool = False) -> 
         raise
 
 
-def read(store: Store, name: str) -> tuple[Record, str]:
+def read_record(store: Store, name: str) -> tuple[Record, str]:
     """Return (record, path) for a name; SkillvaultError if it cannot be read."""
     head = store.head()
     path = head.records.path_of(resolve(store, head, name)) or ""
@@ -113,7 +113,7 @@ def read(store: Store, name: str) -> tuple[Record, str]:
 
 def read_skill(store: Store, name: str) -> tuple[Skill, str]:
     """Return (skill, path) in any folder; UsageError if there is none."""
-    record, path = read(store, name)
+    record, path = read_record(store, name)
     if not isinstance(record, Skill):
         kind = kind_of(record)
         raise UsageError(f"{name}: is a {kind}, not a skill; see `skillvault skill list`")

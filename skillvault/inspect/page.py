@@ -16,7 +16,7 @@ from skillvault.inspect.lookup import Sides, both_sides
 from skillvault.inspect.week import Contents, Week, contents_of, title_of, week_of
 from skillvault.learning.contrast.episodes import episodes_of
 from skillvault.learning.naming import strategy_name, subject_key
-from skillvault.learning.stats import SkillStats
+from skillvault.learning.skill_stats import SkillStats
 from skillvault.loop.run import Run
 from skillvault.model.conditions import clause, risk, sample_note
 from skillvault.model.errors import UsageError

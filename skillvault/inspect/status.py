@@ -120,7 +120,7 @@ def status(run: Run) -> Status:
         proposed=files.get("proposed", 0),
         archived=files.get("archive", 0),
         inbox=inbox,
-        quarantine=len(run.inbox.quarantine.names()),
+        quarantine=len(run.inbox.quarantine.file_names()),
         links={"total": sum(links.values()), **links},
         waiting=counts,
         tomorrow={

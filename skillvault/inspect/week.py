@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from skillvault.learning.promote.facts import statement_of
 from skillvault.learning.rejection import REJECT
-from skillvault.learning.stats import SkillStats
+from skillvault.learning.skill_stats import SkillStats
 from skillvault.loop.run import Run
 from skillvault.model.change import FORGET, parse_parts
 from skillvault.model.records import Commit, Evaluation, Fact, Outcome, RecordKind, Ref, Skill

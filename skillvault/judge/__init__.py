@@ -1,13 +1,13 @@
 """The protocols of judges: they rate decisions, put insights into words and write skills.
 
-A judge sees the decision before the result: `verdict` is blind by its very signature.
+A judge sees the decision before the result: a `BlindCase` holds none.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
-from skillvault.model.brief import Brief, Case, Draft, InsightText, Opinion, Verdict
-from skillvault.model.records import Decision, JudgeInfo, Outcome, Scalar, Skill
+from skillvault.model.brief import BlindCase, Brief, Case, Draft, InsightText, Opinion, Verdict
+from skillvault.model.records import JudgeInfo, Outcome, Skill
 
 
 class Judge(Protocol):
@@ -27,14 +27,7 @@ class Judge(Protocol):
         """The number of questions that it takes at once."""
         ...
 
-    def verdict(
-        self,
-        domain: str,
-        decision: Decision,
-        context: Mapping[str, Scalar],
-        applied: Sequence[str] | None,
-        entry_value: float | None,
-    ) -> Verdict:
+    def verdict(self, case: BlindCase) -> Verdict:
         """Rate the decision by what was known when it was made."""
         ...
 

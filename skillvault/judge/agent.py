@@ -5,12 +5,12 @@ Nobody is asked here and nobody waits; `loop.judging.questions` says what an age
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from skillvault.judge.claude.questions import Question, Questions
 from skillvault.judge.offline.judge import OfflineJudge
-from skillvault.model.brief import Brief, Case, Draft, InsightText, Verdict
-from skillvault.model.records import Answer, Decision, JudgeInfo
+from skillvault.model.brief import BlindCase, Brief, Case, Draft, InsightText, Verdict
+from skillvault.model.records import Answer, JudgeInfo
 
 _Value = TypeVar("_Value")
 _OFFLINE = OfflineJudge()
@@ -37,18 +37,9 @@ class AgentJudge:
         """Return an answering agent, with the version of the current prompts."""
         return JudgeInfo(name="agent", version="1", prompt=self.questions.version)
 
-    def verdict(
-        self,
-        domain: str,
-        decision: Decision,
-        *conditions: Any,
-    ) -> Verdict:
-        """Rate the decision; `conditions` are the other arguments of the protocol."""
-        context, applied, entry_value = conditions
-        question = self.questions.verdict_question(
-            domain, decision, context=context, applied=applied, entry_value=entry_value
-        )
-        return self._read_answer(question) or _OFFLINE.verdict(domain, decision, *conditions)
+    def verdict(self, case: BlindCase) -> Verdict:
+        """Rate the decision."""
+        return self._read_answer(self.questions.verdict_question(case)) or _OFFLINE.verdict(case)
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:
         """Return what the outcome teaches."""

@@ -61,10 +61,7 @@ def fit_sections(
 
 
 def fit_body(
-    head: Sequence[str],
-    parts: Sequence[tuple[str, str]],
-    limit: int,
-    file: str = STATEMENTS,
+    head: Sequence[str], parts: Sequence[tuple[str, str]], limit: int, file: str = STATEMENTS
 ) -> tuple[str, str]:
     """Return (a body of head and sections within `limit` tokens, the overflow or "").
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from skillvault.learning.recommend.render import frame_tags
 from skillvault.model.text.hidden_characters import escape_hidden, hidden_characters
+from skillvault.model.text.tables import read_patterns
 from skillvault.model.text.text import shorten
 
 KEEPS_OUT = "secret"  # the code of findings that keep a skill of a public source out
@@ -21,49 +22,14 @@ _QUOTED = 60  # characters of a match
 _LONG_LINE = 4000  # characters of a line that are checked
 _LONG_TEXT = 256 * 1024  # and of a file
 
-# Text that templates of chats and hosts read as more than text.
-_FRAME = re.compile(
-    r"<\|[a-z_]{3,20}\|>|\[/?INST\]|<</?SYS>>|</?(?:system|assistant|user|human|tool_result|"
-    r"function_calls|system-reminder|antml:\w+)\b[^>]{0,40}>|^\s*(?:Human|Assistant|System):\s",
-    re.IGNORECASE,
-)
-_ORDERS = re.compile(
-    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}"
-    r"\b(?:instruction|prompt|rule|guideline|polic|guardrail|safety|restriction|above)\w*"
-    r"|\byou are now\b|\bnew instructions?:"
-    r"|\b(?:reveal|print|show|repeat|output)\b.{0,30}\b(?:system|developer) (?:prompt|message)\b"
-    r"|\b(?:do not|don't|never|without)\b.{0,30}"
-    r"\b(?:tell|telling|inform|informing|mention|mentioning|ask|asking|show|showing|reveal)\b"
-    r".{0,20}\b(?:user|human|person|owner|anyone|anybody)\b"
-    r"|\b(?:secretly|silently|covertly)\b|\bwithout (?:the user's |any )?(?:consent|approval|"
-    r"confirmation|permission)\b",
-    re.IGNORECASE,
-)
+_CUE = read_patterns("skillvault.learning", "lint.txt")
+_REACHES = (
+    "the network", "other programs", "code made at run time", "the environment",
+    "packages to install", "files to delete",
+)  # fmt: skip
 _RUNS_WHEN_LOADED = re.compile(r"(?:^|\s)!`[^`]+`")
 _PIPED = re.compile(
     r"\b(?:curl|wget)\b[^\n|]{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b|\biex\b.*\biwr\b"
-)
-_REACHES = (
-    ("the network", re.compile(
-        r"\b(?:curl|wget|nc|ncat|telnet|ssh|scp|rsync|ftp)\s+\S|\b(?:requests|httpx2?|aiohttp|urllib|"
-        r"socket|http\.client|smtplib|paramiko)\b|\bfetch\s*\(|\baxios\b|\bXMLHttpRequest\b|"
-        r"/dev/tcp/|\bInvoke-WebRequest\b")),
-    ("other programs", re.compile(
-        r"\b(?:subprocess|os\.system|os\.popen|pty\.spawn|child_process|execSync|spawnSync)\b|"
-        r"\bsystem\s*\(|\bshell\s*=\s*True\b|\bsudo\s")),
-    ("code made at run time", re.compile(
-        r"\b(?:eval|exec)\s*\(|\bbase64\s+(?:-d|--decode|-D)\b|\bb64decode\b|\batob\s*\(|"
-        r"\b__import__\s*\(|\bmarshal\.loads\b|\bpickle\.loads?\b|\bFunction\s*\(")),
-    ("the environment", re.compile(r"\bos\.environ\b|\bgetenv\b|\bprocess\.env\b|\bprintenv\b")),
-    ("packages to install", re.compile(
-        r"\b(?:pip3?|npm|npx|pnpm|yarn|brew|apt(?:-get)?|gem|cargo|go)\s+(?:install|add|get|-y)\b")),
-    ("files to delete", re.compile(r"\brm\s+-\w*[rf]|\bshutil\.rmtree\b|\brmSync\b")),
-)  # fmt: skip
-_CREDENTIALS = re.compile(
-    r"(?:~|\$HOME|/root|/home/\w+|%USERPROFILE%)/?\.(?:ssh|aws|gnupg|kube|docker|netrc|npmrc|config/gh)"
-    r"|\bid_(?:rsa|ed25519)\b|/etc/(?:passwd|shadow)\b|\bkeychain\b|\bauthorized_keys\b"
-    r"|\.(?:bash|zsh)(?:rc|_history|_profile)\b|\bcrontab\b|\blaunchctl\b",
-    re.IGNORECASE,
 )
 _URL = re.compile(r"\bhttps?://[^\s<>\"'`)\]}]+", re.IGNORECASE)
 _SCRIPT = re.compile(
@@ -127,7 +93,7 @@ def _of_file(path: str, data: bytes, secrets: Secrets) -> Iterator[Finding]:
     yield from _urls(path, text)
     yield from _secrets(path, text, secrets)
     if is_script:
-        reached = [name for name, pattern in _REACHES if pattern.search(text)]
+        reached = [name for name in _REACHES if _CUE[name].search(text)]
         message = f"reaches {', '.join(reached)}" if reached else "reaches nothing known"
         yield Finding(path, 0, "script", message)
     if path == "SKILL.md" and _HOOKS.search(text.partition("\n---")[0]):
@@ -138,15 +104,15 @@ def _of_file(path: str, data: bytes, secrets: Secrets) -> Iterator[Finding]:
 
 
 def _of_line(line: str, *, is_script: bool) -> Iterator[tuple[str, str]]:
-    if tags := [*frame_tags(line), *_matches(_FRAME, line)]:
+    if tags := [*frame_tags(line), *_matches(_CUE["frame"], line)]:
         yield "frame", _quote(tags[0])
     if not is_script:
-        yield from (("orders", _quote(words)) for words in _matches(_ORDERS, line))
+        yield from (("orders", _quote(words)) for words in _matches(_CUE["orders"], line))
     for command in _matches(_RUNS_WHEN_LOADED, line):
         yield "script", f"runs when a host loads it: {_quote(command)}"
     for command in _matches(_PIPED, line):
         yield "script", f"runs what it fetches: {_quote(command)}"
-    for place in _matches(_CREDENTIALS, line):
+    for place in _matches(_CUE["credentials"], line):
         yield "reaches", f"a place of credentials or of what runs by itself: {_quote(place)}"
     yield from (("redacted", marker) for marker in _matches(_REDACTED, line))
 

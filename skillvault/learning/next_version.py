@@ -49,7 +49,7 @@ Files = Mapping[str, bytes]
 
 def metadata_of(files: Files) -> Mapping[str, Any]:
     """Return the metadata of a skill's file."""
-    meta, _ = front_matter.read(front_matter.text_of(files[FILE]))
+    meta, _ = front_matter.read_document(front_matter.text_of(files[FILE]))
     metadata = meta.get("metadata")
     return metadata if isinstance(metadata, Mapping) else {}
 

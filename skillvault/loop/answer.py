@@ -18,11 +18,10 @@ from skillvault.loop.judging.questions import (
     session_texts,
     text_question,
     texts_about,
-    verdict_question,
 )
 from skillvault.loop.promote import run_book
 from skillvault.loop.run import Run
-from skillvault.model.brief import Draft
+from skillvault.model.brief import Draft, blind_case
 from skillvault.model.change import Change
 from skillvault.model.errors import NoAnswerError
 from skillvault.model.records import Answer, Decision, Evaluation, Link, Outcome, Ref, ref_of
@@ -95,7 +94,8 @@ def _judged_outcomes(run: Run, judge: AgentJudge, answer: Answer) -> list[Outcom
         if prompts.about(answer.domain, Decision(action=action, target=target)) == answer.subject
     ]
     outcomes = run.view.outcomes.get_many(names).values()
-    return [o for o in outcomes if verdict_question(judge, o).matter.question == answer.id]
+    ask = judge.questions.verdict_question
+    return [o for o in outcomes if ask(blind_case(o)).matter.question == answer.id]
 
 
 def _reword(run: Run, judge: AgentJudge, outcome: Outcome) -> Rewording | None:

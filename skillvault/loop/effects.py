@@ -25,7 +25,7 @@ from skillvault.vault.commit.skill_versions import skill_texts
 from skillvault.vault.commit.store import Store
 from skillvault.vault.index.rows import micros, moment
 from skillvault.vault.index.skills import SkillStatusRow
-from skillvault.vault.index.snapshot import Staged, Topics
+from skillvault.vault.index.snapshot import Staging, Topics
 from skillvault.vault.index.uses import DecisionRow, SkillUse, SumsEnd
 
 _PAGE = 500  # outcomes that are read at once
@@ -47,7 +47,7 @@ class Uses:
         self._evidence: tuple[object, dict[str, Evidence]] | None = None
         self._names: tuple[list[str], dict[str, tuple[str, ...]]] = [], {}
 
-    def follow(self, head: Staged) -> None:
+    def count_uses(self, head: Staging) -> None:
         """Compute what changed since the last call."""
         self._follow_uses(head)
         self._follow_versions(head)
@@ -81,7 +81,7 @@ class Uses:
 
         return read_text
 
-    def _follow_uses(self, head: Staged) -> None:
+    def _follow_uses(self, head: Staging) -> None:
         new_names = head.due.keys(NAME)
         mentioning: Iterable[str] = ()
         if new_names:
@@ -101,7 +101,7 @@ class Uses:
 
     # ── versions of a text ───────────────────────────────────────────────────────────
 
-    def _follow_versions(self, head: Staged) -> None:
+    def _follow_versions(self, head: Staging) -> None:
         """Store when a person rewrote a skill's text, or brought the skill back."""
         due = head.due.keys(VERSION)
         if not due:
@@ -131,7 +131,7 @@ class Uses:
 
     # ── lifts ────────────────────────────────────────────────────────────────────────
 
-    def _follow_lifts(self, head: Staged) -> None:
+    def _follow_lifts(self, head: Staging) -> None:
         changes, touched = head.due.keys(LIFT), head.due.keys(COUNT)
         is_summed = _add_up(head, changes)
         if is_summed or touched:
@@ -140,7 +140,7 @@ class Uses:
         head.due.mark_done(COUNT, touched)
 
     def _keep_evidence(
-        self, head: Staged, counts: Mapping[str, UseCounts], *, are_lifts_new: bool
+        self, head: Staging, counts: Mapping[str, UseCounts], *, are_lifts_new: bool
     ) -> None:
         """Store what was counted; if sums changed, the lift of every skill changes."""
         if are_lifts_new:
@@ -168,10 +168,7 @@ class Uses:
 
 
 def _find_uses(
-    head: Topics,
-    outcome: Outcome,
-    names: Mapping[str, Iterable[str]],
-    read_text: "detect.ReadText",
+    head: Topics, outcome: Outcome, names: Mapping[str, Iterable[str]], read_text: "detect.ReadText"
 ) -> Iterator[SkillUse]:
     decision = outcome.decision.id
     receipts = head.recommendations.by_decision(decision) if decision else []
@@ -197,7 +194,7 @@ def _trial_start(head: Topics, name: str) -> set[int]:
     return set() if trial is None else {micros(trial) + 1}
 
 
-def _add_up(head: Staged, changes: Iterable[str]) -> bool:
+def _add_up(head: Staging, changes: Iterable[str]) -> bool:
     """Add up the domains with new or changed decisions; return True if there were any.
 
     `changes` say in which domain something changed, and when it ended.

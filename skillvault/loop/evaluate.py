@@ -17,7 +17,7 @@ from skillvault.loop import quota
 from skillvault.loop.judging.judge_replies import answer_record, check_reply, place_of
 from skillvault.loop.judging.judges import judge_of
 from skillvault.loop.run import Run, WaitingItem, flush_for_judge
-from skillvault.model.brief import Case, InsightText, Verdict
+from skillvault.model.brief import Case, InsightText, Verdict, blind_case
 from skillvault.model.change import BATCH, Change
 from skillvault.model.claude_models import cacheable_length
 from skillvault.model.errors import NoAnswerError, UnavailableError
@@ -183,14 +183,7 @@ def judge_case(judge: Judge, case: Case, policy: Policy) -> _Answer:
     outcome = case.outcome
     judge = judge_of(judge, case, policy.judge.provider)
     try:
-        reply = judge.verdict(
-            outcome.domain,
-            outcome.decision,
-            outcome.conditions,
-            outcome.applied,
-            outcome.result.entry_value,
-        )
-        verdict = check_reply(reply, Verdict, "verdict")
+        verdict = check_reply(judge.verdict(blind_case(outcome)), Verdict, "verdict")
         insight = judge.insight(case, verdict)
         if insight is not None:
             insight = check_reply(insight, InsightText, "insight")

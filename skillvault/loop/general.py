@@ -57,7 +57,7 @@ class SimilarFacts:
             candidates = self._load(holders.difference(facts))
             index = Forms()
             for form in forms if candidates else ():
-                index.add(form)
+                index.add_form(form)
             added = {
                 name: fact
                 for name, fact in candidates.items()

@@ -77,7 +77,7 @@ def step(run: Run) -> Iterator[Change]:
         if rejection:
             run.report.rejected.append(rejection)
         if rejection or is_recorded:
-            run.forget(name)  # the vault's history has it
+            run.drop_known(name)  # the vault's history has it
         else:
             records.setdefault(ref, record)
             names.setdefault(ref, []).append(name)

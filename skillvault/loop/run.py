@@ -335,7 +335,7 @@ class Run:
             refusal = self.inbox.refuse(name, error, self.now)
         self.report.quarantined.append(refusal)
 
-    def forget(self, name: str) -> None:
+    def drop_known(self, name: str) -> None:
         """Drop an inbox file that has nothing new."""
         if not self.options.dry and self.view.commit:
             self.inbox.mark_done([name], self.store.taken, self.view.commit)

@@ -15,12 +15,14 @@ from skillvault.model.conditions import Separation
 from skillvault.model.records import (
     Answer,
     Applicability,
+    Decision,
     Evaluation,
     Fact,
     Fraction,
     InsightType,
     JudgeInfo,
     Outcome,
+    Scalar,
     Session,
     Skill,
     SkillKind,
@@ -59,6 +61,22 @@ class Insight(Struct, frozen=True, kw_only=True):
     kind: InsightKind
     quote: str
     supposed: bool = False
+
+
+class BlindCase(Struct, frozen=True):
+    """A decision as a judge sees it first: with what was known when it was made."""
+
+    domain: str
+    decision: Decision
+    context: Mapping[str, Scalar] = {}
+    applied: tuple[str, ...] | None = None
+    entry_value: float | None = None
+
+
+def blind_case(outcome: Outcome) -> BlindCase:
+    """Return an outcome's decision without its result."""
+    size = outcome.result.entry_value
+    return BlindCase(outcome.domain, outcome.decision, outcome.conditions, outcome.applied, size)
 
 
 class Case(Struct, frozen=True, kw_only=True):

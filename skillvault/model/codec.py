@@ -69,7 +69,7 @@ def parse_incoming(name: str, content: bytes) -> dict[str, Any]:
     if not text.strip():
         raise BadInputError("the file is empty", code="truncated")
     if name.endswith(".md"):
-        return _with_reasoning(*front_matter.read(text))
+        return _with_reasoning(*front_matter.read_document(text))
     mapping = front_matter.as_mapping(
         strict_json.load(text) if name.endswith(".json") else strict_yaml.load(text)
     )
@@ -310,7 +310,7 @@ def _answer_text(record: Answer) -> str:
 # ── facts ────────────────────────────────────────────────────────────────────────────
 
 
-_FACT_KEYS = (
+FACT_KEYS = (
     "id", "domain", "importance", "kind", "created_at", "insight_type", "trust", "supersedes",
     "review_by", "scope", "session", "state",
 )  # fmt: skip
@@ -323,21 +323,23 @@ _CORRECTION_KEYS = (
 def _statement_text(keys: Sequence[str]) -> Callable[[Fact | Correction], str]:
     """Return the writer of a fact or a correction: front matter with these keys, then the text."""
 
-    def write(record: Fact | Correction) -> str:
+    def write_statement(record: Fact | Correction) -> str:
         values = {key: getattr(record, key) for key in keys}
         values["created_at"] = stamp(record.created_at) if record.created_at else None
         values = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
         front = {key: value for key, value in values.items() if value not in (None, [])}
         return f"---\n{strict_yaml.dump(front)}---\n\n{record.text.strip()}\n"
 
-    return write
+    return write_statement
 
 
 def _statement(keys: Sequence[str], kind: type[Fact] | type[Correction]) -> Callable[..., Record]:
     """Return the reader of a fact or a correction; its front matter is optional, its body not."""
 
-    def read(text: str, name: str, domain: str | None) -> Record:
-        meta, body = front_matter.read(text) if front_matter.has_front_matter(text) else ({}, text)
+    def read_statement(text: str, name: str, domain: str | None) -> Record:
+        meta, body = (
+            front_matter.read_document(text) if front_matter.has_front_matter(text) else ({}, text)
+        )
         if not body.strip():
             message = "the fact has no text; write it below the front matter"
             raise BadInputError(message, code="no-body")
@@ -345,17 +347,14 @@ def _statement(keys: Sequence[str], kind: type[Fact] | type[Correction]) -> Call
         raw = {"id": name, "domain": domain, **values, "text": body.strip()}
         return convert_stored(raw, kind)
 
-    return read
+    return read_statement
 
 
 # ── skills ───────────────────────────────────────────────────────────────────────────
 
 
 _WORD_KEYS = ("tags", "roles", "stages")
-_TEXT_KEYS = (
-    "kind", "domain", "subject", "account", "status", "origin", "version", "created", "expires",
-    "trust", "retired", "trial", "replaces", "written",
-)  # fmt: skip
+_TEXT_KEYS = {*front_matter.METADATA_KEYS} - {"internal", *_WORD_KEYS}
 
 
 def _skill_text(skill: Skill) -> str:
@@ -378,7 +377,7 @@ def foreign_skill(name: str, content: bytes) -> Skill:
 
 
 def _skill(name: str, text: str, *, foreign: bool = False) -> Skill:
-    meta, body = front_matter.read_foreign(text) if foreign else front_matter.read(text)
+    meta, body = front_matter.read_foreign(text) if foreign else front_matter.read_document(text)
     if foreign:
         meta["metadata"] = _without_nested(meta.get("metadata"))
     values_of = {key: meta[alias] for alias, key in ALIASES.items() if alias in meta}
@@ -483,7 +482,7 @@ _FORMS: Mapping[str, _Form] = {
         _answer_text,
         lambda text, *_: convert_stored(front_matter.as_mapping(strict_json.load(text)), Answer),
     ),
-    "fact": _Form(_statement_text(_FACT_KEYS), _statement(_FACT_KEYS, Fact)),
+    "fact": _Form(_statement_text(FACT_KEYS), _statement(FACT_KEYS, Fact)),
     "correction": _Form(
         _statement_text(_CORRECTION_KEYS), _statement(_CORRECTION_KEYS, Correction)
     ),

@@ -41,7 +41,7 @@ class CompletedOutcome(Struct, frozen=True):
     counts: bool
 
 
-def strength(observer: Observer, via: Via | None = None) -> tuple[bool, bool, int]:
+def observer_rank(observer: Observer, via: Via | None = None) -> tuple[bool, bool, int]:
     """Rank an observer's word; a hook's ranks below all others but the agent's own."""
     return observer != "agent", via is None, -OBSERVERS.index(observer)
 
@@ -67,7 +67,7 @@ def choose_outcome(outcomes: Iterable[Outcome]) -> Outcome | None:
     results = (outcome for outcome in outcomes if not outcome.only_teaches)
     return max(
         results,
-        key=lambda o: (is_refused(o), strength(o.observer, o.result.via), *o.order),
+        key=lambda o: (is_refused(o), observer_rank(o.observer, o.result.via), *o.order),
         default=None,
     )
 

@@ -3,7 +3,13 @@
 import re
 
 from skillvault.model.records import Outcome
-from skillvault.model.text.text import OPEN_WORDS, format_number, format_percent, make_inert
+from skillvault.model.text.text import (
+    OPEN_WORDS,
+    format_number,
+    format_percent,
+    join_items,
+    make_inert,
+)
 
 
 def quote_text(text: str, limit: int = 140) -> str:
@@ -17,10 +23,9 @@ def inline(text: str, limit: int = 60) -> str:
 
 
 def describe_subject(outcome: Outcome) -> str:
-    """Return the action and its target."""
-    decision = outcome.decision
-    target = f" on {inline(decision.target)}" if decision.target else ""
-    return f"{inline(decision.action)}{target}"
+    """Return an outcome's action and target in words: `open_long on SOL-PERP`."""
+    names = (outcome.decision.action, outcome.decision.target)
+    return join_items([inline(name) for name in names if name], last="on")
 
 
 def describe_result(outcome: Outcome) -> str:

@@ -27,17 +27,12 @@ PROFILE_SETTINGS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "generate": {"strategy_max": 20},
         "recommend": {"bodies": None, "facts": 0, "budget": None, "task": 0.0},
         "effect": {"holdout": 0.0},
-    },
+    }
 }
 
 _DIGITS = 9  # of a score; a computed score is not exact beyond them
 # A branch name that git accepts and no command takes for an option or a revision.
 _BRANCH = r"^(?![-/.])(?!.*(?:\.\.|@\{|//))[^\x00-\x20~^:?*\[\\\x7f]+$"
-
-
-def doc(sentence: str) -> Meta:
-    """Return the metadata that documents a setting."""
-    return Meta(description=sentence)
 
 
 class DailyQuota(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,133 +48,93 @@ class DailyQuota(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class CommitPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The author of commits."""
 
-    author: Annotated[
-        Literal["program", "person"],
-        doc(
-            "The author of learned commits. program: skillvault <skillvault@localhost>; "
-            "person: you."
-        ),
-    ] = "program"
+    # The author of learned commits. program: skillvault <skillvault@localhost>; person: you.
+    author: Literal["program", "person"] = "program"
 
 
 class RecordPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Intake of outcomes."""
 
-    domains: Annotated[
-        Literal["open", "closed"],
-        doc("open: an outcome may name a new domain; closed: only a listed one."),
-    ] = "open"
-    scores: Annotated[
-        Literal["bounded", "unbounded"],
-        doc("bounded: refuses a score outside -1..1, which is probably a percentage."),
-    ] = "bounded"
-    days_ahead: Annotated[
-        Amount, doc("Refuses an outcome dated more than so many days in the future.")
-    ] = 1.0
-    settle_seconds: Annotated[
-        float, Meta(ge=0, le=60), doc("Takes an inbox file once it has not changed for this long.")
-    ] = 0.5
-    untrusted_per_day: Annotated[
-        DailyQuota, doc("The most that inbox/untrusted/ takes in a day (UTC); the rest waits.")
-    ] = DailyQuota()
+    # open: an outcome may name a new domain; closed: only a listed one.
+    domains: Literal["open", "closed"] = "open"
+    # bounded: refuses a score outside -1..1, which is probably a percentage.
+    scores: Literal["bounded", "unbounded"] = "bounded"
+    # Refuses an outcome dated more than so many days in the future.
+    days_ahead: Amount = 1.0
+    # Takes an inbox file once it has not changed for this long.
+    settle_seconds: Annotated[float, Meta(ge=0, le=60)] = 0.5
+    # The most that inbox/untrusted/ takes in a day (UTC); the rest waits.
+    untrusted_per_day: DailyQuota = DailyQuota()
 
 
 class EvaluatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Evaluation of outcomes."""
 
-    peers: Annotated[
-        int, Meta(ge=20), doc("An account and its rules use so many of the latest outcomes.")
-    ] = 200
-    min_insight: Annotated[
-        Positive, doc("Ignores an insight shorter than this, in characters.")
-    ] = 10
-    episode_minutes: Annotated[
-        Count, doc("Decisions of one action so close to each other count as one.")
-    ] = 10
-    untrusted_per_day: Annotated[
-        Count, doc("The most untrusted outcomes that are judged in a day (UTC), after all others.")
-    ] = 50
+    # An account and its rules use so many of the latest outcomes.
+    peers: Annotated[int, Meta(ge=20)] = 200
+    # Ignores an insight shorter than this, in characters.
+    min_insight: Positive = 10
+    # Decisions of one action so close to each other count as one.
+    episode_minutes: Count = 10
+    # The most untrusted outcomes that are judged in a day (UTC), after all others.
+    untrusted_per_day: Count = 50
 
 
 class PromotePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Promotion of insights to facts, and of facts to skills."""
 
-    gate: Annotated[
-        Literal["verdict", "quality"],
-        doc("verdict: confirmed bad decisions teach too; quality: only good ones."),
-    ] = "verdict"
-    quality: Annotated[
-        float,
-        Meta(gt=0.5, le=1),
-        doc("The least quality of a good decision; a bad one has at most 1 minus this."),
-    ] = 0.7
-    high_from: Annotated[Share, doc("A fact at least this strong gets high importance.")] = 0.85
-    duplicate_above: Annotated[
-        Share, doc("Under seed: an insight more similar to a fact than this repeats it.")
-    ] = 0.6
-    cluster_above: Annotated[
-        Share, doc("A fact more similar than this to a cluster's first fact joins it.")
-    ] = 0.4
-    cluster_size: Annotated[
-        int, Meta(ge=2), doc("A pattern needs so many facts, or one fact from so many sessions.")
-    ] = 3
-    min_sessions: Annotated[
-        Count, doc("How many sessions a pattern needs to be served without approval.")
-    ] = 2
-    general_domains: Annotated[
-        int, Meta(ge=2), doc("A fact that recurs in so many domains can hold in all.")
-    ] = 2
-    general_runs: Annotated[Positive, doc("Such a fact needs so many runs that support it.")] = 5
-    general_rate: Annotated[Share, doc("Such a fact needs this share of runs that ended well.")] = (
-        0.5
-    )
-    every: Annotated[Positive, doc("The daemon looks for patterns once in so many cycles.")] = 1
+    # verdict: confirmed bad decisions teach too; quality: only good ones.
+    gate: Literal["verdict", "quality"] = "verdict"
+    # The least quality of a good decision; a bad one has at most 1 minus this.
+    quality: Annotated[float, Meta(gt=0.5, le=1)] = 0.7
+    # A fact at least this strong gets high importance.
+    high_from: Share = 0.85
+    # Under seed: an insight more similar to a fact than this repeats it.
+    duplicate_above: Share = 0.6
+    # A fact more similar than this to a cluster's first fact joins it.
+    cluster_above: Share = 0.4
+    # A pattern needs so many facts, or one fact from so many sessions.
+    cluster_size: Annotated[int, Meta(ge=2)] = 3
+    # How many sessions a pattern needs to be served without approval.
+    min_sessions: Count = 2
+    # A fact that recurs in so many domains can hold in all.
+    general_domains: Annotated[int, Meta(ge=2)] = 2
+    # Such a fact needs so many runs that support it.
+    general_runs: Positive = 5
+    # Such a fact needs this share of runs that ended well.
+    general_rate: Share = 0.5
+    # The daemon looks for patterns once in so many cycles.
+    every: Positive = 1
 
 
 class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Generation of skills from significant outcomes, and their expiry."""
 
-    gate: Annotated[
-        Literal["never", "unproven", "always"],
-        doc(
-            "New skills that wait in proposed/ for your approval. unproven: those of one "
-            "session; always: all, and changes of approved ones; never: none. Untrusted "
-            "ones always wait."
-        ),
-    ] = "unproven"
-    warning_below: Annotated[
-        float, Meta(lt=0), doc("A score strictly below this makes a warning.")
-    ] = -0.10
-    pattern_above: Annotated[
-        float, Meta(gt=0), doc("A score strictly above this makes a pattern.")
-    ] = 0.20
-    warning_days: Annotated[Positive, doc("Days until a new warning expires.")] = 60
-    pattern_days: Annotated[Positive, doc("Days until a new pattern expires.")] = 90
-    evolved_days: Annotated[
-        Positive, doc("Days until an evolved skill expires after it last grew.")
-    ] = 180
-    strategy_days: Annotated[
-        Positive, doc("Days until a strategy expires after it was last written.")
-    ] = 180
-    strategy_every: Annotated[
-        int,
-        Meta(ge=2),
-        doc("A domain gets a strategy after so many tries; under seed, after so many new ones."),
-    ] = 10
-    strategy_max: Annotated[Positive, doc("Under seed: the most outcomes a strategy looks at.")] = (
-        200
-    )
-    guide_tokens: Annotated[
-        int, Meta(ge=100), doc("The most tokens of a guide; the rest goes to references/.")
-    ] = 700
-    max_tokens: Annotated[
-        int,
-        Meta(ge=100),
-        doc("The most tokens of another learned skill; the rest goes to references/."),
-    ] = 400
-    context_headings: Annotated[
-        dict[str, str], doc("A domain's heading for its context, if not Market Context or Context.")
-    ] = field(default_factory=dict)
+    # New skills that wait in proposed/ for your approval. unproven: those of one session; always:
+    # all, and changes of approved ones; never: none. Untrusted ones always wait.
+    gate: Literal["never", "unproven", "always"] = "unproven"
+    # A score strictly below this makes a warning.
+    warning_below: Annotated[float, Meta(lt=0)] = -0.10
+    # A score strictly above this makes a pattern.
+    pattern_above: Annotated[float, Meta(gt=0)] = 0.20
+    # Days until a new warning expires.
+    warning_days: Positive = 60
+    # Days until a new pattern expires.
+    pattern_days: Positive = 90
+    # Days until an evolved skill expires after it last grew.
+    evolved_days: Positive = 180
+    # Days until a strategy expires after it was last written.
+    strategy_days: Positive = 180
+    # A domain gets a strategy after so many tries; under seed, after so many new ones.
+    strategy_every: Annotated[int, Meta(ge=2)] = 10
+    # Under seed: the most outcomes a strategy looks at.
+    strategy_max: Positive = 200
+    # The most tokens of a guide; the rest goes to references/.
+    guide_tokens: Annotated[int, Meta(ge=100)] = 700
+    # The most tokens of another learned skill; the rest goes to references/.
+    max_tokens: Annotated[int, Meta(ge=100)] = 400
+    # A domain's heading for its context, if not Market Context or Context.
+    context_headings: dict[str, str] = field(default_factory=dict)
 
     def length(self, kind: str) -> int:
         """Return the most tokens of a text."""
@@ -197,75 +152,60 @@ class GeneratePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class DistillPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Distillation of finished sessions."""
 
-    min_failures: Annotated[
-        Positive, doc("A session with so many different failures becomes a skill.")
-    ] = 2
-    min_successes: Annotated[Positive, doc("A session with so many successes becomes a skill.")] = 5
-    failures: Annotated[
-        Count, doc("The skill of a session mentions at most so many failures, the first ones.")
-    ] = 5
-    successes: Annotated[
-        Count, doc("The skill of a session mentions at most so many successes, the first ones.")
-    ] = 5
-    min_similar: Annotated[
-        Positive,
-        doc(
-            "A session's skill is merged with others if at least so many are similar "
-            "(`merge.similarity`)."
-        ),
-    ] = 1
-    max_tokens: Annotated[
-        int, Meta(ge=256), doc("The most tokens of a model's reply about a session.")
-    ] = 1024
+    # A session with so many different failures becomes a skill.
+    min_failures: Positive = 2
+    # A session with so many successes becomes a skill.
+    min_successes: Positive = 5
+    # The skill of a session mentions at most so many failures, the first ones.
+    failures: Count = 5
+    # The skill of a session mentions at most so many successes, the first ones.
+    successes: Count = 5
+    # A session's skill is merged with others if at least so many are similar (`merge.similarity`).
+    min_similar: Positive = 1
+    # The most tokens of a model's reply about a session.
+    max_tokens: Annotated[int, Meta(ge=256)] = 1024
 
 
 class MergePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Merging of skills that say the same."""
 
-    similarity: Annotated[
-        Share,
-        doc(
-            "Two skills of sessions are similar if they share more than this part of the "
-            "shorter one's statements; under seed, other skills too."
-        ),
-    ] = 0.5
-    min_similar: Annotated[
-        Positive, doc("Under seed: a skill is merged with others if at least so many are similar.")
-    ] = 2
-    max_tokens: Annotated[
-        int, Meta(ge=100), doc("The most tokens of a merged skill; the rest goes to references/.")
-    ] = 400
+    # Two skills of sessions are similar if they share more than this part of the shorter one's
+    # statements; under seed, other skills too.
+    similarity: Share = 0.5
+    # Under seed: a skill is merged with others if at least so many are similar.
+    min_similar: Positive = 2
+    # The most tokens of a merged skill; the rest goes to references/.
+    max_tokens: Annotated[int, Meta(ge=100)] = 400
 
 
 class CapturePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Promotion of noted rules to patterns, and their share of a prompt."""
 
-    code: Annotated[
-        tuple[str, ...], doc("Folders of code that may support rules, relative to the vault.")
-    ] = ()
-    hours: Annotated[float, Meta(gt=0), doc("Hours until the code is searched again.")] = 24
-    files: Annotated[Positive, doc("A rule that so many files support becomes a pattern.")] = 3
-    high: Annotated[Positive, doc("A pattern that so many files support has high confidence.")] = 5
-    missed_hours: Annotated[Amount, doc("Hours between the two misses that end a pattern.")] = 24
-    budget: Annotated[Count, doc("The most tokens of patterns and rules in a prompt.")] = 1000
+    # Folders of code that may support rules, relative to the vault.
+    code: tuple[str, ...] = ()
+    # Hours until the code is searched again.
+    hours: Annotated[float, Meta(gt=0)] = 24
+    # A rule that so many files support becomes a pattern.
+    files: Positive = 3
+    # A pattern that so many files support has high confidence.
+    high: Positive = 5
+    # Hours between the two misses that end a pattern.
+    missed_hours: Amount = 24
+    # The most tokens of patterns and rules in a prompt.
+    budget: Count = 1000
 
 
 class ShelfPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Skills from outside the package and the vault."""
 
-    dirs: Annotated[
-        tuple[str, ...],
-        doc("Folders of skills, later ones override earlier; outside the vault: docs/agents.md."),
-    ] = ()
-    seeds: Annotated[
-        tuple[str, ...], doc("Domains in which the package's skills are recommended and found.")
-    ] = ()
-    hidden: Annotated[
-        tuple[str, ...], doc("Skills of packages and folders that are never served.")
-    ] = ()
-    pinned: Annotated[
-        tuple[str, ...], doc("Skills of packages and folders that are kept whatever their effect.")
-    ] = ()
+    # Folders of skills, later ones override earlier; outside the vault: docs/agents.md.
+    dirs: tuple[str, ...] = ()
+    # Domains in which the package's skills are recommended and found.
+    seeds: tuple[str, ...] = ()
+    # Skills of packages and folders that are never served.
+    hidden: tuple[str, ...] = ()
+    # Skills of packages and folders that are kept whatever their effect.
+    pinned: tuple[str, ...] = ()
 
 
 class Boost(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -305,166 +245,131 @@ BOOSTS = (
 class RecommendPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Selection of skills before a task."""
 
-    limit: Annotated[Positive, doc("The most skills to recommend if no task is given.")] = 5
-    answers: Annotated[
-        Share, doc("With a task: leaves out what matches less than this share of it.")
-    ] = 0.14
-    beside: Annotated[
-        Share,
-        doc(
-            "With a task: leaves out skills about other actions that match less than this "
-            "share of what the best one matches."
-        ),
-    ] = 0.8
-    named: Annotated[Positive, doc("With a task: the most skills that are shown or named.")] = 10
-    bodies: Annotated[
-        Count | None, doc("The most skills whose texts are shown, the best first; None: all.")
-    ] = 3
-    facts: Annotated[Count, doc("With a task: the most facts that answer it, a line each.")] = 5
-    budget: Annotated[
-        Positive | None, doc("The most tokens of the whole answer; None: no limit.")
-    ] = 700
-    base: Annotated[Share, doc("The relevance that every skill starts with.")] = 0.5
-    boosts: Annotated[
-        tuple[Boost, ...],
-        doc("Added to the relevance if kind, context and text match; the sum is at most 1."),
-    ] = BOOSTS
-    task: Annotated[
-        Share,
-        doc(
-            "The relevance that the best match for a task gains and a skill without a match"
-            " loses; 0: tasks do not count."
-        ),
-    ] = 0.25
-    min_relevance: Annotated[Share, doc("Leaves out a skill below this relevance.")] = 0.3
-    proven: Annotated[Amount, doc("Added to the rank of a proven skill.")] = 0.1
+    # The most skills to recommend if no task is given.
+    limit: Positive = 5
+    # With a task: leaves out what matches less than this share of it.
+    answers: Share = 0.14
+    # With a task: leaves out skills about other actions that match less than this share of what the
+    # best one matches.
+    beside: Share = 0.8
+    # With a task: the most skills that are shown or named.
+    named: Positive = 10
+    # The most skills whose texts are shown, the best first; None: all.
+    bodies: Count | None = 3
+    # With a task: the most facts that answer it, a line each.
+    facts: Count = 5
+    # The most tokens of the whole answer; None: no limit.
+    budget: Positive | None = 700
+    # The relevance that every skill starts with.
+    base: Share = 0.5
+    # Added to the relevance if kind, context and text match; the sum is at most 1.
+    boosts: tuple[Boost, ...] = BOOSTS
+    # The relevance that the best match for a task gains and a skill without a match loses; 0: tasks
+    # do not count.
+    task: Share = 0.25
+    # Leaves out a skill below this relevance.
+    min_relevance: Share = 0.3
+    # Added to the rank of a proven skill.
+    proven: Amount = 0.1
 
 
 class EffectPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Measurement of the effect of skills, and its consequences."""
 
-    holdout: Annotated[
-        HeldShare, doc("The chance that a skill is held out of a decision, to measure its effect.")
-    ] = 0.1
-    holdout_proven: Annotated[
-        HeldShare, doc("That chance for a proven skill; it falls as P(lift > 0) grows.")
-    ] = 0.02
-    latest: Annotated[
-        int,
-        Meta(ge=10),
-        doc("The ranking uses the effect of so many latest applications."),
-    ] = 60
-    explore: Annotated[
-        Share, doc("The share of decisions that show a new skill in the last place.")
-    ] = 0.9
-    explore_until: Annotated[Count, doc("A skill applied less often than this is new.")] = 7
-    explore_cost: Annotated[
-        Amount, doc("Taken from a new skill's rank for that place, for each use.")
-    ] = 0.2
-    sampling: Annotated[Share, doc("How much of a lift's uncertainty randomizes the ranking.")] = (
-        0.2
-    )
-    bonus: Annotated[Amount, doc("Added to a skill's rank for a lift of 1.")] = 1.0
-    scale: Annotated[
-        Chance, doc("How far from 0 lifts are expected to be. A larger value shrinks them less.")
-    ] = 0.15
-    carry: Annotated[
-        float,
-        Meta(ge=0, lt=1),
-        doc("The part of its lift that a rewritten skill is expected to keep."),
-    ] = 0.5
-    min_applied: Annotated[
-        Positive, doc("A skill applied less often than this gets no verdict.")
-    ] = 3
-    proven_above: Annotated[Share, doc("P(lift > 0) above which a skill becomes proven.")] = 0.95
-    proven_chance: Annotated[
-        Chance, doc("The most chance that a skill without effect is ever called proven.")
-    ] = 0.12
-    proven_below: Annotated[Share, doc("P(lift > 0) below which it is no longer proven.")] = 0.8
-    helps_above: Annotated[
-        Share, doc("P(lift > 0) above which the verdict is that a skill helps.")
-    ] = 0.75
-    hurts_below: Annotated[
-        Share, doc("P(lift > 0) below which a skill is left out, unless it is new.")
-    ] = 0.27
-    retired_below: Annotated[Share, doc("P(lift > 0) below which a skill is retired.")] = 0.05
-    retired_lately: Annotated[
-        Share, doc("P(lift > 0) of the latest applications below which a skill is retired.")
-    ] = 0.01
-    retired_chance: Annotated[
-        Chance, doc("The most chance that a skill without effect is ever retired.")
-    ] = 0.12
-    retire_after: Annotated[
-        Positive, doc("A skill applied less often than this is not retired.")
-    ] = 10
-    restored_above: Annotated[
-        Share, doc("P(lift > 0) from which a harmful or retired skill is tried again.")
-    ] = 0.2
-    trial_days: Annotated[
-        Positive, doc("Days until a skill that was retired for its effect is tried again.")
-    ] = 90
-    trial_decisions: Annotated[
-        Positive, doc("Or decisions of its domain until then, whichever comes first.")
-    ] = 200
-    trial_pause: Annotated[Positive, doc("The least days between two trials of a skill.")] = 365
-    trial_shown: Annotated[Positive, doc("The decisions that a trial shows a skill to.")] = 10
+    # The chance that a skill is held out of a decision, to measure its effect.
+    holdout: HeldShare = 0.1
+    # That chance for a proven skill; it falls as P(lift > 0) grows.
+    holdout_proven: HeldShare = 0.02
+    # The ranking uses the effect of so many latest applications.
+    latest: Annotated[int, Meta(ge=10)] = 60
+    # The share of decisions that show a new skill in the last place.
+    explore: Share = 0.9
+    # A skill applied less often than this is new.
+    explore_until: Count = 7
+    # Taken from a new skill's rank for that place, for each use.
+    explore_cost: Amount = 0.2
+    # How much of a lift's uncertainty randomizes the ranking.
+    sampling: Share = 0.2
+    # Added to a skill's rank for a lift of 1.
+    bonus: Amount = 1.0
+    # How far from 0 lifts are expected to be. A larger value shrinks them less.
+    scale: Chance = 0.15
+    # The part of its lift that a rewritten skill is expected to keep.
+    carry: Annotated[float, Meta(ge=0, lt=1)] = 0.5
+    # A skill applied less often than this gets no verdict.
+    min_applied: Positive = 3
+    # P(lift > 0) above which a skill becomes proven.
+    proven_above: Share = 0.95
+    # The most chance that a skill without effect is ever called proven.
+    proven_chance: Chance = 0.12
+    # P(lift > 0) below which it is no longer proven.
+    proven_below: Share = 0.8
+    # P(lift > 0) above which the verdict is that a skill helps.
+    helps_above: Share = 0.75
+    # P(lift > 0) below which a skill is left out, unless it is new.
+    hurts_below: Share = 0.27
+    # P(lift > 0) below which a skill is retired.
+    retired_below: Share = 0.05
+    # P(lift > 0) of the latest applications below which a skill is retired.
+    retired_lately: Share = 0.01
+    # The most chance that a skill without effect is ever retired.
+    retired_chance: Chance = 0.12
+    # A skill applied less often than this is not retired.
+    retire_after: Positive = 10
+    # P(lift > 0) from which a harmful or retired skill is tried again.
+    restored_above: Share = 0.2
+    # Days until a skill that was retired for its effect is tried again.
+    trial_days: Positive = 90
+    # Or decisions of its domain until then, whichever comes first.
+    trial_decisions: Positive = 200
+    # The least days between two trials of a skill.
+    trial_pause: Positive = 365
+    # The decisions that a trial shows a skill to.
+    trial_shown: Positive = 10
 
 
 class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The judge, its budget, and its bounds before acting."""
 
-    provider: Annotated[
-        Literal["offline", "claude", "agent"],
-        doc(
-            "offline: free and deterministic; claude: asks the Anthropic API; agent: offline, "
-            "until an agent answers what `skillvault ask` prints."
-        ),
-    ] = "offline"
-    model: Annotated[str, doc("The Claude model that evaluates and writes.")] = THOROUGH
-    fast_model: Annotated[
-        str, doc("The Claude model asked before acting if little is at stake, and about sessions.")
-    ] = FAST
-    max_tokens: Annotated[
-        int, Meta(ge=256), doc("The most tokens of a reply, thinking included.")
-    ] = 8192
-    temperature: Annotated[
-        Share | None, doc("Sent if set. Only models up to generation 4.6 accept it.")
-    ] = None
-    usd_per_day: Annotated[
-        Amount, doc("The most dollars that this clone spends in a day (UTC).")
-    ] = 5.0
-    calls_per_day: Annotated[
-        Count, doc("The most requests that this clone sends in a day (UTC).")
-    ] = 1000
-    deadline_seconds: Annotated[
-        float, Meta(ge=1, le=600), doc("The most seconds for one question, retries included.")
-    ] = 120.0
-    attempts: Annotated[Positive, doc("Sets an outcome aside after so many failed attempts.")] = 5
-    thorough_from: Annotated[
-        Amount, doc("Asks `model` before acting on an amount this large or larger.")
-    ] = 1000.0
-    inline_seconds: Annotated[
-        float, Meta(ge=1, le=600), doc("The most seconds to wait for an answer before acting.")
-    ] = 30.0
-    min_quality: Annotated[Share, doc("Before acting, a lower quality is a no.")] = 0.4
-    min_confidence: Annotated[
-        Share, doc("Before acting, a lower confidence (agent's or judge's) is a no.")
-    ] = 0.5
-    skip: Annotated[
-        tuple[str, ...], doc("Actions that do nothing; the judge is not asked before them.")
-    ] = ("hold", "wait", "none", "skip", "noop")
-    patience: Annotated[Count, doc("Agents are not asked about anything older, in days.")] = 3
-    asks_per_session: Annotated[
-        Count, doc("The most questions that one session of an agent answers.")
-    ] = 2
-    concurrency: Annotated[int, Meta(ge=1, le=32), doc("The most outcomes judged at once.")] = 4
-    reasoning_characters: Annotated[
-        int, Meta(ge=200), doc("The most characters of a reasoning beside a skill's text.")
-    ] = 2000
-    prices: Annotated[
-        dict[str, tuple[float, float]],
-        doc("Dollars per million tokens in and out, for models without a known price."),
-    ] = field(default_factory=dict)
+    # offline: free and deterministic; claude: asks the Anthropic API; agent: offline, until an
+    # agent answers what `skillvault ask` prints.
+    provider: Literal["offline", "claude", "agent"] = "offline"
+    # The Claude model that evaluates and writes.
+    model: str = THOROUGH
+    # The Claude model asked before acting if little is at stake, and about sessions.
+    fast_model: str = FAST
+    # The most tokens of a reply, thinking included.
+    max_tokens: Annotated[int, Meta(ge=256)] = 8192
+    # Sent if set. Only models up to generation 4.6 accept it.
+    temperature: Share | None = None
+    # The most dollars that this clone spends in a day (UTC).
+    usd_per_day: Amount = 5.0
+    # The most requests that this clone sends in a day (UTC).
+    calls_per_day: Count = 1000
+    # The most seconds for one question, retries included.
+    deadline_seconds: Annotated[float, Meta(ge=1, le=600)] = 120.0
+    # Sets an outcome aside after so many failed attempts.
+    attempts: Positive = 5
+    # Asks `model` before acting on an amount this large or larger.
+    thorough_from: Amount = 1000.0
+    # The most seconds to wait for an answer before acting.
+    inline_seconds: Annotated[float, Meta(ge=1, le=600)] = 30.0
+    # Before acting, a lower quality is a no.
+    min_quality: Share = 0.4
+    # Before acting, a lower confidence (agent's or judge's) is a no.
+    min_confidence: Share = 0.5
+    # Actions that do nothing; the judge is not asked before them.
+    skip: tuple[str, ...] = ("hold", "wait", "none", "skip", "noop")
+    # Agents are not asked about anything older, in days.
+    patience: Count = 3
+    # The most questions that one session of an agent answers.
+    asks_per_session: Count = 2
+    # The most outcomes judged at once.
+    concurrency: Annotated[int, Meta(ge=1, le=32)] = 4
+    # The most characters of a reasoning beside a skill's text.
+    reasoning_characters: Annotated[int, Meta(ge=200)] = 2000
+    # Dollars per million tokens in and out, for models without a known price.
+    prices: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def price(self, model: str) -> Price:
         """Return the price of a model."""
@@ -475,13 +380,9 @@ class JudgePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Signs in a transcript of how a prompt ended."""
 
-    checks: Annotated[
-        tuple[str, ...],
-        doc(
-            "Regular expressions for tests, builds, linters, migrations and deployments, "
-            "matched at the start of each part of a command."
-        ),
-    ] = (
+    # Regular expressions for tests, builds, linters, migrations and deployments, matched at the
+    # start of each part of a command.
+    checks: tuple[str, ...] = (
         r"(?:python[\d.]* -m )?(?:pytest|unittest|nose2|tox|nox|mypy|ruff check|pylint|flake8)\b",
         r"(?:python[\d.]* -m )?(?:bandit|compileall|py_compile|coverage run|black --check)\b",
         r"python[\d.]* (?:-m build|(?:setup|manage|runtests)\.py (?:test|check))\b",
@@ -528,50 +429,32 @@ class TranscriptsPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class HookPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Behaviour of the hooks of an agent's client."""
 
-    domains: Annotated[
-        dict[str, str],
-        doc(
-            "Path pattern (`~/work/shop*`): the domain of the folders that match it. "
-            "Otherwise `--domain`, or the repository's name."
-        ),
-    ] = field(default_factory=dict)
-    insist: Annotated[
-        bool,
-        doc(
-            "Sends an agent back, once a prompt, if it claims success although its last "
-            "check failed. Only in a terminal."
-        ),
-    ] = False
-    briefing: Annotated[
-        Count, doc("The most tokens of skills at the start of a session; 0: none.")
-    ] = 300
+    # Path pattern (`~/work/shop*`): the domain of the folders that match it. Otherwise `--domain`,
+    # or the repository's name.
+    domains: dict[str, str] = field(default_factory=dict)
+    # Sends an agent back, once a prompt, if it claims success although its last check failed. Only
+    # in a terminal.
+    insist: bool = False
+    # The most tokens of skills at the start of a session; 0: none.
+    briefing: Count = 300
 
 
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All settings of `vault.yaml`."""
 
-    format: Annotated[Literal[1], doc("The version of the vault's file format.")] = 1
-    branch: Annotated[
-        str,
-        Meta(pattern=_BRANCH),
-        doc("The branch that learns. On any other branch, everything waits."),
-    ] = "main"
-    learner: Annotated[
-        str | None,
-        doc(
-            "The clone that learns (docs/team.md), or all. Other clones only record. The "
-            "first `skillvault sync` sets it."
-        ),
-    ] = None
-    durability: Annotated[
-        Literal["full", "normal"],
-        doc("full: each commit survives a power loss; normal: the last seconds may be lost."),
-    ] = "full"
-    domains: Annotated[tuple[str, ...], doc("The domains that this vault expects.")] = ()
-    profile: Annotated[
-        ProfileName,
-        doc("seed: the rules of the original designs; wilson: 5 uses at 55 % prove a skill."),
-    ] = "lift"
+    # The version of the vault's file format.
+    format: Literal[1] = 1
+    # The branch that learns. On any other branch, everything waits.
+    branch: Annotated[str, Meta(pattern=_BRANCH)] = "main"
+    # The clone that learns (docs/team.md), or all. Other clones only record. The first `skillvault
+    # sync` sets it.
+    learner: str | None = None
+    # full: each commit survives a power loss; normal: the last seconds may be lost.
+    durability: Literal["full", "normal"] = "full"
+    # The domains that this vault expects.
+    domains: tuple[str, ...] = ()
+    # seed: the rules of the original designs; wilson: 5 uses at 55 % prove a skill.
+    profile: ProfileName = "lift"
     commit: CommitPolicy = field(default_factory=CommitPolicy)
     record: RecordPolicy = field(default_factory=RecordPolicy)
     evaluate: EvaluatePolicy = field(default_factory=EvaluatePolicy)

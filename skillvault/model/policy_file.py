@@ -1,16 +1,15 @@
-"""`vault.yaml` -> a policy, and the table of all settings.
+"""`vault.yaml` -> a policy. Unknown and wrong settings are refused by their key.
 
-Unknown and wrong settings are refused by their key. docs/policy.md has the table, which a test
-compares.
+docs/policy.md has the table of all settings, which a test compares with `policy`.
 """
 
 import difflib
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from skillvault.model.claude_models import MODELS
 from skillvault.model.conversion import convert_stored
@@ -108,37 +107,14 @@ def _check_models(judge: JudgePolicy) -> None:
             )
 
 
-def rows() -> Iterator[tuple[str, str, str]]:
-    """Yield (key, default, sentence) of every setting, in the order of `vault.yaml`."""
-    for name, default, meta in _settings(Policy):
-        if isinstance(default, Struct):
-            for key, value, inner in _settings(type(default)):
-                yield f"{name}.{key}", _default_text(value), inner
+def settings() -> Iterator[tuple[str, Any]]:
+    """Yield (key, default) of every setting, in the order of `vault.yaml`."""
+    for section, value in msgspec.structs.asdict(Policy()).items():
+        if isinstance(value, Struct):
+            for name, default in msgspec.structs.asdict(value).items():
+                yield f"{section}.{name}", default
         else:
-            yield name, _default_text(default), meta
-
-
-def table() -> str:
-    """Return the policy as the table of docs/policy.md."""
-    lines = ["| key | default | what it means |", "|---|---|---|"]
-    lines += [f"| `{key}` | `{default}` | {sentence} |" for key, default, sentence in rows()]
-    return "\n".join(lines)
-
-
-def _settings(kind: type[Struct]) -> Iterator[tuple[str, Any, str]]:
-    for setting in msgspec.structs.fields(kind):
-        metas = (arg for arg in get_args(setting.type) if isinstance(arg, Meta))
-        sentence = next((meta.description for meta in metas if meta.description), "")
-        default = (
-            setting.default
-            if setting.default is not msgspec.NODEFAULT
-            else setting.default_factory()
-        )
-        yield setting.name, default, sentence
-
-
-def _default_text(value: Any) -> str:
-    return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
+            yield section, value
 
 
 def _with_suggestion(error: BadInputError) -> BadInputError:
@@ -146,7 +122,7 @@ def _with_suggestion(error: BadInputError) -> BadInputError:
     if unknown is None:
         return error
     key = ".".join(filter(None, (error.key, unknown["name"])))
-    names = [name for name, _, _ in rows()] + [f.name for f in msgspec.structs.fields(Policy)]
+    names = [name for name, _ in settings()] + [*Policy.__struct_fields__]
     close = difflib.get_close_matches(key, names, n=1)
     hint = f"did you mean {close[0]!r}?" if close else "see the policy table in docs/policy.md"
     return BadInputError(f"{key}: no such setting; {hint}", code="unknown-key", key=key)

@@ -10,165 +10,23 @@ from typing import NamedTuple
 
 from skillvault.model.lazy import regex
 from skillvault.model.records import Outcome
+from skillvault.model.text.tables import read_patterns
 from skillvault.model.text.text import sentences
 
 _FLAGS = re.IGNORECASE
-_UNCHECKED = regex(
-    r"\b(?:can't|cannot|can not|could(?: not|n't)|unable to|no way to)\s+(?:easily\s+)?"
-    r"(?:verify|check|confirm|test|validate)"
-    r"|\bassum(?:e|ing) (?:success|that it|it (?:work|is)|correct)"
-    r"|\bwithout (?:checking|verifying|testing|looking)"
-    r"|\b(?:not|never) (?:verified|tested|checked|validated|reproduced)\b"
-    r"|\b(?:instead of|rather than|without|skip(?:ped|ping)?|no time (?:to|for))\s+(?:\w+\s+){0,2}"
-    r"(?:check|verif|test|reproduc|measur|validat|confirm)\w*|无法验证|未验证|没有检查",
-    _FLAGS,
-)
-_EXPOSED = regex(
-    r"\b(?:no|without(?: an?y?)?|never (?:set|use)|not (?:set|setting|using)(?: an?y?)?)\s+"
-    r"(?:hard |mental )?(?:stop|hedge|exit|rollback|limit|backup)\b"
-    r"|\bstop(?:-loss)? (?:later|afterwards)\b"
-    r"|(?:没有|未|不设|不做)\S{0,4}(?:止损|回滚|备份)",
-    _FLAGS,
-)
-# The surer the sign of a guess, the higher it stands.
-_GUESS = tuple(
-    (weight, regex("|".join(cues), _FLAGS))
-    for weight, cues in (
-        (5, (r"\bassum(?:e|es|ed|ing|ption)\b", r"\bpresum(?:e|ably|ed)\b", "假设|假定")),
-        (4, (r"\bnot sure\b|\bunsure\b|\bno idea\b", r"\bguess|\bhope(?:fully)?\b", "不确定|估计")),
-        (3, (r"\bprobably\b|\bsimplif(?:y|ying|ied)\b", r"\bshould be (?:fine|ok)", "大概|应该")),
-        (2, (r"\blikely\b|\bi think\b(?! i should)|\bgood enough\b", "也许|或许|可能")),
-        (1, (r"\bmaybe\b|\bmight\b|\bperhaps\b",)),
-    )
-)
-_CHECK = regex(
-    r"\b(?:re-?)?(?:verif(?:y|ied|ies|ying|ication)|validat(?:e|ed|es|ing|ion))\b"
-    r"|\bdouble-check|\bconfirm(?:ed|s|ing)?\b|\brecalculat|\breconcil|\bcross-?check"
-    r"|\b(?:zero|no|0) errors?\b|\btests? pass|\bassert\b|\breproduc(?:e|ed|es|ing)\b"
-    r"|验证|检查|核对|确认",
-    _FLAGS,
-)
-_FOUND = regex(
-    r"\b(?:the|an?|one) (?:\w+ )?(?:issue|problem|bug|cause|mistake|catch)\b|\bturns out\b"
-    r"|\b(?:correct|robust|right|safe\w*) (?:approach|way|order|fix)\b|\brather than\b"
-    r"|\binstead of\b|\bcritical\b|\bactual(?:ly)? \w+ (?:is|are|was)\b"
-    r"|\bi notice|问题|原因|而不是",
-    _FLAGS,
-)
-_WHY = regex(
-    r"\b(?:because|since|due to|given that|as long as|so that|therefore|hence)\b|因为|由于|所以",
-    _FLAGS,
-)
-_IF = regex(r"\b(?:if|when|while|unless|until|above|below|once|as soon as)\b|如果|当", _FLAGS)
-_RISK = regex(
-    r"\brisk|\bdownside\b|\bdanger|\bcareful\b|\bedge case|\bworst\b|\bcould (?:fail|break|reverse)"
-    r"|\bmight (?:fail|break|reverse)|\bagainst (?:me|us|it)\b|\bsqueeze\b|\bliquidat|\bdespite\b"
-    r"|\bhowever\b|\binvalid(?:ate|ated|ates|ation)\b|\bcounter|风险|小心|但是|然而",
-    _FLAGS,
-)
-_ALTERNATIVE = regex(
-    r"\balternative|\banother (?:approach|option|way)\b|\binstead\b|\brather than\b"
-    r"|\boption [ab12]\b|\bother(?:wise| option| way)\b|\bconsidered\b|\bor wait\b"
-    r"|\bcompared (?:to|with)\b|\bversus\b|\bvs\b|替代|另一种|相比",
-    _FLAGS,
-)
-_PLAN = regex(
-    r"\bstop(?:-| )?(?:loss|s|out)?\b|\bexit\b|\btake[- ]profit\b|\bhedge|\blimit\b|\bcap(?:ped)?\b"
-    r"|\bsmall(?:er)? size|\bscale (?:in|out)\b|\broll ?back\b|\brevert\b|\btests? first\b"
-    r"|止损|退出",
-    _FLAGS,
-)
-_HYPE = regex(
-    r"\ball[- ]?in\b|\bmoon|\bcan(?:'t|not) (?:lose|fail|go wrong)|\bguarantee|\bno[- ]brainer\b"
-    r"|\beasy money\b|\bfree money\b|\byolo\b|\bfomo\b|\b100 ?% sure\b|\bdefinitely\b|\bobviously\b"
-    r"|\bno (?:need to|risk)\b|\btrust me\b|\bgut feeling\b|\bsure thing\b|稳赚|肯定",
-    _FLAGS,
-)
-_CLAIM = regex(
-    r"\bsuccessful|\bcompleted?\b|\bhas been\b|\bhave been\b|\bis (?:now )?ready\b|\bpassed\b"
-    r"|\bfixed\b|\banswer\b|\bsaved\b|\bzero errors\b|\ball \d+|\bresults?\b|\bproperly\b"
-    r"|完成|成功",
-    _FLAGS,
-)
-_STEP = regex(
-    r"^(?:now,? |next,? |first,? |great[!,]? |good[!,]? |perfect[!,]? )?"
-    r"(?:let me(?! know)|let's|i'll|i will|i need to|i should|we need to|we'll|now i)\b",
-    _FLAGS,
-)
-_WAITING = regex(r"\bwait(?:ing)? for\b[^.,:;]{0,28}(?<=\w)\b", _FLAGS)
-_EXISTS = regex(
-    r"\b(?:file|output|report|result|answer|document)s?\b.{0,30}\b(?:exists?|created|written|saved)\b"
-    r"|\b(?:created|written|saved) (?:correctly|successfully)",
-    _FLAGS,
-)
+_CUE = read_patterns("skillvault.model", "reasoning.txt")
+_GUESS = tuple((weight, _CUE[f"guess {weight}"]) for weight in (5, 4, 3, 2, 1))
 _PATH = regex(r"`?/[\w./-]+`?")
-_RESTATED = regex(
-    r"^(?:[-*+\d.)\s]*)(?:the user|user wants|this is\b|i need to|we need to|let me|i'll|i should"
-    r"|let's|now\b|first\b|step \d|the task|write |read |extract |the output should|need\b|wait,"
-    r"|proceed|return )"
-    r"|\bskills? (?:since|because|for this|to )|\bshould use the\b",
-    _FLAGS,
-)
 _FIGURE = regex(r"\d[\d.,]*\s?%?")
 _CODE = regex(
     r"`[^`]+`|\{\{[^}]+\}\}|\b\w+\.(?:py|xlsx|json|docx|pdf|md|ts|js)\b|\b\w+_\w+\b|\w+\(\)"
 )
 _NAME = regex(r"(?<=[\w,;] )[A-Z][\w-]*[A-Za-z]|\b[A-Z]{2,}\b|\"[^\"]{3,}\"")
-# Words that introduce a discovery.
-_LEAD = regex(
-    r"^(?:(?:perfect|great|good|excellent|ah|okay|ok|now|however|so|but|hmm|wait|interesting|yes"
-    r"|right|actually|oh)\b[,!.:]*\s+"
-    r"|(?:i|we)\s+(?:can |could |now )*(?:see|noticed?|found|find|understand|discovered|realize)\b"
-    r"(?: that)?(?: the (?:issue|problem|bug|cause)(?: is)?)?"
-    r"\s*(?:[:,]|[-—–](?![\d.$€£¥]))?\s*"
-    r"|the (?:issue|problem|bug|(?:root |actual )?cause) (?:is|was)(?: that)?:?\s+"
-    r"|(?:it )?turns out(?: that)?\s+|note(?: that)?:?\s+)*",
-    _FLAGS,
-)
-# Signs that something is not as expected.
-_OTHERWISE = regex(
-    r"\b(?:issue|problem|bug|cause|turns out|actually|instead of|rather than|whereas|while|but|only"
-    r"|no longer|no|missing|incomplete|offset|mismatch|isn't|is not|aren't|are not|doesn't"
-    r"|does not|don't|starts? (?:at|with|in)|in row)\b|而不是|其实",
-    _FLAGS,
-)
 _CONCRETE = regex(
     r"\d|`[^`]+`|\"[^\"]{1,60}\"|\{\{|\b[A-Z]{2,}\b|\b\w+_\w+\b|\b[A-Z][a-z]+[A-Z]\w*\b"
     r"|\b\w+\.(?:py|js|ts|xlsx|json|docx|pptx|pdf|csv|md|xml)\b"
 )
-_ASSERTS = regex(
-    r"\b(?:is|are|was|were|has|have|had|does|do|isn't|aren't|doesn't|don't|hasn't|by \w+ing"
-    r"|(?:accept|allow|begin|bind|call|come|contain|convert|count|default|depend|differ|drop|end"
-    r"|exist|expect|fail|give|go|hold|ignore|include|keep|lack|list|load|make|mean|miss|need|parse"
-    r"|point|raise|read|refer|reference|reject|require|return|round|run|save|set|show|skip|sort"
-    r"|start|store|support|take|throw|treat|use|work|write)e?s)\b|[是有]",
-    _FLAGS,
-)
-# A reference to earlier text, a report of the run's own work, or a label with its value.
-_LEANS = regex(
-    r"^(?:it|its|it's|this|that|these|those|they|there|them|my|our|i|we|so|then)\b"
-    r"(?!'s (?:no|an?|only)\b)|^[^:]{1,40}(?::|\s[–—])\**\s"
-    r"|^the (?:script|report|output|result)\b(?!.*\bby \w+ing\b)|\s\|\s"
-    r"|^\w+ed\b(?!.*\b(?:rather than|instead of)\b)"
-    r"|^the (?:data|files?|headers?|values?|tables?|columns?|rows?|cells?|numbers?)\b"
-    r"(?!.*(?:`|\"|\w\.\w{2,4}\b|(?-i:\b[A-Z]{2,}\b)))"
-    r"|\b(?:at|in|to|from|for) (?:that|this)\b",
-    _FLAGS,
-)
-_UNSETTLED = regex(
-    r"\b(?:might|may|maybe|perhaps|probably|likely|seems?|appears?|suggests?|could|should|would"
-    r"|typical(?:ly)?|usual(?:ly)?|general(?:ly)?|often|easily|let me|let's|needs? to"
-    r"|the user|try(?:ing)?|as (?:specified|requested|instructed)|i|my|our|we|okay|skills?)\b"
-    r"|\.\.\.$",
-    _FLAGS,
-)
-# Praise of the agent's own work.
-PRAISE = regex(
-    r"\bsuccess\w*|\bperfect\w*|\b(?:correct|proper|accurate)ly\b|\bcomplete[d]?\b|\bexcellent\b"
-    r"|\bhas been\b|\bhave been\b|成功|完成",
-    _FLAGS,
-)
-_PRAISED = regex(r"\bsuccess\w*|\bperfect\w*|\bexcellent\b|成功", _FLAGS)
+PRAISE = _CUE["praise"]
 _LEAST, _MOST = 15, 220
 NOTE = 1200  # characters; a longer text is the report of a whole run
 _STEPS = 3  # announced steps that make a text a transcript
@@ -226,31 +84,31 @@ class Reading(NamedTuple):
 
 
 @lru_cache(maxsize=4096)  # the verdict, the insight and each account of its subject read it
-def read(reasoning: str) -> Reading:
+def read_reasoning(reasoning: str) -> Reading:
     """Return the statements of a reasoning; a transcript of a run is read like a note."""
     parts = _parts(reasoning)
     unfinished = _unfinished_step(parts)
-    unchecked = _matching(parts, _UNCHECKED)
-    exposed = _matching(parts, _EXPOSED)
-    checks = _without(_matching(parts, _CHECK), unchecked)
+    unchecked = _matching(parts, _CUE["unchecked"])
+    exposed = _matching(parts, _CUE["exposed"])
+    checks = _without(_matching(parts, _CUE["check"]), unchecked)
     announced = tuple(text for text in checks if _is_announcement(text))
     checks = _without(checks, announced)
     return Reading(
         guesses=_guesses(parts),
         unchecked=unchecked,
-        checks=tuple(text for text in checks if not _EXISTS.search(text)),
+        checks=tuple(text for text in checks if not _CUE["exists"].search(text)),
         announced=announced,
-        existence=tuple(text for text in checks if _EXISTS.search(text)),
-        found=_substantial(_matching(parts, _FOUND)),
+        existence=tuple(text for text in checks if _CUE["exists"].search(text)),
+        found=_substantial(_matching(parts, _CUE["found"])),
         discoveries=tuple(dict.fromkeys(filter(None, map(_discovery, parts)))),
-        risks=_matching(parts, _RISK),
-        alternatives=_without(_matching(parts, _ALTERNATIVE), unchecked),
-        plans=_without(_matching(parts, _PLAN), exposed),
+        risks=_matching(parts, _CUE["risk"]),
+        alternatives=_without(_matching(parts, _CUE["alternative"]), unchecked),
+        plans=_without(_matching(parts, _CUE["plan"]), exposed),
         exposed=exposed,
-        reasons=_substantial(_matching(parts, _WHY)),
-        conditions=_matching(parts, _IF),
+        reasons=_substantial(_matching(parts, _CUE["why"])),
+        conditions=_matching(parts, _CUE["if"]),
         # In a long transcript `definitely` is a manner of speaking, not a ground.
-        hype=_matching(parts, _HYPE, least=1) if sum(map(len, parts)) < NOTE else (),
+        hype=_matching(parts, _CUE["hype"], least=1) if sum(map(len, parts)) < NOTE else (),
         claim=None if unfinished else _claim(parts),
         unfinished=unfinished,
         thesis=next(iter(_rank((score_statement(p), p) for p in parts if _fits(p))), None),
@@ -309,22 +167,22 @@ def is_concrete(statement: str) -> bool:
 
 def is_narration(statement: str) -> bool:
     """Return True if a statement announces a step or ends with a colon."""
-    return bool(_STEP.match(statement)) or statement.rstrip("* ").endswith((":", "："))
+    return bool(_CUE["step"].match(statement)) or statement.rstrip("* ").endswith((":", "："))
 
 
 def is_praise(statement: str) -> bool:
     """Return True if a statement praises the agent's own work."""
-    return _PRAISED.search(statement) is not None
+    return _CUE["praised"].search(statement) is not None
 
 
 def score_statement(statement: str) -> float:
     """Score a statement by its figures, names and code; stubs and essays score less."""
     figures, code = len(_FIGURE.findall(statement)), len(_CODE.findall(statement))
     score = 2.0 * min(figures, 3) + 1.5 * min(code, 3) + min(len(_NAME.findall(statement)), 3)
-    score += 1.0 if _WHY.search(statement) else 0.0
+    score += 1.0 if _CUE["why"].search(statement) else 0.0
     if not 25 <= len(statement) <= 160:
         score -= 1.5
-    return score - (4.0 if _RESTATED.search(statement) else 0.0)
+    return score - (4.0 if _CUE["restated"].search(statement) else 0.0)
 
 
 def _parts(reasoning: str) -> list[str]:
@@ -368,11 +226,17 @@ def _guesses(parts: Sequence[str]) -> tuple[str, ...]:
     weighed = []
     for part in parts:
         signs = [weight for weight, cue in _GUESS if cue.search(part)]
-        if max(signs, default=0) <= 2 and _RISK.search(part):
+        if max(signs, default=0) <= 2 and _CUE["risk"].search(part):
             continue  # "it might break" is a risk
         # "Not sure if available." does not say what was guessed.
         vague = len(part) < 30 and max(signs, default=0) < 5 and part.isascii()
-        if signs and _fits(part) and not vague and not part.endswith("?") and not _STEP.match(part):
+        if (
+            signs
+            and _fits(part)
+            and not vague
+            and not part.endswith("?")
+            and not _CUE["step"].match(part)
+        ):
             weighed.append((2.0 * max(signs) + score_statement(part), part))
     return _rank(weighed)
 
@@ -382,29 +246,29 @@ def _unfinished_step(parts: Sequence[str]) -> str | None:
     if _count_steps(parts) < _STEPS:
         return None  # a plan may end with an intention
     for part in reversed(parts[-3:]):
-        if waiting := _WAITING.search(part):
+        if waiting := _CUE["waiting"].search(part):
             return waiting[0]
-        if _STEP.match(part):
+        if _CUE["step"].match(part):
             return part
-        if _CLAIM.search(part):
+        if _CUE["claim"].search(part):
             return None
     return None
 
 
 def _count_steps(parts: Sequence[str]) -> int:
-    return sum(bool(_STEP.match(part)) for part in parts)
+    return sum(bool(_CUE["step"].match(part)) for part in parts)
 
 
 def _discovery(part: str) -> str | None:
     """Return the observation in a sentence without its introduction, if there is one."""
-    core = _LEAD.sub("", part.replace("**", ""), count=1).rstrip(" *-–")
+    core = _CUE["lead"].sub("", part.replace("**", ""), count=1).rstrip(" *-–")
     core = re.sub(r"^(?:[ *]|[-–](?![\d.$€£¥]))+", "", core)
-    if part.endswith((":", "?", "？")) or not _fits(core, 20) or _LEANS.search(core):
+    if part.endswith((":", "?", "？")) or not _fits(core, 20) or _CUE["leans"].search(core):
         return None
-    if _UNSETTLED.search(core) or PRAISE.search(core):
+    if _CUE["unsettled"].search(core) or PRAISE.search(core):
         return None
-    tells = all(cue.search(core) for cue in (_CONCRETE, _ASSERTS))
-    return core if tells and _OTHERWISE.search(part) else None
+    tells = all(cue.search(core) for cue in (_CONCRETE, _CUE["asserts"]))
+    return core if tells and _CUE["otherwise"].search(part) else None
 
 
 def _claim(parts: Sequence[str]) -> str | None:
@@ -413,14 +277,16 @@ def _claim(parts: Sequence[str]) -> str | None:
         return None
     end = parts[-max(3, len(parts) // 4) :]
     claims = _rank(
-        (score_claim(p), p) for p in end if _CLAIM.search(p) and _fits(p, 8) and " | " not in p
+        (score_claim(p), p)
+        for p in end
+        if _CUE["claim"].search(p) and _fits(p, 8) and " | " not in p
     )
     return next((c for c in claims if not _is_announcement(c)), None)
 
 
 def _is_announcement(claim: str) -> bool:
     """Return True for an announcement or a restatement of the task."""
-    return is_narration(claim) or _RESTATED.search(claim) is not None
+    return is_narration(claim) or _CUE["restated"].search(claim) is not None
 
 
 def score_claim(claim: str) -> float:
@@ -430,14 +296,7 @@ def score_claim(claim: str) -> float:
     return score_statement(result) + 2.0 * min(len(_FIGURE.findall(result)), 4) - penalty
 
 
-_DONE = regex(r"\b(?:fixed|works?|done|finished|implemented|renamed|added|pass(?:es)?)\b", _FLAGS)
-_NOT_DONE = regex(
-    r"\b(?:not|never|cannot|unable|fail(?:s|ed|ing|ure)?|error|still|partly|partially)\b|n't\b",
-    _FLAGS,
-)
-
-
 def claims_success(report: str) -> bool:
     """Return True if a report claims success and mentions no failure."""
-    is_claimed = PRAISE.search(report) or _DONE.search(report)
-    return bool(is_claimed) and not _NOT_DONE.search(report)
+    is_claimed = PRAISE.search(report) or _CUE["done"].search(report)
+    return bool(is_claimed) and not _CUE["not done"].search(report)

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from skillvault.inspect.page import Rate, Span
 from skillvault.learning.effect.verdict import Verdict
-from skillvault.learning.stats import SkillStats
+from skillvault.learning.skill_stats import SkillStats
 from skillvault.page.template import render
 
 IN_FILE: Mapping[str, str] = {

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from skillvault.inspect.page import Benefit, Page, Rate
 from skillvault.inspect.week import EVENTS
-from skillvault.learning.stats import SkillStats
+from skillvault.learning.skill_stats import SkillStats
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.model.text.text import flatten
 

@@ -309,12 +309,7 @@ class _Installation:
             self.renew(name, origin, lambda: self._newer_version(name, origin), asks=asks)
 
     def renew(
-        self,
-        name: str,
-        origin: Origin,
-        read_newer: Callable[[], SourceSkill | None],
-        *,
-        asks: bool,
+        self, name: str, origin: Origin, read_newer: Callable[[], SourceSkill | None], *, asks: bool
     ) -> None:
         """Install a newer version of one skill, merged with the local changes since `origin`."""
         head = self._store.head()

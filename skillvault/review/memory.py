@@ -68,7 +68,7 @@ class FactMemory:
 
     def fact(self, name: str) -> tuple[Fact, str]:
         """Return a fact and its path; UsageError if there is none."""
-        record, path = lookup.read(self._store, name)
+        record, path = lookup.read_record(self._store, name)
         if not isinstance(record, Fact):
             kind = kind_of(record)
             raise UsageError(f"{name}: is a {kind}, not a fact; see `skillvault fact list`")

@@ -12,7 +12,7 @@ from msgspec import Struct
 from skillvault.inspect.logbook import Basis, basis_of, outcomes_under
 from skillvault.inspect.lookup import both_sides
 from skillvault.learning.recommend.duplicates import likeness
-from skillvault.learning.stats import SkillStats
+from skillvault.learning.skill_stats import SkillStats
 from skillvault.loop.next_versions import as_approved
 from skillvault.loop.run import Run
 from skillvault.model.change import Change

@@ -62,7 +62,7 @@ def open_source(source: SkillSource) -> Iterator[SourceContents]:
     """
     if source.kind == "git":
         with remote.fetch_files(source.url, source.ref, source.folder) as files:
-            tree = SourceTree(files.sizes, files.read, files.unfit)
+            tree = SourceTree(files.sizes, files.contents_of, files.unfit)
             tree = without_secrets(tree) if source.is_private else tree
             yield _tree_contents(tree, source, version=files.commit)
     elif source.kind == "folder":
@@ -79,14 +79,14 @@ def without_secrets(tree: SourceTree) -> SourceTree:
     BadInputError for a file whose name holds one.
     """
 
-    def read(paths: Sequence[str]) -> dict[str, bytes]:
+    def read_redacted(paths: Sequence[str]) -> dict[str, bytes]:
         for path in paths:
             if kinds := redact.secret_kinds(path):
                 message = f"{path}: the name looks like a secret ({kinds[0]}); rename the file"
                 raise BadInputError(message, code="secret")
         return {path: _redact_file(data) for path, data in tree.read(paths).items()}
 
-    return replace(tree, read=read)
+    return replace(tree, read=read_redacted)
 
 
 def _redact_file(data: bytes) -> bytes:
@@ -140,11 +140,11 @@ def _site_contents(source: SkillSource, get: well_known.Fetch) -> SourceContents
     ]
     site_skills = [skill for skill in skills if source.skill in ("", skill.name)]
 
-    def read_files(skill: well_known.SiteSkill) -> Files:
+    def read_site_files(skill: well_known.SiteSkill) -> Files:
         return _single_skill(well_known.fetch_files(skill, get))
 
     offers = [
-        Offer(skill.name, source.skill_address("", skill.name), "", partial(read_files, skill))
+        Offer(skill.name, source.skill_address("", skill.name), "", partial(read_site_files, skill))
         for skill in site_skills
     ]
     return SourceContents(offers, problems)

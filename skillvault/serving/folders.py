@@ -15,7 +15,7 @@ from skillvault.serving import background
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers, layout
 from skillvault.vault.files.listing import EMPTY, list_folder
-from skillvault.vault.index.snapshot import Staged, Topics
+from skillvault.vault.index.snapshot import Staging, Topics
 
 
 class Folders:
@@ -41,7 +41,7 @@ class Folders:
         """List the folders again at the next question."""
         self._followed = None
 
-    def follow(self, head: Staged) -> None:
+    def follow(self, head: Staging) -> None:
         """Bring the index in step with the folders, and mark which skills are served."""
         rules = head.policy.shelf
         readable = self._readable(rules)

@@ -18,7 +18,7 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.index.records import parse_ref
 
 if TYPE_CHECKING:
-    from skillvault.learning.stats import SkillStats
+    from skillvault.learning.skill_stats import SkillStats
     from skillvault.vault.index.snapshot import Topics
     from skillvault.vault.search.ranking import Hit
 
@@ -57,7 +57,7 @@ class Notebook:
         return tiers.note_rule(self._store, rule, scope, dry=dry)
 
     def uncommitted_rules(self) -> list[str]:
-        """Return the noted rules that no run committed yet: no prompt has them."""
+        """Return the noted rules that no run committed yet; prompts have them all the same."""
         return tiers.uncommitted_rules(self._store, self._store.head())
 
     def learned(self, base: str = "") -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from skillvault.learning import stats
+from skillvault.learning import skill_stats
 from skillvault.learning.assess import STEP as ASSESS
 from skillvault.learning.effect import detect
 from skillvault.learning.effect import verdict as effect
@@ -41,7 +41,7 @@ from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layers as shelves
 from skillvault.vault.files import layout
 from skillvault.vault.index.skills import SkillRow, SkillStatusRow
-from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
+from skillvault.vault.index.snapshot import Snapshot, Staging, Topics
 from skillvault.vault.index.uses import SkillUse
 from skillvault.vault.search import vectors
 from skillvault.vault.search.ranking import Near
@@ -240,7 +240,7 @@ class Shelf:
 
     def effects(
         self, skill: str | None = None, domain: str | None = None, *, now: datetime
-    ) -> list[stats.SkillStats]:
+    ) -> list[skill_stats.SkillStats]:
         """Return the numbers of one skill, or of all used ones (of a domain), best lift first."""
         head = self.ready()
         evidence = self.uses.evidence(head)
@@ -249,8 +249,8 @@ class Shelf:
         for source, successor in head.uses.merges().items():
             merged.setdefault(successor, []).append(source)
         rows = [
-            stats.skill_stats(
-                stats.StatsSubject(
+            skill_stats.skill_stats(
+                skill_stats.StatsSubject(
                     entry.kind,
                     entry.domain,
                     _assess_skill(head, entry, evidence, now),
@@ -326,17 +326,17 @@ class Shelf:
         """Return the committed vault with its uses computed and the other layers' texts indexed."""
         return self._follow_head(self.follow)
 
-    def follow(self, head: Staged) -> None:
+    def follow(self, head: Staging) -> None:
         """Compute what changed in the uses and in the other layers."""
         self._folders.follow(head)  # before the uses, which ask for the names of all skills
-        self.uses.follow(head)
+        self.uses.count_uses(head)
         _follow_tasks(head)
 
     def _head(self) -> Snapshot:
         """Return the committed vault with the other layers in step."""
         return self._follow_head(self._folders.follow)
 
-    def _follow_head(self, follow: Callable[[Staged], None]) -> Snapshot:
+    def _follow_head(self, follow: Callable[[Staging], None]) -> Snapshot:
         self._store.follow()
         follow(self._store.staging)
         self._store.save_index()
@@ -364,7 +364,7 @@ def _read_text(head: Topics) -> Callable[[str], str]:
     return read
 
 
-def _follow_tasks(head: Staged) -> None:
+def _follow_tasks(head: Staging) -> None:
     """Index skills by the tasks that they now rest on."""
     names = head.due.keys(TASK)
     for start in range(0, len(names), _PAGE):
@@ -374,7 +374,7 @@ def _follow_tasks(head: Staged) -> None:
         head.due.mark_done(TASK, page)
 
 
-def _tasks(head: Staged, skills: list[str]) -> Iterator[tuple[str, str]]:
+def _tasks(head: Staging, skills: list[str]) -> Iterator[tuple[str, str]]:
     # A strategy rests on all of its domain, so that any task there would find it.
     kinds = {name: skill.kind for name in skills if (skill := head.skills.get(name))}
     skills = [name for name in skills if kinds.get(name) != "strategy"]

@@ -286,9 +286,9 @@ class Hooks:
                 return ""
             receipt = render.record(answer, query, self._now, text)
             answer = history.known_texts.without_repeats(answer)
-            recommendation = render.prompt(answer, again=history.known_texts.has_any)
+            recommendation = render.prompt(answer, knows_instruction=history.known_texts.has_any)
             recommendation = frame_learned(
-                recommendation, learned, again=history.known_texts.has_any
+                recommendation, learned, knows_instruction=history.known_texts.has_any
             )
             names = [_skill_note(skill) for skill in answer.recommended]
             facts = [f"{fact.id} {fact.blob}" for fact in answer.facts]

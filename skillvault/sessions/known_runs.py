@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from skillvault.model.decision_outcomes import strength
+from skillvault.model.decision_outcomes import observer_rank
 from skillvault.model.records import Observer, Outcome, Status, Trust, Via
 from skillvault.vault.index.outcomes import Outcomes
 
@@ -59,7 +59,7 @@ class KnownRun(Struct, frozen=True, kw_only=True):
             return True
         if not is_run_observed:
             return is_observed
-        ranks = (strength(self.observer, self.via), strength(run.observer, run.via))
+        ranks = (observer_rank(self.observer, self.via), observer_rank(run.observer, run.via))
         return run.ended_at < self.ended_at and ranks[0] >= ranks[1]
 
 

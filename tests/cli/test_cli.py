@@ -131,7 +131,7 @@ def test_a_bad_file_given_by_name_stays_and_a_copy_is_quarantined(
     assert code == 1
     assert "occurred_at: missing; add it" in err
     assert bad.exists()
-    assert vault.inbox.quarantine.names() == ["bad.yaml"]
+    assert vault.inbox.quarantine.file_names() == ["bad.yaml"]
 
 
 def test_run_with_bad_input_ends_well_and_says_why(vault: Vault) -> None:

@@ -127,7 +127,7 @@ def test_a_bad_file_is_quarantined_and_named(vault: Vault, tmp_path: Path) -> No
     result = distill(vault, tmp_path / "s.json")
     assert result.exit_code == 1
     assert "failures[0]: expected a mapping" in result.stderr
-    assert len(vault.quarantine.names()) == 1
+    assert len(vault.quarantine.file_names()) == 1
 
 
 @pytest.mark.parametrize(

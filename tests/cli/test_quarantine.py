@@ -100,7 +100,7 @@ def test_a_file_goes_back_through_its_door_and_is_as_trusted_as_before(
     vault: Vault, door: str, trust: Trust
 ) -> None:
     folder = refused(vault, f"{door}a.json", data=as_file(raw(domain="codin")))
-    (name,) = vault.inbox.quarantine.names()
+    (name,) = vault.inbox.quarantine.file_names()
     code, out, err = call(vault, "retry", name)
     assert (code, out) == (0, f"{name} -> inbox/{door}a.json\n")
     assert err == "next: skillvault run\n"
@@ -228,7 +228,7 @@ def test_a_quarantine_that_leads_elsewhere_is_not_touched(
 def test_what_is_meant_must_be_said_once(vault: Vault, verb: str, args: tuple[str, ...]) -> None:
     refused(vault, "a.json")
     assert call(vault, verb, *args)[0] == 2
-    assert vault.inbox.quarantine.names() == ["a.json"]
+    assert vault.inbox.quarantine.file_names() == ["a.json"]
 
 
 @pytest.mark.parametrize("verb", [("retry",), ("drop", "--yes"), ("drop",)])

@@ -121,7 +121,7 @@ def test_all_bombs_at_once_leave_the_vault_clean(vault: Vault, person: Person) -
     report = vault.run(["record"], now=NOW)
     refused = {name: code for name, (_, code) in BOMBS.items() if code != "taken"}
     assert {one.file: one.code for one in report.quarantined} == refused
-    assert vault.inbox.quarantine.names() == sorted(refused)
+    assert vault.inbox.quarantine.file_names() == sorted(refused)
     assert len(vault.store.head().outcomes) == len(BOMBS) - len(refused)
     assert (vault.inbox.names(), report.waiting, report.known) == ([], [], [])
     assert vault.check().problems == []
@@ -231,7 +231,7 @@ def test_a_good_file_is_taken_and_a_bad_one_refused_whatever_its_name(
     report = vault.run(["record"], now=NOW)
     assert [one.code for one in report.quarantined] == ["truncated"] * len(NAMES)
     assert all(one.file.isprintable() for one in report.quarantined)
-    assert (vault.inbox.names(), len(vault.inbox.quarantine.names())) == ([], len(NAMES))
+    assert (vault.inbox.names(), len(vault.inbox.quarantine.file_names())) == ([], len(NAMES))
     assert person.status() == ""
 
 
@@ -269,7 +269,7 @@ def test_a_link_to_anything_is_moved_away_and_never_followed(vault: Vault) -> No
         (inbox / f"{at}.json").symlink_to(target)
     report = vault.run(["record"], now=NOW)
     assert {one.code for one in report.quarantined} == {"not-a-file"}
-    assert len(vault.inbox.quarantine.names()) == 7
+    assert len(vault.inbox.quarantine.file_names()) == 7
     assert (vault.inbox.names(), list(vault.store.head().outcomes)) == ([], [])
 
 

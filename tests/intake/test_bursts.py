@@ -76,7 +76,7 @@ def slowly(_done: ChangeResult) -> None:
 def taken(vault: Vault, count: int) -> None:
     """Wait until nothing waits any more, neither in the inbox nor in quarantine."""
     end = time.monotonic() + 60 + PER_FILE * count
-    while vault.inbox.names() or vault.inbox.quarantine.names():
+    while vault.inbox.names() or vault.inbox.quarantine.file_names():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.2)
 
@@ -104,7 +104,7 @@ def test_each_file_of_a_burst_becomes_one_record(
         took = time.monotonic() - start
     assert numbers(vault) == list(writers.numbers)
     assert told(daemon.commits) == len(writers.numbers)
-    assert (vault.inbox.names(), vault.inbox.quarantine.names()) == ([], [])
+    assert (vault.inbox.names(), vault.inbox.quarantine.file_names()) == ([], [])
     assert person.status() == ""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     with capsys.disabled():

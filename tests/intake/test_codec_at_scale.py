@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from skillvault.model.text import strict_yaml
-from skillvault.model.text.front_matter import read as front_matter
+from skillvault.model.text.front_matter import read_document as front_matter
 from skillvault.model.text.front_matter import text_of, with_key
 from tests.intake.generated import KEY, Made, made
 from tests.thorough import THOROUGH

@@ -238,7 +238,8 @@ def reasons(vault: Vault) -> list[dict[str, Any]]:
     """The reasons that lie beside the files in quarantine."""
     folder = vault.root / "quarantine"
     told = (
-        Path(folder / f"{name}.error.json").read_text() for name in vault.inbox.quarantine.names()
+        Path(folder / f"{name}.error.json").read_text()
+        for name in vault.inbox.quarantine.file_names()
     )
     return [json.loads(text) for text in told]
 

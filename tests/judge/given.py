@@ -9,7 +9,7 @@ from skillvault.judge.claude.judge import ClaudeJudge
 from skillvault.judge.claude.prompts import Prompts
 from skillvault.judge.claude.questions import Questions
 from skillvault.loop.judging.paid_calls import Caller
-from skillvault.model.brief import Verdict
+from skillvault.model.brief import BlindCase, Verdict
 from skillvault.model.policy import DistillPolicy, JudgePolicy
 from skillvault.model.records import Decision
 from skillvault.vault.files.redact import redact_value
@@ -46,10 +46,10 @@ def asking(place: Path, clock: Clock, **rules: Any) -> tuple[ClaudeJudge, Ledger
     ledger = Ledger(place / "judge.db", clock.wall)
     caller = Caller(ledger, policy, now=clock.now, sleep=clock.sleep)
     questions = Questions(policy, Prompts({}, redact_value), DistillPolicy())
-    return ClaudeJudge(questions, caller.ask, caller.forget_reply, lambda key: None), ledger
+    return ClaudeJudge(questions, caller.ask_claude, caller.forget_reply, lambda key: None), ledger
 
 
 def ask(judge: ClaudeJudge, reasoning: object) -> Verdict:
     """The verdict on a decision; another reasoning is another question."""
     decision = Decision(action="open_long", reasoning=f"Because of {reasoning}.")
-    return judge.verdict("perps", decision, {}, None, None)
+    return judge.verdict(BlindCase("perps", decision))

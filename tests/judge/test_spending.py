@@ -154,7 +154,7 @@ def wound(vault: Vault, clock: Clock) -> Vault:
     rules = JudgePolicy(provider="claude")
     caller = Caller(ledger, rules, now=clock.now, sleep=clock.sleep)
     questions = Questions(rules, Prompts({}, redact_value), DistillPolicy())
-    judge = ClaudeJudge(questions, caller.ask, caller.forget_reply, lambda key: None)
+    judge = ClaudeJudge(questions, caller.ask_claude, caller.forget_reply, lambda key: None)
     found = Vault(vault.root, judge)
     found.store.ledger = ledger
     return found

@@ -22,7 +22,7 @@ from skillvault.model.records import Fact, Ref, link_of
 from skillvault.vault.files import layout
 from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.facts import Membership
-from skillvault.vault.index.snapshot import Staged
+from skillvault.vault.index.snapshot import Staging
 from tests.given import NOW, as_file, raw
 from tests.streams import Raw, batches
 from tests.vault.given import record_files
@@ -56,7 +56,7 @@ def seeds_of(facts: dict[str, Fact], pools: dict[str, str]) -> dict[str, str]:
 @pytest.mark.parametrize("seed", range(20))
 def test_clusters_are_what_all_facts_come_to_whatever_changes(seed: int) -> None:
     chance = random.Random(seed)
-    view = Staged(IndexDatabase(None, lambda: None, Agenda()), lambda _: {})
+    view = Staging(IndexDatabase(None, lambda: None, Agenda()), lambda _: {})
     facts: dict[str, Fact] = {}
     pools: dict[str, str] = {}
     for _ in range(30):
@@ -167,7 +167,7 @@ def test_a_run_more_costs_as_many_queries_with_many_facts_alike(tmp_path: Path) 
 
 
 def test_a_link_that_stays_in_a_list_is_no_new_one() -> None:
-    view = Staged(IndexDatabase(None, lambda: None, Agenda()), lambda _: {})
+    view = Staging(IndexDatabase(None, lambda: None, Agenda()), lambda _: {})
     ends = [
         Ref("evaluation", "20261101t100000z-0123456789"),
         *(Ref("fact", name) for name in "abc"),

@@ -3,14 +3,13 @@
 import sqlite3
 from contextlib import closing
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from skillvault.api import Vault
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.loop.run import Run, RunOptions
-from skillvault.model.brief import Verdict
+from skillvault.model.brief import BlindCase, Verdict
 from skillvault.model.records import JudgeInfo
 from skillvault.vault.files import layout
 from tests.conftest import NOW, Person
@@ -60,13 +59,13 @@ class SlowJudge(OfflineJudge):
         self._vault = vault
         self.seen: list[str] = []
 
-    def verdict(self, *case: Any) -> Verdict:
+    def verdict(self, case: BlindCase) -> Verdict:
         """Look at what is committed, as one who need not wait to write; then answer."""
         place = self._vault.root / ".git/skillvault/index.db"
         with closing(sqlite3.connect(place, timeout=0)) as index:
             index.execute("begin immediate")
         self.seen.append(Vault(self._vault.root).log()[0].step)
-        return super().verdict(*case)
+        return super().verdict(case)
 
 
 def test_what_one_wake_records_and_evaluates_is_one_commit_of_both_steps(

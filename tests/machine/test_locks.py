@@ -160,7 +160,7 @@ def test_a_daemon_and_four_writers_at_once_lose_nothing(
     assert daemon.ended() == 0
     assert events(vault) == sorted(f"event-{n}" for n in range(len(paths)))
     assert vault.check().problems == []
-    assert vault.inbox.quarantine.names() == []
+    assert vault.inbox.quarantine.file_names() == []
     assert person.status() == ""
 
 

@@ -64,7 +64,7 @@ def test_eight_threads_on_one_vault_lose_nothing(vault: Vault, person: Person) -
     vault.run()
     assert vault.status().evaluations == len(recorded)
     assert vault.check().problems == []
-    assert vault.inbox.names() == vault.inbox.quarantine.names() == []
+    assert vault.inbox.names() == vault.inbox.quarantine.file_names() == []
     assert person.git("fsck", "--strict") == ""
 
 

@@ -23,7 +23,7 @@ from skillvault.model.records import (
     Ref,
     Skill,
 )
-from skillvault.model.text.front_matter import read as front_matter
+from skillvault.model.text.front_matter import read_document as front_matter
 from skillvault.model.text.front_matter import split, text_of, with_body, with_key, without_key
 from skillvault.vault.files import layout
 from tests.given import NOW, as_file, outcome, raw

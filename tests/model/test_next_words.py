@@ -10,8 +10,8 @@ from skillvault.model.next_words import Reaction, read_reaction
     [
         ("no, that is wrong: we use uv here, never pip", "we use uv here, never pip"),
         (
-            "the route test fails, every route needs @login_required",
-            "every route needs @login_required",
+            "the route test fails, every route needs @signed_in",
+            "every route needs @signed_in",
         ),
         ("you mocked redis. we never mock redis, there is fakeredis", "we never mock redis"),
         ("Keys come from the vault, never from files.", "Keys come from the vault"),
@@ -206,3 +206,7 @@ def test_a_reply_to_a_question_of_the_agent_is_no_judgment(text: str) -> None:
 
 def test_a_reply_to_a_question_may_accuse_the_agent() -> None:
     assert read_reaction("no, you deleted the tests", "All done. Shall I push?").status == "failure"
+
+
+def test_repeated_filler_is_read_at_once() -> None:
+    assert read_reaction("hm " * 500) == Reaction()

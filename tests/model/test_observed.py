@@ -9,7 +9,7 @@ from skillvault.model.decision_outcomes import (
     NEXT_WORDS,
     choose_outcome,
     complete_outcomes,
-    strength,
+    observer_rank,
 )
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import OBSERVERS, Outcome
@@ -30,15 +30,21 @@ def claimed(day: int = 0, **changes: Any) -> Outcome:
 
 
 def test_observers_are_ordered_from_the_ci_to_the_agent() -> None:
-    assert sorted(OBSERVERS, key=strength, reverse=True) == [
+    assert sorted(OBSERVERS, key=observer_rank, reverse=True) == [
         *("ci", "tests", "verifier", "exit-code", "commit", "person", "agent"),
     ]
 
 
 def test_what_a_hook_tells_stands_below_all_but_the_agents_word() -> None:
-    direct = [strength(observer) for observer in OBSERVERS if observer != "agent"]
-    told = [strength(observer, "hook") for observer in OBSERVERS if observer != "agent"]
-    assert min(direct) > max(told) > min(told) > strength("agent") >= strength("agent", "hook")
+    direct = [observer_rank(observer) for observer in OBSERVERS if observer != "agent"]
+    told = [observer_rank(observer, "hook") for observer in OBSERVERS if observer != "agent"]
+    assert (
+        min(direct)
+        > max(told)
+        > min(told)
+        > observer_rank("agent")
+        >= observer_rank("agent", "hook")
+    )
 
 
 def test_the_strongest_observer_counts_then_the_latest() -> None:

@@ -4,7 +4,8 @@ import pytest
 
 from skillvault.model.errors import BadInputError
 from skillvault.model.policy import Policy
-from skillvault.model.policy_file import parse_policy, rows, table
+from skillvault.model.policy_file import parse_policy
+from tests.tables import policy_table, setting_sentences
 
 
 def test_an_empty_vault_yaml_means_the_defaults() -> None:
@@ -36,8 +37,8 @@ def test_a_computed_score_of_exactly_the_bound_is_not_beyond_it(
 
 
 def test_every_setting_has_its_sentence() -> None:
-    assert all(sentence.endswith(".") for _, _, sentence in rows())
-    assert "| `generate.warning_below` | `-0.1` |" in table()
+    assert all(sentence.endswith(".") for sentence in setting_sentences().values())
+    assert "| `generate.warning_below` | `-0.1` |" in policy_table()
 
 
 @pytest.mark.parametrize(

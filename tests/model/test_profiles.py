@@ -21,10 +21,10 @@ from skillvault.learning.recommend.recommend import (
 )
 from skillvault.learning.recommend.relevance import Match
 from skillvault.loop.profiles import rules_of
-from skillvault.model.brief import Case, InsightText, Verdict
+from skillvault.model.brief import BlindCase, Case, InsightText, Verdict
 from skillvault.model.policy import Policy
 from skillvault.model.policy_file import parse_policy
-from skillvault.model.records import Decision, stamp
+from skillvault.model.records import stamp
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
 from tests.tables import DOCS
@@ -42,9 +42,9 @@ class EchoJudge(OfflineJudge):
     An action that is called bad is a bad decision.
     """
 
-    def verdict(self, _domain: str, decision: Decision, *_: object) -> Verdict:
-        good = decision.action != "bad"
-        return Verdict(was_good_decision=good, quality_score=decision.confidence or 0.0)
+    def verdict(self, case: BlindCase) -> Verdict:
+        good = case.decision.action != "bad"
+        return Verdict(was_good_decision=good, quality_score=case.decision.confidence or 0.0)
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText:
         return InsightText(key_insight=case.outcome.decision.reasoning, insight_type="risk")

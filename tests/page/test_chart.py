@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, fromstring
 import pytest
 
 from skillvault.inspect.page import Rate, Span
-from skillvault.learning.stats import SkillStats
+from skillvault.learning.skill_stats import SkillStats
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.page import chart
 from tests.page.test_html import hostile

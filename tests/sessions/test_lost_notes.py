@@ -227,10 +227,10 @@ def test_notes_in_quarantine_do_not_go_into_the_inbox(client: Client) -> None:
     _abandon(client)
     _begins(client)
     quarantine = client.vault.inbox.quarantine
-    (name,) = quarantine.names()
+    (name,) = quarantine.file_names()
     (client.vault.root / "quarantine" / name).write_bytes(b"mended\n")
     client.outcomes()
-    assert (quarantine.retry(), quarantine.names()) == ([], [name])
+    assert (quarantine.retry(), quarantine.file_names()) == ([], [name])
     assert quarantine.obstacle(name) is not None
     assert quarantine.drop() == [name]
 

@@ -18,7 +18,7 @@ from skillvault.model.records import Link, Record, Ref, ref_of
 from skillvault.vault.commit.store import Store
 from skillvault.vault.files import layout
 from skillvault.vault.index.connection import IndexDatabase
-from skillvault.vault.index.snapshot import Snapshot, Staged
+from skillvault.vault.index.snapshot import Snapshot, Staging
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HAND_MADE = "---\nname: {name}\ndescription: What it does, and when.\n---\n\nDo it.\n"
@@ -175,9 +175,9 @@ def thought_of(vault: Vault, change: Change) -> Callable[[], list[str]]:
     return lambda: vault.store.apply([laid], base, now=NOW, policy=Policy())
 
 
-def showing(*records: Record, files: Mapping[str, bytes] | None = None) -> Staged:
+def showing(*records: Record, files: Mapping[str, bytes] | None = None) -> Staging:
     """A vault with these records and files, which no git has."""
-    view = Staged(IndexDatabase(None, lambda: None, AGENDA), lambda _: {})
+    view = Staging(IndexDatabase(None, lambda: None, AGENDA), lambda _: {})
     view.stage({**record_files(*records), **(files or {})})
     return view
 

@@ -10,12 +10,12 @@ from skillvault.model.errors import UsageError
 from skillvault.model.records import Link, Record, Ref, link_of
 from skillvault.vault import provenance
 from skillvault.vault.files import layout
-from skillvault.vault.index.snapshot import Staged
+from skillvault.vault.index.snapshot import Staging
 from tests.given import evaluation, outcome
 from tests.vault.given import HAND_MADE, NOW, showing
 
 
-def snapshot(*records: Record, skills: str = "") -> Staged:
+def snapshot(*records: Record, skills: str = "") -> Staging:
     made = {layout.skill_path(n): HAND_MADE.format(name=n).encode() for n in skills.split()}
     return showing(*records, files=made)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from skillvault.model.lazy import regex
+from skillvault.model.text.tables import read_patterns
 from skillvault.model.text.text import sentences
 
 _NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
@@ -16,30 +17,8 @@ _MOMENT = regex(r"\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?|\d{1,2}:\d{2}(?::\d{2})?")
 _HEX = regex(r"\b(?=\w*\d)(?=\w*[a-z])[\w-]*[0-9a-f]{6,}[\w-]*\b")
 _PAIR = regex(rf"(?<![\w.,])({_NUMBER})\s?(?:/|of|out of)\s?(?:all |the )?({_NUMBER})(?![\w.]*\d)")
 _FIGURE = regex(rf"(?<![\w.,])[-+−]?({_NUMBER})(\s?(?:%|per ?cent\b))?(?![\w]*\d)")
-_COUNTED = regex(
-    r"^\s*(?:loss|win|run|time|outcome|case|trade|failure|success|decision|attempt)\w*",
-    re.IGNORECASE,
-)
-_OUTCOME = regex(
-    r"\b(?:los[et]|losses|loss|won|wins?|fail\w*|succe\w*|cases|runs|trades|outcomes|decisions|"
-    r"rate|times|attempts|likely|chance|improv\w*|cuts?|rais\w*|doubl\w*|pass(?:es|ed)|happen\w*|"
-    r"was|were|had|did)\b",
-    re.IGNORECASE,
-)
-_IMPERATIVE = regex(
-    r"^\W*(?:(?:then|and|first|only) )*(?:set|keep|use|cap|limit|stop|wait|check|avoid|halve|size|"
-    r"reduce|place|exit|enter|close|open|retry|try|pin|run|repeat|reproduce|write|add|leave|take|raise|"
-    r"require|allow|lower|start|read|verify|test|count|trade|split|hold|risk|never|always|do not|"
-    r"don't)\b",
-    re.IGNORECASE,
-)
-_LIMIT = regex(
-    r"\b(?:should|must|at least|at most|no more than|up to|below|above|stop|limit|threshold)\b",
-    re.IGNORECASE,
-)
+_CUE = read_patterns("skillvault.judge.claude", "figures.txt")
 _CLAUSE = regex(r"[:;(]")
-_REASON = regex(r"\b(?:as|because|since|which|where)\b", re.IGNORECASE)
-_PURPOSE = regex(r"[:;,)]|\b(?:until|before|unless|if|when|so that)\b", re.IGNORECASE)
 _NAME = regex(r"(?:^|[\s(“\"'`])([A-Z][A-Za-z+#]*|port|version|line|status|code|step|v)\s$")
 _LEAST = 100  # smaller whole numbers that count nothing are no claim
 
@@ -111,9 +90,9 @@ def _unsupported_figures(sentence: str, record: RecordFigures, *, advice: bool) 
 def _is_set(match: re.Match[str], sentence: str, *, advice: bool) -> bool:
     """Return True for a figure that an instruction sets: "run it 200 times before you merge"."""
     clause = _CLAUSE.split(sentence[: match.start()])[-1]
-    purpose = _PURPOSE.split(_COUNTED.sub("", sentence[match.end() :], count=1))[0]
-    deed = _IMPERATIVE.sub("", clause)
-    if _REASON.search(deed) or _OUTCOME.search(deed + purpose):
+    purpose = _CUE["purpose"].split(_CUE["counted"].sub("", sentence[match.end() :], count=1))[0]
+    deed = _CUE["imperative"].sub("", clause)
+    if _CUE["reason"].search(deed) or _CUE["outcome"].search(deed + purpose):
         return False
     return advice or deed != clause
 
@@ -123,10 +102,11 @@ def _is_supported(match: re.Match[str], sentence: str, record: RecordFigures) ->
     figure, share = match[1], match[2]
     if record.has_share(figure) if share else record.has_value(figure):
         return True
-    counts = bool(_COUNTED.match(sentence[match.end() :]))
+    counts = bool(_CUE["counted"].match(sentence[match.end() :]))
     if not share and _is_name(sentence[: match.start()], figure) and not counts:
         return True
-    if _LIMIT.search(sentence) and not counts and not (share and _OUTCOME.search(sentence)):
+    is_odds = share and _CUE["outcome"].search(sentence)
+    if _CUE["limit"].search(sentence) and not counts and not is_odds:
         return True
     return not share and not counts and "." not in figure and _value(figure) < _LEAST
 

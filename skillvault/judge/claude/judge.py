@@ -16,6 +16,7 @@ from skillvault.judge.claude.replies import KeptReply, UnusableError
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.model.brief import (
     AnswerCost,
+    BlindCase,
     Brief,
     Case,
     Draft,
@@ -26,7 +27,7 @@ from skillvault.model.brief import (
     answer_cost,
 )
 from skillvault.model.errors import NoAnswerError
-from skillvault.model.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Skill
+from skillvault.model.records import Answer, JudgeInfo, Outcome, Skill
 from skillvault.model.text.text import flatten, shorten
 
 _Value = TypeVar("_Value")
@@ -55,21 +56,11 @@ class ClaudeJudge:
         """As many questions as the policy allows."""
         return self.questions.rules.concurrency
 
-    def verdict(
-        self,
-        domain: str,
-        decision: Decision,
-        context: Mapping[str, Scalar],
-        applied: Sequence[str] | None,
-        entry_value: float | None,
-    ) -> Verdict:
+    def verdict(self, case: BlindCase) -> Verdict:
         """Rate the decision; the request holds nothing of its result."""
-        if not decision.reasoning.strip():  # there is nothing to judge by
-            return OfflineJudge().verdict(domain, decision, context, applied, entry_value)
-        question = self.questions.verdict_question(
-            domain, decision, context=context, applied=applied, entry_value=entry_value
-        )
-        verdict, spent = self._ask_or_reuse(question)
+        if not case.decision.reasoning.strip():  # there is nothing to judge by
+            return OfflineJudge().verdict(case)
+        verdict, spent = self._ask_or_reuse(self.questions.verdict_question(case))
         return msgspec.structs.replace(verdict, spent=spent)
 
     def insight(self, case: Case, verdict: Verdict) -> InsightText | None:

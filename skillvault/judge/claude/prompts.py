@@ -6,7 +6,7 @@ Outcomes are data and never instructions: nothing in them can close the frame.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from skillvault.learning.account.sentences import labels_of, tried_sentence
 from skillvault.learning.tries.tries import try_of
 from skillvault.model.brief import (
     Agreement,
+    BlindCase,
     Brief,
     Draft,
     Findings,
@@ -27,9 +28,10 @@ from skillvault.model.brief import (
     SessionExcerpt,
     Statement,
     Verdict,
+    blind_case,
 )
 from skillvault.model.conditions import Separation, clause
-from skillvault.model.records import OFFLINE, Decision, Evaluation, Outcome, Scalar, Session, stamp
+from skillvault.model.records import OFFLINE, Decision, Evaluation, Outcome, Session, stamp
 from skillvault.model.text.text import count_of, format_number, format_percent, shorten
 
 NAMES = (
@@ -65,13 +67,13 @@ class Prompts(Struct, frozen=True):
     own: Mapping[str, str]
     clean: Callable[[Any], Any]
 
-    def text(self, name: str) -> str:
+    def prompt_text(self, name: str) -> str:
         """Return a prompt's text."""
         return self.own.get(name) or _package_prompt(name)
 
     def digest(self, *names: str) -> str:
         """Return the digest of these prompts, as evaluations name it."""
-        return digest(*(self.text(name) for name in names))
+        return digest(*(self.prompt_text(name) for name in names))
 
     def frame_data(self, material: Mapping[str, Any]) -> str:
         """Return data between the marks that the prompts mention."""
@@ -119,26 +121,20 @@ def _cap(value: Any, cap: int) -> Any:
 # ── outcomes ───────────────────────────────────────────────────────
 
 
-def decision_material(
-    domain: str,
-    decision: Decision,
-    *,
-    context: Mapping[str, Scalar],
-    applied: Sequence[str] | None,
-    entry_value: float | None,
-) -> dict[str, Any]:
+def decision_material(case: BlindCase) -> dict[str, Any]:
     """Return a decision as it was made, without its result."""
+    decision = case.decision
     fields = {
-        "domain": domain,
+        "domain": case.domain,
         "task": decision.task,
         "action": decision.action,
         "target": decision.target,
         "reasoning": decision.reasoning,
         "confidence": decision.confidence,
         "made_at": stamp(decision.made_at) if decision.made_at else None,
-        "entry_value": entry_value,
-        "context": dict(context),
-        "skills_applied": list(applied or ()),
+        "entry_value": case.entry_value,
+        "context": dict(case.context),
+        "skills_applied": list(case.applied or ()),
     }
     return {key: value for key, value in fields.items() if value not in (None, "", {}, [])}
 
@@ -158,14 +154,7 @@ def outcome_material(outcome: Outcome) -> dict[str, Any]:
         "held": _span(o.occurred_at - o.decision.made_at) if o.decision.made_at else None,
     }
     result_fields = {key: value for key, value in fields.items() if value not in (None, "")}
-    decision = decision_material(
-        o.domain,
-        o.decision,
-        context=o.conditions,
-        applied=o.applied,
-        entry_value=ending.entry_value,
-    )
-    return {"decision": decision, "result": result_fields}
+    return {"decision": decision_material(blind_case(o)), "result": result_fields}
 
 
 def _span(time: timedelta) -> str:

@@ -33,6 +33,7 @@ from skillvault.judge.claude.replies import (
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.model.brief import (
     AcceptedAnswer,
+    BlindCase,
     Brief,
     Case,
     Draft,
@@ -41,10 +42,11 @@ from skillvault.model.brief import (
     QuestionTopic,
     SessionExcerpt,
     Verdict,
+    blind_case,
 )
 from skillvault.model.errors import NoAnswerError
 from skillvault.model.policy import DistillPolicy, JudgePolicy
-from skillvault.model.records import Answer, Decision, JudgeInfo, Outcome, Scalar, Skill
+from skillvault.model.records import Answer, JudgeInfo, Outcome, Skill
 
 _Value = TypeVar("_Value")
 _ReplyCheck: TypeAlias = Callable[..., Any]  # of a reply, the figures shown and `last: bool`
@@ -153,20 +155,10 @@ class Questions:
         """The version of the prompts for evaluations."""
         return self.prompts.digest("verdict", "insight")
 
-    def verdict_question(
-        self,
-        domain: str,
-        decision: Decision,
-        *,
-        context: Mapping[str, Scalar],
-        applied: Sequence[str] | None,
-        entry_value: float | None,
-    ) -> Question[Verdict]:
+    def verdict_question(self, case: BlindCase) -> Question[Verdict]:
         """Ask how good the decision was; the question holds nothing of its result."""
-        material = asking.decision_material(
-            domain, decision, context=context, applied=applied, entry_value=entry_value
-        )
-        subject = asking.about(domain, decision)
+        material = asking.decision_material(case)
+        subject = asking.about(case.domain, case.decision)
         matter = QuestionTopic("verdict", subject, _material_digest(material))
         reading = (VerdictReply, lambda reply, _record, *, last: reply, verdict_of)  # noqa: ARG005
         return self._question(matter, material, reading)
@@ -196,10 +188,7 @@ class Questions:
         self, outcome: Outcome, skills: Sequence[Skill], model: str
     ) -> Question[Opinion]:
         """Ask for an opinion on a decision before it is carried out."""
-        o, size = outcome, outcome.result.entry_value
-        decision = asking.decision_material(
-            o.domain, o.decision, context=o.conditions, applied=o.applied, entry_value=size
-        )
+        decision = asking.decision_material(blind_case(outcome))
         material = {"decision": decision, "skills": {skill.name: skill.body for skill in skills}}
         matter = QuestionTopic("advice", model, _material_digest(material))
         reading = (OpinionReply, check_opinion, opinion_of)
@@ -233,7 +222,7 @@ class Questions:
         shape, check, value = reading
 
         def make_request() -> JudgeRequest:
-            name, system = model or self.rules.model, self.prompts.text(matter.kind)
+            name, system = model or self.rules.model, self.prompts.prompt_text(matter.kind)
             user = self.prompts.frame_data(material)
             of_domain = {key: material[key] for key in _OF_DOMAIN if key in material}
             return JudgeRequest(

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -39,6 +39,7 @@ _CLOSED = {401, 402, 403, 404}  # 404: no such model, for this key
 _MONEY = ("spend limit", "spend_limit", "credit balance", "billing", "usage limit", "usage_limit")
 _Shape = TypeVar("_Shape", bound=Struct)
 _Value = TypeVar("_Value")
+_FaultKind = Literal["busy", "closed", "bad"]
 
 
 class Reply(Struct, frozen=True, kw_only=True):
@@ -59,7 +60,7 @@ class Fault(Exception):  # noqa: N818 (what went wrong on the wire; not all of i
     def __init__(
         self,
         reason: str,
-        kind: Literal["busy", "closed", "bad"],
+        kind: _FaultKind,
         *,
         wait: float | None = None,
         billed: bool = False,
@@ -90,15 +91,6 @@ class _Message(Struct, frozen=True, tag_field="type", tag="message"):
     content: list[_Block]
     stop_reason: str
     usage: Usage
-
-
-class Refusal(NamedTuple):
-    """An answer that is no reply: its status, the API's codes for it, its words, its header."""
-
-    status: int
-    codes: str
-    said: str
-    retry_after: str | None
 
 
 def params(request: JudgeRequest, rules: JudgePolicy) -> dict[str, Any]:
@@ -155,17 +147,14 @@ def decode(body: bytes, shape: type[_Shape]) -> _Shape:
         raise Fault(f"no answer of Claude's: {start!r}", "busy", billed=True) from None
 
 
-def fault_of(refusal: Refusal) -> Fault:
-    """Return the fault that a refusal means."""
-    reason = f"Claude refuses ({refusal.status}): {refusal.said[:300] or 'without a word'}"
-    return Fault(reason, _kind(refusal), wait=_wait(refusal.retry_after))
-
-
-def _kind(refusal: Refusal) -> Literal["busy", "closed", "bad"]:
-    status, words = refusal.status, f"{refusal.codes} {refusal.said}".lower()
-    if status in _CLOSED or (status in (400, 429) and any(word in words for word in _MONEY)):
-        return "closed"
-    return "busy" if status in _BUSY or status >= 500 else "bad"
+def _refusal_fault(status: int, codes: str, words: str, retry_after: str | None) -> Fault:
+    """Return the fault that a refusal means, by the API's codes for it and its words."""
+    kind: _FaultKind = "busy" if status in _BUSY or status >= 500 else "bad"
+    is_money = any(sign in f"{codes} {words}".lower() for sign in _MONEY)
+    if status in _CLOSED or (status in (400, 429) and is_money):
+        kind = "closed"
+    reason = f"Claude refuses ({status}): {words[:300] or 'without a word'}"
+    return Fault(reason, kind, wait=_wait(retry_after))
 
 
 def _wait(header: str | None) -> float | None:
@@ -292,7 +281,7 @@ async def _deadline(seconds: float) -> AsyncIterator[None]:
         words = " ".join(str(error.api_message or error.body or "").split())
         codes = f"{error.type} {error.error_code}"
         wait = error.response.headers.get("retry-after")
-        raise fault_of(Refusal(error.status_code, codes, words, wait)) from None
+        raise _refusal_fault(error.status_code, codes, words, wait) from None
     except (TimeoutError, anthropic.APITimeoutError):
         raise Fault("Claude does not answer in time", "busy", billed=True) from None
     except anthropic.AnthropicError as error:

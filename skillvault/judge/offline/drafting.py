@@ -23,13 +23,7 @@ from skillvault.model.brief import (
 )
 from skillvault.model.conditions import Separation, clause, lead_line, risk
 from skillvault.model.phrases import cut_name, describe_subject, inline, make_sentence
-from skillvault.model.records import (
-    Fact,
-    Outcome,
-    SessionFailure,
-    SkillKind,
-    Status,
-)
+from skillvault.model.records import Fact, Outcome, SessionFailure, SkillKind, Status
 from skillvault.model.sameness.comparison import is_same
 from skillvault.model.sameness.form import Form, normal_form
 from skillvault.model.text.text import (

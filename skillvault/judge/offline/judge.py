@@ -5,12 +5,13 @@ lesson reads alike the next time; what was said or reported stands in it verbati
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skillvault.judge.offline import drafting, verdict
 from skillvault.model.brief import (
     Agreement,
+    BlindCase,
     Brief,
     Case,
     Draft,
@@ -34,11 +35,9 @@ from skillvault.model.phrases import (
 from skillvault.model.reasoning import describe_cause, is_concrete
 from skillvault.model.records import (
     OFFLINE,
-    Decision,
     InsightType,
     JudgeInfo,
     Outcome,
-    Scalar,
     Skill,
 )
 from skillvault.model.text.text import join_items, whole_sentences
@@ -85,16 +84,9 @@ class OfflineJudge:
     info: JudgeInfo = _INFO
     at_once: int = 1  # it waits for nothing
 
-    def verdict(
-        self,
-        domain: str,  # noqa: ARG002 - the protocol's; this judge has no knowledge of domains
-        decision: Decision,
-        context: Mapping[str, Scalar],
-        applied: Sequence[str] | None,
-        entry_value: float | None,
-    ) -> Verdict:
+    def verdict(self, case: BlindCase) -> Verdict:
         """Sum up the features of the decision; 0.4 if there is nothing to judge."""
-        return verdict.judge_decision(decision, context, applied, entry_value)
+        return verdict.judge_decision(case)
 
     def insight(
         self,

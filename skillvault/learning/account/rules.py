@@ -59,12 +59,12 @@ def action_rules(outcomes: Sequence[Outcome], policy: Policy) -> tuple[Separatio
     """Return the rules and leads of one action of a domain, from its outcomes in any order."""
     previous_point = last_point(len(outcomes) - 1)
     rules = contrast.rules_and_leads(
-        outcomes, _results(outcomes, policy), policy.evaluate, previous_point=previous_point
+        outcomes, _ids_by_result(outcomes, policy), policy.evaluate, previous_point=previous_point
     )
     return tuple(replace(rule, action=outcomes[0].decision.action) for rule in rules)
 
 
-def _results(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, frozenset[str]]:
+def _ids_by_result(outcomes: Sequence[Outcome], policy: Policy) -> dict[str, frozenset[str]]:
     """Return the ids of the outcomes with each result, without results that ask the same."""
     losses, wins = ("losses", "wins") if is_graded(outcomes) else ("failures", "successes")
     heavy, great = _bound_words(policy)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from skillvault.model.lazy import regex
 from skillvault.model.policy import CapturePolicy
+from skillvault.model.text.tables import read_sections
 from skillvault.model.text.text import UNSPACED
 
 Polarity = Literal["positive", "negative"]
@@ -28,19 +29,7 @@ _NEGATIVE = regex(
 )
 _CONTRAST = regex(r"\b(?:instead of|rather than|not|over)\b", re.IGNORECASE)
 _IDENTIFIER = regex(r"[_./@\d]|\w-\w|[a-z][A-Z]|[A-Z]{2}[a-z]")
-_STOP = frozenset(
-    """
-    always never avoid should must when where with without from into that this these those then
-    than they them their there have has been being before after during while about above below
-    between because instead rather over under using used uses make makes made ensure prefer check
-    keep only every each other such some most more less very also just like your ours will would
-    could cannot dont doesnt both either neither which what whose does done file files code function
-    functions method methods value values rule rules pattern patterns import imports call calls
-    return returns type types name names data error errors test tests everywhere everything
-    important carefully literally message empty project package packages query queries database add
-    adds filter all prevent apply extend run runs running
-    """.split()
-)
+_STOP = frozenset(dict(read_sections("skillvault.learning.capture", "words.txt"))["stop"].split())
 
 
 class Terms(Struct, frozen=True):

@@ -115,16 +115,16 @@ def select_learned(
     return text
 
 
-def frame_learned(base: str, learned: LearnedText, *, again: bool = False) -> str:
+def frame_learned(base: str, learned: LearnedText, *, knows_instruction: bool = False) -> str:
     """Append patterns and rules to a recommendation, in a frame that they cannot leave.
 
-    `again`: the agent has read the instruction before, so one line reminds it.
+    `knows_instruction`: the agent has read the instruction before, so one line reminds it.
     """
     if not learned.prompt_text:
         return base
     block = render.element("learned", learned.prompt_text)
     if not base:
-        instruction = render.REMINDER if again else render.INSTRUCTION
+        instruction = render.REMINDER if knows_instruction else render.INSTRUCTION
         return f"{block}\n{render.element('instruction', instruction)}"
     return f"{base}\n\n---\n\n{block}"
 

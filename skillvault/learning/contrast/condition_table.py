@@ -232,7 +232,7 @@ class _Number(NamedTuple):
 def _numbers(outcomes: Sequence[Outcome]) -> Iterator[_Number]:
     """Yield the values recorded by number."""
     columns: list[tuple[ConditionKind, str, list[Scalar]]] = [
-        ("number", "entry_value", [o.result.entry_value for o in outcomes]),
+        ("number", "entry_value", [o.result.entry_value for o in outcomes])
     ]
     keys = _context_keys(outcomes)
     columns += [("context", key, [o.context.get(key) for o in outcomes]) for key in keys]

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
+from skillvault.model.groups import Groups
 from skillvault.model.records import Outcome
 
 _LONGEST = 3_600_000_000  # microseconds in an hour
@@ -43,15 +44,12 @@ def group_episodes(occasions: Sequence[Occasion], minutes: int) -> list[int]:
     than an hour. The runs of a batch are no session and stand alone, unless none names a task (the
     trades of a backtest).
     """
-    parents = list(range(len(occasions)))
-    gap = minutes * 60_000_000
+    groups, gap = Groups(len(occasions)), minutes * 60_000_000
     for a, b in [*_close_pairs(occasions, gap), *_session_pairs(occasions)]:
-        parents[_find_root(parents, a)] = _find_root(parents, b)
-    groups: dict[int, list[int]] = defaultdict(list)
-    for i in _sort_by_time(occasions, range(len(occasions))):
-        groups[_find_root(parents, i)].append(i)
+        groups.join(a, b)
+    members_by_time = groups.members(_sort_by_time(occasions, range(len(occasions))))
     numbers = [0] * len(occasions)
-    for number, members in enumerate(_split_long(occasions, groups.values())):
+    for number, members in enumerate(_split_long(occasions, members_by_time)):
         for i in members:
             numbers[i] = number
     return numbers
@@ -115,9 +113,3 @@ def _split_long(occasions: Sequence[Occasion], groups: Iterable[list[int]]) -> I
                 episode = []
             episode.append(i)
         yield episode
-
-
-def _find_root(parents: list[int], i: int) -> int:
-    while parents[i] != i:
-        parents[i] = i = parents[parents[i]]
-    return i

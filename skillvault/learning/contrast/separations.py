@@ -360,12 +360,7 @@ def _tally(holds: Truth, result: Truth) -> tuple[int, int]:
 
 
 def effect_of(
-    holds: Truth,
-    among: Truth,
-    result: str,
-    decisions: Decisions,
-    *,
-    strata: Places | None = None,
+    holds: Truth, among: Truth, result: str, decisions: Decisions, *, strata: Places | None = None
 ) -> _Effect:
     """Return the effect of a condition on a result: the Mantel-Haenszel score test within strata.
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from skillvault.model.groups import Groups
 from skillvault.model.records import Session
 from skillvault.model.sameness.comparison import Forms
 from skillvault.model.sameness.form import Form, normal_form
@@ -48,7 +49,7 @@ class Overlaps:
             forms = _forms_of(session)
             self._counts[session.id] = len(forms)
             for form in forms:
-                self._forms.add(form)
+                self._forms.add_form(form)
                 self._holders.append(session.id)
 
     def of(self, session: Session) -> dict[str, Overlap]:
@@ -77,7 +78,7 @@ def says_all(body: str, session: Session) -> bool:
 def _body_forms(body: str) -> Forms:
     forms = Forms()
     for statement in markdown.statements(body):
-        forms.add(normal_form(statement))
+        forms.add_form(normal_form(statement))
     return forms
 
 
@@ -85,22 +86,13 @@ def groups_of(sessions: Collection[Session], share: float) -> Iterator[list[Sess
     """Group sessions that say the same, directly or through others, in order of time."""
     by_time = sorted(sessions, key=lambda session: session.order)
     overlaps = Overlaps(by_time)
-    roots = {session.id: session.id for session in by_time}
-    for session in by_time:
+    places, groups = {session.id: i for i, session in enumerate(by_time)}, Groups(len(by_time))
+    for i, session in enumerate(by_time):
         for other_id, overlap in overlaps.of(session).items():
             if overlap.is_above(share):
-                a, b = _find_root(roots, session.id), _find_root(roots, other_id)
-                roots[max(a, b)] = min(a, b)
-    groups: dict[str, list[Session]] = defaultdict(list)
-    for session in by_time:
-        groups[_find_root(roots, session.id)].append(session)
-    yield from groups.values()
-
-
-def _find_root(roots: dict[str, str], name: str) -> str:
-    while roots[name] != name:
-        name = roots[name]
-    return name
+                groups.join(i, places[other_id])
+    for members in groups.members(range(len(by_time))):
+        yield [by_time[i] for i in members]
 
 
 def _forms_of(session: Session) -> list[Form]:

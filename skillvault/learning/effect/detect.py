@@ -12,9 +12,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from skillvault.learning.effect.cues import Reading, read_mentions
 from skillvault.learning.effect.lift import UNSEEN, Offer
-from skillvault.learning.effect.mentions import by_first_word, find_mentions
+from skillvault.learning.effect.mentions import Reading, by_first_word, find_mentions, read_mentions
 from skillvault.model import aliases, decision_outcomes
 from skillvault.model.decision_outcomes import Claim, choose_outcome
 from skillvault.model.records import Outcome, Recommendation

@@ -8,13 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skillvault.learning.effect.lift import (
-    Column,
-    DecisionGroup,
-    DomainEffect,
-    Prior,
-    Sums,
-)
+from skillvault.learning.effect.lift import Column, DecisionGroup, DomainEffect, Prior, Sums
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

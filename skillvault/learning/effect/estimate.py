@@ -132,10 +132,7 @@ def _entries(
     places = np.array([column for _, column, _ in numbered], np.intp)
     applied = np.array([part.weight for _, _, part in numbered], float)
     # What was applied could have been, whatever a receipt says.
-    offered = np.array(
-        [part.offer == "shown" or part.weight > 0 for _, _, part in numbered],
-        float,
-    )
+    offered = np.array([part.offer == "shown" or part.weight > 0 for _, _, part in numbered], float)
     order = np.lexsort((places, decisions))
     return _Entries(
         group=np.array([group_place[samples[d].group] for d in names], np.intp),

@@ -20,14 +20,7 @@ from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Draft, Findings
 from skillvault.model.change import Change, skill_series
 from skillvault.model.policy import Policy
-from skillvault.model.records import (
-    Outcome,
-    Ref,
-    Skill,
-    Subject,
-    link_of,
-    stamp,
-)
+from skillvault.model.records import Outcome, Ref, Skill, Subject, link_of, stamp
 from skillvault.model.skill_evidence import EVIDENCE, TRIED
 from skillvault.model.text.text import (
     count_of,
@@ -177,12 +170,7 @@ def new_skill(
 
 
 def addition_change(
-    findings: Findings,
-    skill: Skill,
-    text: "ComposedText",
-    *,
-    sources: Iterable[str],
-    at: datetime,
+    findings: Findings, skill: Skill, text: "ComposedText", *, sources: Iterable[str], at: datetime
 ) -> Change:
     """Add a skill, with its links from these outcomes."""
     first, target = findings.account.outcomes[0], Ref("skill", skill.name)
@@ -294,9 +282,3 @@ def judges_of(findings: Findings) -> str | None:
     ids = {outcome.id for outcome in findings.significant}
     judges = {e.judge for key, e in findings.account.evaluations.items() if key in ids}
     return join_items(sorted({f"{judge.name} {judge.version}" for judge in judges})) or None
-
-
-def subject_words(outcome: Outcome) -> str:
-    """Return the subject of an outcome in words: `open_long on SOL-PERP`."""
-    names = [outcome.decision.action, outcome.decision.target]
-    return join_items([make_inert(name, 60) for name in names if name], last="on")

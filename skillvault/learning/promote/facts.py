@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from math import exp, lgamma, log
-from typing import Protocol
+from typing import Any
 
 from msgspec import Struct
 
@@ -27,7 +27,6 @@ from skillvault.model.records import (
     Link,
     Outcome,
     Ref,
-    Status,
     link_id,
     link_of,
 )
@@ -125,31 +124,6 @@ _LESSON = "its own lesson"  # the words before a quoted lesson; other quotations
 _CHANCE = 0.05  # a ground that ended both ways needs a smaller chance
 
 
-class FactCounts(Protocol):
-    """The numbers of runs for facts and against them."""
-
-    def supporter_counts(self, facts: Collection[str]) -> Mapping[str, int]:
-        """Map a fact to the number of runs that made or repeat it."""
-
-    def opponent_counts(self, facts: Collection[str]) -> Mapping[str, int]:
-        """Map a fact to the number of runs against it, without facts that have none."""
-
-    def endings(self, facts: Collection[str]) -> Mapping[str, Status]:
-        """Map a fact to the status of the run that made it, if a run did."""
-
-    def supporters(self, facts: Collection[str]) -> Sequence[str]:
-        """Return the runs that made or repeat any of these facts, in the order of time."""
-
-    def opponents(self, facts: Collection[str]) -> Sequence[str]:
-        """Return the runs against any of these facts, in the order of time."""
-
-    def counts_until(self, facts: Collection[str], last_run: str) -> Mapping[str, tuple[int, int]]:
-        """Map a fact to the numbers of runs for and against it up to one, if there are any."""
-
-    def is_of_one_subject(self, facts: Collection[str]) -> bool:
-        """Return True if all runs that made or repeat these facts are of one subject."""
-
-
 class PromotionMaterial(Struct, kw_only=True, dict=True):
     """The records of a vault that the rule reads, with values computed once.
 
@@ -157,7 +131,8 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     `taken_away` are the evaluations whose fact a person took away. `support` gives the
     evaluations that made or repeat facts, in the order of their ids, `outcomes_of` the
     outcomes of evaluations, `sessions_of` the sessions of the outcomes behind some facts, or
-    enough of them to decide. `clock` is a domain's time.
+    enough of them to decide. `counts` are the queries of the index about the runs for facts and
+    against them. `clock` is a domain's time.
     """
 
     outcomes: Mapping[str, Outcome]
@@ -170,7 +145,7 @@ class PromotionMaterial(Struct, kw_only=True, dict=True):
     support: Callable[[Collection[str]], list[Evaluation]]
     outcomes_of: Callable[[Collection[str]], Mapping[str, Outcome]]
     sessions_of: Callable[[Sequence[str]], Collection[str]]
-    counts: FactCounts
+    counts: Any
     clock: Callable[[str], datetime | None]
     rules: Rules
 
@@ -460,9 +435,7 @@ def addition_change(fact: Fact, now: datetime) -> Change:
 
 
 def clusters(
-    facts: Sequence[str],
-    threshold: float = RULES.cluster_above,
-    min_size: int = RULES.cluster_size,
+    facts: Sequence[str], threshold: float = RULES.cluster_above, min_size: int = RULES.cluster_size
 ) -> list[list[int]]:
     """Return the greedy clusters of texts, as lists of their places, each led by its seed.
 

@@ -345,12 +345,7 @@ def _facts_with_rates(pattern: Pattern, material: PromotionMaterial) -> tuple[Fa
 
 
 def skill_change(
-    pattern: Pattern,
-    draft: Draft,
-    *,
-    is_taken: Callable[[str], bool],
-    now: datetime,
-    rules: Rules,
+    pattern: Pattern, draft: Draft, *, is_taken: Callable[[str], bool], now: datetime, rules: Rules
 ) -> Change:
     """Return the commit that makes a pattern skill of facts."""
     lead = pattern.facts[0]

@@ -13,12 +13,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skillvault.learning.promote.evaluated_runs import (
-    EvaluatedRun,
-    RunBook,
-    Saying,
-    evaluated_run,
-)
+from skillvault.learning.promote.evaluated_runs import EvaluatedRun, RunBook, Saying, evaluated_run
 from skillvault.learning.promote.facts import (
     STEP,
     PromotionMaterial,

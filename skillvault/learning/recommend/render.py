@@ -29,13 +29,13 @@ _TAG_SHOWN = 20  # characters
 _TAG = re.compile(rf"<(?=[\s\x00-\x1f/]*(?:{_TAGS})(?![\w-]))", re.IGNORECASE)
 
 
-def prompt(answer: Selection, *, again: bool = False) -> str:
+def prompt(answer: Selection, *, knows_instruction: bool = False) -> str:
     """Return the skills with their badges, the facts and the instruction, "" for none.
 
-    `again`: the agent has read the instruction before, so one line reminds it.
+    `knows_instruction`: the agent has read the instruction before, so one line reminds it.
     """
     blocks = _blocks(answer, _with_badge)
-    instruction = element("instruction", REMINDER if again else INSTRUCTION)
+    instruction = element("instruction", REMINDER if knows_instruction else INSTRUCTION)
     return "\n".join([*blocks, instruction]) if blocks else ""
 
 

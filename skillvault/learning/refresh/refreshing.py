@@ -125,7 +125,7 @@ def rewrite_change(
         step=STEP,
         subject=f"restore {skill.name}" if refresh.what == "restore" else skill.name,
         commit_with=skill_series(STEP, skill.domain),
-        reason=_reason(refresh, skill.body, body),
+        reason=_text_changes(refresh, skill.body, body),
         writes=tuple(links),
         files=generate.reference_files(skill.name, home, references.files_to_write(text.files)),
         edits=tuple(key_edits(path, skill, updated_skill, texts, policy=policy)),
@@ -137,7 +137,7 @@ def rewrite_change(
     )
 
 
-def _reason(refresh: SkillRefresh, old_body: str, new_body: str) -> str:
+def _text_changes(refresh: SkillRefresh, old_body: str, new_body: str) -> str:
     """List the statements that came, went or changed."""
     outcomes = refresh.findings.account.outcomes
     counts, *changes = sections.statement_changes(old_body, new_body)

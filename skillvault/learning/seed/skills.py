@@ -27,6 +27,7 @@ from skillvault.learning.naming import numbered_name
 from skillvault.learning.rejection import Rejection
 from skillvault.model.brief import Agreement, Draft, Findings
 from skillvault.model.change import Change, Move, Rewrite, skill_series
+from skillvault.model.phrases import describe_subject
 from skillvault.model.policy import MergePolicy, Policy
 from skillvault.model.records import (
     Evaluation,
@@ -243,10 +244,7 @@ def evolved_text(
 ) -> tuple[str, dict[str, str]]:
     """Return (the body, the new files in references/ by name)."""
     outcomes = merge.brief.together.account.outcomes
-    names = [
-        warning_pattern.subject_words(findings.account.outcomes[0])
-        for findings in merge.brief.apart
-    ]
+    names = [describe_subject(findings.account.outcomes[0]) for findings in merge.brief.apart]
     limit = policy.merge.max_tokens
     room, file = head_line_limit(limit), (references or References()).free(STATEMENTS)
     of = f"{len(outcomes)} outcomes{episode_words(outcomes, policy.evaluate.episode_minutes)}"

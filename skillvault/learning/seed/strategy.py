@@ -118,10 +118,7 @@ def _is_over(skill: Skill, clock: datetime, policy: Policy) -> bool:
 
 
 def period_of(
-    domain: str,
-    outcomes: Sequence[Outcome],
-    evaluations: Mapping[str, Evaluation],
-    policy: Policy,
+    domain: str, outcomes: Sequence[Outcome], evaluations: Mapping[str, Evaluation], policy: Policy
 ) -> Period:
     """Return the brief of a strategy from these outcomes, oldest first."""
     graded = is_graded(outcomes)

@@ -31,7 +31,7 @@ from skillvault.learning.sync.three_way import (
     sort_keys,
 )
 from skillvault.model.errors import BadInputError
-from skillvault.model.records import PROGRAM_ORIGINS
+from skillvault.model.records import PROGRAM_ORIGINS, SKILL_STATUSES
 from skillvault.model.section_marks import (
     DESCRIPTION,
     Key,
@@ -47,15 +47,9 @@ from skillvault.model.text.text import rule_key, split_prose
 
 # The account of a merged text: it equals no digest, so the program writes the text again.
 MERGED = "merged"
-STATUSES = ("proposed", "testing", "proven", "pinned", "retired")
-_TOP = ("name", "description", "license", "compatibility", "allowed-tools", "metadata")
-_METADATA = (
-    "internal", "kind", "domain", "subject", "account", "status", "origin", "version", "created",
-    "expires", "tags", "roles", "stages", "trust", "retired", "trial", "replaces", "written",
-)  # fmt: skip
 _WORDS = ("tags", "roles", "stages")
 _RULES = {
-    "status": rank_rule(STATUSES),
+    "status": rank_rule(SKILL_STATUSES),
     "created": lesser,
     "expires": greater,
     "trust": least_trust,
@@ -94,9 +88,11 @@ def merge_skill(versions: Versions) -> bytes:
     metadata["written"] = _stated_marks(merged) or None
     values = merge_keys(base.values, first.values, second.values, rules={})
     values["description"] = merged[DESCRIPTION].text or ""
-    values["metadata"] = sort_keys({k: v for k, v in metadata.items() if v}, _METADATA)
+    values["metadata"] = sort_keys(
+        {key: value for key, value in metadata.items() if value}, front_matter.METADATA_KEYS
+    )
     body = merge_values(base.body, first.body, second.body, lambda _o, _t: _render_body(merged))
-    return render_file(values, body, (base, first, second), _TOP)
+    return render_file(values, body, (base, first, second), front_matter.SKILL_KEYS)
 
 
 def _metadata_of(side: ParsedFile) -> Mapping[str, Any]:
@@ -380,12 +376,7 @@ def _merge_files(
 
 
 def _merge_file_versions(
-    path: str,
-    base: bytes | None,
-    first: bytes | None,
-    second: bytes | None,
-    *,
-    is_programs: bool,
+    path: str, base: bytes | None, first: bytes | None, second: bytes | None, *, is_programs: bool
 ) -> bytes | None:
     if first is None or second is None:
         content = second if first is None else first

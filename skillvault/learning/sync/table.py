@@ -29,6 +29,7 @@ from skillvault.learning.sync.three_way import (
     rank_rule,
     render_file,
 )
+from skillvault.model.codec import FACT_KEYS
 from skillvault.model.errors import BadInputError
 from skillvault.model.records import (
     FACT_KINDS,
@@ -293,10 +294,6 @@ def _rule_blocks(text: str) -> Mapping[str, str]:
     }
 
 
-_ORDER = (
-    "id", "domain", "importance", "kind", "created_at", "insight_type", "trust", "supersedes",
-    "review_by",
-)  # fmt: skip
 _RULES = {
     "importance": rank_rule(("low", "medium", "high")),
     "created_at": lesser,
@@ -314,7 +311,7 @@ def merge_fact(versions: Versions) -> bytes:
     body = merge_values(
         base.body, first.body, second.body, lambda o, t: merge_statements(base.body, o, t)
     )
-    return render_file(values, body, (base, first, second), _ORDER)
+    return render_file(values, body, (base, first, second), FACT_KEYS)
 
 
 def has_other_text(base: bytes, side: bytes) -> bool:

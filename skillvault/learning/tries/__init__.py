@@ -2,9 +2,9 @@
 
 import re
 
-from skillvault.model.english import read_words
+from skillvault.model.text.tables import read_sections
 
-_WORDS = read_words("skillvault.learning.tries", "words.txt")
+_WORDS = dict(read_sections("skillvault.learning.tries", "words.txt"))
 
 
 def words_pattern(section: str) -> str:

@@ -15,7 +15,7 @@ from skillvault.model.reasoning import (
     is_concrete,
     is_narration,
     is_praise,
-    read,
+    read_reasoning,
     score_statement,
 )
 from skillvault.model.records import Outcome
@@ -54,7 +54,7 @@ def _lesson_insights(outcome: Outcome) -> Iterator[Insight]:
 def _fault_insights(outcome: Outcome) -> Iterator[Insight]:
     """Yield the error and the answer of a failure, and a fault in its reasoning."""
     reason, answer = describe_cause(outcome), answer_text(outcome)
-    reading = read(outcome.decision.reasoning)
+    reading = read_reasoning(outcome.decision.reasoning)
     if reason:
         yield Insight(kind="error", quote=reason)
     if answer:
@@ -84,7 +84,7 @@ def _fault_insights(outcome: Outcome) -> Iterator[Insight]:
 
 def _merit_insights(outcome: Outcome) -> Iterator[Insight]:
     """Yield the discoveries, a check and a reason of a success."""
-    reading = read(outcome.decision.reasoning)
+    reading = read_reasoning(outcome.decision.reasoning)
     if reading.is_transcript:
         yield from _discoveries(reading, outcome)
         checks = (text for text in reading.checks if is_concrete(text) and is_new(text, outcome))

@@ -59,7 +59,7 @@ def policy_judge(
         return agent.AgentJudge(prompted, partial(_load_answer, store))
     caller = paid_calls.Caller(store.ledger, rules, unasked=unasked)
     return judge.ClaudeJudge(
-        prompted, caller.ask, caller.forget_reply, partial(_load_answer, store)
+        prompted, caller.ask_claude, caller.forget_reply, partial(_load_answer, store)
     )
 
 

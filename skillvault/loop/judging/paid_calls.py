@@ -51,7 +51,7 @@ class Caller:
         self._sleep = sleep
         self._unasked = unasked
 
-    def ask(self, request: JudgeRequest) -> KeptReply:
+    def ask_claude(self, request: JudgeRequest) -> KeptReply:
         """Return the reply to a request, paid for once.
 
         UnavailableError if none can be had now, UnansweredError if asking again is no use.

@@ -44,7 +44,7 @@ from skillvault.model.brief import (
     InsightText,
     Recurrence,
     SessionExcerpt,
-    Verdict,
+    blind_case,
 )
 from skillvault.model.change import Change
 from skillvault.model.records import Answer, Evaluation, Outcome, Ref, Skill, stamp
@@ -143,7 +143,7 @@ def _outcome_questions(
 
     The verdict is not for the sessions that made the decision or saw how it ended.
     """
-    case, verdict = case_of(run, outcome), verdict_question(judge, outcome)
+    case, verdict = case_of(run, outcome), judge.questions.verdict_question(blind_case(outcome))
     insight = insight_question(judge, case)
     place = place_of([outcome])
     if insight is None:
@@ -157,22 +157,9 @@ def _outcome_questions(
     yield OpenQuestion(insight, outcome.id, rank, place)
 
 
-def verdict_question(judge: AgentJudge | ClaudeJudge, outcome: Outcome) -> Question[Verdict]:
-    """Return the question about the quality of a decision."""
-    return judge.questions.verdict_question(
-        outcome.domain,
-        outcome.decision,
-        context=outcome.conditions,
-        applied=outcome.applied,
-        entry_value=outcome.result.entry_value,
-    )
-
-
 def insight_question(judge: AgentJudge, case: Case) -> Question[InsightText] | None:
     """Return the question about the lesson of an outcome; None if it supports no statement."""
-    o, size = case.outcome, case.outcome.result.entry_value
-    verdict = judge.verdict(o.domain, o.decision, o.conditions, o.applied, size)
-    return judge.questions.insight_question(case, verdict)
+    return judge.questions.insight_question(case, judge.verdict(blind_case(case.outcome)))
 
 
 def _text_questions(judge: AgentJudge, text: RewritableText) -> Iterator[OpenQuestion]:
@@ -312,6 +299,6 @@ def _answers_about(run: Run, names: Sequence[str]) -> Iterator[Answer]:
         yield from run.view.answers.about(outcome.id)
         if isinstance(run.judge, AgentJudge | ClaudeJudge):
             # The verdict on a decision may be shared by several outcomes.
-            key = verdict_question(run.judge, outcome).matter.question
+            key = run.judge.questions.verdict_question(blind_case(outcome)).matter.question
             subject = prompts.about(outcome.domain, outcome.decision)
             yield from (a for a in run.view.answers.about(subject) if a.id == key)

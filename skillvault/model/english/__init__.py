@@ -5,19 +5,15 @@ bulk and one at a time. Weights are whole numbers, because sums of fractions dep
 """
 
 from functools import lru_cache
-from pkgutil import get_data
+
+from skillvault.model.text.tables import read_sections
 
 FULL = 40  # the weight of a word that is rare in English
 
-
-def read_words(package: str, name: str) -> dict[str, str]:
-    """Read a file of words: the head of each section, `[head]`, and the text below it."""
-    text = (get_data(package, name) or b"").decode()
-    return dict(section.split("]") for section in text.split("[")[1:])
-
-
-_WORDS = read_words("skillvault.model.english", "words.txt")
+_WORDS = dict(read_sections("skillvault.model.english", "words.txt"))
 FUNCTION_WORDS = frozenset(_WORDS["function"].split())
+# Words that phrase a question or a request, rather than name its topic.
+REQUEST_WORDS = frozenset(_WORDS["request"].split())
 
 _GROUPS = [line.split() for line in _WORDS["irregular"].split(";")]
 _FORMS = {form: forms for forms in _GROUPS for form in forms}
@@ -46,5 +42,5 @@ def _weights() -> dict[str, int]:
 
 def bands() -> list[tuple[int, str]]:
     """Return the bands of `common_words.txt`, each with its entries, `stem` or `stem=word`."""
-    words = read_words("skillvault.model.english", "common_words.txt")
-    return [(int(head), entries) for head, entries in words.items()]
+    words = read_sections("skillvault.model.english", "common_words.txt")
+    return [(int(head), entries) for head, entries in words]

@@ -68,7 +68,7 @@ def _compile(meaning: str, place: str, language: str) -> re.Pattern[str]:
     edge = "" if language == _UNSPACED else r"(?!\w)"
     if place == "start":
         filler = _join_phrases("filler", language)
-        return re.compile(f"^{_GAP}(?:(?:{filler}){edge}{_GAP})*(?:{phrases})")
+        return re.compile(f"^{_GAP}(?:(?>(?:{filler}){edge}){_GAP})*(?:{phrases})")
     if place == "clause":
         return re.compile(f"{_CLAUSE_START}(?:{phrases})")
     return re.compile(rf"(?:(?<!\w)|(?=,))(?:{phrases}){edge}" if edge else phrases)

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from skillvault.model.english import weight
+from skillvault.model.groups import Groups
 from skillvault.model.sameness.form import Form, Item
 from skillvault.model.sameness.vocabulary import VERBS
 
@@ -190,7 +191,7 @@ class Forms:
         self._forms: list[Form] = []
         self._holders: dict[_Key, list[int]] = defaultdict(list)
 
-    def add(self, form: Form) -> int:
+    def add_form(self, form: Form) -> int:
         """Add a form and return its number."""
         number = len(self._forms)
         self._forms.append(form)
@@ -269,23 +270,13 @@ def components(forms: Sequence[Form]) -> list[list[int]]:
     places: dict[Form, list[int]] = defaultdict(list)
     for place, form in enumerate(forms):
         places[form].append(place)
-    index, roots = Forms(), list[int]()
+    index, groups = Forms(), Groups(len(places))
     for form in places:
         candidates = index.candidates(form)
-        roots.append(index.add(form))
+        added = index.add_form(form)
         for number in candidates:
-            root, candidate_root = _root(roots, len(roots) - 1), _root(roots, number)
-            if root != candidate_root and index.is_same(number, form):
-                roots[candidate_root] = root
-    groups: dict[int, list[int]] = defaultdict(list)
-    for number, group in enumerate(places.values()):
-        groups[_root(roots, number)] += group
-    return sorted(sorted(group) for group in groups.values())
-
-
-def _root(roots: list[int], number: int) -> int:
-    """Return the number that stands for a component, and shorten the paths to it."""
-    while roots[number] != number:
-        roots[number] = roots[roots[number]]
-        number = roots[number]
-    return number
+            if groups.root(added) != groups.root(number) and index.is_same(number, form):
+                groups.join(number, added)
+    same_places = list(places.values())
+    components = groups.members(range(len(places)))
+    return sorted(sorted(place for i in group for place in same_places[i]) for group in components)

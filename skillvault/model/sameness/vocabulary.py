@@ -6,9 +6,10 @@ The tables are in `vocabulary.txt`.
 import re
 from typing import NamedTuple
 
-from skillvault.model.english import FUNCTION_WORDS, read_words
+from skillvault.model.english import FUNCTION_WORDS
+from skillvault.model.text.tables import read_sections
 
-_WORDS = read_words("skillvault.model.sameness", "vocabulary.txt")
+_WORDS = dict(read_sections("skillvault.model.sameness", "vocabulary.txt"))
 
 NEGATIONS = frozenset(_WORDS["negations"].split())
 # A relation turns what follows it into the other side of what was said.
@@ -92,18 +93,8 @@ UNSPACED_NEGATION = re.compile(
 UNSPACED_SILENT = re.compile("[的了着把被就也都和与及或请在是]")
 UNSPACED_SIDES = {
     phrase: Side(axis, side)
-    for axis, first, second in (
-        ("before", "之前 以前 前に 先", "之后 以后 後に 再"),
-        ("buy", "买入 购买 買う 买", "卖出 出售 売る 卖"),
-        ("increase", "增加 提高 増やす", "减少 降低 減らす"),
-        ("enable", "启用 有効", "禁用 停用 無効"),
-        ("open", "打开 开启", "关闭"),
-        ("above", "高于 以上", "低于 以下"),
-        ("more", "更多", "更少"),
-        ("long", "做多", "做空"),
-        ("up", "上涨", "下跌"),
-        ("success", "成功", "失败 失敗"),
-    )
-    for side, phrases in enumerate((first, second))
+    for line in _WORDS["unspaced sides"].split(";")
+    for axis, *sides in [re.split(r"[=>]", line.strip())]
+    for side, phrases in enumerate(sides)
     for phrase in phrases.split()
 }

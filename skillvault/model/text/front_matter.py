@@ -73,7 +73,7 @@ def split(text: str) -> tuple[str, str]:
     return front, body
 
 
-def read(text: str) -> tuple[dict[str, Any], str]:
+def read_document(text: str) -> tuple[dict[str, Any], str]:
     """Return (metadata, stripped body) of a markdown text."""
     front, body = split(text)
     return as_mapping(strict_yaml.load(front)), body.strip()
@@ -82,7 +82,7 @@ def read(text: str) -> tuple[dict[str, Any], str]:
 def read_foreign(text: str) -> tuple[dict[str, Any], str]:
     """Read a markdown text, even if a plain value of a skill's key is not valid YAML."""
     try:
-        return read(text)
+        return read_document(text)
     except BadInputError as error:
         if error.code not in ("yaml", "anchor", "tag"):
             raise

@@ -21,15 +21,7 @@ from skillvault.vault.git.process import is_own_git
 _PROC = Path("/proc")
 _STALE = 60.0  # seconds: an older lock that nobody uses was left behind
 _OPEN_COMMIT_SECONDS = 600.0  # an older one is forgotten in its editor
-_OPTIONS = {
-    "-c",
-    "-C",
-    "--git-dir",
-    "--work-tree",
-    "--namespace",
-    "--config-env",
-    "--exec-path",
-}
+_OPTIONS = {"-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"}
 _WORDS = 60  # characters of a command
 
 

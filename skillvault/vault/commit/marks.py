@@ -33,7 +33,7 @@ INTERNAL_KEY = ("metadata", "internal")
 def is_internal(content: bytes) -> bool:
     """Return True if a skill's file has the mark; False if it cannot be read."""
     try:
-        meta, _ = front_matter.read(front_matter.text_of(content))
+        meta, _ = front_matter.read_document(front_matter.text_of(content))
     except BadInputError:
         return False
     metadata = meta.get("metadata")

@@ -189,10 +189,7 @@ class Writer:
                 publication = _Publication(group, base, entries, places, intent, index, checksum)
                 branch = f"refs/heads/{self._branch}"
                 refs.begin(
-                    [
-                        RefUpdate(branch, new_tip, parent or ABSENT),
-                        RefUpdate(pin, ABSENT, new_tip),
-                    ]
+                    [RefUpdate(branch, new_tip, parent or ABSENT), RefUpdate(pin, ABSENT, new_tip)]
                 )
                 is_published = self._publish(publication, refs)
         return list(zip(commits, group.by_commit, strict=True)) if is_published else None

@@ -38,7 +38,7 @@ def skill_texts(git: Git, places: Iterable[tuple[str, str]]) -> dict[tuple[str, 
     for (commit, path), (shelf, content) in skill_files(git, names).items():
         name = names[commit, path]
         try:
-            meta, body = front_matter.read(front_matter.text_of(content))
+            meta, body = front_matter.read_document(front_matter.text_of(content))
             description = str(meta.get("description", ""))
             fields = meta.get("metadata")
             metadata = fields if isinstance(fields, Mapping) else {}

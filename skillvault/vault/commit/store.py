@@ -46,12 +46,12 @@ from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.follow import (
     find_tip,
     first_contradiction,
-    follow,
+    follow_tip,
     keep_policy,
     refs_of,
 )
 from skillvault.vault.index.schema import IndexedCommit, index_parts
-from skillvault.vault.index.snapshot import Snapshot, Staged, Topics
+from skillvault.vault.index.snapshot import Snapshot, Staging, Topics
 
 if TYPE_CHECKING:
     from skillvault.vault.commit.files import AppendedPrefix
@@ -131,9 +131,9 @@ class Store(threading.local):
         return spending.Ledger(self.git.dirs()[1] / "skillvault" / "judge.db")
 
     @cached_property
-    def staging(self) -> Staged:
+    def staging(self) -> Staging:
         """The vault with the staged changes, as the index shows it now; see `follow`."""
-        return Staged(self.index, self.git.blobs)
+        return Staging(self.index, self.git.blobs)
 
     def encode_record(self, record: Record) -> bytes:
         """Encode a new record, which is needed more than once before it is committed."""
@@ -144,7 +144,7 @@ class Store(threading.local):
     def _rebuild(self) -> None:
         """Build the index again, with the staged changes."""
         files = self.staging.files_staged
-        follow(self.index, self.git, self.tip)
+        follow_tip(self.index, self.git, self.tip)
         if files:
             self.index.begin()
             self.staging.stage(files)
@@ -159,7 +159,7 @@ class Store(threading.local):
     def follow(self) -> None:
         """Bring the index to the branch's tip, unless a change is staged on it."""
         if not self.index.pending:
-            follow(self.index, self.git, self.tip)
+            follow_tip(self.index, self.git, self.tip)
         if self._must_detach:
             self.index.detach()
             self._must_detach = False
@@ -187,11 +187,11 @@ class Store(threading.local):
         for path, entry in self.git.index_file.entries(self.git.index_file.sparse_paths()).items():
             contents.setdefault(path, entry.id)
 
-        def read(keys: Iterable[str]) -> Mapping[str, bytes]:
+        def read_blobs(keys: Iterable[str]) -> Mapping[str, bytes]:
             blobs = list(keys)
             return data | self.git.blobs(blob for blob in blobs if blob not in data)
 
-        return WorkTreeView(contents, read, self.head().records.by_blob)
+        return WorkTreeView(contents, read_blobs, self.head().records.by_blob)
 
     # ── changes ──────────────────────────────────────────────────────────────────────
 
@@ -247,7 +247,7 @@ class Store(threading.local):
     def roll_back(self) -> None:
         """Drop the staged changes that are not committed."""
         self.index.rollback()
-        self.staging.forget()
+        self.staging.drop_staged()
         self._encoded = {}
 
     def save_index(self) -> None:
@@ -483,11 +483,13 @@ def _replaced_files(change: Change, base: Topics) -> dict[str, bytes]:
     for path, blob in versions:
         if base.files.get(path) != blob:
             raise UncommittedEditError(f"{path}: changed by a commit meanwhile; run again")
-    adopted = {item.path: _read_file(base, item.path) + item.content for item in change.adopts}
+    adopted = {
+        item.path: _committed_bytes(base, item.path) + item.content for item in change.adopts
+    }
     return adopted | {item.path: item.content for item in change.replaces}
 
 
-def _read_file(base: Topics, path: str) -> bytes:
+def _committed_bytes(base: Topics, path: str) -> bytes:
     return base.files.read([path]).get(path, b"")
 
 
@@ -495,13 +497,13 @@ def _prefixes(change: Change, base: Topics) -> dict[str, AppendedPrefix]:
     """path -> the prefix of each file that agents append to and the change replaces."""
     prefixes: dict[str, AppendedPrefix] = {}
     for adoption in change.adopts:
-        start = _read_file(base, adoption.path)
+        start = _committed_bytes(base, adoption.path)
         prefixes[adoption.path] = file_changes.AppendedPrefix(
             start + adoption.appended, start + adoption.content, adoption.left
         )
     for replacement in change.replaces:
         if replacement.grows:
-            start = _read_file(base, replacement.path)
+            start = _committed_bytes(base, replacement.path)
             prefix = file_changes.AppendedPrefix(start, start)
             prefixes.setdefault(replacement.path, prefix)
     return prefixes

@@ -104,7 +104,7 @@ def domains(
     return places, problems
 
 
-def read(
+def read_layer_file(
     path: str, layer: str, known_version: str | None = None, folder: str | None = None
 ) -> ShelfSkill | Problem | ProseFile | None:
     """Read the skill in a file of a layer; return a problem if it cannot be read.

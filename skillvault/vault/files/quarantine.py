@@ -139,7 +139,7 @@ class Quarantine:
 
     # ── what lies there ──────────────────────────────────────────────────────────────
 
-    def names(self) -> list[str]:
+    def file_names(self) -> list[str]:
         """Return the sorted names of the files here, without the reasons."""
         if not self._folder.is_dir():
             return []
@@ -149,7 +149,8 @@ class Quarantine:
     def files(self) -> list[QuarantinedFile]:
         """Return the quarantined files by name, each with a printable reason."""
         return [
-            _describe(name, _read_reason(self._folder / (name + ERROR))) for name in self.names()
+            _describe(name, _read_reason(self._folder / (name + ERROR)))
+            for name in self.file_names()
         ]
 
     def changed_files(self) -> list[ReceivedFile]:
@@ -163,7 +164,7 @@ class Quarantine:
 
     def _find_changed(self) -> Iterator[tuple[Path, str]]:
         """Yield (path, original name) of each file that was changed here."""
-        for name in self.names():
+        for name in self.file_names():
             path = self._folder / name
             reason = _read_reason(path.with_name(name + ERROR))
             origin = str((reason or {}).get("from", name))
@@ -259,7 +260,7 @@ class Quarantine:
             raise UsageError(
                 "quarantine/ is a symbolic link and is not followed; remove the files by hand"
             )
-        existing = self.names()
+        existing = self.file_names()
         for name in names or ():
             if name not in existing:
                 raise UsageError(

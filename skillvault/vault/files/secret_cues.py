@@ -182,7 +182,7 @@ def _find_cued_cuts(text: str, lowered: str) -> Iterator[_Cut]:
         for match in cue.pattern.finditer(lowered):
             start, end = _span(match)
             value = text[start:end]
-            if not is_no_value(value) and strength(value) >= cue.strength:
+            if not is_no_value(value) and randomness(value) >= cue.strength:
                 yield _Cut(start, end, cue.kind)
 
 
@@ -194,7 +194,7 @@ def is_no_value(value: str) -> bool:
     return not word or word in _NO_VALUES
 
 
-def strength(value: str) -> int:
+def randomness(value: str) -> int:
     """Return the degree to which a value looks generated.
 
     0 words, numbers and names of both; 1 a word and a number; 2 letters within numbers; 3 the
@@ -356,7 +356,7 @@ def _value_of(text: str, match: re.Match[str]) -> _Value | None:
     value, following = text[start:end], text[end : end + 1]
     if is_no_value(value) or (not is_quoted and following in ("(", "[")):
         return None
-    return _Value(value, strength(value), is_quoted, following)
+    return _Value(value, randomness(value), is_quoted, following)
 
 
 def _is_assigned_secret(text: str, name: _Name, match: re.Match[str]) -> bool:
@@ -469,7 +469,7 @@ def _find_cuts_before(text: str, lowered: str, name: _Name) -> Iterator[_Cut]:
     match = _SAID_BEFORE.search(lowered[offset : name.at]) if has_digit else None
     if match:
         start, end = (at + offset for at in match.span("secret"))
-        if strength(text[start:end]) == 3 and not is_no_value(text[start:end]):
+        if randomness(text[start:end]) == 3 and not is_no_value(text[start:end]):
             yield _Cut(start, end, "Secret Keyword")
 
 
@@ -492,7 +492,7 @@ def _find_cuts_below(text: str, lowered: str, names: list[int]) -> Iterator[_Cut
             end = row.end()
             for column in columns:
                 value = cells[column].strip(" '\"`")
-                if strength(value) and not is_no_value(value) and " " not in value:
+                if randomness(value) and not is_no_value(value) and " " not in value:
                     at = row.start() + sum(len(cell) + 1 for cell in cells[:column])
                     at = text.index(value, at)
                     yield _Cut(at, at + len(value), "Secret Keyword")

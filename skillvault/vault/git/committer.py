@@ -69,11 +69,7 @@ class Committer:
         return ident.rpartition(">")[0] + ">"
 
     def make_commits(
-        self,
-        drafts: Sequence[CommitDraft],
-        parent: str | None,
-        at: datetime,
-        settings: Settings,
+        self, drafts: Sequence[CommitDraft], parent: str | None, at: datetime, settings: Settings
     ) -> list[str]:
         """Make the commit objects of drafts one after the other, on `parent`.
 
@@ -92,7 +88,7 @@ class Committer:
             else:
                 parent = self._commit_tree(draft, parents, at, settings)
                 if not settings.signs:
-                    head, _, _ = self._objects().commit(parent).partition(b"\n\n")
+                    head, _, _ = self._objects().commit_bytes(parent).partition(b"\n\n")
                     skipped = (b"tree ", b"parent ")
                     identity_lines = [
                         line for line in head.split(b"\n") if not line.startswith(skipped)
@@ -104,7 +100,7 @@ class Committer:
 
     def recommit(self, sha: str, tree: str, parent: str, settings: Settings) -> str:
         """Make a commit like another one, with this tree and parent; signed if git signs."""
-        head, _, message = self._objects().commit(sha).partition(b"\n\n")
+        head, _, message = self._objects().commit_bytes(sha).partition(b"\n\n")
         seconds = _TIME.search(head)
         by_program = b"\nauthor %s <%s>" % tuple(part.encode() for part in PROGRAM) in head
         draft = CommitDraft(tree, message.decode(), by_program=by_program)

@@ -149,13 +149,13 @@ class Objects:
         """blob id -> bytes; GitError for one that cannot be read."""
         return {blob: self._object(blob, _BLOB) for blob in dict.fromkeys(ids)}
 
-    def commit(self, sha: str) -> bytes:
+    def commit_bytes(self, sha: str) -> bytes:
         """The bytes of a commit object."""
         return self._object(sha, _COMMIT)
 
     def root(self, commit: str) -> str:
         """The id of a commit's tree."""
-        return self.commit(commit)[5:45].decode()
+        return self.commit_bytes(commit)[5:45].decode()
 
     def has_commit(self, sha: str) -> bool:
         """Return True if a commit is still there; git removes one that nothing refers to."""

@@ -150,7 +150,7 @@ class RemoteFiles(Struct, frozen=True):
     unfit: dict[str, str]
     objects: Objects
 
-    def read(self, paths: Sequence[str]) -> dict[str, bytes]:
+    def contents_of(self, paths: Sequence[str]) -> dict[str, bytes]:
         """The contents of some of them."""
         entries = {path: self.entries[path] for path in paths}
         blobs = self.objects.blobs(entry.id for entry in entries.values())

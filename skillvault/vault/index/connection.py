@@ -470,9 +470,9 @@ class IndexDatabase(Connection):
         self.begin()
         return self.run(lambda database: work(database, self.marks))
 
-    def put(self, files: Mapping[str, File | None]) -> None:
+    def put_files(self, files: Mapping[str, File | None]) -> None:
         """Set or (None) remove files, path -> (blob, record), and mark what becomes due."""
-        self.run(lambda database: schema.put(database, files, self.marks))
+        self.run(lambda database: schema.put_files(database, files, self.marks))
 
     def fill(self, files: Mapping[str, File]) -> None:
         """Add files that the index does not have; `finish` marks what becomes due."""

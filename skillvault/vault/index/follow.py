@@ -78,7 +78,7 @@ def _branch_of(git: Git, commit: str | None) -> str | None:
     return None
 
 
-def follow(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) -> None:
+def follow_tip(database: IndexDatabase, git: Git, tip: Callable[[], str | None]) -> None:
     """Update the index to the commit at the branch's tip."""
     database.return_to_file()
     if database.commit != tip() or database.boundary != git.boundary():
@@ -118,7 +118,7 @@ def keep_policy(database: IndexDatabase, git: Git) -> None:
 
 def _apply_differences(database: IndexDatabase, git: Git, old_commit: str, new_commit: str) -> None:
     for batch in _batches(git.history.diff_trees(old_commit, new_commit).items()):
-        database.put(_files(git, batch))
+        database.put_files(_files(git, batch))
     removed = git.history.commits_between(new_commit, old_commit)
     database.remove_commits(removed)
     database.add_commits(_history(database, git, f"{old_commit}..{new_commit}"))
@@ -138,9 +138,7 @@ def _read_everything(database: IndexDatabase, git: Git, commit: str | None) -> N
     database.finish()
 
 
-def _batches(
-    entries: Iterable[tuple[str, Entry | None]],
-) -> Iterator[dict[str, Entry | None]]:
+def _batches(entries: Iterable[tuple[str, Entry | None]]) -> Iterator[dict[str, Entry | None]]:
     remainder = iter(entries)
     while batch := dict(islice(remainder, _BATCH)):
         yield batch

@@ -12,13 +12,7 @@ from skillvault.vault.files import layout
 from skillvault.vault.files.listing import FolderListing
 from skillvault.vault.index import dirty
 from skillvault.vault.index.reader import Topic
-from skillvault.vault.index.rows import (
-    DamagedRowError,
-    Row,
-    encode,
-    read_value,
-    skill_columns,
-)
+from skillvault.vault.index.rows import DamagedRowError, Row, encode, read_value, skill_columns
 from skillvault.vault.search import ranking
 
 _LISTINGS = msgspec.msgpack.Decoder(dict[str, FolderListing])
@@ -80,7 +74,7 @@ class Layers(Topic):
                 yield ShelfSkill(read_value(value, _SKILL.decode), layer, path, blob)
             except DamagedRowError as error:
                 self._reader.source.mend(error)
-                content = files.read(path, layer)
+                content = files.read_layer_file(path, layer)
                 if isinstance(content, ShelfSkill):
                     yield content
 
@@ -91,9 +85,7 @@ class Layers(Topic):
     # ── keeping ──────────────────────────────────────────────────────────────────────
 
     def keep_files(
-        self,
-        folders: Sequence[tuple[str, str]],
-        listings: Mapping[str, FolderListing],
+        self, folders: Sequence[tuple[str, str]], listings: Mapping[str, FolderListing]
     ) -> bool:
         """Store the contents of (kind of layer, folder), in order; return True if they changed.
 
@@ -147,7 +139,7 @@ class Layers(Topic):
         changed = False
         for path in paths:
             old_row = old_rows.get(path)
-            content = files.read(path, layer, old_row[0] if old_row else None, folder)
+            content = files.read_layer_file(path, layer, old_row[0] if old_row else None, folder)
             if isinstance(content, files.ProseFile):
                 changed |= self._remove(folder, [path] if old_row else [])
                 continue
@@ -183,12 +175,12 @@ class Layers(Topic):
         self._reader.change_many(delete, [old_rows[name][:1] for name in replaced])
         add = f"insert into skill values ({', '.join('?' * 19)})"
         self._reader.change_many(add, [(*row, 0) for row in changed_rows.values()])
-        self._serve()
+        self._update_serving()
         self._keep("layers", state)
         names = sorted(old_rows.keys() ^ new_rows.keys())
         self._reader.change(lambda database, marks: dirty.mark(database, marks, "beside", names))
 
-    def _serve(self) -> None:
+    def _update_serving(self) -> None:
         """Update which skills serve, and the search index with it."""
         query = f"select id, serves from skill where n < 0 and serves != ({_SERVES})"
         serving_by_name: dict[str, int] = dict(self._reader.rows(query))

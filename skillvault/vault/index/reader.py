@@ -52,7 +52,7 @@ class Rows(ABC):
         parameters = [bind(value) for value in values]
         return self.run(lambda database: database.execute(query, parameters).fetchall())
 
-    def search(
+    def search_index(
         self, text: str, limit: int, filters: ranking.Filters, nearness: ranking.Near | None = None
     ) -> list[ranking.Hit]:
         """Return the documents that answer a text best, by their `<kind>:<id>`."""
@@ -71,11 +71,11 @@ class Rows(ABC):
         """Key -> decoded value, for a query with rows of (key, value)."""
         parameters = [bind(value) for value in values]
 
-        def read(database: sqlite3.Connection) -> dict[str, _Kept]:
+        def decode_rows(database: sqlite3.Connection) -> dict[str, _Kept]:
             rows = database.execute(query, parameters)
             return {key: read_value(value, decode) for key, value in rows}
 
-        return self.run(read)
+        return self.run(decode_rows)
 
     def rows_matching(
         self, query: str, values: Iterable[Any], *, prefix: Sequence[Any] = ()
@@ -132,7 +132,7 @@ class Reader:
         self.change = source.change
         self.blobs = blobs
 
-    def record(self, row: Row) -> Parsed:
+    def parse_row(self, row: Row) -> Parsed:
         """Return the record of a row of `file`, or the problem with it."""
         path, _, kind, value = row
         if value is not None:  # else it must be parsed from the blob
@@ -158,13 +158,13 @@ class Reader:
         """path -> bytes, for the paths that exist."""
         names = list(paths)
         try:
-            return self._read_bytes(names)
+            return self._bytes_of(names)
         except GitError:
             if not self.source.verify():  # it is git that lacks something
                 raise
-        return self._read_bytes(names)
+        return self._bytes_of(names)
 
-    def _read_bytes(self, paths: Iterable[str]) -> dict[str, bytes]:
+    def _bytes_of(self, paths: Iterable[str]) -> dict[str, bytes]:
         blobs: dict[str, str] = dict(
             self.rows_matching("select path, blob from file where path in {}", paths)
         )
@@ -173,7 +173,7 @@ class Reader:
 
     def records(self, rows: Iterable[Row], kind: type[_R]) -> list[_R]:
         """Return the records of this kind among rows of `file`."""
-        records = map(self.record, rows)
+        records = map(self.parse_row, rows)
         return [record for record in records if isinstance(record, kind)]
 
 

@@ -88,7 +88,7 @@ class Folder(Mapping[str, _R], Generic[_R]):
         """Yield the records of sorted rows; the first one of an id wins."""
         previous = None
         for record_id, *row in rows:
-            record = self._reader.record(tuple(row)) if record_id != previous else None
+            record = self._reader.parse_row(tuple(row)) if record_id != previous else None
             previous = record_id
             if isinstance(record, self._kind):
                 yield record_id, record
@@ -159,7 +159,7 @@ class Records(Topic):
         """path -> its record, or the problem with it."""
         query = f"{FILE} where type is not null and path in {{}}"
         return {
-            row[0]: self._reader.record(row) for row in self._reader.rows_matching(query, paths)
+            row[0]: self._reader.parse_row(row) for row in self._reader.rows_matching(query, paths)
         }
 
     def by_blob(self, keys: Iterable[Key]) -> dict[Key, Parsed]:
@@ -168,7 +168,7 @@ class Records(Topic):
         query = f"{FILE} where type is not null and path in {{}}"
         rows = self._reader.rows_matching(query, blobs)
         return {
-            (path, blob): self._reader.record((path, blob, *values))
+            (path, blob): self._reader.parse_row((path, blob, *values))
             for path, blob, *values in rows
             if blobs[path] == blob
         }

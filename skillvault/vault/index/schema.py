@@ -123,7 +123,9 @@ def _next_number(database: sqlite3.Connection, column: str, table: str) -> int:
     return int(row[0])
 
 
-def put(database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks) -> None:
+def put_files(
+    database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks
+) -> None:
     """Set or (None) remove files, path -> (blob, record), and mark what becomes due.
 
     New outcomes of a decision are joined with its others.

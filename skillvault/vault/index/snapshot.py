@@ -131,7 +131,7 @@ and not exists (select 1 from outcome o where o.id = f.ref_id and o.trust = 'loc
 
 
 class Topics:
-    """The queries to a vault, by topic; see `Snapshot` and `Staged`."""
+    """The queries to a vault, by topic; see `Snapshot` and `Staging`."""
 
     def __init__(self, source: IndexDatabase | Pin, blobs: Blobs) -> None:
         reader = Reader(source, blobs)
@@ -198,7 +198,7 @@ class Topics:
         """
         filters = Filters(kinds, domains)
         if not untrusted:
-            return self._source.search(text, limit, filters, nearness)
+            return self._source.search_index(text, limit, filters, nearness)
         # They must not influence other searches, so they get an index of their own.
         with closing(sqlite3.connect(":memory:")) as database:
             ranking.create_tables(database)
@@ -207,7 +207,7 @@ class Topics:
                 for path, kind, value in self.rows(_UNTRUSTED)
             )
             ranking.add_documents(database, filter(None, documents))
-            return ranking.search(database, text, limit, filters, nearness=nearness)
+            return ranking.search_texts(database, text, limit, filters, nearness=nearness)
 
 
 class Snapshot(Topics):
@@ -219,7 +219,7 @@ class Snapshot(Topics):
         return super().policy
 
 
-class Staged(Topics):
+class Staging(Topics):
     """The vault with its staged files, always in the present state; a run works on it.
 
     Data that the index derives of records (queues, uses, other layers) is written here too.
@@ -245,14 +245,14 @@ class Staged(Topics):
         """Show files that are not committed yet: path -> new bytes, None: removed."""
         self.files_staged |= files
         self._by_blob |= {blob_id(data): data for data in files.values() if data is not None}
-        self._database.put(
+        self._database.put_files(
             {
                 path: None if data is None else (blob_id(data), parse_file(path, data))
                 for path, data in files.items()
             }
         )
 
-    def forget(self) -> None:
+    def drop_staged(self) -> None:
         """Drop the staged files after a commit or a rollback."""
         self.files_staged, self._by_blob = {}, {}
 

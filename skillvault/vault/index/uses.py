@@ -149,10 +149,7 @@ class Uses(Topic):
             f"where u.outcome > ? and u.skill in {{}} and {_CLOSED}"
         )
         return list(
-            map(
-                UseRow._make,
-                self._reader.rows_matching(query, skills, prefix=[last_counted]),
-            )
+            map(UseRow._make, self._reader.rows_matching(query, skills, prefix=[last_counted]))
         )
 
     def large_commits(self, commits: Iterable[int], minimum: int) -> set[int]:

@@ -19,27 +19,13 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from skillvault.model.english import FUNCTION_WORDS, other_forms, weight
+from skillvault.model.english import FUNCTION_WORDS, REQUEST_WORDS, other_forms, weight
 from skillvault.model.records import Evaluation, Fact, Skill
 from skillvault.model.text.text import UNSPACED
 
 FIELDS = ("name", "description", "body", "task")
 TOKENS = "porter unicode61"
 _RUN = re.compile(f"[{UNSPACED}]{{2,}}")
-
-# Words that phrase a question or a request, rather than name its topic.
-GENERAL_WORDS = frozenset(
-    """
-    come comes coming came feel feels feeling felt find finds finding found get gets getting got
-    gotten give gives giving gave given go goes going went gone keep keeps keeping kept know knows
-    knew known let lets like likes look looks looking looked make makes making made need needs
-    needed put puts say says saying said see sees seeing saw seen start starts starting started
-    take takes taking took taken tell tells telling told think thinks thinking thought try tries
-    trying tried use uses want wants wanting wanted
-    again anyway hello help helps hey hi maybe no now ok okay please sure thank thanks yes
-    kind kinds lot lots many much someone something sort sorts thing things type types way ways
-    """.split()
-)
 
 
 def split_unspaced(text: str) -> str:
@@ -278,7 +264,7 @@ def _change_stamp(database: sqlite3.Connection) -> None:
     database.execute("update ranked_stamp set stamp = randomblob(16)")
 
 
-def search(
+def search_texts(
     database: sqlite3.Connection,
     query: str,
     limit: int = 10,
@@ -367,7 +353,7 @@ def _weights(stems: Stems, words: Sequence[str]) -> Terms:
 
 def _is_general(word: str) -> bool:
     """Return True for a word that says little about a question, or a number below 1000."""
-    return word in GENERAL_WORDS or (len(word) < len("2000") and word.isdecimal())
+    return word in REQUEST_WORDS or (len(word) < len("2000") and word.isdecimal())
 
 
 # ── meaning ──────────────────────────────────────────────────────────────────────────

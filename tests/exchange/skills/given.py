@@ -83,9 +83,9 @@ def flat(export: Export) -> dict[str, bytes]:
 
 def meta_of(content: bytes) -> dict[str, Any]:
     """A file's front matter."""
-    return front_matter.read(front_matter.text_of(content))[0]
+    return front_matter.read_document(front_matter.text_of(content))[0]
 
 
 def body_of(content: bytes) -> str:
     """A file's text."""
-    return front_matter.read(front_matter.text_of(content))[1]
+    return front_matter.read_document(front_matter.text_of(content))[1]

@@ -41,7 +41,7 @@ def taken(files: dict[str, bytes], folder: str = "review") -> SkillFolder:
 
 
 def meta_of(content: bytes) -> dict[str, Any]:
-    return front_matter.read(front_matter.text_of(content))[0]
+    return front_matter.read_document(front_matter.text_of(content))[0]
 
 
 def test_only_what_the_vault_says_of_it_is_added_and_every_other_byte_stays() -> None:

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from skillvault.judge import Judge
 from skillvault.judge.offline.judge import OfflineJudge
 from skillvault.learning.tries.insight import insights_of
-from skillvault.model.brief import Case, Verdict
+from skillvault.model.brief import BlindCase, Case, Verdict, blind_case
 from skillvault.model.intake import parse_outcome
-from skillvault.model.reasoning import read
+from skillvault.model.reasoning import read_reasoning
 from skillvault.model.records import Decision, InsightType, Lesson, Outcome, Result
 from skillvault.model.text.text import similarity
 
@@ -57,8 +57,7 @@ def case(given: Outcome) -> Case:
 
 
 def verdict(given: Outcome) -> Verdict:
-    size = given.result.entry_value
-    return JUDGE.verdict(given.domain, given.decision, given.context, given.applied, size)
+    return JUDGE.verdict(blind_case(given))
 
 
 def insight(given: Case) -> str | None:
@@ -71,7 +70,9 @@ def insight(given: Case) -> str | None:
 
 def test_no_result_can_reach_the_verdict() -> None:
     taken = inspect.signature(OfflineJudge.verdict).parameters
-    assert list(taken) == ["self", "domain", "decision", "context", "applied", "entry_value"]
+    assert [*taken] == ["self", "case"]
+    known = ("domain", "decision", "context", "applied", "entry_value")
+    assert BlindCase.__struct_fields__ == known
 
 
 @given(st.floats(-1, 1, allow_nan=False), st.text(max_size=40))
@@ -257,7 +258,7 @@ def test_only_runs_that_gave_the_same_answer_read_the_same() -> None:
 @needs_runs
 def test_quotes_stand_in_the_reasoning_word_for_word() -> None:
     for run in runs():
-        cause = read(run.decision.reasoning)
+        cause = read_reasoning(run.decision.reasoning)
         folded = " ".join(run.decision.reasoning.split())
         for quote in (*cause.guesses, *cause.checks, *cause.found):
             assert quote in folded

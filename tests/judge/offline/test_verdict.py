@@ -4,7 +4,7 @@ import pytest
 from verdict import HALVES, RUNS, SHARED, on_runs, on_texts, separation
 
 from skillvault.judge.offline.verdict import NOT_WEIGHED, judge_decision
-from skillvault.model.brief import Verdict
+from skillvault.model.brief import BlindCase, Verdict
 from skillvault.model.records import Decision, Scalar
 
 CONTEXT: dict[str, Scalar] = {"funding": 0.0009, "volatility": "high"}
@@ -24,7 +24,9 @@ def verdict(
     applied: tuple[str, ...] = (),
 ) -> Verdict:
     decision = Decision(action="open_short", target="ETH-PERP", reasoning=reasoning)
-    return judge_decision(decision, CONTEXT if context is None else context, applied, size)
+    return judge_decision(
+        BlindCase("perps", decision, CONTEXT if context is None else context, applied, size)
+    )
 
 
 def quality(reasoning: str, context: dict[str, Scalar] | None = None) -> float:

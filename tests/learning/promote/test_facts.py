@@ -31,7 +31,7 @@ def judged(day: int, *, trust: Any = "local", **changes: Any) -> tuple[Outcome, 
     return of, evaluation(of, **{"key_insight": SAID, **changes})
 
 
-class Counts(promote.FactCounts):
+class Counts:
     """What is counted of facts, from their links."""
 
     def __init__(self, pairs: Sequence[tuple[Outcome, Evaluation]], links: Sequence[Link]) -> None:

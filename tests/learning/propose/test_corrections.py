@@ -102,7 +102,7 @@ def test_a_contradiction_of_a_rule_waits_to_supersede_it() -> None:
     [
         (UV, "we use pip here, never uv", True),
         ("use pnpm, not npm", "use npm", True),
-        (UV, "every route needs @login_required", False),
+        (UV, "every view needs @signed_in", False),
         ("never use print in jobs", "never use print in views", False),
     ],
 )

@@ -20,7 +20,7 @@ def _try_again(**changes: Any) -> object:
 
 
 READERS: dict[str, Callable[[str], object]] = {
-    "read": reasoning.read.__wrapped__,
+    "read": reasoning.read_reasoning.__wrapped__,
     "stated": reasoning.read_statements.__wrapped__,
     "how": lambda text: reasoning.describe_cause(
         outcome(raw(result__summary=text, result__evidence=None))

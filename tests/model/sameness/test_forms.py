@@ -16,7 +16,7 @@ several = st.lists(texts, max_size=12)
 @given(several, texts)
 def test_what_is_found_is_what_a_scan_of_all_finds(known: list[str], text: str) -> None:
     index, form, forms = Forms(), normal_form(text), [normal_form(t) for t in known]
-    assert [index.add(other) for other in forms] == list(range(len(forms)))
+    assert [index.add_form(other) for other in forms] == list(range(len(forms)))
     assert index.same(form) == [n for n, f in enumerate(forms) if is_same(form, f)]
     assert index.opposite(form) == [n for n, f in enumerate(forms) if is_opposite(form, f)]
 

@@ -86,7 +86,7 @@ def test_what_is_no_file_is_left_alone_and_named(
 
 
 def test_without_an_inbox_nothing_waits(tmp_path: Path) -> None:
-    assert (Inbox(tmp_path).names(), Inbox(tmp_path).quarantine.names()) == ([], [])
+    assert (Inbox(tmp_path).names(), Inbox(tmp_path).quarantine.file_names()) == ([], [])
 
 
 # ── what is taken ────────────────────────────────────────────────────────────────────

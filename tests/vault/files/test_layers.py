@@ -23,7 +23,7 @@ def written(folder: Path, path: str, name: str, body: str = "Text.") -> bytes:
 def read(folder: Path) -> tuple[list[ShelfSkill], list[Problem]]:
     """The skills of a folder by path, and what of it cannot be read."""
     paths = sorted(list_folder(folder).files)
-    found = [shelves.read(path, "domain", folder=str(folder)) for path in paths]
+    found = [shelves.read_layer_file(path, "domain", folder=str(folder)) for path in paths]
     skills = [one for one in found if isinstance(one, ShelfSkill)]
     return skills, [one for one in found if isinstance(one, Problem)]
 

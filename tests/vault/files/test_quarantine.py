@@ -76,7 +76,7 @@ def test_a_refused_file_is_moved_with_its_reason_beside_it(inbox: Inbox) -> None
         "at": "2026-11-20T12:00:00Z",
         "from": "a.yaml",
     }
-    assert (inbox.names(), inbox.quarantine.names()) == ([], ["a.yaml"])
+    assert (inbox.names(), inbox.quarantine.file_names()) == ([], ["a.yaml"])
 
 
 def test_the_same_name_again_gets_a_number(inbox: Inbox) -> None:
@@ -86,7 +86,7 @@ def test_the_same_name_again_gets_a_number(inbox: Inbox) -> None:
     drop(inbox, "untrusted/a.yaml", b"4")
     inbox.refuse("untrusted/a.yaml", ERROR, NOW)
     folder = inbox.root / "quarantine"
-    assert {n: (folder / n).read_bytes() for n in inbox.quarantine.names()} == {
+    assert {n: (folder / n).read_bytes() for n in inbox.quarantine.file_names()} == {
         "a.yaml": b"1", "a-2.yaml": b"2", "a-3.yaml": b"3", "untrusted-a.yaml": b"4",
     }  # fmt: skip
 
@@ -97,7 +97,7 @@ def test_a_file_named_like_a_reason_is_not_taken_for_one_nor_overwritten(inbox: 
     for name in inbox.names():
         inbox.refuse(name, ERROR, NOW)
     folder = inbox.root / "quarantine"
-    assert {(folder / n).read_bytes() for n in inbox.quarantine.names()} == {b"mine", b"other"}
+    assert {(folder / n).read_bytes() for n in inbox.quarantine.file_names()} == {b"mine", b"other"}
     assert len(list(folder.iterdir())) == 4
 
 
@@ -108,8 +108,8 @@ def test_the_longest_names_are_quarantined_too(inbox: Inbox, length: int) -> Non
     drop(inbox, f"untrusted/{name}")
     for one in inbox.names():
         inbox.refuse(one, ERROR, NOW)
-    assert len(inbox.quarantine.names()) == 2
-    assert all(name.endswith(".yaml") for name in inbox.quarantine.names())
+    assert len(inbox.quarantine.file_names()) == 2
+    assert all(name.endswith(".yaml") for name in inbox.quarantine.file_names())
 
 
 def test_a_name_that_cannot_be_printed_is_quarantined_under_one_that_can(inbox: Inbox) -> None:
@@ -133,7 +133,7 @@ def test_a_corrected_file_goes_back_through_the_door_it_came_by(inbox: Inbox) ->
     for name in ("a.yaml", "untrusted-b.yaml"):
         (inbox.root / "quarantine" / name).write_bytes(b"better")
     assert sorted(inbox.quarantine.requeue_changed()) == ["a.yaml", "untrusted/b.yaml"]
-    assert (inbox.names(), inbox.quarantine.names()) == (["a.yaml", "untrusted/b.yaml"], [])
+    assert (inbox.names(), inbox.quarantine.file_names()) == (["a.yaml", "untrusted/b.yaml"], [])
     assert list((inbox.root / "quarantine").iterdir()) == []
 
 
@@ -152,7 +152,7 @@ def test_a_quarantined_file_without_a_readable_reason_stays(inbox: Inbox, said: 
     place.write_bytes(b"x")
     if said is not None:
         place.with_name("a.yaml.error.json").write_text(said, encoding="latin-1")
-    assert (inbox.quarantine.requeue_changed(), inbox.quarantine.names()) == ([], ["a.yaml"])
+    assert (inbox.quarantine.requeue_changed(), inbox.quarantine.file_names()) == ([], ["a.yaml"])
 
 
 def test_a_reason_cannot_send_a_file_out_of_the_inbox(inbox: Inbox) -> None:

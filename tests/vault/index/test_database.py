@@ -27,7 +27,7 @@ from skillvault.model.records import (
     link_of,
 )
 from skillvault.vault.index.connection import IndexDatabase
-from skillvault.vault.index.follow import follow
+from skillvault.vault.index.follow import follow_tip
 from skillvault.vault.index.rows import decode
 from tests.conftest import Person
 from tests.given import NOW, as_file, evaluation, outcome, raw, trade
@@ -51,7 +51,7 @@ def test_what_is_read_back_is_what_was_kept(
 ) -> None:
     kept = {f"skills/s{n}/SKILL.md": (f"{n}", record) for n, record in enumerate(records)}
     database = IndexDatabase(None, lambda: None, AGENDA)
-    database.put(kept)
+    database.put_files(kept)
     found = {path: (kind, value) for path, kind, value in database.rows(STORED)}
     for path, (_, record) in kept.items():
         kind, value = found[path]
@@ -210,7 +210,7 @@ def test_who_asked_for_head_before_another_went_ahead_leads_nobody_back(
     vault.store.head()
     older = person.git("rev-parse", "HEAD~1")
     tips = iter([older])
-    follow(vault.store.index, vault.store.git, lambda: next(tips, vault.store.git.head()))
+    follow_tip(vault.store.index, vault.store.git, lambda: next(tips, vault.store.git.head()))
     assert vault.store.index.commit == person.git("rev-parse", "HEAD")
 
 

@@ -20,7 +20,7 @@ from skillvault.model.records import Fact, Link, Record, Ref, Skill, link_of
 from skillvault.vault.files import layout
 from skillvault.vault.index.connection import IndexDatabase
 from skillvault.vault.index.schema import shape
-from skillvault.vault.index.snapshot import Staged
+from skillvault.vault.index.snapshot import Staging
 from tests.given import NOW, evaluation, outcome, raw, trade
 from tests.vault.given import record_files
 
@@ -42,9 +42,9 @@ RECORDS = (
 ORIGINS = (LinkClosure("merged"), Referrers("evaluation", "generated"))
 
 
-def marking(*queues: Queue) -> Staged:
+def marking(*queues: Queue) -> Staging:
     """A vault with these records and queues, in which nothing is due."""
-    view = Staged(IndexDatabase(None, lambda: None, Agenda(queues)), lambda _: {})
+    view = Staging(IndexDatabase(None, lambda: None, Agenda(queues)), lambda _: {})
     view.stage(record_files(*RECORDS))
     for queue in queues:
         view.due.mark_done(queue.name, view.due.keys(queue.name))
@@ -108,7 +108,7 @@ def test_a_skill_that_may_be_made_again_makes_its_domain_due(name: str, due: lis
     index = IndexDatabase(
         None, lambda: None, Agenda((Queue(name="toy", every=None, when=(when,)),))
     )
-    view = Staged(index, lambda _: {})
+    view = Staging(index, lambda _: {})
     view.stage(record_files(*RECORDS, TRADE))
     index.mark("readmitted", [name])
     assert view.due.keys("toy") == due

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillvault.model.english import FUNCTION_WORDS, other_forms
+from skillvault.model.english import FUNCTION_WORDS, REQUEST_WORDS, other_forms
 from skillvault.model.records import Fact, Skill
 from skillvault.vault.search.ranking import (
-    GENERAL_WORDS,
     Document,
     Filters,
     add_documents,
@@ -20,7 +19,7 @@ from skillvault.vault.search.ranking import (
     document_of,
     keep_tasks,
     remove_documents,
-    search,
+    search_texts,
     split_unspaced,
 )
 
@@ -42,7 +41,7 @@ def fact(name: str, text: str) -> Document:
 
 
 def names(database: sqlite3.Connection, query: str, filters: Filters | None = None) -> list[str]:
-    return [hit.id for hit in search(database, query, 10, filters)]
+    return [hit.id for hit in search_texts(database, query, 10, filters)]
 
 
 def test_other_forms_of_a_word_are_found(database: sqlite3.Connection) -> None:
@@ -147,18 +146,21 @@ def test_documents_of_equal_score_stand_in_the_order_of_their_ids(
 
 def test_a_score_is_a_share_of_the_query(database: sqlite3.Connection) -> None:
     add_documents(database, [skill("a", "funding rate"), skill("b", "rate")])
-    scores = {hit.id: hit.score for hit in search(database, "funding rate unheard")}
+    scores = {hit.id: hit.score for hit in search_texts(database, "funding rate unheard")}
     assert 0 < scores["b"] < scores["a"] <= 1
 
 
 def test_words_that_no_document_says_lower_the_score(database: sqlite3.Connection) -> None:
     add_documents(database, [skill("a", "funding"), skill("b", "rate")])
-    alone, beside = search(database, "funding")[0].score, search(database, "funding cake")[0].score
+    alone, beside = (
+        search_texts(database, "funding")[0].score,
+        search_texts(database, "funding cake")[0].score,
+    )
     assert beside < 0.6 * alone
 
 
 def shares(database: sqlite3.Connection, query: str) -> dict[str, float]:
-    return {hit.id: hit.share for hit in search(database, query, 50)}
+    return {hit.id: hit.share for hit in search_texts(database, query, 50)}
 
 
 ASKED = "reconcile the quarterly ledger with the exported invoices"
@@ -222,7 +224,7 @@ def test_a_query_of_any_length_is_answered(database: sqlite3.Connection) -> None
 @pytest.mark.parametrize("limit", [0, -1])
 def test_none_are_found_where_none_are_asked(database: sqlite3.Connection, limit: int) -> None:
     add_documents(database, [skill("mesh", "parses")])
-    assert search(database, "mesh", limit) == []
+    assert search_texts(database, "mesh", limit) == []
 
 
 def test_texts_without_spaces_are_found_by_their_parts(database: sqlite3.Connection) -> None:
@@ -231,7 +233,7 @@ def test_texts_without_spaces_are_found_by_their_parts(database: sqlite3.Connect
 
 
 def test_an_empty_index_answers_with_nothing(database: sqlite3.Connection) -> None:
-    assert search(database, "anything at all") == []
+    assert search_texts(database, "anything at all") == []
 
 
 def test_a_document_of_the_same_id_takes_the_others_place(database: sqlite3.Connection) -> None:
@@ -279,13 +281,13 @@ def test_adding_and_removing_ranks_as_a_database_made_anew(
             remove_documents(one_by_one, [document.id, "never-there"])
             del left[document.id]
     add_documents(anew, sorted(left.values(), key=lambda document: document.id))
-    assert search(one_by_one, query) == search(anew, query)
+    assert search_texts(one_by_one, query) == search_texts(anew, query)
     one_by_one.close()
     anew.close()
 
 
 def test_function_words_are_known_in_lower_case_only() -> None:
-    assert all(word == word.lower() for word in FUNCTION_WORDS | GENERAL_WORDS)
+    assert all(word == word.lower() for word in FUNCTION_WORDS | REQUEST_WORDS)
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,10 @@ def test_of_two_texts_with_the_word_the_one_near_in_meaning_is_first() -> None:
         said = ["Ada painted a boat", "Ada painted a puppy", "Ben sings", "Cleo runs", "Dan reads"]
         texts = [Document(f"f{i}", "fact", body=text) for i, text in enumerate(said)]
         ranking.add_documents(database, texts)
-        assert ranking.search(database, "painted dog")[0].id == "f0"
-        assert ranking.search(database, "painted dog", nearness=compute_nearness)[0].id == "f1"
+        assert ranking.search_texts(database, "painted dog")[0].id == "f0"
+        assert (
+            ranking.search_texts(database, "painted dog", nearness=compute_nearness)[0].id == "f1"
+        )
 
 
 def test_the_model_leaves_the_program_its_logging() -> None:

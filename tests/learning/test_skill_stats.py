@@ -7,7 +7,7 @@ import pytest
 from skillvault.learning.assess import AssessedSkill
 from skillvault.learning.effect.lift import Lift
 from skillvault.learning.effect.verdict import Evidence
-from skillvault.learning.stats import decision
+from skillvault.learning.skill_stats import decision
 from skillvault.loop.profiles import rules_of
 from skillvault.model.policy import EffectPolicy, Policy
 

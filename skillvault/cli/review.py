@@ -22,7 +22,7 @@ from skillvault.cli.options import (
     write_options,
 )
 from skillvault.cli.run import print_recomputed, run_shape
-from skillvault.cli.why import basis_lines, notes_of
+from skillvault.cli.why import basis_lines, notes_of, rule_lines
 from skillvault.model.errors import UsageError
 from skillvault.model.records import Correction
 from skillvault.review.review import WaitingSkill
@@ -127,13 +127,3 @@ def _print_list(waiting: Sequence[WaitingSkill], rules: Sequence[Correction]) ->
         say(f'  skillvault skill reject {skill.name} --reason "…"')
     if not (waiting or rules):
         echo("nothing waits for you")
-
-
-def rule_lines(rule: Correction) -> list[str]:
-    """Return a rule that waits, who said it, and how often."""
-    sessions = 1 + len(rule.confirmed)
-    origin = f"stated on {rule.created_at:%Y-%m-%d} in session {rule.session}"
-    repeats = f", in {sessions} sessions" if sessions > 1 else ""
-    served = "" if rule.said_by else "; served to nobody until you approve it"
-    superseded = [f"contradicts the rule {rule.supersedes}"] if rule.supersedes else []
-    return [f'"{rule.text}"', f"{origin}{repeats}{served}", *superseded]

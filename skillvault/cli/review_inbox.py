@@ -22,12 +22,15 @@ from rich.table import Table
 from rich.text import Text
 
 from skillvault.api import Vault, proposals
-from skillvault.cli.why import notes_of
+from skillvault.cli.why import notes_of, rule_lines
 from skillvault.model.errors import SkillvaultError
+from skillvault.model.records import Correction
 from skillvault.model.text.hidden_characters import escape_hidden
 from skillvault.review.review import WaitingSkill
 
 KEYS = "a approve   r reject   e edit   l later   o open   q quit"
+RULE_KEYS = "a approve   r reject   e word it anew   l later   q quit"
+_LEAVE = ("q", "\x03", "\x04", "")  # keys
 _ROWS = 8  # outcomes that a screen shows, the latest ones
 _LINES = 24  # of a text that a screen shows
 
@@ -47,15 +50,15 @@ class ReviewSession:
         self._decided = 0
 
     def run(self) -> None:
-        """Show one proposal after the other."""
-        waiting = proposals(self._vault)
+        """Show one rule and proposal after the other."""
+        waiting = proposals(self._vault) if self._review_rules() else []
         place = 0
         while place < len(waiting):
             skill = waiting[place]
             self._console.clear()
             self._console.print(screen(skill, place + 1, len(waiting)))
             key = _read_key()
-            if key in ("q", "\x03", "\x04", ""):
+            if key in _LEAVE:
                 break
             if key == "l":
                 place += 1
@@ -64,7 +67,28 @@ class ReviewSession:
                 place += 1
             elif key == "e":
                 waiting = proposals(self._vault)
-        self._console.print(f"{self._decided} decided, {len(proposals(self._vault))} wait")
+        count = len(proposals(self._vault)) + len(self._vault.memory.waiting())
+        self._console.print(f"{self._decided} decided, {count} wait")
+
+    def _review_rules(self) -> bool:
+        """Show the rules that the user stated; return False if they leave."""
+        rules = self._vault.memory.waiting()
+        for place, rule in enumerate(rules, 1):
+            self._console.clear()
+            self._console.print(rule_screen(rule, place, len(rules)))
+            key = _read_key()
+            if key in _LEAVE:
+                return False
+            if key == "a":
+                self._vault.memory.approve(rule.id)
+            elif key == "e" and (text := self._console.input("the rule: ").strip()):
+                self._vault.memory.approve(rule.id, text)
+            elif key == "r" and (reason := self._console.input("why is it rejected? ").strip()):
+                self._vault.memory.reject(rule.id, reason)
+            else:
+                continue
+            self._decided += 1
+        return True
 
     def _act(self, key: str, skill: WaitingSkill) -> bool:
         """Do what a key says; return True if that decided about the proposal."""
@@ -89,6 +113,13 @@ class ReviewSession:
             self._console.print("commit what you changed, and it counts (any key goes on)")
             _read_key()
         return False
+
+
+def rule_screen(rule: Correction, place: int, count: int) -> RenderableType:
+    """Lay out a rule that the user stated on one screen."""
+    head = Text.assemble((f"{place} of {count}  ", "dim"), (escape_hidden(rule.id), "bold"))
+    lines = [Text(escape_hidden(line)) for line in rule_lines(rule)]
+    return Group(head, *lines, Text(RULE_KEYS, style="bold"))
 
 
 def screen(skill: WaitingSkill, place: int, count: int) -> RenderableType:

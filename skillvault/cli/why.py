@@ -10,7 +10,7 @@ import click
 from skillvault.api import question
 from skillvault.cli.options import echo, open_vault, print_json, read_options, since_option
 from skillvault.inspect.logbook import Basis, CommitReport, LogFilter, describe_commits
-from skillvault.model.records import Ref
+from skillvault.model.records import Correction, Ref
 from skillvault.model.text.text import flatten
 from skillvault.review import retract
 
@@ -240,3 +240,13 @@ def impact(ref: str, vault_path: Path | None, as_data: bool) -> None:
         echo("if it is retracted (`skillvault retract`):")
         for change in changes:
             echo(f"  {change['step']}: {change['subject']}")
+
+
+def rule_lines(rule: Correction) -> list[str]:
+    """Return a rule that waits, who said it, and how often."""
+    sessions = 1 + len(rule.confirmed)
+    origin = f"stated on {rule.created_at:%Y-%m-%d} in session {rule.session}"
+    repeats = f", in {sessions} sessions" if sessions > 1 else ""
+    served = "" if rule.said_by else "; served to nobody until you approve it"
+    superseded = [f"contradicts the rule {rule.supersedes}"] if rule.supersedes else []
+    return [f'"{rule.text}"', f"{origin}{repeats}{served}", *superseded]

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from skillvault.api import Vault, proposals
 from skillvault.cli.commands import cli
-from skillvault.cli.review_inbox import KEYS
+from skillvault.cli.review_inbox import KEYS, RULE_KEYS
 from tests.cli.terminal import Terminal
 from tests.conftest import NOW, Person
 from tests.given import as_file, raw, trade
@@ -132,3 +132,49 @@ def test_nothing_waits(vault: Vault) -> None:
     assert say(vault) == "nothing waits for you\n"
     assert json.loads(say(vault, "--json")) == []
     assert say(vault, "--branch") == "nothing waits for you\n"
+
+
+# ── rules that the user stated ───────────────────────────────────────────────────────
+
+RULE = "we use uv here, never pip"
+
+
+@pytest.fixture
+def stating(vault: Vault) -> Vault:
+    """A vault in which a stated rule waits."""
+    result = {"status": "failure", "observed_by": "person", "next_words": f"no, {RULE}"}
+    given = raw(0, result=result, context={"repository": "shop"})
+    vault.record([("a.json", as_file(given))], now=NOW)
+    vault.run(["propose"], now=NOW)
+    return vault
+
+
+def decide(vault: Vault, *keys: tuple[str, str]) -> str:
+    """What the terminal shows at last, where a person waits for a text and types."""
+    terminal = Terminal(vault.root, "review", columns=100)
+    for text, typed in keys:
+        terminal.wait(lambda shown, text=text: text in shown)  # type: ignore[misc]
+        terminal.press(typed)
+    shown = terminal.wait(lambda text: "decided, " in text)
+    assert terminal.end() == 0
+    return shown
+
+
+def test_a_key_approves_a_stated_rule(stating: Vault) -> None:
+    assert "1 decided, 0 wait" in decide(stating, (RULE_KEYS, "a"))
+    assert [fact.text for fact in stating.memory.facts()] == [RULE]
+
+
+def test_a_stated_rule_can_be_worded_anew(stating: Vault) -> None:
+    decide(stating, (RULE_KEYS, "e"), ("the rule:", "use uv, never pip\n"))
+    assert [fact.text for fact in stating.memory.facts()] == ["use uv, never pip"]
+
+
+def test_a_key_rejects_a_stated_rule(stating: Vault) -> None:
+    decide(stating, (RULE_KEYS, "r"), ("why is it rejected?", "a joke\n"))
+    assert stating.memory.waiting() == []
+    assert stating.memory.facts() == []
+
+
+def test_a_stated_rule_is_listed_with_its_commands(stating: Vault) -> None:
+    assert f'"{RULE}"' in say(stating)

@@ -68,10 +68,11 @@ Time = Annotated[datetime, Meta(tz=True)]
 
 
 class SessionNote(Struct, frozen=True, kw_only=True, tag="opened"):
-    """The start of a session; `briefed` are the skills that its agent has read about."""
+    """The start of a session; its agent has read about the skills `briefed`, and the `rules`."""
 
     session: str
     briefed: list[str]
+    rules: list[str] = []
 
 
 class ShownSkill(Struct, frozen=True):

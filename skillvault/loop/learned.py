@@ -130,15 +130,15 @@ def uncommitted_rules(store: Store, view: Topics) -> list[str]:
 
 
 def learned_text(
-    store: Store, repository: str | None = None, budget: int | None = None
+    store: Store, repository: str | None = None, *, is_whole: bool = False
 ) -> LearnedPrompt:
     """Return the text of both tiers; only the rules if expertise.yaml cannot be read.
 
-    It begins with what the user stated for the `repository`, for any without one. `budget` is in
-    tokens, None for the policy's.
+    It begins with what the user stated for the `repository`, for any without one. It has at most
+    the tokens of the policy, unless it `is_whole`.
     """
     view = store.head()
-    budget = view.policy.capture.budget if budget is None else budget
+    budget = None if is_whole else view.policy.capture.budget
     try:
         tiers, problem = read_tiers(store, view), None
     except BadInputError as error:
@@ -166,9 +166,9 @@ def _stated_rules(store: Store, view: Topics, repository: str | None) -> list[St
     ]
     approved = view.facts.approved_corrections()
     superseded = {c.supersedes for c in waiting} | {rule.supersedes for rule in approved}
-    entries = [(c.created_at, StatedRule(c.text, c.created_at)) for c in waiting]
+    entries = [(c.created_at, StatedRule(c.text, c.created_at, c.about or "")) for c in waiting]
     entries += [
-        (rule.order[0], StatedRule(rule.text))
+        (rule.order[0], StatedRule(rule.text, about=rule.about or ""))
         for rule in approved
         if repository in (None, rule.scope) and rule.id not in superseded
     ]

@@ -312,11 +312,11 @@ def _answer_text(record: Answer) -> str:
 
 FACT_KEYS = (
     "id", "domain", "importance", "kind", "created_at", "insight_type", "trust", "supersedes",
-    "review_by", "scope", "session", "state",
+    "review_by", "scope", "session", "about", "state",
 )  # fmt: skip
 _CORRECTION_KEYS = (
     "id", "domain", "kind", "scope", "state", "session", "created_at", "said_by", "confirmed",
-    "supersedes",
+    "about", "supersedes",
 )  # fmt: skip
 
 

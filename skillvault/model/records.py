@@ -479,7 +479,8 @@ class Fact(Struct, frozen=True, kw_only=True):
     """A statement that the vault holds to be true; `text` may have several lines.
 
     A fact written by hand needs only a text: its path gives `id` and `domain`. One of the kind
-    `correction` is a rule that a person stated in a `session` for the repository `scope`.
+    `correction` is a rule that a person stated in a `session` for the repository `scope`, with
+    words of the run that it corrected, `about`.
     """
 
     id: str
@@ -494,6 +495,7 @@ class Fact(Struct, frozen=True, kw_only=True):
     review_by: str | None = None
     scope: str | None = None
     session: str | None = None
+    about: str | None = None
     state: Literal["rule"] | None = None
 
     @property
@@ -507,7 +509,8 @@ class Correction(Struct, frozen=True, kw_only=True):
 
     It is about the repository `scope`. `session` is the one in which it was stated, `confirmed` are
     others. `said_by` is the e-mail of the person if they typed it in an attended session: they
-    alone are served it before its approval. `supersedes` is an approved rule that it contradicts.
+    alone are served it before its approval. `about` are words of the run that it corrected.
+    `supersedes` is an approved rule that it contradicts.
     """
 
     id: str
@@ -520,6 +523,7 @@ class Correction(Struct, frozen=True, kw_only=True):
     state: CorrectionState = "proposed"
     said_by: str | None = None
     confirmed: tuple[str, ...] = ()
+    about: str | None = None
     supersedes: str | None = None
 
 

@@ -208,8 +208,11 @@ class Hooks:
         earlier_prompts = self._history(notes).prompts
         hold_outs = frozenset(name for prompt in earlier_prompts for name in prompt.note.held_out)
         text, names = self._briefing(self._domain_of(payload), payload.session, hold_outs)
-        notes.append(journal.SessionNote(session=payload.session, briefed=names))
-        return text
+        rules = self._rules(payload)
+        note = journal.SessionNote(session=payload.session, briefed=names, rules=rules.keys)
+        notes.append(note)
+        block = rules.fit(_RULES_BUDGET).prompt_text if self._hook_rules.briefing else ""
+        return "\n".join(filter(None, [text, block and render.element("learned", block)]))
 
     def _briefing(
         self, domain: str, session: str, hold_outs: Collection[str]
@@ -267,8 +270,13 @@ class Hooks:
         if self._links is None and not goes_on:  # it has what fits its task
             if read_skills is None:  # no note of how the session began: it may have read all
                 read_skills = [skill.name for skill in shelves.live(self._vault.shelf())]
-                notes.append(journal.SessionNote(session=payload.session, briefed=read_skills))
-            learned = self._new_rules(payload, history.known_texts)
+                known_rules = self._rules(payload).keys
+                notes.append(
+                    journal.SessionNote(
+                        session=payload.session, briefed=read_skills, rules=known_rules
+                    )
+                )
+            learned = self._rules_for(payload, text, history.known_texts)
             rules = learned.keys
             budget = self._vault.store.head().policy.recommend.budget
             room = _BUDGET - count_tokens(learned.prompt_text)
@@ -314,12 +322,20 @@ class Hooks:
         )
         return recommendation
 
-    def _new_rules(self, payload: Payload, known_texts: "KnownTexts") -> LearnedText:
-        """Return the rules for a prompt that the agent has not read in this session."""
-        folder = str(payload.cwd or Path.cwd())
-        repository = transcripts.repository_of(folder)
-        learned = learned_text(self._vault.store, repository, budget=_RULES_BUDGET)
-        return learned.told.without(known_texts.rules)
+    def _rules_for(self, payload: Payload, text: str, known_texts: "KnownTexts") -> LearnedText:
+        """Return the rules that have to do with a prompt, and those newer than the session.
+
+        Each comes with one prompt of a session.
+        """
+        rules = self._rules(payload).without(known_texts.rules)
+        briefed = known_texts.briefed_rules
+        new_rules = LearnedText() if briefed is None else rules.without(briefed)
+        return rules.matching(text).followed_by(new_rules).fit(_RULES_BUDGET)
+
+    def _rules(self, payload: Payload) -> LearnedText:
+        """Return all rules and patterns for the repository of a session."""
+        repository = transcripts.repository_of(str(payload.cwd or Path.cwd()))
+        return learned_text(self._vault.store, repository, is_whole=True).told
 
     # ── a tool was used ──────────────────────────────────────────────────────────────
 
@@ -525,6 +541,7 @@ class KnownTexts(Struct):
     skills: dict[str, journal.ShownSkill] = {}
     facts: set[str] = set()
     rules: set[str] = set()
+    briefed_rules: set[str] | None = None
 
     @property
     def has_any(self) -> bool:
@@ -569,10 +586,10 @@ class SessionHistory(Struct):
     read_skills: list[str] | None = None
     known_texts: KnownTexts = field(default_factory=KnownTexts)
 
-    def begin(self, skill_names: Iterable[str]) -> None:
+    def begin(self, note: journal.SessionNote) -> None:
         """Begin the session, or begin it again after it was compacted."""
-        self.read_skills = [*(self.read_skills or ()), *skill_names]
-        self.known_texts = KnownTexts()
+        self.read_skills = [*(self.read_skills or ()), *note.briefed]
+        self.known_texts = KnownTexts(briefed_rules=set(note.rules))
 
     def open_prompt(self, note: journal.PromptNote, current: SessionPrompt | None) -> SessionPrompt:
         """Add a prompt; its words may show how the current one ended."""
@@ -595,8 +612,8 @@ def _build_history(notes: Iterable[journal.Note | None]) -> SessionHistory:
         match note:
             case None:  # the notes that follow may belong to another prompt
                 current = None
-            case journal.SessionNote(briefed=names):
-                history.begin(names)
+            case journal.SessionNote():
+                history.begin(note)
             case journal.PromptNote():
                 current = history.open_prompt(note, current)
             case journal.CallNote() if current:

@@ -23,11 +23,13 @@ def tool(name: str, **arguments: Any) -> Block:
 class ScriptedModel:
     """`turns` are said one after the other; then it says that it is done. `requests` is what came.
 
-    A request for no tools, such as for a title, gets a word and uses up no turn.
+    A request for no tools, such as for a title, gets a word and uses up no turn. The agent that is
+    given a task of `subagents` says the turns of that task.
     """
 
     def __init__(self, turns: Sequence[Sequence[Block]]) -> None:
         self.turns = [list(turn) for turn in turns]
+        self.subagents: dict[str, list[list[Block]]] = {}
         self.requests: list[dict[str, Any]] = []
         self.url = ""
         self._turn = threading.Lock()
@@ -38,7 +40,10 @@ class ScriptedModel:
             if not request.get("tools"):
                 return [words("ok")]
             self.requests.append(request)
-            return self.turns.pop(0) if self.turns else [words("Done.")]
+            first = json.dumps(request.get("messages", [])[:1], ensure_ascii=False)
+            tasks = [task for task in self.subagents if json.dumps(task)[1:-1] in first]
+            turns = self.subagents[tasks[0]] if tasks else self.turns
+            return turns.pop(0) if turns else [words("Done.")]
 
     def texts(self) -> list[str]:
         """Each request as the text that the model sees: system and messages."""

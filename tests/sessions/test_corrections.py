@@ -11,6 +11,7 @@ from tests.conftest import NOW
 from tests.sessions.test_hooks import Client
 
 WORDS = "no, that is wrong: we use uv here, never pip"
+STATED = "## Stated by the user"
 RULE = "we use uv here, never pip"
 
 
@@ -32,11 +33,15 @@ def corrected(client: Client, words: str = WORDS) -> None:
 
 
 def next_session(client: Client, folder: Path | None = None) -> str:
-    """What the first prompt of another session gets."""
+    """What another session begins with."""
     client.folder = folder or client.folder
     client.folder.mkdir(exist_ok=True)
-    client.tell("SessionStart", session_id="s-9", source="startup")
-    return client.tell("UserPromptSubmit", session_id="s-9", prompt_id="p-9", prompt="add rich")
+    return client.tell("SessionStart", session_id="s-9", source="startup")
+
+
+def ask(client: Client, text: str, prompt: str = "p-9") -> str:
+    """What a prompt of that session gets."""
+    return client.tell("UserPromptSubmit", session_id="s-9", prompt_id=prompt, prompt=text)
 
 
 def test_a_stated_rule_is_quoted_in_the_next_session(client: Client) -> None:
@@ -46,14 +51,32 @@ def test_a_stated_rule_is_quoted_in_the_next_session(client: Client) -> None:
 
 def test_a_stated_rule_is_quoted_in_its_repository_alone(client: Client, tmp_path: Path) -> None:
     corrected(client)
-    assert RULE not in next_session(client, tmp_path / "other")
+    assert STATED not in next_session(client, tmp_path / "other")
 
 
-def test_a_stated_rule_comes_once_a_session(client: Client) -> None:
+def test_a_stated_rule_comes_with_a_prompt_like_the_one_that_it_corrected(client: Client) -> None:
     corrected(client)
     next_session(client)
-    text = client.tell("UserPromptSubmit", session_id="s-9", prompt_id="p-10", prompt="add tqdm")
-    assert "Stated by the user" not in text
+    assert RULE in ask(client, "add the tqdm package")
+
+
+def test_a_stated_rule_comes_with_one_prompt_of_a_session(client: Client) -> None:
+    corrected(client)
+    next_session(client)
+    ask(client, "add the tqdm package")
+    assert RULE not in ask(client, "add the rich package", "p-10")
+
+
+def test_a_prompt_about_something_else_gets_no_stated_rule(client: Client) -> None:
+    corrected(client)
+    next_session(client)
+    assert RULE not in ask(client, "explain how the invoices are numbered")
+
+
+def test_a_rule_that_is_newer_than_the_session_comes_with_its_next_prompt(client: Client) -> None:
+    next_session(client)
+    corrected(client)
+    assert RULE in ask(client, "explain how the invoices are numbered")
 
 
 def test_a_session_that_nobody_attends_states_no_rule(client: Client) -> None:
@@ -68,13 +91,19 @@ def test_where_the_client_does_not_say_the_rule_waits_and_is_served_to_nobody(
     client.who = replace(client.who, is_attended=None)
     corrected(client)
     assert [rule.text for rule in client.vault.memory.waiting()] == [RULE]
-    assert "Stated by the user" not in next_session(client)
+    assert STATED not in next_session(client)
+
+
+def test_a_noted_rule_is_there_from_the_next_prompt_on(client: Client) -> None:
+    next_session(client)
+    client.vault.learn("Get loggers by `get_logger`, which names the request.")
+    assert "(unvalidated)" in ask(client, "explain how the invoices are numbered")
 
 
 def test_an_approved_rule_is_served_as_a_rule(client: Client) -> None:
     corrected(client)
     client.vault.memory.approve(RULE.replace(",", "").replace(" ", "-"), now=client.at)
-    assert f"- {RULE}\n" in next_session(client)
+    assert f"- {RULE}" in next_session(client)
     assert client.vault.memory.waiting() == []
     assert client.vault.check().problems == []
 
@@ -85,7 +114,7 @@ def test_a_rejected_rule_is_not_proposed_again(client: Client) -> None:
     client.tell("SessionStart", session_id="s-3", source="startup")
     corrected(client)
     assert client.vault.memory.waiting() == []
-    assert RULE not in next_session(client)
+    assert STATED not in next_session(client)
 
 
 def test_an_unknown_rule_is_one_clear_error(client: Client) -> None:

@@ -74,7 +74,9 @@ _CODE_OUTPUT = re.compile(
 _FAILING_CHECK = re.compile(
     r"\b(?:failing|red) (?:unit |regression )?tests?\b|\breproduc"
     r"|\btests? (?:that|which) (?:fails?|shows?|proves?|demonstrates?)\b"
-    r"|\b(?:should|must|may|will) (?:still )?fail\b",
+    r"|\b(?:should|must|may|will) (?:still )?fail\b"
+    r"|\btest,? der (?:den|das|die) \w+ .{0,40}zeigt\b|\b(?:roter|fehlschlagender) test\b"
+    r"|\breproduzier",
     re.IGNORECASE,
 )
 _FIX_REQUEST = re.compile(

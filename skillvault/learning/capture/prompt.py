@@ -1,14 +1,15 @@
 """Render the part of a prompt that was learned: supported patterns, then the latest rules."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.capture.rules import LATEST
 from skillvault.learning.recommend import render
+from skillvault.learning.recommend.lines import NO_MATCH, RELATED, match_lines
 from skillvault.model.records import LearnedPattern
 from skillvault.model.text.text import count_tokens, rule_key
 
@@ -19,12 +20,18 @@ STATED = "## Stated by the user"
 _STATED_SHARE = 0.25  # of the budget
 RULES = "## Recent learnings (unvalidated)"
 
+_Entry = TypeVar("_Entry")
+
 
 class StatedRule(NamedTuple):
-    """A rule that the user stated; `said_at` is set until they approve it."""
+    """A rule that the user stated; `said_at` is set until they approve it.
+
+    `about` are words of the run that it corrected.
+    """
 
     text: str
     said_at: datetime | None = None
+    about: str = ""
 
     @property
     def line(self) -> str:
@@ -77,6 +84,50 @@ class LearnedText(Struct, frozen=True):
             rules=tuple(rule for rule in self.rules if rule_key(rule) not in keys),
         )
 
+    def matching(self, task: str) -> "LearnedText":
+        """Return the text with the rules and patterns that have to do with a task, best first."""
+
+        def strength(words: str) -> float:
+            return match_lines(task, [words]).get(words, NO_MATCH).strength
+
+        def choose(entries: Iterable[_Entry], words_of: Callable[[_Entry], str]) -> list[_Entry]:
+            strengths = [(strength(words_of(entry)), entry) for entry in entries]
+            related = [pair for pair in strengths if pair[0] >= RELATED]
+            return [entry for _, entry in sorted(related, key=lambda pair: -pair[0])]
+
+        return replace(
+            self,
+            stated=tuple(choose(self.stated, lambda rule: f"{rule.text} {rule.about}")),
+            patterns=tuple(choose(self.patterns, lambda pattern: pattern.pattern)),
+            rules=tuple(reversed(choose(self.rules, str))),
+        )
+
+    def followed_by(self, other: "LearnedText") -> "LearnedText":
+        """Return the text with what another one has and this one lacks behind it."""
+        addition = other.without(self.keys)
+        return replace(
+            self,
+            stated=self.stated + addition.stated,
+            patterns=self.patterns + addition.patterns,
+            rules=addition.rules + self.rules,  # the last ones stay
+        )
+
+    def fit(self, budget: int) -> "LearnedText":
+        """Return the text cut to so many tokens: the last stated rules, oldest notes, patterns go.
+
+        What the user stated has a quarter of the budget.
+        """
+        text = self
+        while count_tokens("".join(rule.line for rule in text.stated)) > budget * _STATED_SHARE:
+            text = replace(text, stated=text.stated[:-1], cut_stated=text.cut_stated + 1)
+        while count_tokens(text.prompt_text) > budget and (text.rules or text.patterns):
+            if text.rules:
+                text = replace(text, rules=text.rules[1:], cut_rules=text.cut_rules + 1)
+            else:
+                patterns_left = text.patterns[:-1]
+                text = replace(text, patterns=patterns_left, cut_patterns=text.cut_patterns + 1)
+        return text
+
 
 def rank_patterns(patterns: Iterable[LearnedPattern]) -> list[LearnedPattern]:
     """Return the patterns of high or medium confidence, the best first."""
@@ -93,26 +144,12 @@ def select_learned(
     budget: int | None = None,
     stated: Sequence[StatedRule] = (),
 ) -> LearnedText:
-    """Select the best patterns and latest rules; over the budget of tokens the oldest rules go.
-
-    What the user `stated`, the newest first, has a quarter of the budget.
-    """
+    """Select the best patterns and latest rules, and what the user `stated`, the newest first."""
     keys = {pattern.key for pattern in patterns}
     best = rank_patterns(patterns)[:BEST]
     latest = [rule for rule in rules if rule_key(rule) not in keys][-LATEST:]
     text = LearnedText(tuple(stated), tuple(best), tuple(latest))
-    room = None if budget is None else budget * _STATED_SHARE
-    while room is not None and count_tokens("".join(rule.line for rule in text.stated)) > room:
-        text = replace(text, stated=text.stated[:-1], cut_stated=text.cut_stated + 1)
-    while budget is not None and count_tokens(text.prompt_text) > budget:
-        if not (text.rules or text.patterns):
-            break
-        if text.rules:
-            text = replace(text, rules=text.rules[1:], cut_rules=text.cut_rules + 1)
-        else:
-            patterns_left = text.patterns[:-1]
-            text = replace(text, patterns=patterns_left, cut_patterns=text.cut_patterns + 1)
-    return text
+    return text if budget is None else text.fit(budget)
 
 
 def frame_learned(base: str, learned: LearnedText, *, knows_instruction: bool = False) -> str:

@@ -17,7 +17,7 @@ from skillvault.model.text.text import rule_key, shorten, slug
 
 STEP = "propose"
 CONFIRMED = 3  # sessions in which a person stated a rule, from which on it is reviewed first
-_SUBJECT, _ID = 50, 48  # characters
+_SUBJECT, _ID, _ABOUT = 50, 48, 300  # characters
 _NEGATION = regex(
     r"\b(?:never|not|no|don'?t|avoid|instead of|rather than|nie|niemals|nicht|kein\w*|statt|nunca"
     r"|jamás|en vez de|en lugar de|jamais|pas|au lieu de)\b|不要|别|禁止|不用|而不是",
@@ -76,7 +76,15 @@ def _correction_of(outcome: Outcome, text: str) -> Correction:
         session=outcome.source.session or outcome.id,
         created_at=outcome.occurred_at,
         said_by=outcome.source.person,
+        about=_run_words(outcome),
     )
+
+
+def _run_words(outcome: Outcome) -> str:
+    """Return words of a run by which prompts that its correction is for are recognized."""
+    decision = outcome.decision
+    parts = (decision.task, decision.target or "", str(outcome.result.extra.get("done", "")))
+    return shorten(" ".join(" ".join(parts).split()), _ABOUT)
 
 
 def _is_same(text: str, other_text: str) -> bool:
@@ -179,6 +187,7 @@ def approval(correction: Correction, text: str, superseded: Fact | None) -> Chan
         supersedes=superseded.id if superseded else None,
         scope=correction.scope,
         session=correction.session,
+        about=correction.about,
         state="rule",
     )
     return Change(

@@ -41,6 +41,7 @@ _FAULT_SIGNS = {
     "negation": 1,
 }
 _MIN_FAULT = 3
+_STRONG = 4  # signs of a rule that need no word about code beside them
 
 _FENCE = regex(r"^\s*(?:```|~~~)", re.MULTILINE)
 _SENTENCE_END = regex(
@@ -52,6 +53,7 @@ _PASTED_LINE = regex(
     r"|\S+ (?:commented|opened this|wrote)\b|(?:Title|Subject|From|Steps|Expected)\b.{0,20}:)"
 )
 _LONG_QUOTE = regex(r"[\"“«„「『][^\"”»“」』]{20,}[\"”»“」』]|(?<!\w)'[^']{20,}'(?!\w)")
+_OPENING_DASH = regex(r"^(\W*\w+)\s+[–—-]{1,2}\s+")  # "no - every route needs it"
 _TAG_QUESTION = regex(
     r",? (?:ok(?:ay)?|right|yeah|alright|got it|ja|oder|gell|verstanden|vale|sí|d'accord|hein)"
     r"\s*\?+$",
@@ -121,7 +123,7 @@ def _typed_part(text: str) -> str:
             break  # what follows is a quotation
     if len(lines) > _MAX_LINES:  # nobody types so much at once
         lines = [*_first_paragraph(lines)]
-    return _LONG_QUOTE.sub("''", "\n".join(lines))
+    return _OPENING_DASH.sub(r"\1, ", _LONG_QUOTE.sub("''", "\n".join(lines)))
 
 
 def _first_paragraph(lines: Sequence[str]) -> Iterator[str]:
@@ -186,7 +188,8 @@ def _weigh_rule(rule: Words, is_for_later: bool) -> int:
     """Return the sum of the signs of a rule; 0 for words about nothing that lasts."""
     is_about_code = _CODE_WORD.search(rule.text) is not None or rule.has("code")
     points = _sum_signs(rule, _RULE_SIGNS)
-    if not is_for_later and not (points and (is_about_code or rule.has("lasting"))):
+    is_about_work = is_about_code or rule.has("lasting") or points >= _STRONG
+    if not is_for_later and not (points and is_about_work):
         return 0
     return points + _sum_signs(rule, _OTHER_SIGNS) + _CODE * is_about_code
 

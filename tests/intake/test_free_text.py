@@ -58,10 +58,14 @@ class World:
             (vault.root / f"inbox/untrusted/{number}.json").write_bytes(as_file(one))
         vault.record([(f"{n}.json", as_file(one)) for n, one in enumerate(trusted)], now=NOW)
         vault.record([("s.json", as_file(ended("s-77")))], now=NOW)
+        rules = enumerate(("we use uv here, never pip", "always write tests in pytest"))
+        quotes = [(f"rule-{n}.json", as_file(corrected(n, rule))) for n, rule in rules]
+        vault.record(quotes, now=NOW)
         vault.run(now=NOW, patience=10)
         self.outcomes = iter(o.id for o in list(vault.store.head().outcomes.values()))
         self.live = iter(sorted(entry.name for entry in vault.skills()))
         self.proposed = iter(sorted(entry.name for entry in vault.skills("proposed")))
+        self.stated = iter([correction.id for correction in vault.memory.waiting()])
 
     def file(self, name: str, text: str) -> str:
         """The path of a file beside the vault."""
@@ -138,6 +142,12 @@ def world(request: pytest.FixtureRequest, _new_vault: Path, tmp_path: Path) -> W
     return World(vault, tmp_path / "beside", request.param)
 
 
+def corrected(number: int, rule: str) -> dict[str, Any]:
+    """A failure after which a person typed a rule."""
+    result = {"status": "failure", "observed_by": "person", "next_words": f"no, {rule}"}
+    return raw(18, decision__target=f"pay-{number}", result=result)
+
+
 JUNIT = """<testsuite name="checkout {token}" timestamp="2026-11-19T07:00:00" time="3">
 <testcase classname="tests.{token}" name="test_pay {token}" time="0.4"><failure
 message="no {token}">E assert {token} == 200</failure><system-out>{token}</system-out></testcase>
@@ -171,6 +181,8 @@ NEEDED: dict[str, dict[str, Typed]] = {
     },
     "export": {"to": lambda *_: "agents-md", "folder": lambda w, _: str(w.folder / "out")},
     "fact add": {"text": lambda *_: "The checkout closes at noon.", "domain": lambda *_: DOMAIN},
+    "fact approve": {"name": lambda w, _: next(w.stated)},
+    "fact reject": {"name": lambda w, _: next(w.stated), "reason": lambda *_: "It is no rule."},
     "hook": {"event": lambda *_: "SessionStart"},
     "import": {"format_name": lambda *_: "junit", "files": lambda w, _: w.report("x", "junit")},
     "install": {"source": lambda w, _: w.skill("nothing", "plain")},
@@ -226,24 +238,24 @@ INSTEAD: dict[str, dict[str, Typed]] = {
 # The words of a person or an agent: they are taken whatever they say.
 TAKEN = """
 answer replies_file, answer session, close agent, close command, close ctrf, close decision, close
-evidence, close junit, close lesson, distill session, fact add text, import decision, import files,
-install source, judge file, learn rule, recommend action, recommend agent, recommend decision,
-recommend pairs, recommend role, recommend stage, recommend task, record file, retract reason,
-run code, search text, skill reject reason, undo reason
+evidence, close junit, close lesson, distill session, fact add text, fact approve text, fact reject
+reason, import decision, import files, install source, judge file, learn rule, recommend action,
+recommend agent, recommend decision, recommend pairs, recommend role, recommend stage, recommend
+task, record file, retract reason, run code, search text, skill reject reason, undo reason
 """
 # Names of what there is, ids, times and places: a token is none, and most are refused.
 LOOKED_UP = """
-answer file, answer key, answer now, answer vault_path, ask drop, ask session, close domain,
-distill domain, export domain, export folder, fact add domain, fact add review_by, fact add
-supersedes, fact list domain, fact show ref, hook domain, hook links, impact ref, import domain,
-init domains, init path, install names, install registry, learn scope, log domain, log since, log
-skill, log step, merge-driver base, merge-driver ours, merge-driver path, merge-driver theirs,
-quarantine drop names, quarantine retry names, recommend at, recommend domain, recommend pins,
-report domain, report output, retract outcome, search domain, setup domain, setup project, skill
-approve name, skill diff name, skill diff revision, skill list role, skill list stage, skill list
-tags, skill pin name, skill reject name, skill restore name, skill retire name, skill show name,
-stats agent, stats decision, stats domain, stats plot, stats skill, undo target, why ref, why-not
-ref
+answer file, answer key, answer now, answer vault_path, ask drop, ask session, close domain, distill
+domain, export domain, export folder, fact add domain, fact add review_by, fact add supersedes, fact
+approve name, fact list domain, fact reject name, fact show ref, hook domain, hook links, impact
+ref, import domain, init domains, init path, install names, install registry, learn scope, log
+domain, log since, log skill, log step, merge-driver base, merge-driver ours, merge-driver path,
+merge-driver theirs, quarantine drop names, quarantine retry names, recommend at, recommend domain,
+recommend pins, report domain, report output, retract outcome, search domain, setup domain, setup
+project, skill approve name, skill diff name, skill diff revision, skill list role, skill list
+stage, skill list tags, skill pin name, skill reject name, skill restore name, skill retire name,
+skill show name, stats agent, stats decision, stats domain, stats plot, stats skill, undo target,
+why ref, why-not ref
 """
 _EVERYWHERE = ("vault_path", "now", "at", "since")  # options of many commands, planted once
 

@@ -63,7 +63,7 @@ def test_retracting_elsewhere_is_retracting_at_the_learner(
         wrong = sorted(clones[0].vault.store.head().outcomes)[place]
         retract(clones[number].vault, wrong, "wrong", now=LATER)
         says = clones[number].person.git("log", "-1", "--format=%B", "--grep=^retract: ")
-        assert ("ada, which learns, computes anew" in says) is bool(number)
+        assert ("ada learns, and computes" in says) is bool(number)
         exchange(*clones)
         assert clones[0].tree() == clones[1].tree()
         assert [clone.vault.check().problems for clone in clones] == [[], []]

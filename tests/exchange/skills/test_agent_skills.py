@@ -13,10 +13,13 @@ from skillvault.exchange.skills.agent_skills import (
     SkillFolder,
     as_text,
     from_text,
+    read_author_meta,
     read_skill,
     write_skill,
+    write_valid,
 )
 from skillvault.model.codec import decode
+from skillvault.model.export import OutgoingSkill
 from skillvault.model.records import Problem, Ref, Skill
 from skillvault.model.text import front_matter, strict_yaml
 
@@ -153,7 +156,23 @@ def test_there_and_back_loses_nothing(
     _check_valid(tmp_path_factory.mktemp("v") / "re-view", skill)
 
 
+@pytest.mark.parametrize("key", ["a---", "---", "5", '"5"', "\\u002d---"])
+@pytest.mark.parametrize("place", ["top", "metadata"])
+def test_a_key_that_simple_readers_would_cut_comes_back(
+    tmp_path: Path, place: str, key: str
+) -> None:
+    front: dict[str, Any] = {"name": "re-view", "description": "Reviews"}
+    front |= {key: "x"} if place == "top" else {"metadata": {key: "x"}}
+    skill = taken({"SKILL.md": skill_file(yaml.safe_dump(front, sort_keys=False))})
+    _check_valid(tmp_path / "re-view", skill)
+    assert meta_of(write_skill(skill.files)["SKILL.md"]) == front
+    outgoing = OutgoingSkill("re-view", "Reviews", skill.files)
+    valid = SkillFolder(skill.skill, write_valid(outgoing))
+    _check_valid(tmp_path / "valid/re-view", valid)
+    assert read_author_meta(valid.files) == front
+
+
 def _check_valid(folder: Path, skill: SkillFolder) -> None:
-    folder.mkdir()
+    folder.mkdir(parents=True)
     (folder / "SKILL.md").write_bytes(skill.files["SKILL.md"])
     assert validate(folder) == []

@@ -11,7 +11,7 @@ from skillvault.learning.lint import Secrets, lint_files
 from skillvault.learning.recommend.duplicates import says_same
 from skillvault.model.change import Change, Edit
 from skillvault.model.lazy import regex
-from skillvault.model.next_words import read_reaction
+from skillvault.model.next_words import is_risky, read_reaction
 from skillvault.model.records import Correction, Fact, Outcome, Ref
 from skillvault.model.text.text import rule_key, shorten, slug
 
@@ -24,12 +24,6 @@ _NEGATION = regex(
     re.IGNORECASE,
 )
 _TERM = regex(r"[@\w][\w./@-]*\w|[\w@]")
-_SAFETY = regex(
-    r"--no-verify|--force\b|\b(?:skip|disable|bypass|ignore|turn off|without)\b.{0,30}\b(?:tests?"
-    r"|hooks?|checks?|review|approval|sandbox|permissions?|security|safety|ci|lint\w*|verification)\b"
-    r"|\b(?:rm|curl|wget|sudo|eval)\b|\$\(",
-    re.IGNORECASE,
-)
 # Words of a rule that are no terms: they are in its opposite, too.
 _COMMON = frozenset(
     "we use always never here not no the a an in of for to with and or instead only please".split()
@@ -161,8 +155,7 @@ def needs_review(text: str, secrets: Secrets) -> bool:
     It holds a secret, a URL or a command to run, or speaks against safety.
     """
     findings = lint_files({"rule.md": text.encode()}, secrets)
-    has_secret = "[redacted: " in text
-    return bool(findings) or has_secret or "://" in text or _SAFETY.search(text) is not None
+    return bool(findings) or is_risky(text)
 
 
 def rank_waiting(corrections: Collection[Correction]) -> list[Correction]:

@@ -20,7 +20,7 @@ from skillvault.learning.tries.sentences import (
     split_sentences,
 )
 from skillvault.model.decision_outcomes import NEXT_WORDS
-from skillvault.model.next_words import read_reaction
+from skillvault.model.next_words import is_risky, read_reaction
 from skillvault.model.reasoning import describe_cause, evidence_lines, fault_of, is_bare
 from skillvault.model.records import OFFLINE, Evaluation, Lesson, Outcome
 from skillvault.model.sameness.comparison import components
@@ -109,8 +109,11 @@ def _correction(outcome: Outcome) -> str:
     if result.status != "failure" or not result.summary.startswith(NEXT_WORDS):
         return ""
     words = result.summary.removeprefix(NEXT_WORDS)
-    for rule in read_reaction(words, result.claim).rules:
-        return _as_sentence(rule)
+    rules = read_reaction(words, result.claim).rules
+    if any(map(is_risky, rules)):
+        return ""  # such a rule waits for a person's approval
+    if rules:
+        return _as_sentence(rules[0])
     for part in re.split(r"(?<=[.!;])\s+", words):
         request = _REFUSAL.sub("", part)
         if _UNDOING.match(request):

@@ -70,6 +70,12 @@ _CONJUNCTION = regex(
     re.IGNORECASE,
 )
 _CLAUSE = regex(r"[^,，、]+(?:[,，、]+|$)")
+_RISK = regex(
+    r"--no-verify|--force\b|\b(?:skip|disable|bypass|ignore|turn off|without)\b.{0,30}\b(?:tests?"
+    r"|hooks?|checks?|review|approval|sandbox|permissions?|security|safety|ci|lint\w*|verification)\b"
+    r"|\b(?:rm|curl|wget|sudo|eval)\b|\$\(|://|\[redacted: ",
+    re.IGNORECASE,
+)
 _CJK = regex(r"[\u4e00-\u9fff]")
 _WORD = regex(r"[\w@./#:-]+")
 _CODE_WORD = regex(
@@ -109,6 +115,11 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
     is_failure = is_failure or (bool(rules) and not is_neutral)  # the work broke the rule
     status: Status | None = "failure" if is_failure else "success" if is_praise else None
     return Reaction(status, is_rejected or bool(rules), rules)
+
+
+def is_risky(text: str) -> bool:
+    """Return True if a rule has a URL, a secret or a dangerous command, or is against safety."""
+    return _RISK.search(text) is not None
 
 
 def _typed_part(text: str) -> str:

@@ -95,15 +95,13 @@ def write_valid(skill: OutgoingSkill, keys: Collection[str] = ()) -> dict[str, b
     other_values = {key: value for key, value in author_meta.items() if key not in top}
     metadata = _metadata_of(author_meta)
     metadata = {**metadata, **_vault_values(other_values, metadata), **stored}
-    metadata = dict(_valid_entry(key, value) for key, value in metadata.items())
+    metadata = {
+        f"{ORIGIN}.{as_text(_INNER + k)}" if _DELIMITER in k else k: (
+            as_text(v) if _DELIMITER in f"{k} {v}" else v
+        )
+        for k, v in metadata.items()
+    }
     return _replace_front_matter(files, {**top, **({"metadata": metadata} if metadata else {})})
-
-
-def _valid_entry(key: str, value: Any) -> tuple[str, Any]:
-    """Return an entry of `metadata` that simple readers do not cut."""
-    if _DELIMITER in key:
-        return f"{ORIGIN}.{_INNER}{as_text(key)}", as_text(value)
-    return key, as_text(value) if _DELIMITER in str(value) else value
 
 
 def read_author_meta(files: Mapping[str, bytes]) -> dict[str, Any]:
@@ -228,7 +226,7 @@ def _import_metadata(meta: Mapping[str, Any], origin: str) -> dict[str, Any]:
         elif _is_readable(key, value):
             metadata[key] = as_text(value) if isinstance(value, dict | list) else value
         else:
-            metadata[f"{origin}.{_INNER}{as_text(key)}"] = as_text(value)
+            metadata[f"{origin}.{as_text(_INNER + key)}"] = as_text(value)
     return metadata
 
 
@@ -249,9 +247,8 @@ def _metadata_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _is_readable(key: str, value: Any) -> bool:
     """Return True if the vault may read a foreign skill's value for a key."""
-    if key in _RESERVED or _original_key(key) or _is_nested(value):
-        return False
-    if _DELIMITER in key or _DELIMITER in str(value):
+    text = f"{key} {value}"
+    if key in _RESERVED or _original_key(key) or _is_nested(value) or _DELIMITER in text:
         return False
     if key == "kind":
         return value in SKILL_KINDS
@@ -307,11 +304,10 @@ def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
         if name is None:
             continue
         if name.startswith(_INNER):
-            name = _key_of(name.removeprefix(_INNER))
+            name = name.removeprefix(_INNER)
             vault_value = stored.get(name) if name in _WORD_LISTS else None
             metadata[name] = _latest_value(name, from_text(value), vault_value)
         else:
-            name = _key_of(name)
             home = _VAULT_KEYS.get(name, "")
             top[name] = _latest_value(home, from_text(value), metadata.pop(home, None))
     return top | ({"metadata": metadata} if metadata else {})
@@ -320,13 +316,9 @@ def _restore_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
 def _original_key(key: str) -> str | None:
     """The original name of a key that is stored under an origin; None for another key."""
     origin, dot, name = key.partition(".")
-    return name if dot and origin in ORIGINS else None
-
-
-def _key_of(text: str) -> str:
-    """Decode a key that `as_text` encoded."""
-    key = from_text(text)
-    return key if isinstance(key, str) else text
+    if not dot or origin not in ORIGINS:
+        return None
+    return str(from_text(name)) if name.startswith('"') else name
 
 
 def _latest_value(key: str, author_value: Any, vault_value: Any) -> Any:

@@ -15,19 +15,19 @@ LINES = {
     "exchange": 3996,
     "inspect": 1807,
     "judge": 2014,
-    "learning": 11489,
+    "learning": 11491,
     "loop": 4846,
     "model": 4988,
     "page": 530,
     "review": 1318,
     "serving": 979,
-    "sessions": 1414,
+    "sessions": 1430,
     "team": 425,
     "vault": 10139,
 }
-ALL_LINES = 69095
-MODULES = 339
-WITH_ONE_IMPORTER = 33
+ALL_LINES = 69119
+MODULES = 340
+WITH_ONE_IMPORTER = 34
 REPEATED_FUNCTIONS = 12
 LONGEST = 700
 

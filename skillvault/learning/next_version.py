@@ -193,7 +193,9 @@ class _PathMove:
 def _as_proposal(change: Change, name: str, current: str, linked: Container[Ref]) -> Change:
     """Return a change with links to the proposal, and without moves of served skills."""
     links = {
-        record.id: _link_to(record, name) if record.target == Ref("skill", current) else record
+        record.id: _redirect_link(record, name)
+        if record.target == Ref("skill", current)
+        else record
         for record in change.writes
         if isinstance(record, Link)
     }
@@ -211,7 +213,7 @@ def _as_proposal(change: Change, name: str, current: str, linked: Container[Ref]
     )
 
 
-def _link_to(link: Link, name: str) -> Link:
+def _redirect_link(link: Link, name: str) -> Link:
     moved_link = link_of(link.type, link.source, Ref("skill", name), link.created_at)
     return replace(moved_link, metadata=link.metadata)
 
@@ -279,7 +281,7 @@ def approve_learned(
         step=APPROVE,
         subject=f"{name}, its next version",
         reason="\n".join([f"{waiting.name} replaces {name}.", *changes]),
-        writes=tuple(_link_to(link, name) for link in links),
+        writes=tuple(_redirect_link(link, name) for link in links),
         files=tuple((f"{_SERVED}/{name}/{at}", data) for at, data in files.items()),
         edits=tuple(Edit(path, places[key], _key_text(new_skill, key)) for key in keys),
         rewrites=(Rewrite(path, new_skill.body),) if new_skill.body != approved.body else (),
@@ -313,7 +315,7 @@ def approve_installed(
         step=APPROVE,
         subject=f"{name}, its next version",
         reason=f"{skill.name} replaces {name}; counting starts again.",
-        writes=tuple(_link_to(link, name) for link in links),
+        writes=tuple(_redirect_link(link, name) for link in links),
         files=((f"{_SERVED}/{name}/{FILE}", content),),
         removes=tuple(sorted(removes)),
         moves=(Move(f"{_PROPOSED}/{skill.name}", f"{_SERVED}/{name}"),),

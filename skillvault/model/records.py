@@ -32,7 +32,6 @@ Origin = Literal["seed", "generated", "distilled", "manual", "installed"]
 Importance = Literal["high", "medium", "low"]
 ReasoningAt = Literal["before", "after"]
 FactKind = Literal["judge", "human", "learning", "distilled", "correction"]
-CorrectionState = Literal["proposed", "withdrawn"]
 LinkType = Literal[
     "promoted", "reinforced", "contradicted", "derived", "generated", "merged",
     "superseded", "distilled", "installed",
@@ -505,12 +504,10 @@ class Fact(Struct, frozen=True, kw_only=True):
 
 
 class Correction(Struct, frozen=True, kw_only=True):
-    """A rule in a person's words that waits for their approval; approved, it is a fact.
+    """A rule in a person's words that waits for approval; approved, it is a fact.
 
-    It is about the repository `scope`. `session` is the one in which it was stated, `confirmed` are
-    others. `said_by` is the e-mail of the person if they typed it in an attended session: they
-    alone are served it before its approval. `about` are words of the run that it corrected.
-    `supersedes` is an approved rule that it contradicts.
+    It is for the repository `scope`, was stated in `session` after the run `about`, and `confirmed`
+    in others. `said_by`, an e-mail, may be served it: they typed it in an attended session.
     """
 
     id: str
@@ -520,11 +517,11 @@ class Correction(Struct, frozen=True, kw_only=True):
     session: str
     created_at: Time
     kind: Literal["correction"] = "correction"
-    state: CorrectionState = "proposed"
+    state: Literal["proposed", "withdrawn"] = "proposed"
     said_by: str | None = None
     confirmed: tuple[str, ...] = ()
     about: str | None = None
-    supersedes: str | None = None
+    supersedes: str | None = None  # an approved rule that it contradicts
 
 
 class MissedEvidence(Struct, frozen=True):

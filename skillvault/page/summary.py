@@ -62,11 +62,11 @@ def _more(count: int) -> Iterator[str]:
 
 def _benefit_lines(benefit: Benefit) -> Iterator[str]:
     if not benefit.applied.count:
-        bare = _rate_text(benefit.bare)
-        yield f"Not known: no decision applied a skill yet. Without: {bare}."
+        rate = _rate_text(benefit.bare)
+        yield f"Not known: no decision applied a skill yet. Without: {rate}."
         return
-    applied, bare = _rate_text(benefit.applied), _rate_text(benefit.bare)
-    yield f"With a skill {applied} succeeded, without {bare}."
+    rates = _rate_text(benefit.applied), _rate_text(benefit.bare)
+    yield f"With a skill {rates[0]} succeeded, without {rates[1]}."
     measured = benefit.measured
     if measured:
         yield ""

@@ -13,13 +13,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.clients import notes as journal
 from skillvault.clients.notes import SessionNotes, domain_of
 from skillvault.clients.payload import Payload, parse_payload
-from skillvault.exchange.transcripts import events, prompts, reader, subjects
+from skillvault.exchange.transcripts import events, prompts, reader
 from skillvault.learning.capture.prompt import LearnedText, frame_learned
 from skillvault.learning.recommend import disclosure, render
 from skillvault.learning.recommend.recommend import Query
@@ -30,13 +30,19 @@ from skillvault.model.errors import BadInputError, SkillvaultError
 from skillvault.model.text.text import count_tokens, cut_between_words, trim_to_tokens
 from skillvault.serving import shelf as shelves
 from skillvault.sessions import known_runs, transcripts
+from skillvault.sessions.session_history import (
+    KnownTexts,
+    SessionHistory,
+    SessionPrompt,
+    build_history,
+    skill_note,
+)
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import pause_on_disk_errors
 from skillvault.vault.files import arrival, redact
 from skillvault.vault.files.inbox import Inbox
 
 if TYPE_CHECKING:
-    from skillvault.learning.recommend.recommend import Selection, ServedSkill
     from skillvault.model.policy import HookPolicy
     from skillvault.serving.shelf import Shelf
 
@@ -49,7 +55,6 @@ _ARGUMENT = 2000  # characters of a tool's argument
 _TRANSCRIPT = 8 * 1024 * 1024  # bytes that are read of a prompt's part of a transcript
 _LINE = 60  # tokens of a skill in a briefing
 _BEING_WRITTEN = timedelta(minutes=1)  # a file that is unreadable for longer is no call
-_HEX = 8  # digits that tell the lines of one skill apart
 _EDITS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write", "apply_patch"})
 _SHELLS = frozenset("Bash exec_command local_shell shell shell_command".split())
 _READS = frozenset({"Read", "Skill"})
@@ -68,40 +73,6 @@ def _key_of(event: str, payload: Payload) -> str:
         return f"{event} {payload.source} {size}" if size or payload.source == "startup" else ""
     is_prompt = event == "UserPromptSubmit" and payload.prompt_id
     return f"{event} {payload.prompt_id}" if is_prompt else ""
-
-
-class SessionPrompt(Struct):
-    """A prompt of a session with the notes that belong to it.
-
-    `later_ids` are those of prompts that only went on with its task. `message` is the id of its
-    message in the transcript, "" while that is not known. `unknown_version` says that not all lines
-    of the transcript are understood.
-    """
-
-    note: journal.PromptNote
-    calls: list[journal.CallNote]
-    last_words: str = ""
-    said_at: datetime | None = None
-    next_words: str | None = None
-    next_attended: bool | None = None
-    digest: str = ""
-    later_ids: list[str] = []
-    message: str = ""
-    unknown_version: str | None = None
-
-    def has_id(self, prompt: str | None) -> bool:
-        """Return True for the id of the prompt, or of one that went on with its task."""
-        return prompt == self.note.id or prompt in self.later_ids
-
-    def has_continuation(self, text: str) -> bool:
-        """Return True if the next prompt only goes on with the task."""
-        is_interrupted = bool(self.calls) and self.said_at is None
-        return subjects.continues_task(text, self.note.text, is_interrupted=is_interrupted)
-
-    def add_call(self, call: journal.CallNote) -> None:
-        """Add a call, unless two hooks noted the same one."""
-        if not call.id or all(known.id != call.id for known in self.calls):
-            self.calls.append(call)
 
 
 class HookVault(Struct, frozen=True, kw_only=True):
@@ -276,7 +247,7 @@ class Hooks:
                         session=payload.session, briefed=read_skills, rules=known_rules
                     )
                 )
-            learned = self._rules_for(payload, text, history.known_texts)
+            learned = self._select_rules(payload, text, history.known_texts)
             rules = learned.keys
             budget = self._vault.store.head().policy.recommend.budget
             room = _BUDGET - count_tokens(learned.prompt_text)
@@ -298,7 +269,7 @@ class Hooks:
             recommendation = frame_learned(
                 recommendation, learned, knows_instruction=history.known_texts.has_any
             )
-            names = [_skill_note(skill) for skill in answer.recommended]
+            names = [skill_note(skill) for skill in answer.recommended]
             facts = [f"{fact.id} {fact.blob}" for fact in answer.facts]
             held_out_names = [skill.name for skill in answer.withheld if skill.reason == "held-out"]
         notes.append(
@@ -322,7 +293,7 @@ class Hooks:
         )
         return recommendation
 
-    def _rules_for(self, payload: Payload, text: str, known_texts: "KnownTexts") -> LearnedText:
+    def _select_rules(self, payload: Payload, text: str, known_texts: KnownTexts) -> LearnedText:
         """Return the rules that have to do with a prompt, and those newer than the session.
 
         Each comes with one prompt of a session.
@@ -330,7 +301,7 @@ class Hooks:
         rules = self._rules(payload).without(known_texts.rules)
         briefed = known_texts.briefed_rules
         new_rules = LearnedText() if briefed is None else rules.without(briefed)
-        return rules.matching(text).followed_by(new_rules).fit(_RULES_BUDGET)
+        return rules.matching(text).join(new_rules).fit(_RULES_BUDGET)
 
     def _rules(self, payload: Payload) -> LearnedText:
         """Return all rules and patterns for the repository of a session."""
@@ -436,7 +407,7 @@ class Hooks:
         submit: Callable[[SessionPrompt, Mapping[str, Any]], object],
     ) -> None:
         """Put the outcomes that are not yet in the inbox into it."""
-        for prompt in _build_history(notes).prompts:
+        for prompt in build_history(notes).prompts:
             if prompt.digest:
                 continue
             outcome = self._current_outcome(prompt)
@@ -519,12 +490,12 @@ class Hooks:
 
     # ── what is noted ────────────────────────────────────────────────────────────────
 
-    def _history(self, session: SessionNotes) -> "SessionHistory":
+    def _history(self, session: SessionNotes) -> SessionHistory:
         """Read the notes of a session; a file that cannot be read is quarantined."""
         notes, damage = journal.read_notes(session.path)
         if damage is not None and damage.line is None:
             self._vault.inbox.quarantine.take_notes(session.path, damage, self._now)
-        return _build_history(notes)
+        return build_history(notes)
 
     def _domain_of(self, payload: Payload) -> str:
         folder = payload.cwd or Path.cwd()
@@ -535,119 +506,11 @@ class Hooks:
         return self._vault.store.head().policy.hook
 
 
-class KnownTexts(Struct):
-    """The texts and facts that an agent has read since its session began or was compacted."""
-
-    skills: dict[str, journal.ShownSkill] = {}
-    facts: set[str] = set()
-    rules: set[str] = set()
-    briefed_rules: set[str] | None = None
-
-    @property
-    def has_any(self) -> bool:
-        """True if the agent has read the instruction."""
-        return bool(self.skills or self.facts or self.rules)
-
-    def add(self, note: journal.PromptNote) -> None:
-        """Add the skills and facts that came with a prompt."""
-        self.facts.update(note.facts)
-        self.rules.update(note.rules)
-        for skill in note.shown:
-            known_skill = self.skills.get(skill.name)
-            is_same = known_skill is not None and skill.blob in ("", known_skill.blob)
-            lines = known_skill.lines if known_skill and is_same else frozenset[str]()
-            blob = known_skill.blob if known_skill and is_same else skill.blob
-            self.skills[skill.name] = journal.ShownSkill(skill.name, blob, lines | skill.lines)
-
-    def without_repeats(self, answer: "Selection") -> "Selection":
-        """Return an answer without known facts; of a known skill only the name stays."""
-        skills = tuple(self._unread(skill) for skill in answer.recommended)
-        facts = tuple(fact for fact in answer.facts if f"{fact.id} {fact.blob}" not in self.facts)
-        return replace(answer, recommended=skills, facts=facts)
-
-    def _unread(self, skill: "ServedSkill") -> "ServedSkill":
-        """Return a skill with the lines of its text that the agent has not read."""
-        known_skill = self.skills.get(skill.name)
-        if known_skill is None or not known_skill.blob or known_skill.blob != skill.blob:
-            return skill
-        lines = [line for line in _lines_of(skill) if _line_digest(line) not in known_skill.lines]
-        if not lines:
-            return replace(skill, how="named", body="", description="")
-        return replace(skill, how="part", body="\n".join(lines))
-
-
-class SessionHistory(Struct):
-    """The prompts of a session in their order, and what its agent has read so far.
-
-    `read_skills` is None without a note of how the session began.
-    """
-
-    prompts: list[SessionPrompt] = []
-    read_skills: list[str] | None = None
-    known_texts: KnownTexts = field(default_factory=KnownTexts)
-
-    def begin(self, note: journal.SessionNote) -> None:
-        """Begin the session, or begin it again after it was compacted."""
-        self.read_skills = [*(self.read_skills or ()), *note.briefed]
-        self.known_texts = KnownTexts(briefed_rules=set(note.rules))
-
-    def open_prompt(self, note: journal.PromptNote, current: SessionPrompt | None) -> SessionPrompt:
-        """Add a prompt; its words may show how the current one ended."""
-        if current and current.has_continuation(note.text):
-            current.later_ids.append(note.id)
-            return current
-        if current and note.attended is not False:
-            current.next_words, current.next_attended = note.text, note.attended
-        if self.read_skills is not None:
-            self.read_skills += [skill.name for skill in note.shown]
-        self.known_texts.add(note)
-        self.prompts.append(SessionPrompt(note=note, calls=[]))
-        return self.prompts[-1]
-
-
-def _build_history(notes: Iterable[journal.Note | None]) -> SessionHistory:
-    history = SessionHistory()
-    current: SessionPrompt | None = None
-    for note in notes:
-        match note:
-            case None:  # the notes that follow may belong to another prompt
-                current = None
-            case journal.SessionNote():
-                history.begin(note)
-            case journal.PromptNote():
-                current = history.open_prompt(note, current)
-            case journal.CallNote() if current:
-                current.add_call(note)
-            case journal.WordNote() if current:
-                current.last_words, current.said_at = note.text, note.at
-            case journal.HandoverNote():
-                for prompt in history.prompts:
-                    if prompt.note.id == note.prompt:
-                        prompt.digest = note.digest
-    return history
-
-
 def _receipt_file(prompt: SessionPrompt) -> Iterator[tuple[str, bytes]]:
     """Yield the file with the receipt of a prompt, if there is one."""
     if prompt.note.receipt:
         text = json.dumps(prompt.note.receipt, ensure_ascii=False)
         yield f"recommendation-{prompt.note.id}.json", text.encode(errors="replace")
-
-
-def _skill_note(skill: "ServedSkill") -> journal.ShownSkill:
-    if skill.how == "named":
-        return journal.ShownSkill(skill.name)
-    lines = frozenset(map(_line_digest, _lines_of(skill)))
-    return journal.ShownSkill(skill.name, skill.blob, lines)
-
-
-def _lines_of(skill: "ServedSkill") -> list[str]:
-    """Return the lines of a skill's text without its headings."""
-    return [line for line in skill.body.splitlines() if line.strip() and line[0] != "#"]
-
-
-def _line_digest(line: str) -> str:
-    return hashlib.sha256(line.encode()).hexdigest()[:_HEX]
 
 
 def _mark_observer(outcome: dict[str, Any] | None) -> dict[str, Any] | None:

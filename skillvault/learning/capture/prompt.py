@@ -102,9 +102,9 @@ class LearnedText(Struct, frozen=True):
             rules=tuple(reversed(choose(self.rules, str))),
         )
 
-    def followed_by(self, other: "LearnedText") -> "LearnedText":
-        """Return the text with what another one has and this one lacks behind it."""
-        addition = other.without(self.keys)
+    def join(self, extra: "LearnedText") -> "LearnedText":
+        """Return the text with what another one adds behind it."""
+        addition = extra.without(self.keys)
         return replace(
             self,
             stated=self.stated + addition.stated,

@@ -55,11 +55,11 @@ def load(text: str) -> Any:
 
 def dump(value: Any) -> str:
     """Return `value` in block style, keys in the order given, long text as literal blocks."""
-    text = _dump_with(_Dumper, value)
+    text = _dump_text(_Dumper, value)
     if "\\U" not in text or not has_hidden(text):
         return text
     # The fast dumper writes an emoji as its number, but a joiner between two of them as it is.
-    emoji_text = _dump_with(_EmojiDumper, value)
+    emoji_text = _dump_text(_EmojiDumper, value)
     try:
         return emoji_text if load(emoji_text) == load(text) else text
     except BadInputError:
@@ -68,10 +68,10 @@ def dump(value: Any) -> str:
 
 def flow(value: Any) -> str:
     """Return `value` on one line, in flow style."""
-    return _dump_with(_EmojiDumper, value, is_flow=True).rstrip("\n")
+    return _dump_text(_EmojiDumper, value, is_flow=True).rstrip("\n")
 
 
-def _dump_with(dumper: type["_Dumper | _EmojiDumper"], value: Any, *, is_flow: bool = False) -> str:
+def _dump_text(dumper: type["_Dumper | _EmojiDumper"], value: Any, *, is_flow: bool = False) -> str:
     text: str = yaml.dump(
         value,
         Dumper=dumper,

@@ -25,10 +25,11 @@ def parse_handle(text: str) -> str | None:
 def aliases_of(
     recommendations: Iterable[Recommendation], title: Callable[[str, str], str] | None = None
 ) -> dict[str, str]:
-    """Name, `[handle]`, or folded title -> the name of a skill or fact shown for one decision.
+    """Map each name, `[handle]` and folded title to the skill or fact shown for one decision.
 
-    Handles are those of the latest answer. An ambiguous title, or one that is another's name, is
-    omitted. `title` returns the title of a skill by its name and version.
+    If several answers were shown, the handles of the latest count. A title of two skills, or a
+    title that is the name of another skill, is omitted. `title` returns the title of a skill by its
+    name and version.
     """
     answers = sorted(recommendations, key=lambda record: (record.at, record.id))
     skills = [skill for answer in answers for skill in answer.shown]
@@ -50,12 +51,12 @@ def aliases_of(
 
 
 def resolve_names(called: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    """Replace what an agent named by names; unknown ones stay as they are."""
+    """Replace handles and titles by the names of skills and facts; other words stay."""
     return tuple(dict.fromkeys(_resolve(call, names) for call in called))
 
 
 def find_unknown_handles(called: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the words of `called` that look like handles and mean nothing that was shown."""
+    """Return the words of `called` that look like handles, but of nothing that was shown."""
     return tuple(
         call
         for call in dict.fromkeys(called)
@@ -65,7 +66,7 @@ def find_unknown_handles(called: Iterable[str], names: Mapping[str, str]) -> tup
 
 
 def _resolve(call: str, names: Mapping[str, str]) -> str:
-    """Return the name that a word means; a title beside a handle takes precedence."""
+    """Return the name that a word stands for; a title beside a handle takes precedence."""
     hyphened = call.replace("_", "-")  # as a foreign log spells a name
     if names.get(hyphened) == hyphened:
         return call

@@ -1,6 +1,6 @@
-"""The material that a judge receives and the values that it returns. Frozen, no I/O.
+"""The values that a judge receives and returns. Frozen, no I/O.
 
-A brief is the material of one skill's text; `Judge.write` takes any of them.
+A brief is the material for the text of one skill; `Judge.write` takes each kind of brief.
 """
 
 from collections.abc import Mapping, Sequence
@@ -74,17 +74,17 @@ class BlindCase(Struct, frozen=True):
 
 
 def blind_case(outcome: Outcome) -> BlindCase:
-    """Return an outcome's decision without its result."""
+    """Return the decision of an outcome without the result."""
     size = outcome.result.entry_value
     return BlindCase(outcome.domain, outcome.decision, outcome.conditions, outcome.applied, size)
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """The material about an outcome that a judge gets after its blind verdict.
+    """The material about an outcome that a judge gets after a blind verdict.
 
-    `failures` are those of its subject that it ended, oldest first; if there are any, the judge is
-    asked what separates it from them. `earlier` are the tries of its subject before it, `facts`
-    those of the domain as (id, line).
+    `failures` are the failures of the same subject that this outcome ended, oldest first; the judge
+    is asked how the outcome differs from them. `earlier` are the earlier tries of the subject,
+    `facts` the facts of the domain as (id, line).
     """
 
     outcome: Outcome
@@ -95,10 +95,10 @@ class Case(Struct, frozen=True, kw_only=True):
 
 
 class RefusedAnswers(Struct, frozen=True, kw_only=True):
-    """The refused answers to one task: (value, runs), the most frequent first.
+    """The refused answers to one task as (value, count of runs), the most frequent first.
 
-    `task` is "" if none was recorded. `shown_by` are the outcomes with these answers, oldest first.
-    `accepted` are the answers that were accepted since.
+    `task` is "" if no task was recorded. `shown_by` are the outcomes with these answers, oldest
+    first. `accepted` are answers to the task that were accepted later.
     """
 
     task: str
@@ -108,9 +108,10 @@ class RefusedAnswers(Struct, frozen=True, kw_only=True):
 
 
 class Outlier(Struct, frozen=True, kw_only=True):
-    """A number of the greatest loss or gain that is far from those of the other outcomes.
+    """A recorded number of the greatest loss or gain that is far from the usual.
 
-    `low` to `high` is the middle half of the `of` others; `at` is the time of its end.
+    `low` to `high` is the middle half of the same number in the `of` other outcomes; `at` is the
+    time at which the outcome ended.
     """
 
     outcome: str
@@ -155,10 +156,10 @@ class Statement(Struct, frozen=True, kw_only=True):
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """The knowledge about an action, a subject or a domain as of some outcomes, oldest first.
+    """The outcomes of an action, a subject or a domain, oldest first, and what follows from them.
 
-    `tries` has a try for each outcome, `evaluations` theirs by id, `tasks` the known tasks by
-    outcome. `rules` separate outcomes of each action.
+    `tries` has a line for each outcome. `evaluations` are those of the outcomes by id, `tasks` the
+    recorded tasks by outcome. `rules` separate good from bad outcomes of each action.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -191,9 +192,9 @@ def add_cost(info: JudgeInfo, cost: AnswerCost) -> JudgeInfo:
 
 
 class QuestionTopic(Struct, frozen=True):
-    """The topic of a question, whatever its wording; an answer holds until it changes.
+    """The topic of a question, whatever its wording. An answer holds until the topic changes.
 
-    `material` is a digest of the content about its `subject`.
+    `material` is a digest of the content about the `subject`.
     """
 
     kind: str
@@ -207,7 +208,7 @@ class QuestionTopic(Struct, frozen=True):
 
 
 class AcceptedAnswer(Struct, frozen=True, kw_only=True):
-    """An accepted answer, to be stored with its result."""
+    """An accepted answer of a judge, to be stored with the skill or insight made of it."""
 
     matter: QuestionTopic
     reply: dict[str, Any]
@@ -230,7 +231,7 @@ class InsightText(Struct, frozen=True, kw_only=True):
     """A judge's insight about an outcome, written after the verdict.
 
     An empty `key_insight` teaches nothing. `repeats` or `contradicts` names a fact, `unlike` are
-    facts with similar words that say something else. `slug` names a fact that is made of it.
+    facts with similar words that say something else. `slug` names a fact made of the insight.
     """
 
     key_insight: str
@@ -256,7 +257,7 @@ class Opinion(Struct, frozen=True, kw_only=True):
 
 
 def warnings_of(skills: Sequence[Skill]) -> tuple[str, ...]:
-    """Return the warnings of skills, a line each: of a guide the first thing to avoid."""
+    """Return a warning for each skill, in a line: the first thing to avoid of a guide."""
     texts = ((skill.name, _warning_of(skill)) for skill in skills)
     return tuple(shorten(f"{name}: {text}", WARNING) for name, text in texts if text)
 
@@ -305,8 +306,8 @@ class Findings(Struct, frozen=True, kw_only=True):
 class Recurrence(Struct, frozen=True, kw_only=True):
     """Facts that say the same, for a pattern skill.
 
-    `evaluations` support the `facts`; `outcomes` are theirs by id. `theme` is what the facts share.
-    `against` counts the runs that contradict any of them.
+    `evaluations` support the `facts`; `outcomes` are the evaluated outcomes by id. `theme` has the
+    words that the facts share. `against` counts the runs that contradict any of the facts.
     """
 
     kind: SkillKind = "pattern"
@@ -321,10 +322,11 @@ class Recurrence(Struct, frozen=True, kw_only=True):
 class Period(Struct, frozen=True, kw_only=True):
     """The latest outcomes of a domain, oldest first, for a strategy of profile `seed`.
 
-    `heading` is the domain's word for its context. `graded` is True if the results have scores.
-    `rules` separate the outcomes of each action. `episodes` states the number of episodes, "" if
-    each outcome is one. `outliers` are those of the greatest loss and gain. A model also gets the
-    `current` text of the strategy, and the `facts` of the domain as (id, line).
+    `heading` is the word of the domain for the context. `graded` is True if the results have
+    scores. `rules` separate good from bad outcomes of each action. `episodes` states the number of
+    episodes, "" if each outcome is an episode. `outliers` are unusual numbers of the greatest loss
+    and gain. A model also gets the `current` text of the strategy, and the `facts` of the domain as
+    (id, line).
     """
 
     domain: str
@@ -342,7 +344,7 @@ class Period(Struct, frozen=True, kw_only=True):
 class Agreement(Struct, frozen=True, kw_only=True):
     """Actions or subjects whose outcomes say the same, for one evolved skill.
 
-    `together` are the findings of all their outcomes, `apart` those of each.
+    `together` are the findings of all outcomes, `apart` the findings of each action or subject.
     """
 
     together: Findings

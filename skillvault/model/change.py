@@ -1,7 +1,7 @@
-"""Change: the only thing that alters a vault, as a frozen value.
+"""Change: the only value that alters a vault.
 
-Every learning rule returns changes. `Store.apply` makes one commit of each; intake and many
-neighbouring changes of one kind share one. A dry run prints changes, a test compares them.
+Every learning rule returns changes. `Store.apply` makes one commit of each change; intake, and many
+neighbouring changes of one kind, share a commit. A dry run prints changes, a test compares them.
 """
 
 import textwrap
@@ -44,9 +44,9 @@ class Program(bytes):
 
 
 class Edit(Struct, frozen=True):
-    """A new value for one key of a file's front matter or of `vault.yaml`; None removes the key.
+    """A new value for one key of the front matter of a file, or of `vault.yaml`.
 
-    Every other byte stays.
+    None removes the key. Every other byte of the file stays.
     """
 
     path: str
@@ -112,11 +112,11 @@ class Join(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """The effect of one commit, or of a part of one, on a vault, with its reason.
+    """The effect of a commit on a vault, or of a part of a commit, with the reason.
 
     Lines of `reason` that begin with two spaces are a table and are not wrapped. `writes` are new
-    records, `files` whole files (path -> bytes, `Program` for an executable), `removes` paths and
-    links as `link:<id>`. `edits` and `rewrites` apply before `moves`; `adopts`, then `replaces`
+    records, `files` the bytes of whole files by path (`Program` for an executable), `removes` paths
+    and links as `link:<id>`. `edits` and `rewrites` apply before `moves`; `adopts`, then `replaces`
     apply to existing files. `subject` omits the step. `takes` names the inbox entries that the
     commit makes redundant. Neighbouring changes with the same `commit_with` share a commit: intake
     always, others if there are more than a few. `why` quotes a person's reason, which later runs
@@ -158,9 +158,9 @@ class Change(Struct, frozen=True, kw_only=True):
 
     @property
     def needs(self) -> set[Ref]:
-        """The records that must exist: its sources and the targets of its links.
+        """The records that must exist: the sources of the change and the targets of its links.
 
-        Patterns are omitted: they are entries of a file whose version the change states.
+        Patterns are omitted, because they are entries of a file whose version the change states.
         """
         new_records = {ref_of(record) for record in self.writes}
         new_records |= {
@@ -195,7 +195,7 @@ def parts_of(changes: Iterable[Change]) -> list[Part]:
 
 
 def parse_parts(trailers: Iterable[str]) -> list[Part]:
-    """Return the parts of a commit from its trailers `<key>: <value>`; [] for a person's."""
+    """Return the parts of a commit from its trailers `<key>: <value>`; [] for a person's commit."""
     parts: list[tuple[str, dict[str, list[str]]]] = []
     for line in trailers:
         key, _, value = line.partition(": ")
@@ -209,7 +209,7 @@ def parse_parts(trailers: Iterable[str]) -> list[Part]:
 def headline_of(changes: Iterable[Change]) -> str:
     """Return the subject of the commit of these changes: `<step>: <what>; <step>: <what>`.
 
-    If the consequences of a decision do not fit, they are counted.
+    Consequences of a decision that do not fit into the line are only counted.
     """
     steps: dict[str, list[Change]] = {}
     for change in changes:
@@ -240,7 +240,7 @@ def message_of(changes: Sequence[Change]) -> str:
 
 
 def _cut_paragraphs(parts: Sequence[str]) -> str:
-    """Return paragraphs of at most `LINES` lines; the last line counts the omitted ones.
+    """Return paragraphs of at most `LINES` lines; the last line counts the omitted lines.
 
     Each paragraph gets a share, so that a long one does not displace the beginning of another.
     """
@@ -302,7 +302,7 @@ def _trailers(change: Change) -> Iterator[str]:
 
 
 def _wrap(reason: str) -> str:
-    """Fill prose to the width, keep tables, separate both by blank lines, escape what hides."""
+    """Fill prose to the width, keep tables, part both by blank lines, escape hidden characters."""
     lines = [line.rstrip() for line in escape_hidden(reason).splitlines() if line.strip()]
     blocks = []
     for is_table, group in groupby(lines, _in_table):

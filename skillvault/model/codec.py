@@ -1,7 +1,7 @@
-"""Record <-> text: the two directions of each kind are next to each other.
+"""Write each kind of record as text, and read the text again.
 
-A person's text is read leniently in form and strictly in kind. It is changed only by edits of
-named keys (`front_matter`).
+Both directions of a kind stand next to each other. A file that a person wrote may differ in form,
+not in the types of its values; the program changes only named keys of such a file (`front_matter`).
 """
 
 import hashlib
@@ -61,9 +61,10 @@ _CHOICES = {
 
 
 def parse_incoming(name: str, content: bytes) -> dict[str, Any]:
-    """Return an agent's file as a mapping: json, yaml or markdown by its ending.
+    """Return the content of an agent's JSON, YAML or markdown file as a mapping.
 
-    A markdown body is the reasoning. Raises BadInputError.
+    The ending of the name decides the format. The body of a markdown file is the reasoning. Raises
+    BadInputError.
     """
     text = front_matter.text_of(content)
     if not text.strip():
@@ -128,7 +129,7 @@ def _checked_text_of(content: bytes) -> str:
 
 
 class _Form(NamedTuple):
-    """The text form of a kind: record -> text, and (text, id, domain) -> record."""
+    """The functions that write a record of one kind as text, and read the text."""
 
     to_text: Callable[[Any], str]
     from_text: Callable[[str, str, str | None], Record]
@@ -177,7 +178,7 @@ def outcome_values(record: Outcome) -> dict[str, Any]:
 
 
 def outcome_digest(record: Outcome) -> str:
-    """Return the sha256 of an outcome without the vault's own keys; its id derives from it."""
+    """Return the sha256 of an outcome without the keys that the vault adds; ids derive from it."""
     values = outcome_values(record)
     values["source"] = {key: value for key, value in values["source"].items() if key != "trust"}
     if not values["source"]:
@@ -186,7 +187,7 @@ def outcome_digest(record: Outcome) -> str:
 
 
 def outcome_of(values: Mapping[str, Any], name: str) -> Outcome:
-    """Return a recorded Outcome; only its shape is checked again."""
+    """Return the Outcome in a recorded file; only the types of its values are checked again."""
     record = convert({**values, "id": name}, Outcome)
     _check_action(record, values)
     return record
@@ -233,7 +234,7 @@ def recommendation_values(record: Recommendation) -> dict[str, Any]:
 
 
 def recommendation_digest(record: Recommendation) -> str:
-    """Return the sha256 of a recommendation without the vault's own keys."""
+    """Return the sha256 of a recommendation without the keys that the vault adds."""
     values = recommendation_values(msgspec.structs.replace(record, trust="local"))
     for skill in values.get("shown", ()):
         for key in _DISPLAY_KEYS:
@@ -242,7 +243,7 @@ def recommendation_digest(record: Recommendation) -> str:
 
 
 def recommendation_of(values: Mapping[str, Any], name: str) -> Recommendation:
-    """Return a recorded Recommendation; only its shape is checked again."""
+    """Return the Recommendation in a recorded file; only the types of its values are checked."""
     return convert({**values, "id": name}, Recommendation)
 
 
@@ -269,12 +270,12 @@ def session_values(record: Session) -> dict[str, Any]:
 
 
 def session_digest(record: Session) -> str:
-    """Return the sha256 of a session without the vault's own keys."""
+    """Return the sha256 of a session without the keys that the vault adds."""
     return _canonical_digest(session_values(msgspec.structs.replace(record, trust="local")))
 
 
 def session_of(values: Mapping[str, Any], name: str) -> Session:
-    """Return a recorded Session, whose `id` is its name; only its shape is checked again."""
+    """Return the Session in a recorded file, where `id` is the name; only types are checked."""
     if values.get("id") in (None, ""):
         message = "id: missing; write the session's id, as its outcomes have it in source.session"
         raise BadInputError(message, code="missing-key", key="id")
@@ -321,7 +322,7 @@ _CORRECTION_KEYS = (
 
 
 def _statement_text(keys: Sequence[str]) -> Callable[[Fact | Correction], str]:
-    """Return the writer of a fact or a correction: front matter with these keys, then the text."""
+    """Return a function that writes a fact or a correction with these front matter keys."""
 
     def write_statement(record: Fact | Correction) -> str:
         values = {key: getattr(record, key) for key in keys}
@@ -334,7 +335,7 @@ def _statement_text(keys: Sequence[str]) -> Callable[[Fact | Correction], str]:
 
 
 def _statement(keys: Sequence[str], kind: type[Fact] | type[Correction]) -> Callable[..., Record]:
-    """Return the reader of a fact or a correction; its front matter is optional, its body not."""
+    """Return a function that reads a fact or a correction; only its front matter is optional."""
 
     def read_statement(text: str, name: str, domain: str | None) -> Record:
         meta, body = (

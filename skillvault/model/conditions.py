@@ -38,12 +38,13 @@ class Condition(Struct, frozen=True):
 class Separation(Struct, frozen=True, kw_only=True):
     """One or two conditions under which a result is more frequent than otherwise.
 
-    `met`, `other` and `lately` are pairs (with the result, all). `other` counts outcomes that do
-    not meet it although they have its keys; `episodes` counts those of `met`; `lately` counts the
-    later half if too few of it meet the rule to test it there. `p` is family-wise over all tests at
-    once, `z` robust to episodes. `holds_for` are the ids that meet it, `held` the rules that were
-    held fixed. All is as of the `read` latest outcomes of the `action`, the last of which ended at
-    `until`. A `lead` is based on few outcomes.
+    `met`, `other` and `lately` are pairs of counts: (outcomes with the result, all outcomes).
+    `other` counts outcomes that record the keys and do not meet the conditions; `episodes` counts
+    the episodes in `met`; `lately` counts the later half if too few outcomes there meet the
+    conditions for a test. `p` is family-wise over all tests at once, `z` robust to episodes.
+    `holds_for` are the ids of the outcomes that meet the conditions, `held` the rules that were
+    held fixed. The counts are of the `read` latest outcomes of the `action`, the last of which
+    ended at `until`. A `lead` rests on few outcomes and is no rule yet.
     """
 
     conditions: tuple[Condition, ...]
@@ -121,7 +122,10 @@ def risk(rule: Separation) -> str:
 
 
 def lead_line(lead: Separation) -> str:
-    """Return a lead as a line, `Lead: with dry_run false 6 of 6 failed, otherwise 0 of 4.`."""
+    """Return a lead, a rule with few outcomes, as a line.
+
+    Example: `Lead: with dry_run false 6 of 6 failed, otherwise 0 of 4.`
+    """
     failed, episodes = lead.met[0], lead.episodes[0]
     fewer = f" (in {episodes} episode{'s' * (episodes > 1)})" if episodes != failed else ""
     conditions = " and ".join(map(_as_recorded, lead.conditions))
@@ -139,7 +143,7 @@ def _as_recorded(condition: Condition) -> str:
 
 
 def sample_note(rule: Separation, outcomes: Sequence[Outcome]) -> str:
-    """Name the outcomes that a rule was counted from, unless it is these, oldest first."""
+    """Name the outcomes that a rule was counted from; "" if they are the given ones."""
     if (rule.read, rule.until) == (len(outcomes), outcomes[-1].occurred_at):
         return ""
     return f" (of the {rule.read} outcomes to {rule.until:%Y-%m-%d})"

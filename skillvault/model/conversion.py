@@ -1,6 +1,6 @@
-"""Plain values -> a record, or a refusal that names the key.
+"""Convert plain values to a record, or refuse them with the name of the wrong key.
 
-Unknown keys are kept in the `extra` of a record that has one.
+Unknown keys are kept in the `extra` of a record that has such a field.
 """
 
 import json
@@ -57,7 +57,7 @@ def convert_stored(raw: Any, kind: type[_RECORD]) -> _RECORD:
 
 
 def convert(raw: Mapping[str, Any], kind: type[_RECORD], *, key_path: str = "") -> _RECORD:
-    """Convert `raw` to `kind` with unknown keys in `extra`, nested records likewise.
+    """Convert `raw` to a `kind`, with unknown keys in `extra`; nested records likewise.
 
     A null or an empty text counts as absent if the key is optional.
     """
@@ -152,7 +152,7 @@ def _in_words(error: msgspec.ValidationError, path: str, raw: Any) -> BadInputEr
 
 
 def _dig(raw: Any, path: str) -> Any:
-    """Return the value at a msgspec path; the container if the path leaves plain keys."""
+    """Return the value at a msgspec path, or the container of a key that is no plain name."""
     for part in filter(None, path.split(".")):
         if not isinstance(raw, Mapping) or part not in raw:
             return raw
@@ -161,7 +161,7 @@ def _dig(raw: Any, path: str) -> Any:
 
 
 def value_in_words(value: Any) -> str:
-    """Return a foreign value as a refusal names it."""
+    """Return a value from outside in the form in which an error names it."""
     if isinstance(value, str):
         return f"text {json.dumps(value[:40], ensure_ascii=False)}"
     if isinstance(value, Mapping):

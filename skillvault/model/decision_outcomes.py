@@ -1,9 +1,9 @@
-"""The outcomes of one decision: which one counts, what the others add, whose receipts they have.
+"""Combine the outcomes of one decision: one of them counts, the others complete it.
 
-Outcomes are written once. Of the outcomes that one agent has of a decision the one with the
-strongest observer counts, and the latest of equals. A person's next words that refuse the work
-count first. Two agents that use one decision id share no evidence. Pure, and independent of the
-order in which records came.
+Several observers may report on a decision, each once. Of the outcomes that one agent has of it, the
+outcome with the strongest observer counts, or the latest of several. A person's next words that
+refuse the work count first. Two agents that use one decision id share no evidence. Pure, and
+independent of the order in which records came.
 """
 
 from collections import defaultdict
@@ -35,14 +35,14 @@ NEXT_WORDS = "the person's next words: "  # the beginning of a summary that quot
 
 
 class CompletedOutcome(Struct, frozen=True):
-    """An outcome completed by the others of its decision; `counts` marks the one that counts."""
+    """An outcome with what others of its decision add; `counts` is True for one of them."""
 
     outcome: Outcome
     counts: bool
 
 
 def observer_rank(observer: Observer, via: Via | None = None) -> tuple[bool, bool, int]:
-    """Rank an observer's word; a hook's ranks below all others but the agent's own."""
+    """Rank the word of an observer: a hook ranks low, the agent itself lowest."""
     return observer != "agent", via is None, -OBSERVERS.index(observer)
 
 
@@ -60,7 +60,7 @@ def as_agents_word(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def choose_outcome(outcomes: Iterable[Outcome]) -> Outcome | None:
-    """Return the outcome that counts of those that one agent has of a decision.
+    """Return the outcome that counts among the outcomes that one agent has of a decision.
 
     Next words that refuse the work count first: a test does not know what the person wanted.
     """
@@ -82,7 +82,7 @@ def is_refused(outcome: Outcome) -> bool:
 def complete_outcomes(
     outcomes: Iterable[Outcome], receipts: Iterable[Recommendation]
 ) -> list[CompletedOutcome]:
-    """Complete the outcomes of one decision id, of any trust and agent, by each other."""
+    """Return the outcomes of one decision id, each completed by the others of the same agent."""
     outcomes, receipts = list(outcomes), list(receipts)
     groups: dict[tuple[str, str | None], list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
@@ -103,9 +103,9 @@ def _complete_group(outcomes: Sequence[Outcome]) -> Iterator[CompletedOutcome]:
 
 
 def _complete(outcome: Outcome, others: Sequence[Outcome]) -> Outcome:
-    """Add what the agent described of the decision, where the outcome does not say it.
+    """Fill in the parts of the decision that only other outcomes describe.
 
-    The latest lesson that was reported alone replaces any other.
+    The latest lesson that was reported alone replaces any other lesson.
     """
     lessons = [
         o
@@ -170,7 +170,7 @@ def _owner(outcomes: Sequence[Outcome], receipts: Sequence[Recommendation]) -> s
 
 
 class Receipt(Protocol):
-    """A record of what was shown for a decision. Without an agent it is the first claim's."""
+    """A record of the skills shown for a decision. Without an agent the first claim has it."""
 
     @property
     def agent(self) -> str | None:
@@ -189,7 +189,7 @@ _Receipt = TypeVar("_Receipt", bound=Receipt)
 
 
 class Claim(NamedTuple):
-    """An outcome as a claim to what was shown for its decision; `at` is when it ended."""
+    """An outcome that claims the skills shown for its decision; `at` is when it ended."""
 
     trust: Trust
     agent: str | None
@@ -206,8 +206,9 @@ def select_receipts(
 ) -> list[_Receipt]:
     """Return the receipts of a decision that belong to a claim.
 
-    `claims` are those of the decision's trusted outcomes, oldest first. A receipt that is less
-    trusted than the claim never belongs to it. A receipt that names the agent stands for it alone.
+    `claims` are those of the trusted outcomes of the decision, oldest first. A receipt that is less
+    trusted than the claim never belongs to the claim. A receipt that names an agent belongs to that
+    agent alone.
     """
     eligible = [r for r in receipts if claim.trust == "untrusted" or r.trust == "local"]
     agents = {r.agent for r in eligible} - {None}
@@ -227,9 +228,9 @@ def select_receipts(
 def group_by_agent(
     receipts: Sequence[_Receipt], claims: Sequence[Claim]
 ) -> dict[str | None, list[_Receipt]]:
-    """Agent -> its receipts of one decision; agents that have any come first.
+    """Map each agent to its receipts of one decision; agents with receipts come first.
 
-    `claims` as in `select_receipts`. Receipts without a name have no agent (None) until an outcome
+    `claims` as in `select_receipts`. A receipt without a name has no agent (None) until an outcome
     exists.
     """
     claim_by_agent = {claim.agent: claim for claim in reversed(claims)}

@@ -1,7 +1,7 @@
-"""The events and relations by which a rule declares when its step is due.
+"""The events and relations by which a step declares the records that it must process.
 
-A step looks only at what stands in its queues. A `Trigger` names an event of one kind of record,
-and the relations that lead from there to what is due. The vault's index evaluates these values.
+A step processes only the records in its queues. A `Trigger` names an event of one kind of record,
+and the relations that lead from that record to the due ones. The index of the vault evaluates both.
 """
 
 from typing import Literal
@@ -25,22 +25,22 @@ Event = Literal[
 
 
 class LinkSource(Struct, frozen=True):
-    """Link -> its source of this kind; with `to`, only links to a record of that kind."""
+    """A relation from a link to its source of this kind; with `to`, of links to that kind alone."""
 
     kind: Kind
     to: Kind | None = None
 
 
 class LinkTarget(Struct, frozen=True):
-    """Link -> its target of this kind."""
+    """A relation from a link to its target of this kind."""
 
     kind: Kind
 
 
 class Referrers(Struct, frozen=True):
-    """Record -> the records of a kind with a link to it, of any type or of this one.
+    """A relation from a record to the records of a kind that link to it.
 
-    `first`: only the one with the first id.
+    `type` restricts the links; with `first`, only the record with the first id counts.
     """
 
     kind: Kind
@@ -49,38 +49,41 @@ class Referrers(Struct, frozen=True):
 
 
 class LinkClosure(Struct, frozen=True):
-    """Record -> itself and all that reach it by links of this type."""
+    """A relation from a record to itself and all records that reach it by links of this type."""
 
     type: str
 
 
 class RelatedOutcomes(Struct, frozen=True):
-    """Outcome or recommendation -> the outcomes of its decision or of its action.
+    """A relation from an outcome or recommendation to the outcomes of its decision or action.
 
-    `clock`: the outcomes of its domain, if it was the latest of them.
+    With `clock`, to all outcomes of the domain if this outcome was the latest of them.
     """
 
     of: Literal["decision", "action", "clock"]
 
 
 class UsedSkills(Struct, frozen=True):
-    """Skill -> itself if any outcome used it. Outcome -> the skills that it used."""
+    """A relation from an outcome to the skills that it used, and from a used skill to itself."""
 
 
 class DomainRecords(Struct, frozen=True):
-    """Skill -> the records of a kind in its domain; all, if it has no domain or was removed."""
+    """A relation from a skill to the records of a kind in its domain.
+
+    A skill without a domain, or a removed one, leads to all records of the kind.
+    """
 
     kind: Literal["outcome", "fact", "session"]
 
 
 class UsingOutcomes(Struct, frozen=True):
-    """Skill -> the outcomes that used it."""
+    """A relation from a skill to the outcomes that used it."""
 
 
 class LinkedRecords(Struct, frozen=True):
-    """Record -> itself and the records of a kind that links reach from it.
+    """A relation from a record to itself and the records of a kind that its links reach.
 
-    An outcome is represented by its evaluation; contradicting links lead to facts only.
+    The evaluation stands for an outcome; contradicting links lead to facts only.
     """
 
     kind: Kind
@@ -93,13 +96,13 @@ class IdPrefix(Struct, frozen=True):
 
 
 class Predecessor(Struct, frozen=True):
-    """Fact -> the fact that it supersedes."""
+    """A relation from a fact to the fact that it supersedes."""
 
 
 class SimilarEvaluations(Struct, frozen=True):
-    """Evaluation or outcome -> evaluations that may say the same or the opposite.
+    """A relation from an evaluation or outcome to evaluations that may agree or disagree with it.
 
-    `grounds`: those whose reasoning claims the same.
+    With `grounds`, to those whose reasoning claims the same.
     """
 
     of: Literal["words", "grounds"]
@@ -126,10 +129,10 @@ class Trigger(Struct, frozen=True):
 class Queue(Struct, frozen=True, kw_only=True):
     """The records that a step must process, as keys.
 
-    A key joins these fields of a due record by spaces; an evaluation has its outcome's id. `every`
-    is the kind of which all records are due at first (`use`: every used skill). A record is never
-    due if there is one of kind `without` with its id. `rules` is a version: raise it if the rules
-    change, so that all records become due.
+    A key joins the named fields of a due record by spaces; an evaluation has the id of its outcome.
+    `every` is the kind of which all records are due at first (`use`: every used skill). A record is
+    never due if a record of kind `without` has the same id. `rules` is a version: raise it when the
+    rules of the step change, and all records become due.
     """
 
     name: str

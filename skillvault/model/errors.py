@@ -36,7 +36,7 @@ class BranchMovedError(VaultBusyError):
 
 
 class UncommittedEditError(SkillvaultError):
-    """The target was edited by a person and is not committed."""
+    """A person has edited the file to be changed and has not committed the edit."""
 
     exit_code = 5
 
@@ -44,7 +44,7 @@ class UncommittedEditError(SkillvaultError):
 class UnavailableError(SkillvaultError):
     """The judge cannot be asked now; its questions wait.
 
-    `tried`: it was asked and did not answer.
+    `tried` is True if the judge was asked and did not answer.
     """
 
     exit_code = 6

@@ -29,8 +29,8 @@ class OmittedSkill(Struct, frozen=True):
 class ExportedPart(NamedTuple):
     """The part of a file that an export owns; the rest belongs to a person or another program.
 
-    `read` returns that part, if there is one. `put` returns the file with a new part, or None if
-    the file is to be deleted. Both take the file's path in its folder.
+    `read` returns the owned part, or None. `put` returns the file with a new part, or None if the
+    file is to be deleted. Both take the path of the file in its folder.
     """
 
     read: Callable[[str, bytes], bytes | None]
@@ -44,7 +44,7 @@ class Export(Struct, frozen=True):
     """The files of an export, and the skills that are in it, best first.
 
     Each folder of `units` is written as a whole or not at all. `cut` is the number of characters to
-    which descriptions were cut, None if none was.
+    which descriptions were cut, or None.
     """
 
     units: Units

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 
 class Groups:
-    """Numbers from 0, each in a group of its own until it is joined with another."""
+    """Numbers from 0; each is a group of its own until `join` joins two of them."""
 
     def __init__(self, count: int) -> None:
         self._parents = list(range(count))

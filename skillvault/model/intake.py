@@ -1,7 +1,7 @@
-"""Foreign data -> a record, or a refusal that names the key and the next step.
+"""Make a record of data from outside, or refuse the data and name the key and the next step.
 
-`parse_record` is the only way from an agent's text to a record. Pure: the time and the trust of
-the source are arguments.
+An agent's text becomes a record only by `parse_record`. Pure: the time and the trust of the source
+are arguments.
 """
 
 import math
@@ -100,9 +100,9 @@ def parse_outcome(
 ) -> Outcome:
     """Return a validated Outcome from a mapping as an agent wrote it.
 
-    `trust` is that of its folder; the record's own `source.trust` can only lower it. Times beyond
-    `now + ahead` are refused. `clean` is the mapping without its secrets, which becomes the record;
-    its id derives from the original. Raises BadInputError with the dotted key.
+    `trust` is the trust of the folder; `source.trust` of the record can only lower it. Times beyond
+    `now + ahead` are refused. `clean`, the mapping without secrets, becomes the record; the id
+    derives from the original. Raises BadInputError with the dotted key.
     """
     arrived = _valid_outcome(raw, unbounded)
     record = arrived if clean is None or clean == raw else _valid_outcome(clean, unbounded)
@@ -167,7 +167,7 @@ def _with_next_step(error: BadInputError) -> BadInputError:
 
 
 def _with_status(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result with the status that follows from its numbers, if it names none."""
+    """Return the result; a missing status is derived from its numbers."""
     if result.get("status") is not None:
         return dict(result)
     score, amount, entry = (result.get(key) for key in ("score", "amount", "entry_value"))
@@ -265,7 +265,10 @@ def _check_ratio(score: float, computed: float) -> None:
 
 
 def _check_handles(record: Outcome) -> None:
-    """Refuse a handle without a decision: it is unknown outside one answer. `S3` may be a name."""
+    """Refuse a handle without a decision, because a handle means a skill only within one answer.
+
+    A word like `S3` may also be a name.
+    """
     handle = next(filter(None, map(parse_handle, record.applied or ())), None)
     if handle is not None and record.decision.id is None:
         raise BadInputError(

@@ -41,8 +41,8 @@ class VaultRecords(Struct, frozen=True, kw_only=True):
     """The content of a vault.
 
     `records` has the readable records by path, `existing` the `<kind>:<id>` of all records,
-    `strays` the paths in record folders that belong to no record. `removed` names the commit that
-    removed a record, if there is one.
+    `strays` the paths in record folders that belong to no record. `removed` returns the commit that
+    removed a record, or None.
     """
 
     records: Mapping[str, Record | LinkList]
@@ -75,7 +75,7 @@ def problems(view: VaultRecords) -> Iterator[Problem]:
 
 
 def notes(view: VaultRecords) -> Iterator[Problem]:
-    """Yield the facts that a reader should know and nobody has to correct."""
+    """Yield notes that a reader should know, and that need no correction."""
     for problem, removed in _missing_ends(view):
         if removed is not None:
             yield Problem(problem.path, problem.key, "removed-end", f"{problem.message}; {removed}")
@@ -99,7 +99,7 @@ def notes(view: VaultRecords) -> Iterator[Problem]:
 
 
 def _contradictory_links(path: str, record: LinkList) -> Iterator[Problem]:
-    """Yield a note for each fact that one list of links both supports and contradicts."""
+    """Yield a note for each fact that the links of one record both support and contradict."""
     contradicted = {link.target for link in record.links if link.type == "contradicted"}
     for link in record.links:
         if link.type in ("promoted", "reinforced") and link.target in contradicted:
@@ -254,7 +254,7 @@ def _duplicates(view: VaultRecords) -> Iterator[Problem]:
 
 
 def _missing_ends(view: VaultRecords) -> Iterator[tuple[Problem, str | None]]:
-    """Yield each missing end of a link, with the commit that removed it, if any."""
+    """Yield each end of a link that does not exist, with the commit that removed the record."""
     for path, record in view.records.items():
         ends: list[tuple[str, Ref]] = []
         if isinstance(record, LinkList):

@@ -2,9 +2,9 @@
 
     - {type: promoted, to: fact/funding-3f2a1c, at: '2026-11-20T10:15:00Z'}
 
-The list stands beside the record that its links lead from. A link from an origin, which lies
-outside the vault, stands in the list of the skill that it leads to, with `from` in place of `to`.
-A line that cannot be read is a Problem. It stays as it is, like comments and unknown keys.
+The list is a file beside the record from which its links lead. A link from an origin outside the
+vault is in the list of the skill to which the link leads, with `from` in place of `to`. An
+unreadable line is a Problem and stays as it is, like comments and unknown keys.
 """
 
 import re
@@ -50,7 +50,7 @@ def owner_of(link: Link) -> Ref:
 
 
 def read_links(path: str, owner: Ref, content: bytes) -> LinkList:
-    """Read the list of a record; of a link that is written twice the earlier one counts."""
+    """Read the list of a record; if a link is written twice, the earlier time counts."""
     links: dict[str, Link] = {}
     problems: list[Problem] = []
     for number, line in enumerate(content.split(b"\n"), 1):
@@ -67,9 +67,9 @@ def read_links(path: str, owner: Ref, content: bytes) -> LinkList:
 def edit_links(
     content: bytes, owner: Ref, added: Iterable[Link], removed: Collection[str]
 ) -> bytes | None:
-    """Add links to a list and remove others by id; None if no line is left.
+    """Add links to a list and remove links by id; return None if no line is left.
 
-    Every other line stays as it is, even if it cannot be read. Raises ValueError if an id cannot be
+    Every other line stays as it is, also an unreadable one. Raises ValueError if an id cannot be
     written.
     """
     pending = {link.id: link for link in added}

@@ -13,7 +13,7 @@ from skillvault.model.text.text import (
 
 
 def quote_text(text: str, limit: int = 140) -> str:
-    """Quote foreign text in one line that cannot pass for structure."""
+    """Quote foreign text in one line, so that no reader takes the text for a heading or a list."""
     return f"“{make_inert(text, limit)}”"
 
 
@@ -50,7 +50,7 @@ def format_amount(value: float, outcome: Outcome) -> str:
 
 
 def cut_name(text: str, limit: int) -> str:
-    """Cut a name to a limit, after a word that leaves nothing open."""
+    """Cut a name to a limit, but not after a word such as `of` or `and`."""
     words = text.split()
     while len(" ".join(words)) > limit and len(words) > 1:
         del words[-1]
@@ -60,7 +60,7 @@ def cut_name(text: str, limit: int) -> str:
 
 
 def make_sentence(text: str) -> str:
-    """Make a sentence: a capital unless it opens with a foreign name, one full stop."""
+    """Make a sentence: one full stop, and a capital unless the text begins with a foreign name."""
     head = text.split(" ", 1)[0]
     if not re.search(r"[^a-z']", head.rstrip(",:")):
         text = text[:1].upper() + text[1:]

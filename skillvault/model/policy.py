@@ -36,7 +36,7 @@ _BRANCH = r"^(?![-/.])(?!.*(?:\.\.|@\{|//))[^\x00-\x20~^:?*\[\\\x7f]+$"
 
 
 class DailyQuota(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The most files, and the most bytes recorded of them, in a day (UTC)."""
+    """The limits of a day (UTC): the count of files, and the bytes that are recorded of them."""
 
     files: Annotated[int, Meta(ge=0)] = 100
     bytes: Annotated[int, Meta(ge=0)] = 1 << 20

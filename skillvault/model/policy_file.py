@@ -1,6 +1,6 @@
-"""`vault.yaml` -> a policy. Unknown and wrong settings are refused by their key.
+"""Read the policy in `vault.yaml`, and refuse unknown or wrong settings by their key.
 
-docs/policy.md has the table of all settings, which a test compares with `policy`.
+docs/policy.md has the table of all settings; a test compares the table with `policy`.
 """
 
 import difflib
@@ -90,7 +90,7 @@ def _check_patterns(transcripts: TranscriptsPolicy) -> None:
 
 
 def _check_models(judge: JudgePolicy) -> None:
-    """Refuse a model without a known price, which has no budget, and an unsupported temperature."""
+    """Refuse a model without a known price, which no budget can limit, and a wrong temperature."""
     for key, model in (("judge.model", judge.model), ("judge.fast_model", judge.fast_model)):
         if model not in {*MODELS, *judge.prices}:
             raise BadInputError(

@@ -1,6 +1,6 @@
-"""Statements read out of a decision's reasoning: what was guessed, checked, weighed, claimed.
+"""Read statements out of the reasoning of a decision: guesses, checks, risks, claims.
 
-Every statement is a fragment of the text as it was written, so that a reader finds it.
+Every statement is a fragment of the text as it was written, so that a reader can find the place.
 """
 
 import re
@@ -56,8 +56,8 @@ _REASON_KEYS = ("exit_reason", "reason", "error", "cause")
 class Reading(NamedTuple):
     """The statements of a reasoning by kind, the most informative first.
 
-    `discoveries` are unexpected observations, in the order of the text. A transcript thinks aloud:
-    its guesses and risks are no grounds of a decision.
+    `discoveries` are unexpected observations, in the order of the text. An agent thinks aloud in a
+    transcript: guesses and risks there are no grounds of a decision.
     """
 
     guesses: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class Reading(NamedTuple):
 
 @lru_cache(maxsize=4096)  # the verdict, the insight and each account of its subject read it
 def read_reasoning(reasoning: str) -> Reading:
-    """Return the statements of a reasoning; a transcript of a run is read like a note."""
+    """Return the statements of a reasoning, be it a note or the transcript of a run."""
     parts = _parts(reasoning)
     unfinished = _unfinished_step(parts)
     unchecked = _matching(parts, _CUE["unchecked"])
@@ -132,7 +132,7 @@ def evidence_lines(outcome: Outcome) -> list[str]:
 
 
 def describe_cause(outcome: Outcome) -> str | None:
-    """Return the cause that the result states in a few words; None for a bare verdict."""
+    """Return the cause of the result in a few words; None if the result names no cause."""
     lines = evidence_lines(outcome)
     candidates = (
         fault_of(outcome),
@@ -142,7 +142,7 @@ def describe_cause(outcome: Outcome) -> str | None:
 
 
 def fault_of(outcome: Outcome) -> str | None:
-    """Return the line of evidence that says most about the failure, else the stated reason."""
+    """Return the line of evidence that says most about the failure, or the stated reason."""
     lines = evidence_lines(outcome)
     if any(map(_weight, lines)):
         return max(lines, key=_weight)
@@ -151,7 +151,7 @@ def fault_of(outcome: Outcome) -> str | None:
 
 
 def is_bare(text: str) -> bool:
-    """Return True for a verdict that says no more than the status."""
+    """Return True if a verdict says no more than the status."""
     return _BARE.match(text.strip()) is not None
 
 
@@ -176,7 +176,7 @@ def is_praise(statement: str) -> bool:
 
 
 def score_statement(statement: str) -> float:
-    """Score a statement by its figures, names and code; stubs and essays score less."""
+    """Score a statement by its figures, names and code; very short and long texts score less."""
     figures, code = len(_FIGURE.findall(statement)), len(_CODE.findall(statement))
     score = 2.0 * min(figures, 3) + 1.5 * min(code, 3) + min(len(_NAME.findall(statement)), 3)
     score += 1.0 if _CUE["why"].search(statement) else 0.0
@@ -212,12 +212,12 @@ def _matching(parts: Sequence[str], cue: re.Pattern[str], least: int = _LEAST) -
 
 
 def _without(statements: Sequence[str], excluded: Sequence[str]) -> tuple[str, ...]:
-    """Return the statements without excluded ones: a denied cue shows nothing."""
+    """Return the statements that match no excluded pattern, such as a negation."""
     return tuple(text for text in statements if text not in excluded)
 
 
 def _substantial(statements: Sequence[str]) -> tuple[str, ...]:
-    """Return the statements that are no announcements."""
+    """Return the statements without announcements."""
     return tuple(text for text in statements if not _is_announcement(text))
 
 
@@ -242,7 +242,7 @@ def _guesses(parts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _unfinished_step(parts: Sequence[str]) -> str | None:
-    """Return the step that a run announced last and never carried out."""
+    """Return the last announced step of a run if the run never took the step."""
     if _count_steps(parts) < _STEPS:
         return None  # a plan may end with an intention
     for part in reversed(parts[-3:]):
@@ -260,7 +260,7 @@ def _count_steps(parts: Sequence[str]) -> int:
 
 
 def _discovery(part: str) -> str | None:
-    """Return the observation in a sentence without its introduction, if there is one."""
+    """Return the observation in a sentence, without words such as "it turned out that", or None."""
     core = _CUE["lead"].sub("", part.replace("**", ""), count=1).rstrip(" *-–")
     core = re.sub(r"^(?:[ *]|[-–](?![\d.$€£¥]))+", "", core)
     if part.endswith((":", "?", "？")) or not _fits(core, 20) or _CUE["leans"].search(core):

@@ -127,9 +127,9 @@ class Result(Struct, frozen=True, kw_only=True):
 
 
 class Lesson(Struct, frozen=True, kw_only=True):
-    """A lesson that the agent states after the result; it has `do` or `when`.
+    """A lesson that the agent states after the result; at least `do` or `when` is set.
 
-    `observed` is the agent's statement that it observed this, None if it makes none.
+    `observed` is True if the agent says that it saw this happen, None if it does not say.
     """
 
     when: str = ""
@@ -240,10 +240,10 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class IndexedOutcome(NamedTuple):
-    """An outcome of a subject as the index has it, without its record.
+    """The row of an outcome in the index, without the record.
 
-    `at` is its time in microseconds. `marks` decide when its subject's account is read; None if
-    they were not determined yet.
+    `at` is its time in microseconds. `marks` are flags that decide when the account of its subject
+    is read; None if they were not determined yet.
     """
 
     at: int
@@ -253,9 +253,9 @@ class IndexedOutcome(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The number of outcomes that an account has counted, and the last of them.
+    """The number of outcomes that an account counted, and its latest outcomes as (time, id).
 
-    `until` is the last that was read, `point` the last at a reading point, each as (time, id).
+    `last` was counted, `until` was read, `point` was the last one at which the account was judged.
     """
 
     outcomes: int = 0
@@ -281,8 +281,8 @@ class JudgeInfo(Struct, frozen=True, kw_only=True):
 class Evaluation(Struct, frozen=True, kw_only=True):
     """The judge's conclusion about one outcome, whose id it shares.
 
-    `repeats` or `contradicts` names a fact, by the judge's word. `unlike` are facts with similar
-    words that say something else. `slug` is the name of a fact that is made of it.
+    `repeats` or `contradicts` names a fact, if the judge says so. `unlike` are facts with similar
+    words that say something else. `slug` is the name of a fact that is made of the insight.
     """
 
     outcome: str
@@ -358,7 +358,7 @@ def question_key(kind: str, subject: str, material: str) -> str:
 class ShownSkill(Struct, frozen=True, kw_only=True):
     """A skill that was shown for a decision, with its version and relevance.
 
-    `handle` replaced its name in that answer. `how` is whole, part or named.
+    `handle` stood for its name in that answer. `how` is whole, part (an excerpt) or named.
     """
 
     skill: Text
@@ -401,7 +401,7 @@ class ShownCounts(Struct, frozen=True, kw_only=True):
 
 
 class Recommendation(Struct, frozen=True, kw_only=True):
-    """The skills and facts that were shown for a decision of an `agent` with a `task`.
+    """The skills and facts that were shown to an `agent` for a decision about a `task`.
 
     `id` and `received` (a sha256) derive from the record as it arrived.
     """
@@ -504,10 +504,10 @@ class Fact(Struct, frozen=True, kw_only=True):
 
 
 class Correction(Struct, frozen=True, kw_only=True):
-    """A rule in a person's words that waits for approval; approved, it is a fact.
+    """A rule in a person's words that waits for approval; an approved rule is a fact.
 
-    It is for the repository `scope`, was stated in `session` after the run `about`, and `confirmed`
-    in others. `said_by`, an e-mail, may be served it: they typed it in an attended session.
+    A person stated the rule for the repository `scope` in `session` after the run `about`, and
+    again in the `confirmed` sessions. Before approval only `said_by`, an e-mail, is shown it.
     """
 
     id: str
@@ -532,7 +532,7 @@ class MissedEvidence(Struct, frozen=True):
 
 
 class ExternalUse(Struct, frozen=True):
-    """Uses of a skill that another tool counted; the rate is a fraction if it is known."""
+    """The uses of a skill that another tool counted; the rate is a fraction, None if unknown."""
 
     times_applied: int
     success_rate: float | None = None
@@ -567,7 +567,7 @@ class Skill(Struct, frozen=True):
 
 
 class ShelfSkill(Struct, frozen=True):
-    """A skill in a layer of the shelf. `blob` is its version: git's id of its bytes."""
+    """A skill that may be served, and its layer; `blob`, git's id of the bytes, is its version."""
 
     skill: Skill
     layer: str  # `seed`, `domain` or `vault`
@@ -587,11 +587,11 @@ class Link(Struct, frozen=True, kw_only=True):
 
 
 class LearnedPattern(Struct, frozen=True, kw_only=True):
-    """A rule that files of code support, an entry of expertise.yaml.
+    """A rule that files of code support: an entry of expertise.yaml.
 
     `occurrences` counts files, `lines` the lines in them, `code` lists the code bases as
     `name@version`. `missed` is the last time that evidence was missing. `scope` has the path
-    patterns of the files that count, YAML and markdown included; () for all code.
+    patterns of the files that count, YAML and markdown included; () means all code.
     """
 
     pattern: Text
@@ -654,7 +654,7 @@ def ref_of(record: Record) -> Ref:
 
 
 class Commit(Struct, frozen=True):
-    """The work of a step in one of the program's commits, read from its trailers."""
+    """The work of a step in a commit of the program, read from the trailers of the commit."""
 
     sha: str
     step: str
@@ -665,7 +665,7 @@ class Commit(Struct, frozen=True):
 
 
 def link_id(link_type: LinkType, source: Ref, target: Ref) -> str:
-    """Return the id of a link of this type between these ends."""
+    """Return the id of a link from its type and its two ends."""
     ends = f"{link_type}\n{source}\n{target}"
     return f"{link_type}-{hashlib.sha256(ends.encode()).hexdigest()[:10]}"
 

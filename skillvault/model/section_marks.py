@@ -1,7 +1,8 @@
-"""Marks of the sections of a skill that the program wrote: a short digest for each.
+"""Marks: short digests by which the program recognizes the sections of a skill that it wrote.
 
-`metadata.written` has a word for each section: four hex digits of its heading, eight of its text.
-A section with another digest or without one is a person's, and so is a removed section with one.
+`metadata.written` has a mark for each section: four hex digits of its heading, eight of its text.
+A section without a mark, or with another digest, belongs to a person. If a marked section is gone,
+a person removed it.
 """
 
 import hashlib
@@ -62,9 +63,9 @@ def format_marks(marks: Mapping[str, str]) -> str:
 def update_marks(
     marks: Mapping[str, str], old_body: str, new_body: str, persons: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return the marks after the program has rewritten a body; unchanged sections keep theirs.
+    """Return the marks after the program has rewritten a body; unchanged sections keep their marks.
 
-    The texts of `persons` were copied from a person's sections and get no mark. The mark of a
+    The texts of `persons` were copied from sections of a person and get no mark. The mark of a
     section that a person removed stays.
     """
     old_sections = sections_of(old_body)

@@ -45,7 +45,7 @@ class StatementEvidence(Struct, frozen=True, kw_only=True, rename={"supporting":
 
 
 class SkillEvidence(Struct, frozen=True, kw_only=True):
-    """The file: the kind of the skill, the outcomes that were read, and those that it is about."""
+    """The evidence file of a skill: its kind, the outcomes read, and the outcomes it is about."""
 
     kind: SkillKind
     read: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""A try: one outcome in one line, deed -> result. Values only."""
+"""A try: one outcome as a line, with what the agent did and what came of it. Values only."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ Adviser = Literal["person", "agent", "judge"]
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """One sentence on what should have been done; a supposed one has no evidence."""
+    """A sentence on what should have been done; supposed advice has no evidence."""
 
     text: str
     by: Adviser
@@ -18,12 +18,12 @@ class Advice(Struct, frozen=True, kw_only=True):
 
 
 class Try(Struct, frozen=True, kw_only=True):
-    """The deed of an outcome's agent, its result, and later advice.
+    """The agent's action in an outcome (`deed`), its result, and later advice.
 
-    `deed` and `answer` are "" if there is none. `error` is the signature of a failure. `result`
-    names the score. `insight`, `strengths` and `weaknesses` are a judge's. `grounds` quotes the
-    states that the reasoning claims; `observed` has their figures that the context or the result
-    also has, which are no part of the deed.
+    `deed` and `answer` are "" if the outcome has none. `error` is the signature of a failure.
+    `result` names the score. `insight`, `strengths` and `weaknesses` are a judge's words. `grounds`
+    quotes the states that the reasoning claims; `observed` has the figures in `grounds` that the
+    context or the result confirms, which are no part of the deed.
     """
 
     id: str

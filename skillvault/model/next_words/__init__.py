@@ -85,7 +85,7 @@ _CODE_WORD = regex(
 
 
 class Reaction(Struct, frozen=True):
-    """The user's judgment of the work before, None for none, and the rules in it, verbatim.
+    """The user's judgment of the previous work, and the rules in their words, verbatim.
 
     `is_correction`: they reject the work, or state a rule.
     """

@@ -1,7 +1,7 @@
-"""Texts that say the same or the opposite: two texts, or many without comparing all pairs.
+"""Compare texts that say the same or the opposite: two texts, or many without all pairs.
 
-Texts whose numbers, negations, sides or names differ never say the same, however alike they are.
-Whether the rest is alike enough is a question of how much the words tell.
+Texts with different numbers, negations, sides or names never say the same. If those are equal, the
+words are compared, and a rare word counts more than a frequent one.
 """
 
 from collections import Counter, defaultdict
@@ -31,8 +31,8 @@ def is_same(a: Form, b: Form) -> bool:
 def is_opposite(a: Form, b: Form) -> bool:
     """Return True if one text says the opposite of the other: the same but for one flip.
 
-    A flip is a negation, a side or an order; two of them undo each other. A text with another
-    number or name is a different text, not an opposite. So is one that lacks what is denied.
+    A flip is a negation, a side or an order; two flips undo each other. A text with another number
+    or name is a different text, not an opposite, and so is a text without the denied thing.
     """
     return (
         _same_but_for_flips(a, b)
@@ -56,7 +56,7 @@ def _same_but_for_flips(a: Form, b: Form) -> bool:
 
 
 def likeness(a: Form, b: Form) -> float:
-    """Return the weighted share of two texts' content that both have, 0..1.
+    """Return the weighted share of content that two texts have in common, 0..1.
 
     The larger of the two remainders counts in full, the smaller by half. Negations, sides and
     order are not compared.
@@ -69,7 +69,7 @@ def likeness(a: Form, b: Form) -> float:
 
 
 def _is_word_replaced(a: Form, b: Form) -> bool:
-    """Return True if a verb or rare word of one text is in the place of another word."""
+    """Return True if one text has a verb or rare word where the other has another word."""
     return any(
         first_place == second_place
         and not (x in b.stems and y in a.stems)
@@ -121,8 +121,8 @@ def _flips(a: Form, b: Form) -> int:
 def _axes(a: Form, b: Form) -> dict[str, bool]:
     """Return the shared axes on which two texts take different sides.
 
-    True for an axis on which one text reverses the other. A side that only one of them takes makes
-    it another text.
+    The value of an axis is True if one text reverses the other there. A text that takes a side is a
+    different text from one that takes none.
     """
     first, second = _sides_by_axis(a), _sides_by_axis(b)
     contrary = _contrary_axes(a, b)
@@ -159,7 +159,7 @@ def _has_negating_prefix(first: frozenset[str], second: frozenset[str]) -> bool:
 
 
 def _exchanged_kinds(a: Form, b: Form) -> set[str]:
-    """Return the kinds of the marks that two texts share and attach to exchanged things."""
+    """Return the kinds of marks, such as negations, that two texts attach to exchanged things."""
     first, second = dict(a.scopes), dict(b.scopes)
     all_first, all_second = _keys(a), _keys(b)
     return {
@@ -170,7 +170,7 @@ def _exchanged_kinds(a: Form, b: Form) -> set[str]:
 
 
 def _exchangeable(marks: Iterable[Item]) -> set[Item]:
-    """Return the marks that are not alone in their group; a relation has two ends."""
+    """Return the marks that share their group with another mark, so that both can be exchanged."""
     by_group = Counter(mark.group for mark in marks)
     return {mark for mark in marks if by_group[mark.group] > 1 or mark.kind in _TWO_ENDED}
 
@@ -242,10 +242,10 @@ def _total_weight(form: Form) -> int:
 
 
 def lookup_keys(form: Form) -> list[str]:
-    """Return keys of which any two forms that say the same, or the opposite, share one.
+    """Return lookup keys: two forms that say the same, or the opposite, share at least one key.
 
-    These are the heaviest stems, as long as the remainder of the form could still be what both
-    share. Each key includes the numbers and names.
+    The keys are the heaviest stems, as long as two forms could still be the same without them.
+    Each key includes the numbers and names.
     """
     marks = ",".join([*sorted(form.numbers), "|", *sorted(form.names)])
     remainder, keys = _total_weight(form), list[str]()

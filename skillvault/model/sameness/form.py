@@ -1,7 +1,7 @@
-"""The normal form of a text: what it says whatever the order and the inflection of its words.
+"""The normal form of a text: its content without the order and the inflection of its words.
 
-Stems apart from what decides by itself: numbers with their units, negations, the sides of
-opposites, and named things. Texts of one normal form say the same.
+The form has the stems, and apart from them the parts of which one alone makes a different text:
+numbers with their units, negations, the sides of opposites, names. Texts of one form say the same.
 """
 
 import re
@@ -53,9 +53,9 @@ class Form(Struct, frozen=True, cache_hash=True):
 
 
 def normal_form(text: str, omit: Collection[str] = (), *, figures: bool = True) -> Form:
-    """Return the normal form of a text without the values to `omit`, as they are written.
+    """Return the normal form of a text without the literal values to `omit`.
 
-    Without `figures` all of its numbers are left out.
+    Without `figures`, all numbers of the text are left out.
     """
     omitted = {item for value in omit for item in _items(value)}
     items = [item for item in _items(text) if item not in omitted]
@@ -80,7 +80,7 @@ def normal_form(text: str, omit: Collection[str] = (), *, figures: bool = True) 
 
 
 def _proper(text: str) -> frozenset[str]:
-    """Return the stems of words with a capital inside a sentence, but none of a title."""
+    """Return the stems of words with a capital inside a sentence; a title has no such words."""
     initials = _INITIAL.findall(text)
     if sum(initial.isupper() for initial in initials) > _TITLE * len(initials):
         return frozenset()
@@ -252,7 +252,7 @@ def _is_name(word: str) -> bool:
 
 
 def _part_items(word: str) -> Iterator[Item]:
-    """Return the negation, relation, sides and stem of a word part, if it has any."""
+    """Return the negation, relation, sides and stem of a part of a word."""
     if word in vocabulary.NEGATIONS:
         yield _NEGATION
         return

@@ -97,7 +97,7 @@ def read_foreign(text: str) -> tuple[dict[str, Any], str]:
 
 
 def as_mapping(value: Any) -> dict[str, Any]:
-    """Return a value that must be a mapping."""
+    """Return the value if it is a mapping; otherwise refuse the file."""
     if isinstance(value, dict):
         return value
     raise BadInputError(
@@ -129,10 +129,10 @@ def without_key(content: bytes, key: tuple[str, ...]) -> bytes:
 
 
 def with_mapping(content: bytes, mapping: Mapping[str, Any]) -> bytes:
-    """Replace the front matter of a markdown file; its body stays.
+    """Replace the front matter of a markdown file; the body stays.
 
-    In block style only the different keys are edited, if that is possible. Otherwise, and if a
-    strict reader cannot read it, the front matter is rewritten.
+    If the front matter is valid and in block style, only the changed keys are edited. Otherwise all
+    of it is written anew.
     """
     head, front, tail = _split_at_yaml(content.decode("utf-8"))
     with suppress(BadInputError):

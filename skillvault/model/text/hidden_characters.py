@@ -1,8 +1,8 @@
-"""Characters that a reader does not see and a terminal or a model obeys.
+"""Characters that a reader does not see, but that a terminal or a model obeys.
 
-`remove_hidden` is for what comes in, `escape_hidden` for what a person or a model reads,
-`hidden_characters` for whoever checks a file. What a script or an emoji needs of them stays:
-joiners, selectors, marks.
+`remove_hidden` cleans incoming text, `escape_hidden` makes a text safe for a person or a model to
+read, `hidden_characters` lists them for the check of a file. Joiners, selectors and marks that a
+script or an emoji needs are not hidden characters.
 """
 
 import re

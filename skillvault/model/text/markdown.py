@@ -82,7 +82,7 @@ def blocks(text: str) -> list[str]:
 
 
 def swallows_heading(text: str) -> bool:
-    """Return True if a heading below the text would become part of its last block."""
+    """Return True if a heading after the text would become part of the last block of the text."""
     tokens = _tokens(text + _HEADING_BELOW)
     return tokens[-1].type != "heading_close" or tokens[-1].level != 0
 
@@ -92,8 +92,8 @@ def outline(body: str) -> tuple[tuple[str, str], ...]:
     """Return the statements of a skill's text as (heading, statement).
 
     A statement is a list item, a sentence or a block of code with folded white space. Headings,
-    rules and emphasised lines of the head are omitted. A sentence that refers to the previous one
-    (an answer, `then …`, `they …`) stays with it, and a deed with its result.
+    rules and emphasised lines of the head are omitted. A sentence that refers to the previous
+    sentence (an answer, `then …`, `they …`) stays with it, and an action with its result.
     """
     statements: list[tuple[str, str]] = []
     for heading, text, is_code in _paragraphs(body):
@@ -206,14 +206,14 @@ def _unwrap(lines: Iterable[str]) -> list[str]:
 
 
 def _lines_of(token: "Token") -> slice:
-    """Return the lines of a block; ValueError for a token that opens none."""
+    """Return the lines of a block; ValueError for a token that opens no block."""
     if token.map is None:
         raise ValueError(f"{token.type} opens no block")
     return slice(*token.map)
 
 
 def _slices(text: str, starts: Iterable[int]) -> list[str]:
-    """Cut a text before these lines."""
+    """Cut a text into slices, each of which begins at one of these lines."""
     lines = _LINE.findall(text)
     return ["".join(lines[a:b]) for a, b in pairwise([0, *starts, len(lines)])]
 

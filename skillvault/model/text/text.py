@@ -91,7 +91,7 @@ def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
 
 
 def theme(facts: Sequence[str]) -> str:
-    """Return the first three tokens longer than 4 that at least 60 % of the facts share.
+    """Return the first three tokens longer than 4 characters that at least 60 % of the facts share.
 
     Joined by `-`, in order of first appearance; `recurring-pattern` when there is none.
     Not a slug: punctuation stays.
@@ -121,7 +121,7 @@ def slug(text: str, *, limit: int = MAX_SLUG) -> str:
 
 
 def rule_key(text: str) -> str:
-    """Return a rule without case, white space and final stop, as a key of equal rules."""
+    """Return a key that is equal for rules that differ in case, white space or the final stop."""
     folded = " ".join(unicodedata.normalize("NFC", text).casefold().split())
     return folded.rstrip(".!;").rstrip()
 
@@ -139,7 +139,7 @@ def sentences(text: str) -> list[str]:
 
 @lru_cache(maxsize=2048)
 def terms(text: str) -> frozenset[str]:
-    """Return the words that may state a condition: no stop words, 4 letters or more."""
+    """Return the words of 4 letters or more that are no stop words."""
     candidates = {t.strip("'-").lower() for t in _TERM.findall(text)}
     return frozenset(t for t in candidates if len(t) >= 4 and t not in STOP_WORDS)
 
@@ -184,7 +184,7 @@ def flatten(text: str) -> str:
 
 
 def make_inert(text: str, limit: int) -> str:
-    """Return foreign text as one line to be quoted, with plain quotation marks."""
+    """Return foreign text as one line that can be quoted, with plain quotation marks."""
     return shorten(flatten(text).translate(str.maketrans("“”", '""')), limit)
 
 
@@ -231,7 +231,7 @@ def trim_to_tokens(text: str, most: int) -> str:
 
 
 def split_prose(paragraph: str) -> Iterator[str]:
-    """Yield the sentences of a paragraph, each with those that refer to it.
+    """Yield the sentences of a paragraph, each together with sentences that refer back to it.
 
     A quotation is not split; an answer stays with its question.
     """

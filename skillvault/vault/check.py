@@ -24,9 +24,9 @@ from skillvault.vault.index.snapshot import Snapshot
 def find_problems(
     view: WorkTreeView, removed: Callable[[Ref], str | None], paths: Collection[str]
 ) -> tuple[list[Problem], list[Problem]]:
-    """Find the (problems, notes) of these paths of a view.
+    """Return (problems, notes) about these paths of a view.
 
-    `removed` says in words who removed a record that is not there.
+    `removed` returns in words who removed a missing record.
     """
     records = view.read_records(paths)
     vault_records = integrity.VaultRecords(
@@ -52,7 +52,7 @@ def find_problems(
 
 
 def head_blobs(git: Git, vault: Snapshot) -> dict[str, str]:
-    """path -> blob id of the files of HEAD, which may be on another branch than the vault."""
+    """Map path to blob id in HEAD, which may be on another branch than the vault."""
     head = git.head()
     if head == vault.commit:
         return dict(vault.files.items())
@@ -61,7 +61,7 @@ def head_blobs(git: Git, vault: Snapshot) -> dict[str, str]:
 
 
 def find_edits(git: Git) -> list[str]:
-    """The vault's files that are edited locally, new ones included, by path."""
+    """Map path to blob id of the vault's files with local edits, new files included."""
     form = ("--porcelain", "-z", "--no-renames", "--untracked-files=all")
     env = git.settings().staging  # else it runs the filters that the config names
     out = os.fsdecode(git.run("status", *form, "--", *layout.FOLDERS, env=env))
@@ -69,7 +69,7 @@ def find_edits(git: Git) -> list[str]:
 
 
 def find_uncommitted(committed: Mapping[str, str], view: WorkTreeView) -> Iterator[Problem]:
-    """Find the differences from these committed blobs; an edit counts once it is committed."""
+    """Return the files that differ from these committed blobs."""
     for path in sorted({*committed, *view.contents}):
         if path != layout.MARK and not layout.holds_records(path):
             continue
@@ -90,7 +90,7 @@ def _try_reading(path: str, reader: Callable[[], object]) -> list[Problem]:
 
 
 def _find_hidden(texts: Mapping[str, str]) -> Iterator[Problem]:
-    """Find characters that a reader does not see: of each file the first of each name."""
+    """Yield a problem for each kind of hidden character in a file, with its first place."""
     for path, text in sorted(texts.items()):
         characters: dict[str, HiddenCharacter] = {}
         for character in hidden_characters(text):
@@ -104,7 +104,7 @@ def _find_hidden(texts: Mapping[str, str]) -> Iterator[Problem]:
 
 
 def _find_strays(view: WorkTreeView) -> Iterator[str]:
-    """Find files in record folders that are no record's, and skill folders without a SKILL.md."""
+    """Yield problems: strange files in record folders, skill folders without a SKILL.md."""
     skills: set[str] = set()
     for path in view.contents:
         top, *names = path.split("/")
@@ -118,9 +118,9 @@ def _find_strays(view: WorkTreeView) -> Iterator[str]:
 
 
 def find_losses(git: Git, head: Snapshot) -> list[PastCommit]:
-    """Find the lost commits that can be picked one after the other, oldest first.
+    """Return the lost commits of skillvault that can be cherry-picked in order, oldest first.
 
-    Each adds something to the vault, and each of its paths is as before it or as after it, so that
+    Each of these commits adds to the vault, and its paths are as before or as after it, so that
     a cherry-pick needs no decision. A path that a later commit removed stays away.
     """
     commits = [
@@ -146,18 +146,18 @@ def find_losses(git: Git, head: Snapshot) -> list[PastCommit]:
 
 
 def note_losses(git: Git, head: Snapshot) -> list[Problem]:
-    """A note for `check` on the lost commits."""
+    """Return a note for `check` about the lost commits."""
     commits = find_losses(git, head)
     message = f"{name_commits(commits)}; bring them back with `{cherry_pick(commits)}`"
     return [Problem(".git", None, "lost", message)] if commits else []
 
 
 def name_commits(commits: list[PastCommit]) -> str:
-    """A sentence that names lost commits."""
+    """Return a sentence that names lost commits."""
     subjects = [f"{commit.sha[:12]} ({commit.parts[0].subject})" for commit in commits]
     return f"commits of skillvault that the reflog has and no branch: {', '.join(subjects)}"
 
 
 def cherry_pick(commits: list[PastCommit]) -> str:
-    """The command that makes lost commits again on the current branch."""
+    """Return the git command that makes lost commits again on the current branch."""
     return " ".join(["git cherry-pick", *(commit.sha[:12] for commit in commits)])

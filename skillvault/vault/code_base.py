@@ -39,7 +39,7 @@ _VAULT_FILES = (layout.MARK, layout.LEARNINGS)
 
 
 class UnreadableCodeError(Exception):
-    """A code base, by `name`, that cannot be read completely."""
+    """The code base `name` cannot be read completely."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(reason)
@@ -79,13 +79,13 @@ class CodeBase(Struct, frozen=True):
         ]
 
     def contents(self, scope: Sequence[str] = ()) -> Iterator[tuple[str, bytes]]:
-        """Yield (path, bytes) of every file to search; binary ones are left out."""
+        """Yield (path, bytes) of every file to search, except binary files."""
         for path, content in self.read_files(self.find_paths(scope)):
             if b"\0" not in content[:8000]:  # git's test for binary files
                 yield path, content
 
     def read_files(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield (path, bytes) of some files; UnreadableCodeError if one cannot be read."""
+        """Yield (path, bytes) of some files; UnreadableCodeError if a file cannot be read."""
         for start in range(0, len(paths), _BATCH):
             try:
                 contents = self.read(paths[start : start + _BATCH])
@@ -97,7 +97,7 @@ class CodeBase(Struct, frozen=True):
 def open_code_base(place: Path, root: Path, name: str = "") -> CodeBase:
     """Open the code base at a place; `root` is the vault's, `name` by default the folder's.
 
-    UnreadableCodeError if it cannot be read or is empty: an empty folder is no evidence.
+    Raises UnreadableCodeError for an unreadable or empty folder, which is no evidence.
     """
     name = name or place.resolve().name
     try:
@@ -173,7 +173,7 @@ def _is_of_vault(place: Path, root: Path) -> bool:
 
 
 def _committed_files(runner: Runner, commit: str) -> dict[str, tuple[str, int]]:
-    """path -> (blob, size) of a commit's regular files below the runner's folder."""
+    """Map path to (blob, size) of the regular files of a commit below the runner's folder."""
     entries: dict[str, tuple[str, int]] = {}
     for line in runner.run("ls-tree", "-r", "-l", "-z", commit).split(b"\0")[:-1]:
         meta, _, path = os.fsdecode(line).partition("\t")
@@ -211,7 +211,7 @@ _BLANKS = dict.fromkeys(map(ord, "\"' \t"))
 
 
 class Occurrences(Struct, frozen=True):
-    """Term -> the files that hold it, and the number of files searched."""
+    """The files in which each term occurs, and the number of files searched."""
 
     files: Mapping[str, frozenset[str]]
     searched: int
@@ -253,9 +253,9 @@ def search_code(
 def lines_of(
     bases: Sequence[CodeBase], terms_by_name: Mapping[str, tuple[Collection[str], Collection[str]]]
 ) -> dict[str, dict[str, list[int]]]:
-    """Name -> file -> the lines on which any of its terms occurs.
+    """Map each name and file to the lines on which a term of the name occurs.
 
-    `terms_by_name` is name -> (terms, files); each file is read once.
+    `terms_by_name` maps a name to (terms, files); each file is read once.
     """
     by_file: dict[str, list[str]] = {}
     for name, (_, files) in terms_by_name.items():

@@ -16,18 +16,18 @@ _numbers = count(1)
 
 
 def draft_name() -> str:
-    """A name that no other thread and no other living process uses."""
+    """Return a file name that no other thread and no other living process uses."""
     return f"{os.getpid()}-{next(_numbers)}"
 
 
 def private_mode(folder: Path) -> int:
-    """Return the mode that gives a folder to no more users than may write to this one."""
+    """Return a mode for a new folder that lets in only those who may write to this folder."""
     mode = folder.stat().st_mode
     return 0o700 | (0o070 if mode & 0o020 else 0) | (0o007 if mode & 0o002 else 0)
 
 
 def is_abandoned(name: str) -> bool:
-    """Return True if a name is of a draft whose process has ended."""
+    """Return True if a draft of this name belongs to a process that has ended."""
     numbers = re.search(r"([0-9]+)-[0-9]+$", name)
     return numbers is not None and not is_alive(int(numbers[1]))
 
@@ -59,7 +59,7 @@ _MESSAGES = {os.strerror(number).lower(): text for number, text in _TROUBLE.item
 
 
 def trouble(error: OSError | GitError | ImportError) -> str | None:
-    """The trouble with the disk; None if the error has another cause."""
+    """Describe the trouble with the disk; None if the error has another cause."""
     if isinstance(error, OSError) and error.errno in _TROUBLE:
         return _TROUBLE[error.errno]
     words = str(error).lower()

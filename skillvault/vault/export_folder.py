@@ -1,7 +1,7 @@
-"""A folder that skills are exported to: a list in it records the files of earlier exports.
+"""Write an export to a folder, which has a list of the files of earlier exports.
 
-A file that a person edited or wrote stays and is reported; of a skill's folder, all files do. No
-link is followed out of the folder, and an unchanged file is not touched.
+A file that a person edited or wrote stays and is reported, and so do the other files of that skill.
+No link is followed out of the folder, and an unchanged file is not touched.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ Digests = dict[str, dict[str, str]]  # folder -> path in it -> digest of the exp
 
 
 class ExportList(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The exported files by format; `unfinished` are those of an export that may not be done."""
+    """The exported files by format; `unfinished` lists the files of an interrupted export."""
 
     format: int
     exports: dict[str, Digests] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class FolderReport(Struct, frozen=True):
 
 
 class _File(Struct, frozen=True):
-    """A file as it is and as it has to be; None: there is none."""
+    """A file as it is and as the export wants it; None means no file."""
 
     unit: str
     path: str
@@ -56,7 +56,7 @@ class _File(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Its path below the folder."""
+        """The path below the folder."""
         return f"{self.unit}/{self.path}" if self.unit else self.path
 
     @property
@@ -68,7 +68,7 @@ def sync(root: Path, name: str, export: Export, drafts: Path, *, dry: bool = Fal
     """Bring a folder in step with an export in the format `name`; files are made in `drafts`.
 
     Raises BadInputError if the list cannot be read, VaultBusyError while another export writes
-    there. `dry`: only report.
+    there. With `dry`, only report.
     """
     if dry or not (export.units or root.is_dir()):
         return _sync(root, name, export, None)
@@ -102,7 +102,7 @@ def _sync(root: Path, name: str, export: Export, drafts: Path | None) -> FolderR
 def _compare(
     root: Path, export: Export, digests: Mapping[tuple[str, str], set[str]]
 ) -> Iterator[_File]:
-    """Compare every file of the export, then those of earlier exports that are not in it."""
+    """Compare every file of the export, then files of earlier exports that it lacks."""
     parts: dict[tuple[str, str], bytes | None] = {
         (unit, path): part for unit, files in export.units.items() for path, part in files.items()
     }
@@ -138,7 +138,7 @@ def _edit_problem(place: str, *, is_listed: bool, is_gone: bool) -> Problem:
 
 
 def _read_exported(root: Path, place: str) -> bytes | None:
-    """A file's bytes, None if there is none; BadInputError for what is no file of the folder."""
+    """Return the bytes of a file, None without a file; BadInputError for a link or a folder."""
     target = _resolve_inside(root, place)
     try:
         state = target.stat()
@@ -151,12 +151,12 @@ def _read_exported(root: Path, place: str) -> bytes | None:
 
 
 def _is_current(content: bytes | None, target: bytes | None) -> bool:
-    """Return True if a file is as it has to be; one that may be run need not be a program."""
+    """Return True if a file is as the export wants it; a needless executable bit is allowed."""
     return content == target and (isinstance(content, Program) or not isinstance(target, Program))
 
 
 def _resolve_inside(root: Path, place: str) -> Path:
-    """Follow the links of a path; BadInputError if it leads out of the folder."""
+    """Resolve the links of a path; BadInputError if the path leads out of the folder."""
     base = layout.real_path(root)
     try:
         target = (base / place).resolve()
@@ -192,7 +192,7 @@ def _read_list(root: Path) -> ExportList:
 
 
 def _collect_digests(listing: ExportList, name: str) -> dict[tuple[str, str], set[str]]:
-    """(folder, path) of each file that was exported -> the digests that it may have."""
+    """Map (folder, path) of each exported file to the digests that it may have."""
     digests: dict[tuple[str, str], set[str]] = {}
     for exports in (listing.exports, listing.unfinished):
         for unit, paths in exports.get(name, {}).items():
@@ -202,7 +202,7 @@ def _collect_digests(listing: ExportList, name: str) -> dict[tuple[str, str], se
 
 
 def _next_lists(old_list: ExportList, name: str, digests: Digests) -> tuple[bytes, bytes | None]:
-    """(the list while files change, the list after that); None: there is none."""
+    """Return (the list while files change, the list afterwards); None means no list."""
     unfinished = {key: units for key, units in old_list.unfinished.items() if key != name}
     exports = {key: units for key, units in {**old_list.exports, name: digests}.items() if units}
     pending_list = ExportList(
@@ -227,7 +227,7 @@ def _digest(part: bytes) -> str:
 def _carry_out(
     root: Path, changes: list[_File], drafts: Path, lists: tuple[bytes, bytes | None]
 ) -> None:
-    """Change the files, and the list before and after them, so that a kill between loses none."""
+    """Change the files, and write the list before and after, so that a kill loses no entry."""
     pending_list, final_list = lists
     if changes:
         _place_content(root, LIST, pending_list, drafts)
@@ -239,7 +239,7 @@ def _carry_out(
 
 
 def _place_content(root: Path, place: str, content: bytes | None, drafts: Path) -> None:
-    """Give a file another content, if it has not that already."""
+    """Write a file unless it has this content already."""
     old_content = _read_exported(root, place)
     if _is_current(old_content, content):
         return

@@ -18,7 +18,7 @@ _counts: dict[str, int] = {}
 def reach(name: str) -> None:
     """Act at this point if the environment asks for it.
 
-    OSError for `raise` (EIO) and `enospc` (ENOSPC); UsageError for a setting that is none.
+    Raises OSError for `raise` (EIO) and `enospc` (ENOSPC), UsageError for a wrong setting.
     """
     setting = os.environ.get(VARIABLE)
     if not setting:

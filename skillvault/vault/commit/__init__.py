@@ -1,1 +1,1 @@
-"""Changes become commits, while a person works in the same repository."""
+"""Turn changes into commits, safely while a person works in the same repository."""

@@ -1,7 +1,7 @@
-"""The files of a publication: drafted in the git dir, then put in their place or taken away.
+"""Write and remove the files of a publication: drafts in the git dir, then moves to their place.
 
 A file appears whole, in one step, and never over what a person saves. A file that agents append to
-stays under a second name in the git dir until nobody has it open, so that late lines are kept.
+stays under a second name in the git dir while anybody has it open, so that late lines are kept.
 """
 
 import errno
@@ -30,7 +30,7 @@ _PAUSE = 0.01
 
 @contextmanager
 def draft_files(folder: Path, files: Mapping[str, bytes | None]) -> Iterator[dict[str, Path]]:
-    """Draft the files that are to be written, while they are needed: path -> draft."""
+    """Draft the files to be written, and map each path to its draft until the block ends."""
     drafts: dict[str, Path] = {}
     try:
         for path, content in files.items():
@@ -46,7 +46,7 @@ def draft_files(folder: Path, files: Mapping[str, bytes | None]) -> Iterator[dic
 def write_file(
     root: Path, path: str, content: bytes, folder: Path, *, mode: str | None, replace: bool
 ) -> None:
-    """Draft a file in `folder` and put it in its place; the rest is as for `place_file`."""
+    """Draft a file in `folder` and put it in its place; arguments as for `place_file`."""
     draft = _draft_file(folder, content)
     try:
         place_file(root, path, draft, mode=mode, replace=replace)
@@ -66,9 +66,9 @@ def _draft_file(folder: Path, content: bytes) -> Path:
 
 
 def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace: bool) -> None:
-    """Put a drafted file in its place; EditedError if another one appeared there.
+    """Put a drafted file in its place; EditedError if another file appeared there.
 
-    `mode` is git's for a new file, or one that changes; None: one that is replaced keeps its own.
+    `mode` is git's mode of the file; with None, a replaced file keeps its mode.
     """
     place = root / path
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def place_file(root: Path, path: str, source: Path, *, mode: str | None, replace
 
 
 def _move(source: Path, place: Path, *, replace: bool) -> None:
-    """Give a file its name; a work tree on another disk than the git dir gets a copy first."""
+    """Move a draft to its place; on another disk than the draft, copy it there first."""
     try:
         if replace:
             source.replace(place)
@@ -104,14 +104,14 @@ def _move(source: Path, place: Path, *, replace: bool) -> None:
 
 
 def remove_file(root: Path, path: str) -> None:
-    """Remove a file and the folders that it leaves empty, below the top one."""
+    """Remove a file, and the folders above it that become empty, except the top folder."""
     (root / path).unlink()
     reach("file-removed")
     prune_folders(root, path)
 
 
 def prune_folders(root: Path, path: str) -> None:
-    """Remove the empty folders on a path, below the top one."""
+    """Remove the empty folders on a path, except the top folder."""
     for folder in list((root / path).parents)[: len(Path(path).parts) - 2]:
         if not folder.is_dir():
             continue
@@ -124,10 +124,10 @@ def prune_folders(root: Path, path: str) -> None:
 
 
 class AppendedPrefix(Struct, frozen=True):
-    """The beginning of a file that agents append to, which a change replaces.
+    """The beginning of a file that a change replaces while agents append to the file.
 
     The work tree's file begins with `start`; the text behind that stays. Without the change it
-    would begin with `before`, which is committed soon. `left` stays behind the new text.
+    would begin with `before`, which is committed soon. `left` follows the new text.
     """
 
     start: bytes
@@ -138,7 +138,7 @@ class AppendedPrefix(Struct, frozen=True):
 class ReplacedFile:
     """A file that was replaced, while somebody may still append to it.
 
-    It is open as `descriptor`. The new file stands for its first `size` bytes.
+    `descriptor` is the open old file. The new file replaces its first `size` bytes.
     """
 
     def __init__(self, place: Path, descriptor: int, second_name: Path | None, size: int) -> None:
@@ -161,7 +161,7 @@ class ReplacedFile:
             os.close(self._descriptor)
 
     def recover(self) -> None:
-        """Append the late lines of a killed writer, unless it did so itself."""
+        """Append late lines that a killed writer did not append itself."""
         try:
             late = self._read_late()
             current = self._place.read_bytes() if self._place.exists() else b""
@@ -190,7 +190,7 @@ class ReplacedFile:
 def find_open_writer(root: Path, path: str) -> int | None:
     """Return a process that has a file open for longer than it takes to append to it.
 
-    It could append at any time after the file is replaced.
+    Such a process could append at any time after the file is replaced.
     """
     place = root / path
     deadline = time.monotonic() + _HELD_SECONDS
@@ -202,7 +202,7 @@ def find_open_writer(root: Path, path: str) -> int | None:
 
 
 class AppendedFile:
-    """A file of the work tree that agents append to; `folder` is ours, in the git dir."""
+    """A file of the work tree that agents append to; `folder` in the git dir holds its copies."""
 
     def __init__(self, root: Path, path: str, folder: Path) -> None:
         self._root = root
@@ -212,7 +212,7 @@ class AppendedFile:
     def replace_prefix(self, prefix: AppendedPrefix, content: bytes) -> ReplacedFile | None:
         """Write `content` in the place of a prefix.
 
-        None if nothing had to be replaced; EditedError if the file begins otherwise.
+        None if the file has the content already; EditedError if the file begins otherwise.
         """
         if not os.path.lexists(self._root / self._path):
             self._save(content + prefix.left, replace=False)
@@ -228,7 +228,7 @@ class AppendedFile:
         return self._edit(edit)
 
     def switch_prefix(self, old_prefix: bytes, new_prefix: bytes) -> None:
-        """Write a new prefix in the place of an old one, if the file begins with that."""
+        """Replace the old prefix by a new one, if the file begins with the old prefix."""
 
         def edit(text: bytes) -> bytes:
             is_old = text.startswith(old_prefix) and not text.startswith(new_prefix)
@@ -238,7 +238,7 @@ class AppendedFile:
             replaced.settle()
 
     def _edit(self, edit: Callable[[bytes], bytes]) -> ReplacedFile | None:
-        """Replace the file by its edited bytes; None if they are the same."""
+        """Replace the file by its edited bytes; return None if nothing changes."""
         place = self._root / self._path
         descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         replaced = None
@@ -272,7 +272,7 @@ class AppendedFile:
 
 
 def _append(place: Path, content: bytes) -> None:
-    """Append in one piece; other writers do so at the same time."""
+    """Append in one write, because other processes append at the same time."""
     descriptor = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         os.write(descriptor, content)
@@ -281,12 +281,12 @@ def _append(place: Path, content: bytes) -> None:
 
 
 def has_abandoned_files(folder: Path) -> bool:
-    """Return True if a killed writer left a file that it replaced."""
+    """Return True if a killed writer left the old version of a file that agents append to."""
     return any(is_abandoned(path.name) for path in folder.glob("late-*"))
 
 
 def recover_appended(root: Path, folder: Path) -> None:
-    """Append late lines where a writer was killed; the caller has the writer's lock."""
+    """Append late lines if a writer was killed; the caller holds the writer's lock."""
     for second_name in sorted(folder.glob("late-*")):
         match = _SECOND_NAME.fullmatch(second_name.name)
         if match and is_abandoned(second_name.name):

@@ -1,6 +1,7 @@
-"""Git at work in a vault, as far as the system tells: its lock files and its processes.
+"""Find git at work in a vault: its lock files and its processes, as far as the system tells.
 
-A lock file is removed if it is old or a killed writer's of ours, and nobody can be seen to use it.
+A lock file is removed if it is old, or if a killed writer of skillvault made it, and if no visible
+    process uses it.
 """
 
 import os
@@ -26,7 +27,7 @@ _WORDS = 60  # characters of a command
 
 
 class GitLock(Struct, frozen=True):
-    """A lock file of git: its age in seconds, and True if somebody seems to use it."""
+    """A lock file of git: its age in seconds, and True if a process seems to use the file."""
 
     path: Path
     age: float
@@ -34,12 +35,12 @@ class GitLock(Struct, frozen=True):
 
     @property
     def stale(self) -> bool:
-        """True if it may be removed."""
+        """True if the lock file is old and unused, so that it may be removed."""
         return self.age > _STALE and not self.used
 
 
 def git_locks(root: Path, git_dir: Path, common: Path, time_now: float) -> list[GitLock]:
-    """The lock files of git that stand in the git dirs, by path."""
+    """Return the lock files in the git dirs, by path."""
     names = ("index.lock", "HEAD.lock", "config.lock", "config.worktree.lock", "packed-refs.lock",
              "shallow.lock", "objects/maintenance.lock")  # fmt: skip
     places = {folder / name for folder in (git_dir, common) for name in names}
@@ -54,7 +55,7 @@ def git_locks(root: Path, git_dir: Path, common: Path, time_now: float) -> list[
 
 
 def _saving_times(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
-    """(path, time of its last change) of these files, without the missing ones."""
+    """Yield (path, time of the last change) of the files that exist."""
     for path in paths:
         try:
             state = path.stat()
@@ -67,9 +68,9 @@ def _saving_times(paths: Iterable[Path]) -> Iterator[tuple[Path, float]]:
 def clear_git_locks(
     root: Path, git_dir: Path, common: Path, time_now: float, *, since: float = inf
 ) -> None:
-    """Remove the lock files that were left behind: the stale ones, and those made since a time.
+    """Remove lock files that were left behind: stale files, and files made since a time.
 
-    Nothing if the system does not tell which process uses a file.
+    Removes nothing if the system does not tell which process uses a file.
     """
     locks = git_locks(root, git_dir, common, time_now) if _PROC.is_dir() else []
     for lock in locks:
@@ -78,15 +79,15 @@ def clear_git_locks(
 
 
 def opened_files() -> Iterator[str]:
-    """The files that processes hold open, as far as this one may see; none without /proc."""
+    """Return the files that visible processes hold open; an empty set without /proc."""
     links = (f"{_PROC}/{pid}/fd/{name}" for pid, name in _descriptors())
     yield from filter(None, map(_link_target, links))
 
 
 def writers_of(state: os.stat_result) -> set[int]:
-    """The processes that have a file open for writing, as far as this one may see.
+    """Return the visible processes that have a file open for writing.
 
-    None without /proc.
+    Returns an empty list without /proc.
     """
     return {
         int(pid)
@@ -96,7 +97,7 @@ def writers_of(state: os.stat_result) -> set[int]:
 
 
 def _descriptors() -> Iterator[tuple[str, str]]:
-    """(process, descriptor) of all that may be seen; none without /proc."""
+    """Yield (process, descriptor) of all visible processes; nothing without /proc."""
     for pid in _process_ids():
         try:
             names = os.listdir(f"{_PROC}/{pid}/fd")  # noqa: PTH208 (no paths: see `_find_processes`)
@@ -126,7 +127,7 @@ def _is_writable(pid: str, descriptor: str) -> bool:
 
 
 class GitProcess(NamedTuple):
-    """A git that is at work: its process id, its command line, and since when (unix time)."""
+    """A running git: its process id, its command line, and its start in unix time."""
 
     pid: int
     words: tuple[str, ...]
@@ -134,7 +135,7 @@ class GitProcess(NamedTuple):
 
     @property
     def command(self) -> str:
-        """Its command, such as `commit` or `gc`; empty for a git without one."""
+        """The git command, such as `commit` or `gc`, or ""."""
         words = iter(self.words[1:])
         for word in words:
             if word in _OPTIONS:
@@ -149,9 +150,9 @@ class GitProcess(NamedTuple):
 
 
 def git_processes(*folders: Path) -> Iterator[GitProcess]:
-    """The git processes at work in these folders, as far as this one may see; none without /proc.
+    """Return the visible git processes at work in these folders; an empty list without /proc.
 
-    While a person writes a commit message git keeps index.lock, and does not hold it open.
+    While a person writes a commit message, git keeps index.lock, but not open.
     """
     for pid in _find_processes([str(folder) for folder in folders]):
         words = tuple(command_line(pid))
@@ -161,9 +162,9 @@ def git_processes(*folders: Path) -> Iterator[GitProcess]:
 
 
 def _find_processes(folders: Collection[str]) -> Iterator[int]:
-    """The processes whose working directory is one of these folders or below it.
+    """Yield the processes whose working directory is in one of these folders.
 
-    A person's git waits meanwhile, so no path object is made.
+    A person's git waits meanwhile, so this function makes no path objects, which are slow.
     """
     for pid in _process_ids():
         place = _link_target(f"{_PROC}/{pid}/cwd")
@@ -172,9 +173,9 @@ def _find_processes(folders: Collection[str]) -> Iterator[int]:
 
 
 def open_commit(*folders: Path) -> GitProcess | None:
-    """A person's `git commit` that is not done, unless it is forgotten in its editor.
+    """Return a person's running `git commit`, unless it has waited in its editor for too long.
 
-    Not one that this process was started by, as a hook of it.
+    A git that started this process as its hook does not count.
     """
     earliest = time.time() - _OPEN_COMMIT_SECONDS
     for process in git_processes(*folders):
@@ -185,7 +186,7 @@ def open_commit(*folders: Path) -> GitProcess | None:
 
 
 def _start_time(pid: int) -> float | None:
-    """The start of a process in unix time; None if it has ended."""
+    """Return the start of a process in unix time; None if the process has ended."""
     fields = _stat(pid)
     if not fields:
         return None
@@ -194,7 +195,7 @@ def _start_time(pid: int) -> float | None:
 
 
 def _ancestors() -> set[int]:
-    """The ids of this process, its parent and so on, as far as the system tells."""
+    """Yield the ids of this process, its parent and so on, as far as the system tells."""
     pids: set[int] = set()
     pid = os.getpid()
     while pid > 1:
@@ -205,7 +206,7 @@ def _ancestors() -> set[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of `/proc/<pid>/stat` from the third on; none if the system does not tell."""
+    """Return the fields of `/proc/<pid>/stat` from the third on, or [] if that cannot be read."""
     try:
         # `pid (name) state ppid …`; a name may hold anything, a parenthesis too.
         text = (_PROC / str(pid) / "stat").read_text(errors="replace")
@@ -222,9 +223,9 @@ def _link_target(link: str) -> str | None:
 
 
 def describe_holder(lock: Path, *folders: Path) -> str | None:
-    """Name the git that holds a lock file; None if there is no such file.
+    """Name the git that holds a lock file; None if the file does not exist.
 
-    Processes of ours are not named: those that write hold the index under our own lock.
+    Processes of skillvault are not named: their writers hold the index under the writer's lock.
     """
     since = dict(_saving_times([lock])).get(lock)
     if since is None:
@@ -236,14 +237,14 @@ def describe_holder(lock: Path, *folders: Path) -> str | None:
 
 
 def clock(moment: float) -> str:
-    """A unix time as a clock of today shows it; with its date if it was not today."""
+    """Return a unix time as a local time of day, with the date if it was not today."""
     local_time = datetime.fromtimestamp(moment).astimezone()
     is_today = local_time.date() == datetime.now().astimezone().date()
     return local_time.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M")
 
 
 def command_line(pid: int) -> list[str]:
-    """The words of a process's command line; none if the system does not tell."""
+    """Return the words of a command line, or [] if the process cannot be read."""
     try:
         raw = (_PROC / str(pid) / "cmdline").read_bytes()
     except OSError:

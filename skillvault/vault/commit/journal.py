@@ -1,10 +1,11 @@
-"""The journal of intent: a description of a publication, so that a half-made one is undone.
+"""The journal: it describes a publication, so that the next writer can finish or undo it.
 
-It is written before the first file is touched and removed when all is done and synced. The next
-writer, under the writer's lock and index.lock, finds it. If the branch has the commits, it puts
-missing files back; otherwise it puts every path back that nobody changed since. If a person's
-commit took a part, it finishes the publication on top of that commit, as undoing the rest could
-remove the only copy of a text. A person's `git commit` undoes it through the pre-commit hook.
+A writer notes an intent before it touches the first file, and removes the note when all is done and
+synced. If the writer is killed, the next writer, under the writer's lock and index.lock, reads the
+note. If the branch has the commits, missing files are put back; otherwise every path that nobody
+changed since is put back. If a person's commit took a part of the files, the publication is
+finished on top of that commit, because undoing could remove the only copy of a text. A person's
+`git commit` undoes a half-made publication through the pre-commit hook.
 """
 
 import json
@@ -32,9 +33,9 @@ from skillvault.vault.git.repository import Git
 
 
 class PathChange(Struct, frozen=True):
-    """One path: blobs in the work tree and entries in the index, before and after; None: absent.
+    """A path with its blob in the work tree and its index entry, before and after; None is absent.
 
-    `grows`: agents append to it, so the blobs are its beginning.
+    If the file `grows`, agents append to it, and the blobs are only its beginning.
     """
 
     before: str | None
@@ -45,12 +46,12 @@ class PathChange(Struct, frozen=True):
 
     @property
     def sort_key(self) -> tuple[bool, bool]:
-        """New files first, then replaced ones, removed ones last."""
+        """Sort key: new files first, then replaced files, removed files last."""
         return self.after is None, self.before is not None
 
 
 class Intent(Struct, frozen=True, kw_only=True):
-    """A publication: the branch moves from `old` to `new`, these paths change."""
+    """The intent to publish: the branch moves from `old` to `new`, and these paths change."""
 
     branch: str
     old: str | None
@@ -59,9 +60,9 @@ class Intent(Struct, frozen=True, kw_only=True):
 
 
 class Journal:
-    """The intents of a work tree's writers, each in a file of its own under the git dir.
+    """The intents of the writers of a work tree, each in its own file in the git dir.
 
-    A writer holds the flock of its file: one that nobody holds is of a writer that was killed.
+    A writer holds the flock of its file. If nobody holds it, the writer was killed.
     """
 
     def __init__(self, root: Path, git: Git) -> None:
@@ -71,7 +72,7 @@ class Journal:
         self._file: tuple[Path, int] | None = None
 
     def write_intent(self, intent: Intent) -> None:
-        """Write an intent; its file is there whole or not at all."""
+        """Write an intent to a file that appears whole or not at all."""
         self._folder.mkdir(exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix="intent-", suffix=".tmp", dir=self._folder)
         draft = Path(name)
@@ -91,7 +92,7 @@ class Journal:
         self._file = path, descriptor
 
     def rewrite(self, intent: Intent) -> None:
-        """Replace the intent, as paths changed since it was written."""
+        """Write the intent anew, after paths have changed."""
         old_file = self._file
         self.write_intent(intent)
         if old_file is not None:
@@ -99,19 +100,19 @@ class Journal:
             os.close(old_file[1])
 
     def remove(self) -> None:
-        """Remove the intent: its publication is done, or undone."""
+        """Remove the intent after its publication is done or undone."""
         if self._file is not None:
             reach("intent-done")
             self._file[0].unlink(missing_ok=True)
 
     def release(self) -> None:
-        """Let go of the intent's file; one that is still there is for the next writer."""
+        """Close the file of the intent; the next writer handles an intent that still exists."""
         if self._file is not None:
             os.close(self._file[1])
             self._file = None
 
     def roll_back(self, intent: Intent) -> None:
-        """Undo this writer's own publication, unless the branch has it after all."""
+        """Undo the publication of this writer, unless the branch has its commits after all."""
         if not self._is_published(intent):
             self.undo(intent)
         self.remove()
@@ -121,7 +122,7 @@ class Journal:
         return next(self._claim_abandoned(), None) is not None
 
     def pause_reason(self) -> str | None:
-        """The reason if nothing may be committed: an intent cannot be read."""
+        """Return the reason if nothing may be committed because an intent cannot be read."""
         for path in self._claim_abandoned():
             if path.suffix == ".json":
                 try:
@@ -151,7 +152,7 @@ class Journal:
         """Undo publications of killed writers in the index that a `git commit` will commit.
 
         That git waits for its hook and holds index.lock, so the journal stays: the next writer
-        looks at the index that this git leaves.
+        must look at the index that git leaves.
         """
         for path in self._claim_abandoned():
             if path.suffix == ".json" and not self._is_published(intent := _read_intent(path)):
@@ -163,7 +164,7 @@ class Journal:
             self.unlock(since=path.stat().st_mtime)
 
     def _claim_abandoned(self) -> Iterator[Path]:
-        """The intents of killed writers, each locked by us while it is looked at."""
+        """Yield the intents of killed writers; each is locked while the caller uses it."""
         for path in sorted(self._folder.glob("intent-*")):
             try:
                 descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -176,18 +177,18 @@ class Journal:
                 os.close(descriptor)
 
     def unlock(self, *, since: float = inf) -> None:
-        """Remove git's locks that were left behind; `since`: also those of a killed writer."""
+        """Remove stale locks of git, and with `since` also those that a killed writer made."""
         clear_git_locks(self._root, *self._git.dirs(), time.time(), since=since)
 
     def _is_published(self, intent: Intent) -> bool:
-        """Return True if the branch got the commits, even if a person moved it later."""
+        """Return True if the branch got the commits, even if a person moved the branch later."""
         tip = self._git.tip(intent.branch)
         if tip and self._git.history.is_ancestor(intent.new, tip):
             return True
         return intent.new in self._git.history.reflog(intent.branch)
 
     def _finish(self, intent: Intent, commits: Sequence[str]) -> None:
-        """Make the commits of a publication on top of a person's, without files they changed."""
+        """Repeat the commits of a publication on top of a person's, without files changed there."""
         tip = parent = self._git.tip(intent.branch) or ""
         for sha in commits:
             parent = _copy_commit(self._git, sha, parent)
@@ -211,7 +212,7 @@ class Journal:
                 raise VaultBusyError(f"the branch moved meanwhile ({refs.error}); run again")
 
     def _advance(self, path: str, place: PathChange) -> None:
-        """Bring a file to its state after a publication, if it is in its state before it."""
+        """Bring a file to its state after the publication, if it is still in the state before."""
         if place.grows and place.before and place.after:
             self._switch_prefix(path, place.before, place.after)
         elif read_blob_id(self._root, path) == place.before != place.after:
@@ -240,7 +241,7 @@ class Journal:
     def undo(self, intent: Intent) -> None:
         """Put work tree and index back on paths that are still as the publication left them.
 
-        Paths that a person's commit took up stay.
+        Paths in a person's commit stay.
         """
         committed = self._git.entries(self._git.head(), sorted(intent.places))
         places = {
@@ -308,9 +309,9 @@ class Journal:
 
 
 def _commits_to_finish(git: Git, intent: Intent) -> list[str]:
-    """The commits of an intent, oldest first, if a person's commit took a part of them.
+    """Return the commits to finish, oldest first, if a person's commit took a part of their files.
 
-    A merge is not finished: `sync` makes it again.
+    A merge is never finished here: `sync` makes it again.
     """
     committed = git.entries(git.tip(intent.branch), sorted(intent.places))
     places = intent.places.items()
@@ -323,7 +324,7 @@ def _commits_to_finish(git: Git, intent: Intent) -> list[str]:
 
 
 def _copy_commit(git: Git, sha: str, parent: str) -> str:
-    """Make a commit of ours on another parent, without the files that were changed there."""
+    """Repeat a commit on another parent, without the files that were changed there."""
     origin = f"{sha}^"
     entries = git.history.diff_trees(origin, sha)
     base = git.entries(git.history.commit_named(origin), sorted(entries))

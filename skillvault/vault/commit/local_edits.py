@@ -92,9 +92,9 @@ def local_edits(
     *,
     prefixes: Mapping[str, AppendedPrefix],
 ) -> dict[str, str]:
-    """path -> reason why it is a person's now; empty if the change may write every path.
+    """Map each locally edited path to the reason; empty if the change may write every path.
 
-    `prefixes` are of files that agents append to: an appended line is no person's edit.
+    `prefixes` belong to files that agents append to: an appended line is no edit of a person.
     """
     clashes = {**_find_staged_clashes(state, files), **state.clashes}
     reasons: dict[str, str] = {}
@@ -134,12 +134,12 @@ def _find_staged_clashes(state: GitState, files: Files) -> dict[str, str]:
 
 
 def _folders_of(path: str) -> list[str]:
-    """The folders above a path, the top one first."""
+    """Return the folders above a path, the top folder first."""
     return [path[:i] for i, char in enumerate(path) if char == "/"]
 
 
 class _TargetFile(NamedTuple):
-    """A file as a change makes it: its blob, None for one that goes away; its mode then or now."""
+    """A file as a change makes it: its blob (None for a removed file) and its mode."""
 
     path: str
     blob: str | None
@@ -169,7 +169,7 @@ def _edit_reason(root: Path, state: GitState, target: _TargetFile) -> str | None
 
 
 def read_mode(root: Path, path: str) -> str | None:
-    """The mode that git would record for a file in the work tree; None if there is none."""
+    """Return the mode that git would record for a file in the work tree; None without a file."""
     mode = _read_type(root, path)
     if mode is None or not stat.S_ISREG(mode):
         return None
@@ -177,7 +177,7 @@ def read_mode(root: Path, path: str) -> str | None:
 
 
 def _read_type(root: Path, path: str) -> int | None:
-    """The type bits of a path, links not followed; None if nothing is there."""
+    """Return the type bits of a path, without following links; None if nothing exists there."""
     try:
         return os.lstat(f"{root}/{path}").st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -185,7 +185,7 @@ def _read_type(root: Path, path: str) -> int | None:
 
 
 def _odd_folder(root: Path, path: str) -> str | None:
-    """The folder above a path that is no plain one."""
+    """Return the first path above this one that is not a plain folder, such as a link."""
     for folder in _folders_of(path):
         mode = _read_type(root, folder)
         if mode is None:
@@ -196,7 +196,7 @@ def _odd_folder(root: Path, path: str) -> str | None:
 
 
 def read_blob_id(root: Path, path: str) -> str | None:
-    """The blob id of a file in the work tree; None if there is no regular file."""
+    """Return the blob id of a file in the work tree; None if it is no regular file."""
     place = root / path
     if place.is_symlink() or not place.is_file():
         return None
@@ -213,7 +213,7 @@ def has_prefix(root: Path, path: str, start: bytes) -> bool:
 
 
 def _file_reason(root: Path, path: str, blobs: set[str | None]) -> str | None:
-    """The reason if the work tree has none of these blobs at a path."""
+    """Return the reason if the work tree has another content than these blobs at a path."""
     if odd := _odd_folder(root, path):
         return f"{odd} is not a plain folder"
     mode = _read_type(root, path)

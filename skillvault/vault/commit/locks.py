@@ -1,8 +1,9 @@
 """The locks of a vault, each held as an flock, and git's own index.lock and gc.pid.
 
-One writer at a time, one daemon for its life. The kernel frees an flock on any death. Every git
-command that changes the index or tracked files takes index.lock. Ours carries a mark: one that
-nobody holds is of a killed writer, and the next writer takes it over.
+One process writes at a time, and one daemon runs. The kernel frees an flock when a process dies.
+Every git command that changes the index or tracked files takes index.lock. An index.lock of
+skillvault carries a mark: if nobody holds the mark, the writer was killed, and the next writer
+takes the lock over.
 """
 
 import fcntl
@@ -40,7 +41,7 @@ os.register_at_fork(after_in_child=_thread_locks.clear)
 
 @contextmanager
 def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
-    """Hold the vault's writer lock and give its descriptor.
+    """Hold the writer lock of the vault and yield its descriptor.
 
     VaultBusyError names the holder after `wait` seconds.
     """
@@ -58,7 +59,7 @@ def writer_lock(folder: Path, wait: float = WAIT_SECONDS) -> Iterator[int]:
 
 @contextmanager
 def daemon_lock(folder: Path) -> Iterator[None]:
-    """Be the vault's one daemon; VaultBusyError names the one that runs already."""
+    """Hold the lock of the daemon; VaultBusyError names a daemon that runs already."""
     busy = "another `skillvault watch` runs on this vault ({}); stop it first"
     with _flock(folder / DAEMON, 0.0, busy):
         yield
@@ -66,7 +67,7 @@ def daemon_lock(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
-    """Hold a folder outside of the vault that others may write to, without a file in it.
+    """Lock a folder outside the vault, without a file in the folder.
 
     VaultBusyError if somebody holds it for long.
     """
@@ -105,7 +106,7 @@ def _acquire(descriptor: int, wait: float, busy: Callable[[], str]) -> None:
 
 
 def claim(descriptor: int) -> bool:
-    """Take the flock of an open file, if nobody has it; it lasts as long as the file is open."""
+    """Take the flock of an open file if it is free; the flock lasts while the file is open."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -114,7 +115,7 @@ def claim(descriptor: int) -> bool:
 
 
 def holder(path: Path) -> str | None:
-    """The process that holds this flock, in words; None if nobody does."""
+    """Name the process that holds this flock; None if no process holds it."""
     access = os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY  # a disk may be read-only
     try:
         descriptor = os.open(path, access | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -129,7 +130,7 @@ def holder(path: Path) -> str | None:
 def _describe_owner(descriptor: int) -> str:
     """Name the process that holds the flock of an open file.
 
-    Until it has written its name, the file is empty or names one that was killed.
+    Before the holder has written its name, the file is empty or names a killed process.
     """
     deadline = time.monotonic() + _INTRODUCTION_SECONDS
     while True:
@@ -176,9 +177,9 @@ def index_lock(root: Path, git_dir: Path, wait: float) -> Iterator[None]:
 
 
 def describe_busy_git(root: Path, git_dir: Path, common: Path, *, waiting: bool) -> str | None:
-    """Name the person's git that a publication would wait for; None if there is none.
+    """Name the person's git that a publication would wait for; None if no git is at work.
 
-    `waiting`: something is to be published, which a commit open in an editor would not survive.
+    `waiting` says that there are changes to publish, which would break a commit open in an editor.
     """
     index = git_dir / "index.lock"
     with suppress(FileNotFoundError), index.open("rb") as lock:
@@ -192,7 +193,7 @@ def describe_busy_git(root: Path, git_dir: Path, common: Path, *, waiting: bool)
 
 
 def has_abandoned_lock(git_dir: Path) -> bool:
-    """Return True if index.lock is of a killed writer of ours."""
+    """Return True if a killed writer of skillvault left index.lock."""
     descriptor = _take_over(git_dir / "index.lock")
     if descriptor is None:
         return False
@@ -201,7 +202,7 @@ def has_abandoned_lock(git_dir: Path) -> bool:
 
 
 def _acquire_index(path: Path, draft: Path, wait: float) -> int | None:
-    """Return the descriptor of index.lock, once it is ours; None after `wait` seconds."""
+    """Return the descriptor of index.lock after taking it; None after `wait` seconds."""
     deadline = time.monotonic() + wait
     draft.parent.mkdir(exist_ok=True)
     descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
@@ -223,7 +224,7 @@ def _acquire_index(path: Path, draft: Path, wait: float) -> int | None:
 
 
 def _link_lock(draft: Path, path: Path) -> bool:
-    """Let a lock appear whole; False if there is one."""
+    """Create a lock file with all of its content; False if the file exists."""
     try:
         os.link(draft, path)
     except FileExistsError:
@@ -232,7 +233,7 @@ def _link_lock(draft: Path, path: Path) -> bool:
 
 
 def _take_over(path: Path) -> int | None:
-    """Take over the lock of a killed writer of ours; None if it is anybody else's."""
+    """Take over the lock of a killed writer of skillvault; None if the lock is another's."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         is_marked = os.pread(descriptor, len(_MARK), 0) == _MARK
@@ -256,8 +257,8 @@ def _is_open_file(path: Path, descriptor: int) -> bool:
 def gc_lock(common: Path, wait: float = _GC_WAIT) -> Iterator[None]:
     """Hold git's gc.pid, so that no `git gc` begins; VaultBusyError while one is at work.
 
-    A gc.pid with the words of a gc-owner that nobody held is of a killed writer of ours, even if
-    its process id or host is in use again.
+    If nobody holds gc-owner and gc.pid has its words, a killed writer of skillvault left gc.pid,
+    even if the process id is in use again.
     """
     path, deadline = common / "gc.pid", time.monotonic() + wait
     with _gc_owner(path, common / "skillvault" / _GC_OWNER, deadline) as owner:
@@ -270,7 +271,7 @@ def gc_lock(common: Path, wait: float = _GC_WAIT) -> Iterator[None]:
 
 
 def clear_gc(common: Path) -> bool:
-    """Remove the gc.pid of a killed writer of ours; True if there was one."""
+    """Remove the gc.pid of a killed writer; return True if there was one."""
     path = common / "gc.pid"
     if not path.exists():
         return False
@@ -281,7 +282,7 @@ def clear_gc(common: Path) -> bool:
 
 @contextmanager
 def _gc_owner(path: Path, place: Path, deadline: float) -> Iterator[int]:
-    """Hold the flock of gc-owner, with our words in it and nothing of a killed writer left."""
+    """Hold the flock of gc-owner, write our words there, and clear up after a killed writer."""
     place.parent.mkdir(exist_ok=True)
     descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
     try:
@@ -297,7 +298,7 @@ def _gc_owner(path: Path, place: Path, deadline: float) -> Iterator[int]:
 
 
 def _pause_for_gc(path: Path, deadline: float) -> None:
-    """Wait a moment; once it is late VaultBusyError names gc.pid, its writer and how to go on."""
+    """Wait a moment; after the deadline, VaultBusyError names gc.pid and the next step."""
     if time.monotonic() >= deadline:
         raise VaultBusyError(
             f"{gc_holder(path) or '`git gc` was at work here'}; try again when it is done, or "
@@ -308,7 +309,7 @@ def _pause_for_gc(path: Path, deadline: float) -> None:
 
 
 def gc_holder(path: Path) -> str | None:
-    """The process that a gc.pid names, in words; None if there is no such file."""
+    """Name the process in gc.pid; None if the file does not exist."""
     try:
         pid, _, host = path.read_text(errors="replace").strip().partition(" ")
     except FileNotFoundError:
@@ -318,7 +319,7 @@ def gc_holder(path: Path) -> str | None:
 
 
 def _remove_gc(path: Path, owner: int) -> None:
-    """Remove gc.pid if its words are among those of gc-owner."""
+    """Remove gc.pid if gc-owner has its words too."""
     with suppress(FileNotFoundError):
         if path.read_bytes() in os.pread(owner, _GC_NOTES, 0).splitlines():
             path.unlink()
@@ -329,7 +330,7 @@ def _gc_words() -> str:
 
 
 def _claim_gc(path: Path) -> bool:
-    """Write gc.pid, if no living `git gc` has; one that is left behind is removed."""
+    """Write gc.pid unless a `git gc` runs; a gc.pid that was left behind is removed."""
     draft = path.parent / "skillvault" / f"lock-{draft_name()}"
     try:
         draft.write_text(_gc_words())  # it is to appear whole: a half one is taken for git's

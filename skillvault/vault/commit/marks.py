@@ -1,4 +1,4 @@
-"""The marks in a skill's file, set here alone: of its sections and of its shelf.
+"""Set the marks in a skill's file: sections that the program wrote, and skills that hosts skip.
 
 `metadata.written` marks the sections that the program wrote; a section of a person keeps its state,
 and a skill without marks gets none. A skill in proposed/ or archive/ is internal; one that returns
@@ -31,7 +31,7 @@ INTERNAL_KEY = ("metadata", "internal")
 
 
 def is_internal(content: bytes) -> bool:
-    """Return True if a skill's file has the mark; False if it cannot be read."""
+    """Return True if a skill's file is marked as internal; False for an unreadable file."""
     try:
         meta, _ = front_matter.read_document(front_matter.text_of(content))
     except BadInputError:
@@ -41,7 +41,7 @@ def is_internal(content: bytes) -> bool:
 
 
 def mark_internal(path: str, content: bytes) -> bytes:
-    """Add the mark to a skill's file; UncommittedEditError if other text would change."""
+    """Mark a skill's file as internal; UncommittedEditError if other text would change."""
     if is_internal(content):
         return content
     try:
@@ -67,9 +67,9 @@ def mark_changed_sections(
     paths: Iterable[str],
     foreign_sections: Mapping[str, Collection[str]],
 ) -> dict[str, bytes]:
-    """Mark the sections that the program changed: path -> a skill's file with other marks.
+    """Mark the sections that the program changed, and map each path to the skill's new file.
 
-    `foreign_sections` are, by path, those that it took over from a person.
+    `foreign_sections` are the sections taken over from a person, by path.
     """
     marked_files: dict[str, bytes] = {}
     for path in paths:
@@ -93,9 +93,9 @@ Files = dict[str, bytes | None]
 
 
 def mark_shelves(files: Files, origins: Mapping[str, str], history: History, git: Git) -> Files:
-    """Set the mark of its shelf in each skill of a change; `origins` are old paths of moved files.
+    """Set or remove the internal mark in each skill of a change; `origins` are old paths of moves.
 
-    EditedError for a file that a person must mark.
+    Raises EditedError for a file that only a person can mark.
     """
     marks: Files = {}
     for path, content in files.items():
@@ -112,7 +112,7 @@ def mark_shelves(files: Files, origins: Mapping[str, str], history: History, git
 
 
 def _has_shelf_mark(path: str, origin: str | None, history: History, git: Git) -> bool:
-    """Return True if a skill on its way to skills/ has its mark from its old shelf."""
+    """Return True if a skill that moves to skills/ got its internal mark in its old folder."""
     if origin is None:
         return False
     if layout.shelf_of(origin) != "archive":

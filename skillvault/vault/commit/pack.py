@@ -23,7 +23,7 @@ def count_loose(git: Git) -> int:
 
 
 def pack(git: Git, loose: int = LOOSE) -> bool:
-    """Pack if more than `loose` objects are loose; False if not, or if somebody writes."""
+    """Pack if more than `loose` objects are loose; False if not, or while somebody writes."""
     if count_loose(git) <= loose:
         return False
     common = git.dirs()[1]

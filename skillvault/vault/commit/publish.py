@@ -1,8 +1,8 @@
 """The commit protocol: a group of changes becomes commits, all published at once.
 
-Slow work comes first, where nobody sees it: objects, drafts of the files and the index, the journal
-of intent, one sync. Then the writer takes git's locks of the index, the branch and HEAD, looks at
-everything again, and places files, index and branch. A person's git sees nothing of it or all.
+Slow work comes first and is invisible: objects, drafts of the files and the index, the journal, one
+sync. Then the writer takes git's locks of the index, the branch and HEAD, checks everything again,
+and places files, index and branch. A person's git sees either nothing of a publication or all.
 """
 
 import os
@@ -52,10 +52,10 @@ _PAUSE = 0.01
 
 
 class StagedChange(Struct, frozen=True):
-    """A change and its files: path -> new bytes, None for one that goes away.
+    """A change and the new bytes of its files by path (None for a removed file).
 
-    `origins` maps moved files to their old paths, `created` are new files, `prefixes` are of files
-    that agents append to, `links` are new, removed or changed.
+    `origins` maps moved files to their old paths, `created` are new files, `prefixes` belong to
+    files that agents append to, `links` are the new, removed or changed links.
     """
 
     change: Change
@@ -101,7 +101,7 @@ def _combine(changes: Sequence[StagedChange]) -> _Group:
 def check_edits(
     root: Path, git: Git, commit: str | None, staged: StagedChange | _Group, *, has_modes: bool
 ) -> GitState:
-    """Read the state of the paths of a change; EditedError if one of them is edited locally."""
+    """Read the state of the paths of a change; EditedError for a locally edited path."""
     state = read_git_state(git, commit, staged.files, staged.origins, has_modes=has_modes)
     if edits := local_edits(root, state, staged.files, staged.origins, prefixes=staged.prefixes):
         path, reason = min(edits.items())
@@ -118,9 +118,9 @@ class _Base(Struct, frozen=True):
 
 
 class _Publication(Struct, frozen=True):
-    """A publication with everything drafted and nothing visible yet.
+    """A publication of which all parts are drafted and none is visible yet.
 
-    `checksum` is of the index that the draft `index` was copied from.
+    `checksum` belongs to the index from which the draft `index` was copied.
     """
 
     group: _Group
@@ -165,8 +165,8 @@ class Writer:
     ) -> list[tuple[str, Sequence[StagedChange]]] | None:
         """Return each commit and its changes, oldest first; None if the branch moved meanwhile.
 
-        EditedError if a path is edited locally, VaultBusyError while another git is at work;
-        then nothing is published.
+        Raises EditedError if a path is edited locally, VaultBusyError while another git is at work;
+        nothing is published then.
         """
         group = _combine(changes)
         # Before anything is signed, so that nobody is asked for a key in vain.
@@ -195,7 +195,7 @@ class Writer:
         return list(zip(commits, group.by_commit, strict=True)) if is_published else None
 
     def _publish(self, publication: _Publication, refs: RefSession) -> bool:
-        """Write the intent, take git's locks, do it; False if the branch moved meanwhile."""
+        """Write the intent, take git's locks, and publish; False if the branch moved meanwhile."""
         self._is_visible = False
         try:
             self._journal.write_intent(publication.intent)
@@ -220,7 +220,7 @@ class Writer:
         return is_published
 
     def _check_closed(self, group: _Group) -> None:
-        """EditedError if somebody holds a file open to append to it that is to be replaced."""
+        """Raise EditedError if a process holds a file open for appending that would be replaced."""
         for path, prefix in group.prefixes.items():
             is_unchanged = group.files[path] == prefix.start and not prefix.left
             process = None if is_unchanged else find_open_writer(self._root, path)
@@ -234,7 +234,7 @@ class Writer:
             self._replaced_files.pop().settle()
 
     def _publish_locked(self, publication: _Publication, refs: RefSession) -> bool:
-        """Under index.lock: look again, lock the branch and HEAD, do it; False if it moved."""
+        """Check again, lock the branch and HEAD, and publish; False if the branch moved."""
         self._check_normal()
         parent, settings = publication.base.parent, publication.base.settings
         base = self._read_base(publication.group, parent, settings)
@@ -268,7 +268,7 @@ class Writer:
             raise
 
     def _carry_out(self, publication: _Publication, intent: Intent, refs: RefSession) -> bool:
-        """Place files, index and branch; False, with all undone, if git refuses the branch."""
+        """Place files, index and branch; if git refuses the branch, undo all and return False."""
         # The files first: were we killed here and the lock removed by hand, a person's commit of
         # the index would hold files that the work tree lacks, and `commit -a` would delete them.
         self._place_files(publication, intent)
@@ -286,8 +286,8 @@ class Writer:
     def _restage(self, publication: _Publication) -> bool:
         """Put back index entries that a person's git overwrote with an index it read earlier.
 
-        Git reads the index before it locks it; the person's next commit would remove our files.
-        False if that git holds it: the commit is published, and the next writer does this.
+        Git reads the index before it locks the index, so the person's next commit would remove our
+        files. False if that git still holds the index; the next writer puts the entries back.
         """
         index_file = self._git.index_file
         if index_file.is_own():
@@ -309,7 +309,7 @@ class Writer:
         return True
 
     def _put_back_cleaned(self, files: Mapping[str, bytes | None], intent: Intent) -> None:
-        """Put back files that a `git clean` removes, as it read the index before and locks none."""
+        """Put back files that a `git clean` removed because it had read the index too early."""
         self._put_back_missing(files, intent)
         if not self._is_cleaning():
             return
@@ -331,9 +331,9 @@ class Writer:
                 work_files.write_file(self._root, path, content, drafts, mode=mode, replace=False)
 
     def _wait_for_open_commit(self) -> None:
-        """Wait while a person's `git commit` is open in an editor; VaultBusyError if it stays so.
+        """Wait while a person's `git commit` is open in an editor; VaultBusyError after a while.
 
-        It holds no lock meanwhile, and fails at its end if the branch has moved.
+        Such a commit holds no lock, and fails at its end if the branch has moved.
         """
         deadline = time.monotonic() + _RESTLESS_SECONDS
         while (commit := open_commit(self._root, *self._git.dirs())) is not None:
@@ -347,7 +347,7 @@ class Writer:
 
     @contextmanager
     def _lock_without_commit(self) -> Iterator[None]:
-        """Hold index.lock while no `git commit` is open: one may begin while we wait for rest."""
+        """Hold index.lock while no `git commit` is open, also none that began meanwhile."""
         while True:
             self._wait_for_open_commit()
             reach("before-lock")
@@ -358,7 +358,7 @@ class Writer:
 
     @contextmanager
     def _lock_at_rest(self) -> Iterator[None]:
-        """Hold index.lock while no git is half-way; one that never rests is not waited for."""
+        """Hold index.lock while no git is half-way; do not wait for a git that never ends."""
         deadline = time.monotonic() + _RESTLESS_SECONDS
         while True:
             unrest = self._git.index_file.unrest()
@@ -383,7 +383,7 @@ class Writer:
     def _draft_commits(
         self, group: _Group, base: _Base
     ) -> tuple[list[CommitDraft], dict[str, Entry | None]]:
-        """Return the commits to be made, and path -> index entry after them."""
+        """Return the commits to be made, and the index entry of each path after them."""
         objects, tree = self._git.objects, base.state.tree
         root = objects.root(base.parent) if base.parent else None
         current: dict[str, Entry | None] = dict(tree)
@@ -408,7 +408,7 @@ class Writer:
     def _make_commits(
         self, group: _Group, drafts: Sequence[CommitDraft], base: _Base, at: datetime
     ) -> list[str]:
-        """Make the commits of drafts; if a remote's history holds all of ours, take its last."""
+        """Make the commits of drafts; if a remote has all of them, return its last commit."""
         join = group.by_commit[-1][-1].change.joins
         if join is None or not join.forward:
             return self._git.committer.make_commits(drafts, base.parent, at, base.settings)
@@ -419,7 +419,7 @@ class Writer:
     def _entry(
         self, path: str, staged: StagedChange, current: Mapping[str, Entry | None]
     ) -> Entry | None:
-        """The index entry of a file; one that stays or moves, and is no program, keeps its mode."""
+        """Return the index entry of a file; a file that stays or moves keeps its mode."""
         content = staged.files[path]
         if content is None:
             return None
@@ -444,7 +444,7 @@ class Writer:
         return Intent(branch=self._branch, old=base.parent, new=new_tip, places=places)
 
     def _place_files(self, publication: _Publication, intent: Intent) -> None:
-        """Put the files into the work tree; a file that a person saves meanwhile stays."""
+        """Put the files into the work tree, except over a file that a person saves meanwhile."""
         prefixes = publication.group.prefixes
         # New files first, removals last: if we are killed, each text still has a copy.
         for path, place in sorted(intent.places.items(), key=lambda item: item[1].sort_key):

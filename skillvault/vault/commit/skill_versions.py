@@ -1,4 +1,4 @@
-"""The files of skills, now and at commits, on any shelf."""
+"""Read the files of skills, now and at commits, in skills/, proposed/ and archive/."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from skillvault.vault.index.snapshot import Topics
 
 
 def folder_files(git: Git, head: Topics, place: str) -> dict[str, bytes]:
-    """The committed files of a folder by their path in it, executable ones as programs."""
+    """Return the committed files of a folder by path; executable files as `Program`."""
     contents = head.files.read(head.files.below(place))
     entries = git.entries(head.commit, list(contents))
     return {
@@ -22,7 +22,7 @@ def folder_files(git: Git, head: Topics, place: str) -> dict[str, bytes]:
 
 
 class SkillText(NamedTuple):
-    """The shelf, description and body of a skill at a commit, its end and its labels."""
+    """A skill at a commit: its folder (`shelf`), description, body, expiry (`end`) and labels."""
 
     shelf: str
     description: str
@@ -32,7 +32,7 @@ class SkillText(NamedTuple):
 
 
 def skill_texts(git: Git, places: Iterable[tuple[str, str]]) -> dict[tuple[str, str], SkillText]:
-    """(commit, name) -> a skill's text there."""
+    """Map (commit, name) to the text of the skill at that commit."""
     names = {(commit, layout.skill_path(name)): name for commit, name in places}
     texts: dict[tuple[str, str], SkillText] = {}
     for (commit, path), (shelf, content) in skill_files(git, names).items():
@@ -54,7 +54,7 @@ def skill_texts(git: Git, places: Iterable[tuple[str, str]]) -> dict[tuple[str, 
 def skill_files(
     git: Git, places: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], tuple[str, bytes]]:
-    """(commit, path in skills/) -> (shelf, bytes) of a skill's file."""
+    """Map (commit, path in skills/) to (shelf, bytes) of a skill's file."""
     pending = list(places)
     files: dict[tuple[str, str], tuple[str, bytes]] = {}
     for shelf in layout.SHELVES:  # most are on the first

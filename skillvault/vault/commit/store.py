@@ -1,7 +1,7 @@
-"""Store: read a vault, and the one function that turns Changes into commits.
+"""Store: it reads a vault, and its `apply` turns Changes into commits.
 
-`publish` makes them without loss for a person who works in the same repository. Half-made changes
-of killed writers are mended here.
+`publish` makes the commits without loss for a person who works in the same repository. Half-made
+changes of killed writers are finished or undone here.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def clear_up(root: Path, git: Git, branch: str) -> None:
 
 
 def clear_taken(store: Store) -> None:
-    """Drop the kept inbox files whose commit is in the branch; the others return to the inbox."""
+    """Delete the taken inbox files whose commit is in the branch; put the others back."""
     commits = store.taken.commits()
     if not commits or not os.access(store.git.dirs()[0], os.W_OK):
         return
@@ -99,8 +99,8 @@ class Store(threading.local):
 
     Each thread has its own connections, caches and staged changes, as if it were a process.
 
-    `agenda` says which records make a step due. `apart`: no other process sees the staged changes,
-    and they are never published.
+    `agenda` says which records make a step due. With `apart`, staged changes stay in this process
+    and are never published.
     """
 
     def __init__(
@@ -132,11 +132,11 @@ class Store(threading.local):
 
     @cached_property
     def staging(self) -> Staging:
-        """The vault with the staged changes, as the index shows it now; see `follow`."""
+        """The vault with the staged changes, as the index has it now; see `follow`."""
         return Staging(self.index, self.git.blobs)
 
     def encode_record(self, record: Record) -> bytes:
-        """Encode a new record, which is needed more than once before it is committed."""
+        """Encode a new record once, although its bytes are needed several times."""
         if id(record) not in self._encoded:
             self._encoded[id(record)] = record, codec.encode(record)
         return self._encoded[id(record)][1]
@@ -165,16 +165,16 @@ class Store(threading.local):
             self._must_detach = False
 
     def tip(self) -> str | None:
-        """The commit of the branch that learns, wherever HEAD stands; None without one."""
+        """Return the last commit of the learning branch, wherever HEAD is; None without commits."""
         return find_tip(self.index, self.git)
 
     def git_index(self) -> WorkTreeView:
-        """The files of git's index, as the next commit would have them."""
+        """Return a view of git's index: the files that the next commit would have."""
         contents = {path: entry.id for path, entry in self.git.index_file.all_entries().items()}
         return WorkTreeView(contents, self.git.blobs, self.head().records.by_blob)
 
     def work_tree(self) -> WorkTreeView:
-        """The files a person sees, committed or not."""
+        """Return a view of the work tree: the files that a person sees, committed or not."""
         data: dict[str, bytes] = {}
         contents: dict[str, str] = {}
         for path in _vault_files(self.root):
@@ -196,7 +196,7 @@ class Store(threading.local):
     # ── changes ──────────────────────────────────────────────────────────────────────
 
     def files_of(self, change: Change, base: Topics) -> dict[str, bytes | None]:
-        """path -> new bytes, or None for a file that goes away.
+        """Return the new bytes of each path that a change touches; None for a removed file.
 
         EditedError where an edited file is gone or a moved one would replace another.
         """
@@ -255,7 +255,7 @@ class Store(threading.local):
         self.index.save()
 
     def local_edits(self, files: Mapping[str, bytes | None]) -> dict[str, str]:
-        """path -> reason why it is a person's now; empty if a change may write every path."""
+        """Map each locally edited path to the reason; empty if a change may write every path."""
         if not files:
             return {}
         has_modes, commit = self.git.settings().modes, self.staging.commit
@@ -263,14 +263,14 @@ class Store(threading.local):
         return editing.local_edits(self.root, state, files, {}, prefixes={})
 
     def check_free(self, staged: StagedChange) -> None:
-        """EditedError if a path that a change touches is edited locally."""
+        """Raise EditedError if a path that a change touches is edited locally."""
         has_modes, commit = self.git.settings().modes, self.staging.commit
         publish.check_edits(self.root, self.git, commit, staged, has_modes=has_modes)
 
     # ── committing ───────────────────────────────────────────────────────────────────
 
     def pause_reason(self, policy: Policy) -> str | None:
-        """The reason if nothing may be committed now."""
+        """Return the reason if nothing may be committed now."""
         reason = self.git.pause_reason(policy.branch)
         reason = reason or self.git.committer.identity_problem(self.git.settings())
         return reason or Journal(self.root, self.git).pause_reason()
@@ -288,8 +288,9 @@ class Store(threading.local):
 
         `base` is the commit that the changes were computed on; if the branch has moved, they are
         staged on the new tip unless one of their paths changed. Nothing else may be staged, and
-        nothing is staged afterwards. EditedError if a path is edited by the user, PausedError in a
-        repository in the middle of something, VaultBusyError if another writer holds it.
+        nothing is staged afterwards. Raises EditedError if a path is edited by the user,
+        PausedError in the middle of a git operation, VaultBusyError if another writer holds the
+        lock.
         """
 
         def check_normal() -> None:
@@ -338,10 +339,11 @@ class Store(threading.local):
         raise VaultBusyError("the branch moved during every attempt to commit; try again later")
 
     def recover(self, *, wait: bool = True) -> bool:
-        """Undo or finish the changes of a killed writer; False if there is nothing.
+        """Undo or finish the changes of a killed writer; return False if there are none.
 
-        Files taken from the inbox go once their commit is seen, or return. In a paused repository
-        the rest waits, unless a lock of ours remains. Without `wait` a living writer leaves all.
+        Taken inbox files are deleted if their commit is in the branch, and return otherwise. In a
+        paused repository this waits, unless a lock of skillvault remains. Without `wait`, nothing
+        is done while another writer is alive.
         """
         git_dir, common = self.git.dirs()
         if not os.access(git_dir, os.W_OK):
@@ -361,7 +363,7 @@ class Store(threading.local):
         return has_lock or has_work or had_gc
 
     def lock_daemon(self) -> AbstractContextManager[None]:
-        """Be the one daemon of this vault; VaultBusyError if there is one."""
+        """Hold the lock of the daemon; VaultBusyError if another daemon runs."""
         return locks.daemon_lock(self.git.dirs()[1] / "skillvault")
 
     @contextmanager
@@ -372,9 +374,9 @@ class Store(threading.local):
 
 
 def _remove_secrets(change: Change, agenda: Agenda) -> Change:
-    """Return a change whose words, and the records that a person writes, hold no secret.
+    """Return a change without secrets in its words and in the records that a person writes.
 
-    A step writes records that are made of clean ones.
+    Records of a step need no check, because they are made of clean records.
     """
     writes = change.writes
     if change.step not in agenda.steps:
@@ -405,7 +407,7 @@ def _apply_edit(content: bytes, edit: Edit | Rewrite) -> bytes:
 
 
 def _new_path(record: Record, change: Change) -> str:
-    """The path of a new record; EditedError if its name allows none."""
+    """Return the path of a new record; EditedError if its name cannot be a path."""
     try:
         return layout.path_of(record)
     except ValueError as error:  # a person gave a folder a name that none can refer to
@@ -413,10 +415,10 @@ def _new_path(record: Record, change: Change) -> str:
 
 
 def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
-    """Edit the lists of links that a change alters: path -> bytes; their other lines stay.
+    """Return the new bytes of the lists of links that a change alters; other lines stay.
 
-    An evaluation has an empty list from the start: git cannot revert the commit that makes a file
-    once another one has changed it.
+    An evaluation has an empty list from the start, because git cannot revert a commit that made a
+    file after another commit has changed the file.
     """
     new_paths = {
         ref_of(record): _new_path(record, change)
@@ -449,7 +451,7 @@ def edit_link_lists(change: Change, base: Topics) -> dict[str, bytes | None]:
 
 
 def _list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Topics) -> str:
-    """The path of a record's list of links; EditedError if the record does not exist."""
+    """Return the path of the links of a record; EditedError if the record does not exist."""
     if owner.kind == "skill":
         return layout.links_path(layout.skill_path(owner.id))
     if path := new_paths.get(owner) or base.records.path_of(owner):
@@ -460,7 +462,7 @@ def _list_path(owner: Ref, new_paths: Mapping[Ref, str], base: Topics) -> str:
 
 
 def _changed_links(files: Mapping[str, bytes | None], base: Topics) -> Iterator[Link]:
-    """The links that a change of these files adds, removes or changes."""
+    """Return the links that a change of these files adds, removes or changes."""
     owners = {path: owner for path in files if (owner := layout.links_owner(path))}
     contents = base.files.read(owners)
     for path, owner in owners.items():
@@ -468,7 +470,7 @@ def _changed_links(files: Mapping[str, bytes | None], base: Topics) -> Iterator[
 
 
 def _origins(change: Change, base: Topics) -> dict[str, str]:
-    """The old path of each file that a change moves, by its new path."""
+    """Map the new path of each moved file to the old path."""
     return {
         move.target + path.removeprefix(move.source): path
         for move in change.moves
@@ -477,7 +479,7 @@ def _origins(change: Change, base: Topics) -> dict[str, str]:
 
 
 def _replaced_files(change: Change, base: Topics) -> dict[str, bytes]:
-    """path -> bytes of the files that a change adopts or replaces as a whole."""
+    """Return the bytes of the files that a change adopts or replaces as a whole, by path."""
     versions = [(item.path, item.blob) for item in change.adopts]
     versions += [(item.path, item.blob) for item in change.replaces]
     for path, blob in versions:
@@ -494,7 +496,7 @@ def _committed_bytes(base: Topics, path: str) -> bytes:
 
 
 def _prefixes(change: Change, base: Topics) -> dict[str, AppendedPrefix]:
-    """path -> the prefix of each file that agents append to and the change replaces."""
+    """Return the prefix of each file that a change replaces and agents append to, by path."""
     prefixes: dict[str, AppendedPrefix] = {}
     for adoption in change.adopts:
         start = _committed_bytes(base, adoption.path)
@@ -510,7 +512,7 @@ def _prefixes(change: Change, base: Topics) -> dict[str, AppendedPrefix]:
 
 
 def _vault_files(root: Path) -> Iterator[str]:
-    """The paths of the vault's files in the work tree."""
+    """Return the paths of the vault's files in the work tree."""
     yield from (name for name in (layout.MARK, layout.LEARNINGS) if (root / name).is_file())
     for top in layout.FOLDERS:
         for folder, _, names in os.walk(root / top):
@@ -523,7 +525,7 @@ def _vault_files(root: Path) -> Iterator[str]:
 def _index_commits(
     store: Store, commits: Sequence[tuple[str, Sequence[StagedChange]]], now: datetime
 ) -> None:
-    """Add our own commits to the index, which has their files already."""
+    """Add commits of this process to the index, which has their files already."""
     date = utc(stamp(now))
     rows: list[IndexedCommit] = []
     for number, (sha, staged_changes) in enumerate(commits, store.index.depth + 1):
@@ -546,7 +548,7 @@ def _index_commits(
 
 
 def _check_unchanged(git: Git, paths: Iterable[str], base: str | None, tip: str | None) -> None:
-    """EditedError if a commit since `base` changed a path: its change may not be undone."""
+    """Raise EditedError if a commit since `base` changed a path, because that change must stay."""
     if base == tip or base is None or tip is None:
         return
     changes = git.history.diff_trees(base, tip)
@@ -556,7 +558,7 @@ def _check_unchanged(git: Git, paths: Iterable[str], base: str | None, tip: str 
 
 
 def _check_index(store: Store, changes: Sequence[StagedChange], tip: str | None) -> None:
-    """EditedError if the index that the changes were computed with contradicts git."""
+    """Raise EditedError if the index that the changes were computed with contradicts git."""
     objects = store.git.objects
     root = objects.root(tip) if tip else None
     paths = {path for staged in changes for path in staged.files}

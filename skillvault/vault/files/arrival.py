@@ -47,7 +47,7 @@ def identity_of(state: os.stat_result) -> Identity:
 
 
 def digest_of(path: Path) -> str | None:
-    """sha256 of a regular file's bytes; None for anything else, or one that is gone."""
+    """Return the sha256 of a regular file; None for a missing file or anything else."""
     if path.is_symlink() or not path.is_file():
         return None
     try:
@@ -58,7 +58,7 @@ def digest_of(path: Path) -> str | None:
 
 
 def free_names(name: str) -> Iterator[str]:
-    """`name.ext`, `name-2.ext`, … without end."""
+    """Yield `name.ext`, `name-2.ext`, … without end."""
     path = Path(name)
     yield path.name
     number = 2
@@ -68,7 +68,7 @@ def free_names(name: str) -> Iterator[str]:
 
 
 def plain_name(name: str) -> str:
-    """A file name that can be printed, leaves room to add to, and is no reason's."""
+    """Return a printable file name that leaves room for a suffix and is not that of a reason."""
     plain = (c if c.isprintable() and not has_hidden(c) else "_" for c in name)
     path = Path("".join(plain))
     if path.name.endswith(ERROR):
@@ -100,7 +100,7 @@ def attest_files(
 ) -> Iterator[tuple[str, bytes]]:
     """Put an attestation into the names of files; `git_folder` holds the key.
 
-    Those that name no observer and quote nobody keep their names.
+    Files without an observer and without a quotation keep their names.
     """
     for name, content in files:
         is_observed = b"observed_by" in content or b"next_words" in content

@@ -1,6 +1,6 @@
 """The inbox: agents drop files here. Truth is a scan of the folder, never an event.
 
-Only regular files, opened without following links, within limits. A file that cannot be
+Only regular files within limits are read, and links are not followed. A file that cannot be
 taken is moved to quarantine/ with its reason beside it; none is ever deleted untaken.
 """
 
@@ -50,7 +50,7 @@ _PAUSE = 0.05
 
 
 class WaitingFile(NamedTuple):
-    """A waiting untrusted file: its time of writing (ns), its name, its size in bytes."""
+    """A waiting untrusted file: when it was written (ns), its name, its size in bytes."""
 
     written: int
     name: str
@@ -80,7 +80,7 @@ class Inbox:
             return sorted(names - self._reserved)
 
     def obstacles(self) -> dict[str, list[str]]:
-        """Reason -> the sorted names of entries that are not files and stay in the inbox."""
+        """Map each reason to the names of entries that are not files and stay in the inbox."""
         reasons: dict[str, list[str]] = {}
         for name, entry in self._entries():
             is_own = name == "untrusted" and entry.is_dir(follow_symlinks=False)
@@ -100,7 +100,7 @@ class Inbox:
                     yield prefix + entry.name, entry
 
     def arrivals(self, names: Iterable[str]) -> list[WaitingFile]:
-        """Return the untrusted ones of these files, the oldest first."""
+        """Return the untrusted files among these, the oldest first."""
         waiting_files: list[WaitingFile] = []
         for name in filter(is_untrusted, names):
             try:
@@ -305,7 +305,7 @@ class TakenFiles:
 
 
 def _move(source: Path, target: Path, mode: int) -> None:
-    """Move a file to a free name like this one; nothing is replaced."""
+    """Move a file to this name or, if the name is taken, to one with a number."""
     target.parent.mkdir(parents=True, exist_ok=True)
     for name in free_names(target.name):
         try:

@@ -1,6 +1,6 @@
-"""The layout of a vault: record <-> relative path, and the search for its root.
+"""The layout of a vault: the path of each record, the record at each path, and the vault's root.
 
-Paths are POSIX, relative to the root. Only slugs ever become part of one.
+Paths are POSIX, relative to the root. Only slugs become part of a path.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The files of learned rules: LEARNINGS.md in the work tree, and expertise.yaml <-> its patterns.
+"""The files of learned rules: LEARNINGS.md in the work tree, and the patterns in expertise.yaml.
 
 Unknown keys of expertise.yaml are kept, behind those that are known.
 """

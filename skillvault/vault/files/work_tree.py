@@ -36,7 +36,7 @@ Key = tuple[str, str]  # a path, and the id of the blob that stands there
 class WorkTreeView:
     """An immutable view of a vault's files.
 
-    `contents` maps path -> blob id; `read` gives the bytes of many blobs at once, `known` the
+    `contents` has blob ids by path; `read` returns the bytes of many blobs at once; `known` has the
     records that were parsed before, by (path, blob).
     """
 
@@ -51,7 +51,7 @@ class WorkTreeView:
         self._parsed = read_known
 
     def read_records(self, paths: Iterable[str]) -> dict[str, Parsed]:
-        """path -> its record or list of links, or the problem with it."""
+        """Map each path to its record or list of links, or the problem with it."""
         keys = {path: (path, self.contents[path]) for path in paths if layout.holds_records(path)}
         records = dict(self._parsed(keys.values()))
         missing = {path: key for path, key in keys.items() if key not in records}
@@ -65,7 +65,7 @@ class WorkTreeView:
         return self._read([blob])[blob] if blob else None
 
     def read_texts(self, paths: Iterable[str]) -> dict[str, str]:
-        """path -> the text of its file, if it is text."""
+        """Map each path to the text of its file, if it is text."""
         blobs = {path: self.contents[path] for path in paths if path in self.contents}
         contents = self._read(blobs.values())
         texts = ((path, _decode_text(contents[blob])) for path, blob in blobs.items())
@@ -73,7 +73,7 @@ class WorkTreeView:
 
     @cached_property
     def paths(self) -> dict[str, str]:
-        """`<kind>:<id>` -> path of every record, read or not."""
+        """The path of every record by `<kind>:<id>`, readable or not."""
         paths: dict[str, str] = {}
         for path in sorted(self.contents):
             ref = layout.ref_of(path)

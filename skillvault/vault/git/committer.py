@@ -1,7 +1,7 @@
 """Commit objects: their committer, their author and their signature.
 
-Git finds the person's name: it is asked once, and its lines of a commit are used again. The person
-is always the committer, and the author of commits that the program did not learn itself.
+Git is asked once for the person's name, and its lines of a commit object are used again. The person
+is the committer of every commit, and the author of commits that the program did not learn itself.
 """
 
 import os
@@ -31,9 +31,9 @@ PROGRAM = ("skillvault", "skillvault@localhost")  # its name and its address as 
 
 
 class CommitDraft(NamedTuple):
-    """A commit to be made: its tree, its message, and the commit that it merges.
+    """A commit to be made: the tree, the message, and a second parent if it is a merge.
 
-    `by_program`: its author is the program, and not its committer.
+    With `by_program`, the author is the program and not the person.
     """
 
     tree: str
@@ -43,7 +43,7 @@ class CommitDraft(NamedTuple):
 
 
 class Committer:
-    """Makes commit objects; nothing of them is published here."""
+    """A maker of commit objects, which moves no branch."""
 
     def __init__(self, runner: Runner, objects: Callable[[], Objects]) -> None:
         self._git = runner
@@ -52,7 +52,7 @@ class Committer:
         self._identities: dict[bool, tuple[object, bytes]] = {}
 
     def identity_problem(self, settings: Settings) -> str | None:
-        """The problem, with its remedy, if git does not know the person's name."""
+        """Return the problem and its remedy if git does not know the person's name."""
         if settings.has_identity and not _IDENTITY_VARIABLES & os.environ.keys():
             return None
         if any(key == settings.identity_key() for key, _ in self._identities.values()):
@@ -64,7 +64,7 @@ class Committer:
         return None
 
     def identity(self) -> str:
-        """The person who commits, as `Name <address>`; GitError if git does not know."""
+        """Return the person who commits as `Name <address>`; GitError if git does not know."""
         ident = self._git.text("var", "GIT_COMMITTER_IDENT")
         return ident.rpartition(">")[0] + ">"
 
@@ -73,8 +73,8 @@ class Committer:
     ) -> list[str]:
         """Make the commit objects of drafts one after the other, on `parent`.
 
-        They are signed if the person's git signs. PausedError if git does not know the person's
-        name, or the signing fails or does not end.
+        The commits are signed if the person's git signs. PausedError if git does not know the
+        person's name, or the signing fails or does not end.
         """
         shas: list[str] = []
         for draft in drafts:
@@ -156,6 +156,6 @@ def _message(text: str) -> bytes:
 
 
 def _commit(draft: CommitDraft, parents: Sequence[str], names: bytes) -> bytes:
-    """A commit object with these names."""
+    """Return a commit object with these names."""
     lines = [f"tree {draft.tree}", *(f"parent {parent}" for parent in parents)]
     return b"\n".join([*(line.encode() for line in lines), names, b"", _message(draft.message)])

@@ -1,7 +1,7 @@
-"""A repository's config: its settings for commits, and what of it would make git run a program.
+"""Read git's config of a repository: settings for commits, and settings that make git run programs.
 
-Git alone reads a config, but for `core.sharedRepository`. What it said is kept as long as every
-file that it read, or could have read, is unchanged. Nothing of a config is run here.
+Git reads the config, except for `core.sharedRepository`. Its answer is cached while every file that
+git read, or could have read, is unchanged. No program in a config is run here.
 """
 
 import os
@@ -72,7 +72,7 @@ State = tuple[object, ...]
 
 
 class ConfigLine(NamedTuple):
-    """A setting: its scope, its file, its key as git prints it, its value; None: the key alone."""
+    """A setting: scope, file, key as git prints it, value (None for a key without one)."""
 
     scope: str
     origin: str
@@ -81,7 +81,7 @@ class ConfigLine(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """True if it is of the repository itself, and not of the person or the machine."""
+        """True for a setting of the repository itself, not of the person or the machine."""
         return self.scope in _OWN_SCOPES
 
 
@@ -98,7 +98,7 @@ class Settings:
 
     @property
     def origins(self) -> set[str]:
-        """The files that hold them."""
+        """The files that hold the settings."""
         places = {line.origin for line in self.lines}
         return {name.removeprefix("file:") for name in places if name.startswith("file:")}
 
@@ -133,35 +133,35 @@ class Settings:
 
     @property
     def clone(self) -> str:
-        """The clone's name among those of its vault; "" if it has none."""
+        """The name of this clone among the clones of the vault, or ""."""
         names = self._values(CLONE)
         return names[-1] or "" if names else ""
 
     @property
     def remotes(self) -> tuple[str, ...]:
-        """The remotes that have an address, in their order."""
+        """The remotes with an address, in their order."""
         names = (_REMOTE.fullmatch(line.key) for line in self.lines)
         return tuple(dict.fromkeys(match["name"] for match in names if match))
 
     @property
     def branch_remotes(self) -> dict[str, str]:
-        """branch -> the remote that its config names."""
+        """Map each branch to the remote that its config names."""
         matches = ((_BRANCH_REMOTE.fullmatch(line.key), line.value) for line in self.lines)
         return {match["branch"]: value for match, value in matches if match and value}
 
     @cached_property
     def has_identity(self) -> bool:
-        """True if it has a name and an address for the person who commits."""
+        """True if the config has a name and an address for the person who commits."""
         return all(self._has(f"user.{key}") or self._has(f"committer.{key}") for key in _PARTS)
 
     @property
     def email(self) -> str | None:
-        """The e-mail of the person who commits; None without one."""
+        """The e-mail of the person who commits, or None."""
         values = [*self._values("user.email"), os.environ.get("GIT_AUTHOR_EMAIL")]
         return next(filter(None, reversed(values)), None)
 
     def identity_key(self) -> tuple[object, ...]:
-        """The sources of the person's name in git; equal keys give the same name."""
+        """The settings from which git takes the person's name; equal keys give the same name."""
         return *self._identity_lines, *map(os.environ.get, _NAMES)
 
     @cached_property
@@ -203,7 +203,7 @@ class Settings:
 
 
 class CachedSettings(Struct, frozen=True):
-    """Settings, and the state of the files and the environment that they were read from."""
+    """Settings with the state of the files and of the environment from which git read them."""
 
     settings: Settings
     files: tuple[Path, ...]
@@ -211,15 +211,14 @@ class CachedSettings(Struct, frozen=True):
 
     @property
     def is_current(self) -> bool:
-        """True if git would read the same again."""
+        """True if git would read the same settings again."""
         return self.state == _state(self.files)
 
 
 def cache_settings(settings: Settings, root: Path, since: float) -> CachedSettings | None:
     """Cache the settings of `root`; None if git must be asked again each time.
 
-    Git was asked at `since`, in seconds: it may have missed a file that was saved later, or just
-    before.
+    Git was asked at `since`, in seconds, and may have missed a file that was saved then or later.
     """
     if settings.may_depend_on_more:
         return None
@@ -230,7 +229,7 @@ def cache_settings(settings: Settings, root: Path, since: float) -> CachedSettin
 
 
 def _person_files() -> Iterator[Path]:
-    """The files beside the repository's own that git may read the next time."""
+    """Return the files outside the repository that git may read the next time."""
     yield Path("/etc/gitconfig")
     yield from (Path(name) for key in _PLACES[2:4] if (name := os.environ.get(key)))
     home = Path(os.environ.get("HOME", "/"))
@@ -243,7 +242,7 @@ def _state(files: tuple[Path, ...]) -> State:
 
 
 def _stamp(file: Path) -> tuple[int, ...] | None:
-    """Numbers of which one changes when a file is saved or replaced."""
+    """Return numbers that change when a file is saved or replaced."""
     status = _stat(file)
     if status is None:
         return None
@@ -251,7 +250,7 @@ def _stamp(file: Path) -> tuple[int, ...] | None:
 
 
 def _stat(file: Path) -> os.stat_result | None:
-    """A file's state; None for one that git cannot read either."""
+    """Return the state of a file; None for a file that git cannot read either."""
     try:
         return file.stat()
     except OSError:
@@ -261,8 +260,9 @@ def _stat(file: Path) -> os.stat_result | None:
 def obey_sharing(common: Path) -> None:
     """Let the group use the files of this process, if the repository is shared.
 
-    Git does so for its own files; ours, and those of the work tree, follow the umask. The setting
-    is read without git from the repository's own config, where `git init --shared` writes it.
+    Git does so for its own files; the files of skillvault and of the work tree follow the umask.
+    The setting is read without git from the config of the repository, where `git init --shared`
+    writes it.
     """
     try:
         settings = _SETTING.findall((common / "config").read_bytes())
@@ -274,7 +274,7 @@ def obey_sharing(common: Path) -> None:
 
 
 def _clear(bits: int) -> None:
-    """Clear bits of the umask, if it has them.
+    """Clear these bits of the umask.
 
     Without /proc it can only be read by setting it: other threads create private files meanwhile.
     """
@@ -288,7 +288,7 @@ def _clear(bits: int) -> None:
 
 
 def _read_umask() -> int | None:
-    """The umask of this process, if the system tells."""
+    """Return the umask of this process, or None if the system does not tell."""
     try:
         umask = _UMASK.search(_STATUS.read_bytes())
     except OSError:
@@ -297,7 +297,7 @@ def _read_umask() -> int | None:
 
 
 def _shared_bits(value: str) -> int:
-    """The bits of a umask that a setting clears."""
+    """Return the bits of the umask that a setting clears."""
     if value in ("", "true", "yes", "on", "group", "1"):
         return _GROUP
     if value in ("all", "world", "everybody", "2"):
@@ -336,12 +336,12 @@ _COMMAND_AFTER = (
 
 
 def driver_command() -> str:
-    """The merge driver's command, with the Python that runs now."""
+    """Return the command of the merge driver, with the current Python."""
     return f"{shlex.quote(sys.executable)} {_CALL}"
 
 
 def is_own_driver(command: str) -> bool:
-    """Return True if a command is the one that `init` sets, perhaps with another Python."""
+    """Return True if `init` set this command, perhaps with another Python."""
     python = command.removesuffix(f" {_CALL}")
     try:
         return python != command and shlex.quote(*shlex.split(python)) == python
@@ -350,7 +350,7 @@ def is_own_driver(command: str) -> bool:
 
 
 class ProgramSetting(Struct, frozen=True):
-    """A key of the repository's own config that names a program, its values and its file."""
+    """A key in the config of the repository that names a program, with its values and its file."""
 
     key: str
     values: tuple[str, ...]
@@ -387,7 +387,7 @@ def _names_program(key: str, value: str) -> bool:
 
 
 def removal_command(setting: ProgramSetting, git_dir: Path, common: Path) -> str:
-    """The command that removes a setting."""
+    """Return the command that removes a setting."""
     place = {common / "config": "--local", git_dir / "config.worktree": "--worktree"}.get(
         setting.file, f"--file {shlex.quote(str(setting.file))}"
     )

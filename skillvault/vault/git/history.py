@@ -18,7 +18,7 @@ _NO_BRANCH = ("--reflog", "--not", "--branches", "--remotes")
 
 
 class Diff(NamedTuple):
-    """The entries of a path before and after a commit; None: there was, or is, no file."""
+    """The entries of a path before and after a commit; None means no file."""
 
     before: Entry | None
     after: Entry | None
@@ -27,7 +27,7 @@ class Diff(NamedTuple):
 class PastCommit(NamedTuple):
     """The part of each step in a commit, its parents, and its files; a merge has no files.
 
-    The step is "" in a commit that is a person's.
+    The step is "" in a commit of a person.
     """
 
     parts: list[Commit]
@@ -47,18 +47,18 @@ class History:
         self._git = runner
 
     def commit_named(self, text: str) -> str | None:
-        """The commit that a person names; None if there is none."""
+        """Return the commit that a person names; None if it does not exist."""
         args = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
         return self._git.text(*args, ok=(0, 1, 128)) or None
 
     def merge_bases(self, *commits: str) -> list[str]:
-        """The commits at which two histories parted, sorted; none if they share nothing."""
+        """Return the commits at which two histories parted, sorted; [] if they share nothing."""
         return sorted(self._git.text("merge-base", "--all", *commits, ok=(0, 1)).split())
 
     def diff_trees(
         self, base: str, tip: str, *, submodules: bool = False
     ) -> dict[str, Entry | None]:
-        """Return path -> its entry in `tip`, None if it has none, of the files that differ.
+        """Map each file that differs to its entry in `tip`, None for a missing file.
 
         Without `submodules` these count as missing.
         """
@@ -70,7 +70,7 @@ class History:
         }
 
     def reflog(self, branch: str) -> set[str]:
-        """The commits that a branch was at, as far back as its reflog goes."""
+        """Return the commits at which a branch was, as far back as its reflog goes."""
         out = self._git.run("log", "-g", "--format=%H", f"refs/heads/{branch}", "--", ok=(0, 128))
         return set(out.decode().split())
 
@@ -79,7 +79,7 @@ class History:
         return self._git.text("merge-base", older, newer, ok=(0, 1, 128)) == older
 
     def commits(self, *span: str) -> Iterator[PastCommit]:
-        """The commits of a span, parents first, read while git prints them."""
+        """Yield the commits of a span, parents first, while git prints them."""
         keys = ",".join(f"key={key}" for key in (STEP, SOURCE, TARGET))
         # A commit begins with an empty field: no path is empty.
         form = f"%x00%H%x00%cI%x00%s%x00%P%x00%(trailers:{keys},separator=%x1f)"
@@ -97,7 +97,7 @@ class History:
             yield commit
 
     def author_and_text(self, commits: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """commit -> (its author, its message without the trailers)."""
+        """Map each commit to (author, message without trailers)."""
         rows = self._show(commits, "%H%x00%an%x00%B%x00%(trailers)", 4) if commits else ()
         return {
             sha: (author, text.strip().removesuffix(trailers.strip()).strip())
@@ -105,7 +105,7 @@ class History:
         }
 
     def trailer_values(self, commits: Sequence[str], key: str) -> dict[str, str]:
-        """commit -> the value of a trailer, of the commits that have it."""
+        """Map each commit with this trailer to the value of the trailer."""
         rows = self._show(commits, f"%H%x00%(trailers:key={key},valueonly,separator=%x20)", 2)
         return {sha: value.strip() for sha, value in rows if value.strip()}
 
@@ -114,7 +114,7 @@ class History:
         return _records(self._git.run(*args, stdin="\n".join([*commits, ""]).encode()), width)
 
     def patch(self, commit: str, paths: Sequence[str]) -> str:
-        """The patch of a commit on these files, as git shows it; "" for none of them."""
+        """Return the patch of a commit to these files, as git shows it, or ""."""
         if not paths:
             return ""
         safe = ("--no-ext-diff", "--no-textconv", "--no-color")
@@ -124,7 +124,7 @@ class History:
         return out.decode(errors="replace")
 
     def file_log(self, commit: str | None, path: str) -> list[tuple[str, str, str, str]]:
-        """(commit, author, date, subject) of the commits that change a file, newest first."""
+        """Yield (commit, author, date, subject) of the commits that change a file, newest first."""
         if commit is None:
             return []
         form = "--format=%H%x00%an%x00%aI%x00%s"
@@ -132,28 +132,28 @@ class History:
         return [(sha, name, utc(date), subject) for sha, name, date, subject in _records(out, 4)]
 
     def commits_between(self, base: str, tip: str) -> list[str]:
-        """The commits of the history of `tip` that are not in that of `base`."""
+        """Return the commits in the history of `tip` that the history of `base` lacks."""
         return self._git.text("rev-list", tip, f"^{base}").split()
 
     def messages(self, commit: str, since: datetime) -> dict[str, str]:
-        """commit -> its message, of this commit and its ancestors since a time."""
+        """Map a commit and its ancestors since a time to their messages."""
         span = (f"--since={since.isoformat()}", commit)
         out = self._git.run("log", "-z", "--format=%H%x00%B", *span, "--")
         return {fields[0]: fields[1] for fields in _records(out, 2)}
 
     def deletions(self, commit: str, since: datetime | None = None) -> dict[str, str]:
-        """path -> the latest commit that removed it, up to this one and since a time."""
+        """Map each removed path to its latest removal, from a time up to a commit."""
         span = (commit,) if since is None else (f"--since={since.isoformat()}", commit)
         commits = self.commits("--diff-filter=D", *span)
         return {path: past.sha for past in commits for path in past.files}
 
     def find_lost_commits(self) -> list[PastCommit]:
-        """Find the commits of ours that a reflog names and no branch has, oldest first."""
+        """Return the commits of skillvault that a reflog names and no branch has, oldest first."""
         return list(self.commits("--date-order", f"--grep=^{STEP}: ", *_NO_BRANCH))
 
 
 def diff_entries(git: Runner, command: str, *words: str) -> Iterator[tuple[str, Diff, str]]:
-    """(path, its entries before and after, git's letter for the change) of a diff."""
+    """Yield (path, entries before and after, git's letter for the change) of a diff."""
     fields = git.fields(command, *_RAW, *words)
     for field in fields:
         yield os.fsdecode(next(fields)), *_parse_diff(field)
@@ -175,18 +175,18 @@ def _parse_commit(fields: Sequence[str]) -> PastCommit:
 
 
 def utc(date: str) -> str:
-    """A time that git prints, in the same notation for each version of git."""
+    """Return a time printed by git in one notation for all versions of git."""
     return date.removesuffix("Z") + "+00:00" if date.endswith("Z") else date
 
 
 def _records(out: bytes, width: int) -> Iterator[list[str]]:
-    """The records of `width` fields in an output where each field ends with a NUL."""
+    """Yield records of `width` fields from an output where each field ends with a NUL."""
     fields = out.decode(errors="replace").split("\0")
     return (fields[i : i + width] for i in range(0, len(fields) - 1, width))
 
 
 def new_home(path: str, files: Mapping[str, Diff]) -> str | None:
-    """The path to which a commit moved a skill's file from its shelf; None if it did not."""
+    """Return the path to which a commit moved the file of a skill; None if it moved nothing."""
     if files[path].after:
         return None
     homes = (f"{shelf}/{path.partition('/')[2]}" for shelf in layout.SHELVES)

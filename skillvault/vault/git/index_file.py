@@ -1,4 +1,4 @@
-"""Git's index: its differences from HEAD, asked of git once in each state, and its entries set."""
+"""Git's index: read how it differs from HEAD, and set entries. Git is asked once for each state."""
 
 import json
 import os
@@ -29,7 +29,7 @@ Entries = Mapping[str, Entry | None]  # by path; None: none there
 
 
 class IndexState(NamedTuple):
-    """An index with this checksum: the paths where it differs from a commit, with its entries."""
+    """The state of an index with this checksum: the paths and entries that differ from a commit."""
 
     checksum: str | None
     commit: str | None
@@ -38,7 +38,7 @@ class IndexState(NamedTuple):
 
 
 class IndexFile:
-    """The index of one repository. `head` gives the commit of HEAD."""
+    """The index of one repository. `head` returns the commit of HEAD."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class IndexFile:
         self._state: IndexState | None = None
 
     def current(self) -> IndexState:
-        """Compare the index with HEAD; git is asked if somebody else changed the index."""
+        """Compare the index with HEAD, and ask git if somebody else changed the index."""
         commit, checksum = self._head(), None if self._git.index else self.checksum()
         key = checksum, commit
         if checksum is None or self._state is None or self._state[:2] != key:
@@ -72,7 +72,7 @@ class IndexFile:
         return IndexState(checksum_after, commit, differences, is_unmerged)
 
     def entries(self, paths: Iterable[str]) -> dict[str, Entry]:
-        """path -> entry of these files, and of those that were added below them since HEAD."""
+        """Return the entries of these files, and of files added below them since HEAD, by path."""
         state, names = self.current(), set(paths)
         root = self._objects().root(state.commit) if state.commit else None
         entries: dict[str, Entry | None] = dict(self._objects().entries(root, sorted(names)))
@@ -84,13 +84,13 @@ class IndexFile:
         return {path: entry for path, entry in entries.items() if entry}
 
     def all_entries(self) -> dict[str, Entry]:
-        """path -> entry of every file that is not unmerged."""
+        """Return the entry of every file without a merge conflict, by path."""
         state = self.current()
         files = self._objects().files(state.commit) if state.commit else {}
         return {path: entry for path, entry in {**files, **state.differences}.items() if entry}
 
     def checksum(self) -> str | None:
-        """The checksum at the end of the index; None if it has none."""
+        """Return the checksum at the end of the index; None for an index without one."""
         try:
             with self._place.open("rb") as index:
                 index.seek(-_SUM, os.SEEK_END)
@@ -100,7 +100,7 @@ class IndexFile:
         return checksum.hex() if any(checksum) else None
 
     def sparse_paths(self) -> frozenset[str]:
-        """The paths that a sparse checkout leaves out of the work tree."""
+        """Return the paths that a sparse checkout leaves out of the work tree."""
         if not (self._place.parent / "info/sparse-checkout").exists():
             return frozenset()
         lines = os.fsdecode(self._git.run("ls-files", "-t", "-z")).split("\0")
@@ -146,7 +146,8 @@ class IndexFile:
     def set_entries(self, entries: Entries, env: Mapping[str, str]) -> None:
         """Set these entries; the caller holds index.lock.
 
-        Git itself sets them in the index of a hook, as its owner waits for the hook.
+        In a hook, git itself sets the entries, because the git that owns the index waits for the
+        hook.
         """
         if self._git.index:
             self._git.run("update-index", "-z", "--index-info", stdin=_index_info(entries), env=env)
@@ -165,9 +166,9 @@ class IndexFile:
         return None
 
     def unrest(self) -> float:
-        """Seconds until index and HEAD have been unchanged for long enough; 0.0 if they are.
+        """Return the seconds until index and HEAD have been unchanged for long enough.
 
-        Git releases index.lock some ms before it moves HEAD. Our own writing does not count.
+        Git releases index.lock some ms before it moves HEAD. Writes of this process do not count.
         """
         if self.is_own():
             return 0.0

@@ -19,28 +19,28 @@ _ID_BYTES = 20
 
 
 class Entry(NamedTuple):
-    """An entry of a tree or an index: its mode and the id of what it names."""
+    """An entry of a tree or an index: a mode and an object id."""
 
     mode: str
     id: str
 
 
 def mode_of(content: bytes, old_entry: Entry | None) -> str:
-    """The mode of a file with this content; one that is no program keeps its old mode."""
+    """Return the mode of a file with this content; unless it is a `Program`, the old mode stays."""
     if isinstance(content, Program):
         return EXECUTABLE
     return old_entry.mode if old_entry else REGULAR
 
 
 def with_mode(content: bytes, entry: Entry | None) -> bytes:
-    """A file's content, as a program if its entry says that it may be run."""
+    """Return the content of a file, as a `Program` if its entry is executable."""
     return Program(content) if entry and entry.mode == EXECUTABLE else content
 
 
 class Tree:
     """The entries of one folder by name, held in git's order and as git encodes them.
 
-    Of a wide folder a commit changes an entry or two; the others are not touched.
+    A commit changes one or two entries of a large folder; the others are not decoded.
     """
 
     __slots__ = ("_entries", "_lines", "_places")
@@ -55,7 +55,7 @@ class Tree:
         return bool(self._entries)
 
     def get(self, name: str) -> Entry | None:
-        """The entry of this name, where there is one."""
+        """Return the entry of this name, or None."""
         return self._entries.get(name)
 
     def set(self, name: str, entry: Entry | None) -> None:
@@ -84,7 +84,7 @@ class Tree:
 
 
 def folder_levels(paths: Mapping[str, object]) -> list[list[str]]:
-    """The folders on these paths, the deepest level first, the root ("") last."""
+    """Return the folders of these paths by level, the deepest first, the root ("") last."""
     folders = {""}
     for path in paths:
         parts = path.split("/")
@@ -96,7 +96,7 @@ def folder_levels(paths: Mapping[str, object]) -> list[list[str]]:
 
 
 def nodes_of(raw: bytes) -> Iterator[tuple[str, Entry]]:
-    """The entries of a tree object."""
+    """Return the entries of a tree object."""
     at = 0
     while at < len(raw):
         nul = raw.index(b"\0", at)
@@ -106,7 +106,7 @@ def nodes_of(raw: bytes) -> Iterator[tuple[str, Entry]]:
 
 
 def _sort_key(name: str, entry: Entry) -> bytes:
-    """In git's order a folder counts as if its name ended with a slash."""
+    """Sort key of git: a folder counts as if its name ended with a slash."""
     return _encode_name(name) + (b"/" if entry.mode == FOLDER else b"")
 
 
@@ -146,24 +146,24 @@ class Objects:
     # ── reading ──────────────────────────────────────────────────────────────────────
 
     def blobs(self, ids: Iterable[str]) -> dict[str, bytes]:
-        """blob id -> bytes; GitError for one that cannot be read."""
+        """Return the bytes of blobs by id; GitError if a blob cannot be read."""
         return {blob: self._object(blob, _BLOB) for blob in dict.fromkeys(ids)}
 
     def commit_bytes(self, sha: str) -> bytes:
-        """The bytes of a commit object."""
+        """Return the bytes of a commit object."""
         return self._object(sha, _COMMIT)
 
     def root(self, commit: str) -> str:
-        """The id of a commit's tree."""
+        """Return the id of the tree of a commit."""
         return self.commit_bytes(commit)[5:45].decode()
 
     def has_commit(self, sha: str) -> bool:
-        """Return True if a commit is still there; git removes one that nothing refers to."""
+        """Return True if a commit exists; git may have removed an unreferenced commit."""
         node = self._find(sha)
         return node is not None and node.type == _COMMIT
 
     def read_files(self, places: Iterable[str]) -> dict[str, bytes]:
-        """`<commit>:<path>`, or `<commit>^:<path>` for its parent -> bytes of those that exist."""
+        """Return the bytes of existing files by `<commit>:<path>`; `<commit>^` is the parent."""
         contents = {place: self._read_file(*place.split(":", 1)) for place in places}
         return {place: content for place, content in contents.items() if content is not None}
 
@@ -175,7 +175,7 @@ class Objects:
         return bytes(node.data) if node is not None and node.type == _BLOB else None
 
     def files(self, name: str, places: Iterable[str] = ("",)) -> dict[str, Entry]:
-        """path -> entry of every file of a commit or a tree, below these folders."""
+        """Return the entry of every file of a commit or tree below these folders, by path."""
         root = self._node(name)
         root = self._node(root.tree_id) if root.type == _COMMIT else root
         files: dict[str, Entry] = {}
@@ -193,7 +193,7 @@ class Objects:
                 yield prefix + name, node
 
     def _below(self, node: Any, path: str) -> Any:
-        """The object at a path below a tree, as pygit2 has it; None if there is nothing."""
+        """Return pygit2's object at a path below a tree; None if the path does not exist."""
         for name in filter(None, path.split("/")):
             if node is None or node.type != _TREE or name not in node:
                 return None
@@ -201,7 +201,7 @@ class Objects:
         return node
 
     def folders(self, root: str | None, names: Iterable[str]) -> dict[str, Tree]:
-        """folder ("" is the root) -> its entries, to be changed; none of one that is not there."""
+        """Return the entries of folders ("" is the root) to be changed, none of a missing one."""
         folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
         entries = {name: self._descend(folders, name) for name in names}
         for name, folder in entries.items():
@@ -210,7 +210,7 @@ class Objects:
         return {name: folder.copy() for name, folder in entries.items() if folder is not None}
 
     def _descend(self, folders: dict[str, Tree | None], folder: str) -> Tree | None:
-        """The entries of a folder, empty if it is not there; None: a file is in its place."""
+        """Return the entries of a folder, none of a missing one; None if it is a file."""
         if folder not in folders:
             place, _, name = folder.rpartition("/")
             parent = self._descend(folders, place)
@@ -222,7 +222,7 @@ class Objects:
         return folders[folder]
 
     def entries(self, root: str | None, paths: Sequence[str]) -> dict[str, Entry]:
-        """path -> its entry below a tree, for the files that are there."""
+        """Return the entries of these files in a tree, by path; missing files are left out."""
         folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
         entries: dict[str, Entry] = {}
         for path in paths:
@@ -233,7 +233,7 @@ class Objects:
         return entries
 
     def clashes(self, root: str | None, paths: Iterable[str]) -> tuple[dict[str, str], set[str]]:
-        """(path -> reason if no file can be there, the folders of the paths that do not exist)."""
+        """Return (paths where no file can be, with the reason; missing folders of the paths)."""
         folders: dict[str, Tree | None] = {"": self._tree(root) if root else Tree()}
         reasons: dict[str, str] = {}
         missing_folders: set[str] = set()
@@ -253,7 +253,7 @@ class Objects:
         return reasons, missing_folders
 
     def _tree(self, tree: str) -> Tree:
-        """A tree's entries, not to be changed; the trees read last are kept."""
+        """Return the entries of a tree, not to be changed; the latest trees are cached."""
         entries = self._trees.pop(tree, None)
         if entries is None:
             entries = Tree(nodes_of(self._object(tree, _TREE)))
@@ -277,7 +277,7 @@ class Objects:
         return node
 
     def _find(self, name: Any) -> Any:
-        """An object as pygit2 has it; None if it is not there, GitError if a remote may have it."""
+        """Return pygit2's object; None for a missing one, GitError if only a remote may have it."""
         try:
             return self._repository[name]
         except (KeyError, ValueError):
@@ -326,9 +326,9 @@ class Objects:
 
 
 def commit_state(folder: Path, short_id: str) -> Literal["kept", "reverted"] | None:
-    """The state of a commit in another repository; None if either is not there.
+    """Return the tree of a commit in another repository; None without repository or commit.
 
-    Objects and HEAD alone are read: nothing of that repository's configuration is run.
+    Only objects and HEAD are read: nothing in the configuration of that repository runs.
     """
     import pygit2  # noqa: PLC0415 (67 ms, and only who asks for a commit needs it)
 

@@ -54,7 +54,7 @@ PARTIAL = f"this clone is partial and lacks what is needed; run `{COMPLETION}`"
 
 
 def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
-    """Git settings as the variables that a git call reads them from."""
+    """Return git settings as the environment variables from which git reads them."""
     variables = {"GIT_CONFIG_COUNT": str(len(settings))}
     for number, (key, value) in enumerate(settings.items()):
         variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
@@ -62,12 +62,12 @@ def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_own_git(words: Sequence[str]) -> bool:
-    """Return True if the command line of a git is one of this program's."""
+    """Return True if skillvault started the git with this command line."""
     return tuple(words[1 : 1 + len(_SETTINGS)]) == _SETTINGS
 
 
 def failure_of(command: str, err: bytes) -> str:
-    """Git's own words for a failure, in one line; with its remedy for another's folder."""
+    """Return git's words for a failure in one line, with the remedy if the owner differs."""
     lines = [line.strip() for line in err.decode(errors="replace").splitlines() if line.strip()]
     fatal = next((i for i, line in enumerate(lines) if "fatal:" in line), 0)
     end = None if any(OWNER_REMEDY in line for line in lines) else fatal + 2
@@ -79,7 +79,7 @@ _CHUNK = 1 << 18  # bytes
 
 
 class Runner:
-    """Calls git in one repository. `index` is the index file to read if a hook was handed one."""
+    """A launcher of git in one repository. `index` is the index file that git handed to a hook."""
 
     def __init__(self, root: Path, index: str | None = None) -> None:
         self._root = root
@@ -88,9 +88,9 @@ class Runner:
 
     @contextmanager
     def share_lock(self, lock: int) -> Iterator[None]:
-        """Let the git processes that move the index and the branch hold this lock too.
+        """Share this lock with the git processes that move the index and the branch.
 
-        If this process is killed, no other one can take the lock before they have ended.
+        If this process is killed, nobody can take the lock before those processes have ended.
         """
         self._lock = lock
         try:
@@ -107,13 +107,13 @@ class Runner:
         patience: float | None = None,
         hold_lock: bool = False,
     ) -> bytes:
-        """Standard output of one git call; the rest is as for `answer`."""
+        """Return the standard output of a git call; arguments as for `answer`."""
         return self.answer(
             *args, stdin=stdin, env=env, ok=ok, patience=patience, hold_lock=hold_lock
         )[1]
 
     def text(self, *args: str, ok: Sequence[int] = (0,)) -> str:
-        """Standard output as one stripped text."""
+        """Return the standard output of a git call as one stripped text."""
         return self.run(*args, ok=ok).decode(errors="replace").strip()
 
     def answer(
@@ -125,10 +125,10 @@ class Runner:
         patience: float | None = None,
         hold_lock: bool = False,
     ) -> tuple[int, bytes]:
-        """(exit code, standard output) of one git call; GitError for a code that is not `ok`.
+        """Return (exit code, standard output) of a git call; GitError for a code not in `ok`.
 
-        After `patience` seconds it is killed and TimeoutError raised. `hold_lock`: it holds the
-        writer's lock as long as it lives.
+        After `patience` seconds git is killed and TimeoutError raised. With `hold_lock` git holds
+        the writer lock while it lives.
         """
         # At a person's terminal a signing program asks for the key there.
         alone = patience is not None and not os.isatty(0)
@@ -149,7 +149,7 @@ class Runner:
         return process.returncode, out
 
     def fields(self, *args: str) -> Iterator[bytes]:
-        """The output of one git call, each field up to its NUL, read while it prints."""
+        """Yield the NUL-terminated fields of the output of a git call while git prints them."""
         process = self.start(*args, hold_lock=False)
         assert process.stdout
         try:
@@ -167,9 +167,9 @@ class Runner:
 
     @contextmanager
     def alone(self, *args: str, env: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
-        """A git process in a session of its own, which ends with this block at the latest.
+        """Start git in a session of its own; it ends with this block at the latest.
 
-        If we are killed it goes on, and holds the lock that it shares.
+        If this process is killed, git goes on, and holds the shared lock.
         """
         process = self.start(*args, env=env, alone=True)
         try:
@@ -186,7 +186,7 @@ class Runner:
         alone: bool = False,
         hold_lock: bool = True,
     ) -> "subprocess.Popen[bytes]":
-        """A git process that reads its stdin. `alone`: in a session of its own."""
+        """Start a git process that reads its stdin, with `alone` in a session of its own."""
         import git  # noqa: PLC0415 (50 ms, and a question of a plain repository starts no process)
 
         settings = {**_ENVIRONMENT, **self.index, **(env or {})}

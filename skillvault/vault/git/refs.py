@@ -1,4 +1,4 @@
-"""A move of refs in git's two phases: from `prepare` on git holds their locks, and HEAD's.
+"""Move refs in two phases: from `prepare` on, git holds the locks of the refs and of HEAD.
 
 One `git update-ref --stdin` for all that a publication moves. HEAD is locked with its branch: no
 `checkout -b`, `symbolic-ref`, `branch -m` or `reset --soft` comes between `prepare` and `commit`.
@@ -12,7 +12,7 @@ ABSENT = "0" * 40
 
 
 class RefUpdate(NamedTuple):
-    """A ref that moves from `old` to `new`; ABSENT: it is not there."""
+    """A ref that moves from `old` to `new`; ABSENT stands for no ref."""
 
     ref: str
     new: str
@@ -20,14 +20,14 @@ class RefUpdate(NamedTuple):
 
     @property
     def command(self) -> str:
-        """The line of `update-ref --stdin -z` that asks for it."""
+        """The line of `update-ref --stdin -z` for this update."""
         if self.new == ABSENT:
             return f"delete {self.ref}\0{self.old}\0"
         return f"update {self.ref}\0{self.new}\0{self.old}\0"
 
 
 class RefSession:
-    """Transactions of one git process, one after the other; `end` undoes what is not committed.
+    """Transactions of one git process, one after the other; `end` drops an uncommitted one.
 
     The refs of a transaction move together, or not at all.
     """
@@ -38,16 +38,16 @@ class RefSession:
         self.error = ""  # git's own words, once it let go
 
     def begin(self, updates: Sequence[RefUpdate]) -> None:
-        """Say what is to move."""
+        """Begin a transaction with these updates."""
         commands = "".join(["start\0", *(update.command for update in updates)])
         self._ask(commands, b"start: ok\n")
 
     def prepare(self) -> bool:
-        """Take the locks; False if a ref does not stand where it should, or is locked."""
+        """Take the locks; return False if a ref is not at its old commit, or is locked."""
         return self._ask("prepare\0", b"prepare: ok\n")
 
     def commit(self) -> bool:
-        """Move the refs; False, and all is let go, if git refuses."""
+        """Move the refs; if git refuses, release the locks and return False."""
         moved = self._ask("commit\0", b"commit: ok\n")
         if not moved:
             self.end()

@@ -29,7 +29,7 @@ _USER = 24  # characters of a user's name
 
 
 def clone_name(git: Git) -> str:
-    """The clone's name, chosen once and kept in its own config."""
+    """Return the name of this clone, chosen once and kept in its config."""
     if name := git.settings().clone:
         return name
     try:
@@ -62,7 +62,7 @@ Answer = Literal["accepted", "outrun"]
 
 
 class Upstream:
-    """The branch `branch` of the remote that it is shared by; see `upstream_of`."""
+    """The branch of the remote through which clones share a vault; see `upstream_of`."""
 
     def __init__(self, git: Git, remote: str, branch: str) -> None:
         self._git = git
@@ -91,9 +91,9 @@ class Upstream:
         return int(self._git.text("rev-list", "--count", *span))
 
     def push(self, commit: str) -> Answer:
-        """Push a commit to the branch; `outrun` if the branch has moved meanwhile.
+        """Push a commit to the branch; the result is `outrun` if the branch has moved meanwhile.
 
-        GitError with the remote's words if it refuses, or cannot be reached.
+        Raises GitError with the remote's words if the remote refuses or cannot be reached.
         """
         spec = f"{commit}:refs/heads/{self.branch}"
         code, out = self._call("push", "--porcelain", "--", self.remote, spec, ok=(0, 1))
@@ -116,7 +116,7 @@ class Upstream:
 
 
 def upstream_of(git: Git, branch: str) -> Upstream | None:
-    """The upstream of a branch: the remote that its config names, else `origin` or the only one."""
+    """Return the upstream of a branch: the configured remote, else `origin` or the only one."""
     settings = git.settings()
     remotes = settings.remotes
     names = (settings.branch_remotes.get(branch, ""), "origin", *remotes[:1])
@@ -142,7 +142,7 @@ _KINDS = {"120000": "a link", "160000": "a submodule"}
 
 
 class RemoteFiles(Struct, frozen=True):
-    """A commit's files: path -> entry, path -> size, and path -> reason if it is no plain file."""
+    """The files of a commit by path: entries, sizes, and why a path is no plain file."""
 
     commit: str
     entries: dict[str, Entry]
@@ -151,7 +151,7 @@ class RemoteFiles(Struct, frozen=True):
     objects: Objects
 
     def contents_of(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """The contents of some of them."""
+        """Return the contents of some of the files."""
         entries = {path: self.entries[path] for path in paths}
         blobs = self.objects.blobs(entry.id for entry in entries.values())
         return {path: with_mode(blobs[entry.id], entry) for path, entry in entries.items()}
@@ -161,7 +161,7 @@ class RemoteFiles(Struct, frozen=True):
 def fetch_files(url: str, ref: str, folder: str = "") -> Iterator[RemoteFiles]:
     """Fetch the files of a repository at a ref (its HEAD by default), in one of its folders.
 
-    GitError with git's own words if it cannot be fetched.
+    Raises GitError with git's words if that fails.
     """
     with tempfile.TemporaryDirectory(prefix="skillvault-") as place:
         runner = Runner(Path(place))

@@ -71,17 +71,17 @@ class Git:
 
     @cached_property
     def objects(self) -> Objects:
-        """The repository's object database."""
+        """The object database of the repository."""
         return Objects(self.dirs()[1] / "objects")
 
     @cached_property
     def history(self) -> History:
-        """The repository's commits."""
+        """The commits of the repository."""
         return History(self._runner)
 
     @cached_property
     def index_file(self) -> IndexFile:
-        """The person's index, or the one that a hook was handed."""
+        """The index of the person, or the index that git handed to a hook."""
         return IndexFile(self._runner, self.dirs()[0], self.head, lambda: self.objects)
 
     @cached_property
@@ -92,14 +92,14 @@ class Git:
     # ── where and in which state ─────────────────────────────────────────────────────
 
     def dirs(self) -> tuple[Path, Path]:
-        """(git dir, git common dir); NotAVaultError if the root is not a repository's."""
+        """Return (git dir, git common dir); NotAVaultError if the root is no repository."""
         if self._dirs is None:
             plain = git_dir(self.root)
             self._dirs = (plain, plain) if plain else self.ask_dirs()
         return self._dirs
 
     def ask_dirs(self) -> tuple[Path, Path]:
-        """(git dir, git common dir) from git itself."""
+        """Ask git for (git dir, git common dir)."""
         try:
             options = ("--show-prefix", "--git-dir", "--git-common-dir", "--show-object-format")
             answer = self.run("rev-parse", *options)
@@ -123,7 +123,7 @@ class Git:
         return (self.root / git_dir).resolve(), (self.root / common).resolve()
 
     def head(self) -> str | None:
-        """The commit that HEAD names, which may be gone; None on an unborn branch."""
+        """Return the commit of HEAD, which may be missing; None on a branch without commits."""
         folder, common = self.dirs()
         branch = plain_branch(folder) if folder == common else None
         if tip := plain_tip(folder, branch) if branch else None:
@@ -131,14 +131,14 @@ class Git:
         return self.text("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1)) or None
 
     def branch(self) -> str | None:
-        """The branch of HEAD; None if it is detached."""
+        """Return the branch of HEAD; None for a detached HEAD."""
         if plain := plain_branch(self.dirs()[0]):
             return plain
         name = self.text("symbolic-ref", "--quiet", "HEAD", ok=(0, 1))
         return name.removeprefix("refs/heads/") or None
 
     def tip(self, branch: str) -> str | None:
-        """The commit of a branch, on any HEAD; None if there is none."""
+        """Return the commit of a branch, wherever HEAD is; None without commits."""
         folder, common = self.dirs()
         if folder == common and (plain := plain_tip(folder, branch)):
             return plain
@@ -148,7 +148,7 @@ class Git:
     def pause_reason(self, branch: str, *, founding: bool = False) -> str | None:
         """The reason if nothing may be committed now.
 
-        `founding`: the branch may be without a commit.
+        With `founding`, the branch may be without a commit.
         """
         if self.settings().is_bare:
             return "the repository is bare; a vault needs a work tree"
@@ -165,7 +165,7 @@ class Git:
         return None
 
     def _branch_problem(self, branch: str, founding: bool) -> str | None:
-        """The reason if HEAD is not on the branch's commit."""
+        """Return the reason if HEAD is not at the commit of the branch."""
         head, tip = self.branch(), self.tip(branch)
         if head == branch:
             missing = "the branch has no commit yet; run `skillvault init`"
@@ -180,7 +180,7 @@ class Git:
         return f"on branch {head}, but the vault learns on {branch}; run `git switch {branch}`"
 
     def boundary(self) -> str:
-        """The shallow commits and the grafts, which change the history, as their files list them.
+        """Return the files that list shallow commits and grafts, because both change the history.
 
         Git ignores replacements here.
         """
@@ -199,13 +199,13 @@ class Git:
         )
 
     def hooks_dir(self) -> Path:
-        """The folder of git's hooks, by the person's own `core.hooksPath` if it is set."""
+        """Return the folder of git's hooks, which the person's `core.hooksPath` may name."""
         output = self.text("config", "--get-all", "--type=path", "core.hooksPath", ok=(0, 1))
         paths = output.splitlines()[:-1]  # the last one is this wrapper's own setting
         return self.root / paths[-1] if paths else self.dirs()[1] / "hooks"
 
     def settings(self) -> Settings:
-        """The settings of the config; git is asked when its files have changed."""
+        """Return the settings of the config, and ask git only if its files have changed."""
         if self._cached_settings is None or not self._cached_settings.is_current:
             since = time.time()
             settings = Settings(self.run("config", *LISTING))
@@ -219,19 +219,19 @@ class Git:
         return bool(self.text("config", "--get-regexp", promises, ok=(0, 1)))
 
     def entries(self, commit: str | None, paths: Sequence[str]) -> dict[str, Entry]:
-        """path -> entry of these files of a commit."""
+        """Return the entries of these files of a commit, by path."""
         return self.objects.entries(self.objects.root(commit) if commit else None, paths)
 
     def blobs(self, ids: Iterable[str]) -> dict[str, bytes]:
-        """blob id -> bytes."""
+        """Return the bytes of blobs by id."""
         return self.objects.blobs(ids)
 
     def merge_texts(
         self, own_text: bytes, base: bytes, other_text: bytes
     ) -> tuple[bytes, int] | None:
-        """(a text with the changes of both sides, ours where they differ; number of conflicts).
+        """Return (the text with the changes of both sides, ours in a conflict; count of conflicts).
 
-        None of what is no text. A conflict leaves no marker.
+        Returns None for binary content. A conflict leaves no marker.
         """
         with tempfile.TemporaryDirectory(prefix="skillvault-") as folder:
             names = [str(Path(folder) / name) for name in ("ours", "base", "theirs")]
@@ -247,7 +247,7 @@ class Git:
 
     @contextmanager
     def pin_commit(self, commit: str, refs: RefSession) -> Iterator[str]:
-        """Keep a commit that is not published yet from `git prune` by a ref, and give its name.
+        """Protect an unpublished commit from `git prune` by a ref, and return the name of the ref.
 
         The transaction that publishes the commit deletes the ref.
         """
@@ -347,8 +347,8 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 def check_out_past(git: Git, branch: str, moment: str) -> Iterator[tuple[Path, datetime]]:
     """Check a past state of the branch out: at a revision, at a time or after a day.
 
-    Gives (a folder of its own in which that commit is the tip, the time of the commit). It shares
-    the repository's objects. UsageError if there is no such commit.
+    Yields (a new folder in which that commit is the tip, the time of the commit). The folder shares
+    the repository's objects. Raises UsageError if there is no such commit.
     """
     commit = _find_past_commit(git, branch, moment)
     at = datetime.fromisoformat(git.text("show", "--no-patch", "--format=%cI", commit))
@@ -386,7 +386,7 @@ def _find_past_commit(git: Git, branch: str, moment: str) -> str:
 
 
 def _end_of(moment: str) -> datetime | None:
-    """The time of a moment, of a day its last second; None for a revision."""
+    """Return a time in seconds, for a day its last second; None for a revision."""
     try:
         at = datetime.fromisoformat(moment)
     except ValueError:

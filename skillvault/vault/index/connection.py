@@ -471,7 +471,7 @@ class IndexDatabase(Connection):
         return self.run(lambda database: work(database, self.marks))
 
     def put_files(self, files: Mapping[str, File | None]) -> None:
-        """Set or (None) remove files, path -> (blob, record), and mark what becomes due."""
+        """Set files, (blob, record) by path, or remove them (None), and mark the due records."""
         self.run(lambda database: schema.put_files(database, files, self.marks))
 
     def fill(self, files: Mapping[str, File]) -> None:
@@ -486,7 +486,7 @@ class IndexDatabase(Connection):
         self.run(lambda database: dirty.mark_everything(database, self.marks))
 
     def mark(self, event: Event, ids: Iterable[str]) -> None:
-        """Mark what an event of these records makes due."""
+        """Mark the records that become due by an event of these records."""
         names = list(ids)
         self.run(lambda database: dirty.mark(database, self.marks, event, names))
 

@@ -1,4 +1,4 @@
-"""The queues of the steps: the rules' declarations compiled to SQL, and run on changed files.
+"""The queues of the steps: compile what steps depend on to SQL, and mark records as files change.
 
 A key stays in a queue until the step finds nothing to do for it.
 """
@@ -101,9 +101,9 @@ def mark_files(
     *,
     going: bool = False,
 ) -> None:
-    """Mark what a change of these files makes due; they are number -> kind of record.
+    """Mark the records that become due by a change of these files, which map number to kind.
 
-    `moved` are the files that came, went or moved. `going`: the index still shows the old state.
+    `moved` are new, removed and moved files. With `going`, the index still shows the old state.
     """
     for table, rows in (("changed", numbers), ("moved", moved)):
         database.execute(f"create temp table if not exists {table} (n integer primary key)")
@@ -117,7 +117,7 @@ def mark_files(
 
 
 def mark(database: sqlite3.Connection, marks: Marks, event: due.Event, ids: Iterable[str]) -> None:
-    """Mark what an event without a file makes due, for the records of these ids."""
+    """Mark the records that become due by an event without a file, for these ids."""
     rows = [(bind(record_id),) for record_id in ids]
     for (_, trigger), queries in marks.queries.items():
         for query in queries if trigger == event else ():

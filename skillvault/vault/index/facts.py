@@ -27,7 +27,7 @@ def _linked_runs(reader: Reader, condition: str, facts: Iterable[str]) -> list[s
 
 
 class Evaluations(Folder[Evaluation]):
-    """id -> evaluation; an outcome and its evaluation have one id."""
+    """The evaluations by id, which is the id of the outcome."""
 
     def __init__(self, reader: Reader) -> None:
         super().__init__(reader, "evaluations", Evaluation)
@@ -37,7 +37,7 @@ class Evaluations(Folder[Evaluation]):
         return list(self.get_many(_linked_runs(self._reader, _TELLS, facts)).values())
 
     def agreements(self, judge: JudgeInfo) -> dict[tuple[bool, bool], int]:
-        """(succeeded, verdict was right) -> the number of trusted outcomes that a judge judged.
+        """Map (succeeded, verdict was right) to the number of judged trusted outcomes.
 
         Those with a neutral result are left out.
         """
@@ -51,7 +51,7 @@ class Evaluations(Folder[Evaluation]):
 
 
 class Facts(Folder[Fact]):
-    """id -> fact, superseded ones included, and the queries about them."""
+    """The facts by id, with superseded facts, and the queries about them."""
 
     def __init__(self, reader: Reader) -> None:
         super().__init__(reader, "memory", Fact)
@@ -76,7 +76,7 @@ class Facts(Folder[Fact]):
         return list(self._reader.records(self._reader.rows(query), Fact))
 
     def makers(self, facts: Iterable[str]) -> dict[str, str]:
-        """Fact -> the outcome of the run that made it, if a run did."""
+        """Map each fact to the outcome of the run that made it, if a run did."""
         query = (
             "select target_id, source_id from link where type = 'promoted' "
             "and target_kind = 'fact' and target_id in {} order by source_id desc"
@@ -89,11 +89,11 @@ class Facts(Folder[Fact]):
         return [domain for (domain,) in self._reader.rows(query)]
 
     def supporter_counts(self, facts: Iterable[str]) -> dict[str, int]:
-        """Fact -> the number of evaluations that support it."""
+        """Map each fact to the number of evaluations that support it."""
         return self._link_counts(facts, _TELLS)
 
     def opponent_counts(self, facts: Iterable[str]) -> dict[str, int]:
-        """Fact -> the number of evaluations that contradict it, if there are any."""
+        """Map each fact to the number of evaluations that contradict it, if there are any."""
         return self._link_counts(facts, "type = 'contradicted'")
 
     def _link_counts(self, facts: Iterable[str], condition: str) -> dict[str, int]:
@@ -104,7 +104,7 @@ class Facts(Folder[Fact]):
         return dict(self._reader.rows_matching(query, facts))
 
     def endings(self, facts: Iterable[str]) -> dict[str, Status]:
-        """Fact -> the status of the run that made it, if a run did."""
+        """Map each fact to the status of the run that made it, if a run did."""
         query = (
             "select l.target_id, o.status from link l join outcome o on o.id = l.source_id "
             "where l.type = 'promoted' and l.target_kind = 'fact' and l.target_id in {}"
@@ -120,7 +120,7 @@ class Facts(Folder[Fact]):
         return _linked_runs(self._reader, "type = 'contradicted'", facts)
 
     def counts_until(self, facts: Iterable[str], last_run: str) -> dict[str, tuple[int, int]]:
-        """Fact -> the numbers of runs up to one that support and contradict it."""
+        """Map each fact to the numbers of runs up to one that support and contradict it."""
         query = (
             "select target_id, count(distinct iif(type = 'contradicted', null, source_id)), "
             "count(distinct iif(type = 'contradicted', source_id, null)) from link "
@@ -146,7 +146,7 @@ class Facts(Folder[Fact]):
         return len(set(self._reader.rows_matching(query, facts))) == 1
 
     def actions(self, facts: Iterable[str]) -> dict[str, set[tuple[str, str]]]:
-        """Fact -> the (domain, action) of the outcomes that support it."""
+        """Map each fact to the (domain, action) of the outcomes that support it."""
         query = (
             "select distinct l.target_id, o.domain, o.action from link l "
             f"join outcome o on o.id = l.source_id where {_TELLS} "
@@ -158,7 +158,7 @@ class Facts(Folder[Fact]):
         return actions
 
     def superseded_ids(self, facts: Iterable[str]) -> set[str]:
-        """Return the facts that another one replaces."""
+        """Return the facts that other facts supersede."""
         query = "select supersedes from fact where supersedes in {}"
         return {fact for (fact,) in self._reader.rows_matching(query, facts)}
 
@@ -183,10 +183,10 @@ class Facts(Folder[Fact]):
 
 
 class Corrections(Topic):
-    """Queries about the corrections that wait for approval, or were withdrawn."""
+    """Queries about corrections: stated rules that wait for approval or were withdrawn."""
 
     def waiting(self) -> list[Correction]:
-        """Return those that wait, by id."""
+        """Return the waiting corrections, by id."""
         query = f"{FILES} where f.ref_kind = 'correction' and f.top = 'proposed' order by f.ref_id"
         return list(self._reader.records(self._reader.rows(query), Correction))
 
@@ -278,7 +278,7 @@ class UnitTally(Struct, frozen=True, array_like=True):
 
 
 class Unit(NamedTuple):
-    """A cluster of enough facts, by its seed, or one fact that may recur alone."""
+    """A cluster of enough facts, named by its first fact, or a fact that may make a skill alone."""
 
     column: Literal["seed", "fact"]
     name: str
@@ -287,10 +287,9 @@ class Unit(NamedTuple):
 class Membership(NamedTuple):
     """A fact in its cluster: the first fact there is its `seed`, `place` sorts the facts of a pool.
 
-    Facts of one pool of a domain are compared with each other; one that is in none may still have
-    made a skill. `words` is a digest of those it is compared by, `told` the `tally` of runs as of
-    which it was looked at: of a fact that recurs alone, or at the seed of a cluster. `counted` is
-    its own.
+    Facts of one pool of a domain are compared with each other; a fact outside all pools may still
+    have made a skill. `words` is a digest of the words by which it is compared. `told` is the tally
+    of runs at the last look at the cluster, `counted` the tally of the fact itself.
     """
 
     fact: str
@@ -330,7 +329,7 @@ class Clusters(Topic):
         return [Membership(*row) for row in self._reader.rows(query, [domain, pool])]
 
     def connected_facts(self, seeds: Iterable[str], skills: Iterable[str]) -> dict[str, Membership]:
-        """The facts of these clusters and skills, and of all that share any with those."""
+        """Return the facts of these clusters and skills, and all facts connected with them."""
         memberships: dict[str, Membership] = {}
         pending = {"seed": {*seeds}, "skill": {*skills}}
         searched: dict[str, set[str]] = {"seed": set(), "skill": set()}
@@ -360,12 +359,12 @@ class Clusters(Topic):
         return seed
 
     def is_last(self, fact: Membership) -> bool:
-        """Return True if no fact of its pool comes after a fact."""
+        """Return True if a fact is the last of its pool."""
         query = "select 1 from clustered where domain = ? and pool = ? and place > ? limit 1"
         return self._reader.value(query, [fact.domain, fact.pool, fact.place]) is None
 
     def is_of_size(self, seed: str, size: int) -> bool:
-        """Return True if so many facts have a seed."""
+        """Return True if a cluster has this number of facts."""
         query = "select count(*) from (select 1 from clustered where seed = ? limit ?)"
         return int(self._reader.value(query, [seed, size])) >= size
 
@@ -383,11 +382,11 @@ class Clusters(Topic):
         return UnitTally(count, newest, *(tuple(name for (name,) in rows) for rows in name_rows))
 
     def last_link(self) -> int:
-        """The number of the link that came last; no other link ever has that again."""
+        """Return the number of the latest link; numbers are never used again."""
         return int(self._reader.value("select coalesce(max(n), 0) from link"))
 
     def fact_tallies(self, facts: Collection[str]) -> dict[str, tuple[str, int, int]]:
-        """Fact -> the last run for it or against it, how many are for it, how many against it."""
+        """Map each fact to (its last run, count of runs for it, count of runs against it)."""
         query = (
             "select target_id, max(source_id), sum(type != 'contradicted'), "
             "sum(type = 'contradicted') from link where target_kind = 'fact' and target_id in {} "
@@ -396,7 +395,7 @@ class Clusters(Topic):
         return {fact: tuple(counts) for fact, *counts in self._reader.rows_matching(query, facts)}
 
     def new_links(self, fact: str, last_link: int) -> list[FactLink]:
-        """The links of runs to a fact that came after one, in the order of the runs."""
+        """Return the links of runs to a fact after a numbered link, in the order of the runs."""
         query = (
             f"select l.source_id, l.type != 'contradicted', coalesce(o.counts, 0), {_SESSION}, "
             f"{_SUBJECT}, {_ACTION} from link l indexed by link_to_fact "
@@ -434,7 +433,7 @@ class Clusters(Topic):
 
 
 class FactKeys(Topic):
-    """The keys that find facts which may say the same as another one.
+    """The keys by which facts that may say the same are found.
 
     `sameness` defines a key; `loop.general` stores missing ones.
     """

@@ -1,6 +1,6 @@
-"""The index's way to the tip of the branch that the vault learns on, wherever HEAD stands.
+"""Bring the index to the tip of the branch on which the vault learns, wherever HEAD is.
 
-It reads the differences of two commits, or everything, and can compare the index with git.
+Only the differences of two commits are read, or everything. Also compares the index with git.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -49,8 +49,8 @@ _LISTED = f"not (ref_kind = 'skill' and ref_id = '{LEARNED}')"
 def find_tip(database: IndexDatabase, git: Git) -> str | None:
     """Return the branch's commit; None without one.
 
-    HEAD's branch if its own vault.yaml names it; else that of the vault shown last, which a person
-    may have left for another branch; before there is one, that on main.
+    The branch is that of HEAD if its own vault.yaml names it; else the branch that the index showed
+    last, because a person may have checked out another one; at first, the branch named on main.
     """
     for branch in _candidate_branches(git, database.branch):
         if commit := git.tip(branch):
@@ -154,7 +154,7 @@ def _files(git: Git, entries: Mapping[str, Entry | None]) -> dict[str, File | No
 
 
 def _history(database: IndexDatabase, git: Git, span: str) -> Iterator[IndexedCommit]:
-    """The commits of a span, parents first."""
+    """Yield the commits of a span, parents first."""
     depths: dict[str, int] = {}
 
     def depth(sha: str) -> int:
@@ -169,7 +169,7 @@ def _history(database: IndexDatabase, git: Git, span: str) -> Iterator[IndexedCo
 
 
 def _changed_links(git: Git, files: Mapping[str, Diff]) -> Iterator[Link]:
-    """Yield the links that came, went or changed in these files."""
+    """Yield the links that were added, removed or changed in these files."""
     for path, versions in files.items():
         if owner := layout.links_owner(path):
             data = git.blobs(entry.id for entry in versions if entry)

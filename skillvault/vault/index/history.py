@@ -136,7 +136,7 @@ class History(Topic):
         return {name for (name,) in self._reader.rows(query, [step, ref.kind, ref.id])}
 
     def last_mentions(self, refs: Iterable[Ref]) -> dict[Ref, tuple[str, str]]:
-        """Record -> (the program's last commit that names it, `source` or `target`)."""
+        """Map each record to (the program's last commit that names it, `source` or `target`)."""
         query = (
             "select t.ref_kind, t.ref_id, c.sha, t.role from trailer t join commits c on c.c = t.c "
             "where t.ref_kind = ? and t.ref_id in {} order by c.depth, c.date, c.sha"

@@ -36,7 +36,7 @@ class Layers(Topic):
         return state
 
     def listings(self) -> dict[str, FolderListing]:
-        """Folder -> its last listing."""
+        """Map each folder to its last listing."""
         query = "select name, value from state where name = 'listings'"
         return self._reader.source.decode_values(query, _LISTINGS.decode).get("listings", {})
 
@@ -46,7 +46,7 @@ class Layers(Topic):
         return [_problem(*row) for row in self._reader.rows(query)]
 
     def by_place(self) -> dict[int, list[ShelfSkill]]:
-        """Place of a layer -> its skills by path, overridden and hidden ones included."""
+        """Map each place of a layer to its skills by path, overridden and hidden ones included."""
         rows = self._reader.rows(f"{_FILE} where f.name is not null order by f.place, f.path")
         by_place = groupby(rows, key=itemgetter(0))
         return {place: list(self._read_rows(place_rows)) for place, place_rows in by_place}

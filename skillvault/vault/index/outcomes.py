@@ -22,7 +22,7 @@ EVALUATED = f"trust = 'local' and {HAS_EVALUATION}"
 
 
 class Outcomes(Folder[Outcome]):
-    """id -> outcome, and the queries about them."""
+    """The outcomes by id, and the queries about them."""
 
     def __init__(self, reader: Reader) -> None:
         super().__init__(reader, "outcomes", Outcome)
@@ -49,7 +49,7 @@ class Outcomes(Folder[Outcome]):
         return moment(max(times)) if times else None
 
     def ids_by_domain(self, outcomes: Iterable[str]) -> dict[str, set[str]]:
-        """Domain -> the ones of these outcomes that it has, domains by name."""
+        """Map each domain to its outcomes among these, domains by name."""
         query = "select distinct domain, id from outcome where id in {}"
         ids: dict[str, set[str]] = {}
         for domain, outcome_id in sorted(self._reader.rows_matching(query, outcomes)):
@@ -89,7 +89,7 @@ class Outcomes(Folder[Outcome]):
         return self._reader.records(rows, Outcome)
 
     def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
-        """Outcome -> its status."""
+        """Map each outcome to its status."""
         return dict(
             self._reader.rows_matching("select id, status from outcome where id in {}", ids)
         )
@@ -199,7 +199,7 @@ class Recommendations(Topic):
         return [name for (name,) in self._reader.rows(query, [*values, *values, limit])]
 
     def tasks(self, outcomes: Iterable[Outcome]) -> dict[str, str]:
-        """Outcome id -> its task, if it or its recommendation names one."""
+        """Map each outcome to the task that it or its recommendation names."""
         tasks: dict[str, str] = {}
         decisions: dict[str, tuple[str, Claim]] = {}
         for outcome in outcomes:
@@ -210,7 +210,7 @@ class Recommendations(Topic):
         return tasks | self.receipt_tasks(decisions)
 
     def receipt_tasks(self, outcomes: Mapping[str, tuple[str, Claim]]) -> dict[str, str]:
-        """Outcome -> the task in the latest receipt of its decision."""
+        """Map each outcome to the task in the latest receipt of its decision."""
         receipts = self._receipts({decision for decision, _ in outcomes.values()})
         ends = _ends(self._reader, receipts)
         tasks: dict[str, str] = {}
@@ -222,7 +222,7 @@ class Recommendations(Topic):
         return tasks
 
     def _receipts(self, decisions: Iterable[str]) -> dict[str, list[ReceiptRow]]:
-        """Decision -> its receipts that name a task, oldest first."""
+        """Map each decision to its receipts that name a task, oldest first."""
         query = (
             "select decision, agent, trust, at, task from recommendation "
             "where decision in {} and task != '' order by id"
@@ -234,7 +234,7 @@ class Recommendations(Topic):
 
 
 def _ends(reader: Reader, decisions: Iterable[str]) -> dict[str, list[Claim]]:
-    """Decision -> its trusted outcomes, oldest first."""
+    """The trusted outcomes of each decision, oldest first."""
     query = (
         "select decision, agent, at from outcome where decision in {} and trust = 'local' "
         "and action != '' order by at, id"
@@ -255,7 +255,7 @@ class Tasks(Topic):
     """The tasks of the outcomes that made or used a skill."""
 
     def of_outcomes(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
-        """Outcome -> (time, task), if the task is known."""
+        """Map each outcome to (time, task), if the task is known."""
         times: dict[str, int] = {}
         tasks: dict[str, str] = {}
         silent: dict[str, tuple[str, Claim]] = {}

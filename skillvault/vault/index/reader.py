@@ -68,7 +68,7 @@ class Rows(ABC):
     def decode_values(
         self, query: str, decode: Callable[[bytes], _Kept], values: Sequence[Any] = ()
     ) -> dict[str, _Kept]:
-        """Key -> decoded value, for a query with rows of (key, value)."""
+        """Map each key to its decoded value, for a query with rows of (key, value)."""
         parameters = [bind(value) for value in values]
 
         def decode_rows(database: sqlite3.Connection) -> dict[str, _Kept]:
@@ -155,7 +155,7 @@ class Reader:
         self.change(lambda database, _: database.executemany(query, parameters))
 
     def read_bytes(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """path -> bytes, for the paths that exist."""
+        """Return the bytes of existing files, by path."""
         names = list(paths)
         try:
             return self._bytes_of(names)

@@ -39,7 +39,7 @@ _PAGE = 1000  # records read at once if all of them are looked at
 
 
 class Folder(Mapping[str, _R], Generic[_R]):
-    """id -> record of one folder of the vault, by id; read on demand."""
+    """The records of one folder of the vault by id, read on demand."""
 
     def __init__(self, reader: Reader, top: str, kind: type[_R]) -> None:
         self._reader = reader
@@ -151,19 +151,19 @@ class Records(Topic):
         return [Ref(kind, name) for (name,) in self._reader.rows(query, [kind, prefix, end])]
 
     def count_by_folder(self) -> dict[str, int]:
-        """Folder -> the number of its records."""
+        """Map each folder to the number of its records."""
         query = "select top, count(*) from file where ref_id is not null group by top"
         return dict(self._reader.rows(query))
 
     def by_path(self, paths: Iterable[str]) -> dict[str, Parsed]:
-        """path -> its record, or the problem with it."""
+        """Map each path to its record, or the problem with it."""
         query = f"{FILE} where type is not null and path in {{}}"
         return {
             row[0]: self._reader.parse_row(row) for row in self._reader.rows_matching(query, paths)
         }
 
     def by_blob(self, keys: Iterable[Key]) -> dict[Key, Parsed]:
-        """(path, blob) -> its record, for the pairs that the vault has."""
+        """Map (path, blob) to its record, for the pairs that the vault has."""
         blobs = dict(keys)
         query = f"{FILE} where type is not null and path in {{}}"
         rows = self._reader.rows_matching(query, blobs)
@@ -181,7 +181,7 @@ def parse_ref(key: str) -> Ref:
 
 
 class Answers(Folder[Answer]):
-    """Key of a question -> its answer, and the queries about answers."""
+    """The answers by the key of their question, and the queries about answers."""
 
     def __init__(self, reader: Reader) -> None:
         super().__init__(reader, "answers", Answer)
@@ -198,7 +198,7 @@ class Answers(Folder[Answer]):
 
 
 class Sessions(Folder[Session]):
-    """id -> session, and the queries about them."""
+    """The sessions by id, and the queries about them."""
 
     def __init__(self, reader: Reader) -> None:
         super().__init__(reader, "sessions", Session)
@@ -251,7 +251,7 @@ class LinkEnds(Struct, frozen=True):
 
 
 class Links(Topic, Mapping[str, Link]):
-    """id -> link, and the queries about links; if two lists have one, the earlier counts."""
+    """The links by id, and the queries about links; of a link in two lists the earlier counts."""
 
     def __getitem__(self, name: str) -> Link:
         return self.get_many([name])[name]
@@ -307,7 +307,7 @@ class Links(Topic, Mapping[str, Link]):
         return next(filter(None, paths), None)
 
     def lists_of(self, ids: Iterable[str]) -> dict[str, list[str]]:
-        """Path of a list -> the ids of these links in it."""
+        """Map each path of a list to the ids of these links in it."""
         query = "select f.path, l.id from link l join file f on f.n = l.file where l.id in {}"
         return group(self._reader.rows_matching(query, ids))
 
@@ -329,7 +329,7 @@ class Links(Topic, Mapping[str, Link]):
         return {name for (name,) in rows}
 
     def merge_targets(self, refs: Iterable[Ref]) -> dict[str, str]:
-        """Skill -> the evolved skill that it was merged into."""
+        """Map each skill to the evolved skill that it was merged into."""
         query = (
             "select source_id, target_id from link "
             "where type = 'merged' and source_kind = ? and source_id in {} order by id"
@@ -337,7 +337,7 @@ class Links(Topic, Mapping[str, Link]):
         return dict(self._reader.rows_of(query, refs))
 
     def ends(self) -> dict[str, LinkEnds]:
-        """Link id -> its type and ends, of every link, by id."""
+        """Return the type and the ends of every link, by id."""
         query = (
             "select id, type, source_kind, source_id, target_kind, target_id from link order by id"
         )
@@ -347,6 +347,6 @@ class Links(Topic, Mapping[str, Link]):
         }
 
     def count_by_type(self) -> dict[str, int]:
-        """Link type -> the number of links."""
+        """Map each link type to the number of links."""
         query = "select type, count(*) from link group by type order by type"
         return dict(self._reader.rows(query))

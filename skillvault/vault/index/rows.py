@@ -234,7 +234,7 @@ def domains_of(table: str, condition: str) -> str:
 
 
 def group(rows: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
-    """First column -> the values of the second one, in the order of the rows."""
+    """Map each value of the first column to those of the second, in the order of the rows."""
     groups: dict[Any, list[Any]] = {}
     for key, value in rows:
         groups.setdefault(key, []).append(value)

@@ -126,7 +126,7 @@ def _next_number(database: sqlite3.Connection, column: str, table: str) -> int:
 def put_files(
     database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks
 ) -> None:
-    """Set or (None) remove files, path -> (blob, record), and mark what becomes due.
+    """Set files, (blob, record) by path, or remove them (None), and mark the due records.
 
     New outcomes of a decision are joined with its others.
     """
@@ -156,7 +156,7 @@ def join_all_outcomes(database: sqlite3.Connection, marks: dirty.Marks) -> None:
 def _replace_files(
     database: sqlite3.Connection, files: Mapping[str, File | None], marks: dirty.Marks
 ) -> dict[str, int]:
-    """Set or remove files without joining outcomes; return path -> the number of the file."""
+    """Set or remove files without joining outcomes; return the numbers of the files by path."""
     old_numbers = _numbers(database, files)
     links = _link_rows(database, old_numbers)
     removed_links = links.keys() - _new_link_rows(files)
@@ -214,7 +214,7 @@ def _replace_files(
 
 
 def _link_rows(database: sqlite3.Connection, numbers: Mapping[str, int]) -> dict[Row, int]:
-    """(path, *columns of a link) -> the number of its row, for the lists among these files."""
+    """Map (path, *columns of a link) to the number of its row, for the lists among these files."""
     query = (
         "select n, id, type, source_kind, source_id, target_kind, target_id, at, metadata "
         "from link where file = ?"
@@ -307,7 +307,7 @@ def _numbers(database: sqlite3.Connection, paths: Iterable[str]) -> dict[str, in
 def insert(
     database: sqlite3.Connection, files: Mapping[str, File], known_links: Collection[Row] = ()
 ) -> dict[str, int]:
-    """Add new files; return path -> the number of the file.
+    """Add new files; return the numbers of the files by path.
 
     `known_links` are the links that exist already: (path, *columns of a link).
     """

@@ -40,7 +40,7 @@ class SkillStatusRow(NamedTuple):
 
 
 class Skills(Folder[Skill]):
-    """name -> skill in skills/, which may be served; the queries cover all shelves.
+    """The skills in skills/ by name; the queries also cover proposed/ and archive/.
 
     In force are those in skills/ and, under other names, those of the layers before the vault's.
     """
@@ -128,7 +128,7 @@ class Skills(Folder[Skill]):
         return [name for (name,) in self._reader.rows(query, [shelf, latest_end, oldest_creation])]
 
     def creation_times(self, names: Iterable[str]) -> dict[str, str]:
-        """Skill -> the creation time that it states, for those in skills/ or archive/."""
+        """Map each skill in skills/ or archive/ to the creation time in its file."""
         query = (
             "select id, coalesce(created, '') from skill "
             "where shelf in ('archive', 'skills') and id in {} order by shelf"
@@ -184,7 +184,7 @@ class Skills(Folder[Skill]):
         return {name for (name,) in self._reader.rows_matching(query, actions, prefix=[domain])}
 
     def subjects(self, names: Iterable[str]) -> dict[str, str]:
-        """Skill -> its subject, for those in skills/ that state one."""
+        """Map each skill in skills/ to the subject in its file, if there is one."""
         query = (
             "select id, subject from skill where +shelf = 'skills' and subject is not null "
             "and id in {}"
@@ -211,7 +211,7 @@ class Skills(Folder[Skill]):
         return bool(self._reader.value(query, [name]))
 
     def outcomes_behind(self, names: Iterable[str]) -> dict[str, tuple[Outcome, ...]]:
-        """Skill -> the outcomes behind it, through any links, oldest first."""
+        """Map each skill to the outcomes behind it, through any links, oldest first."""
         ids_by_skill = self.outcome_ids_behind(names)
         all_ids = dict.fromkeys(id_ for ids in ids_by_skill.values() for id_ in ids)
         outcomes = Outcomes(self._reader).get_many(all_ids)
@@ -223,7 +223,7 @@ class Skills(Folder[Skill]):
         }
 
     def subjects_behind(self, names: Iterable[str]) -> dict[str, set[Subject]]:
-        """Skill -> the subjects of the outcomes behind it."""
+        """Map each skill to the subjects of the outcomes behind it."""
         ids_by_skill = self.outcome_ids_behind(names)
         query = "select id, domain, action, target from outcome where id in {}"
         ids = dict.fromkeys(id_ for outcome_ids in ids_by_skill.values() for id_ in outcome_ids)
@@ -235,7 +235,7 @@ class Skills(Folder[Skill]):
         }
 
     def outcome_ids_behind(self, names: Iterable[str]) -> dict[str, list[str]]:
-        """Skill -> the ids of the outcomes behind it."""
+        """Map each skill to the ids of the outcomes behind it."""
         roots = [Ref("skill", name) for name in names]
         sources: dict[Ref, list[Ref]] = {}
         level = dict.fromkeys(roots)

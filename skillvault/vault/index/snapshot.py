@@ -47,7 +47,7 @@ class Due(Topic):
         return [key for (key,) in self._reader.rows(query, [step])]
 
     def lengths(self) -> dict[str, int]:
-        """Queue -> the number of its keys; empty queues are left out."""
+        """Map each queue to the number of its keys; empty queues are left out."""
         return dict(self._reader.rows("select step, count(*) from due group by step"))
 
     def mark_done(self, step: str, keys: Iterable[str]) -> None:
@@ -57,7 +57,7 @@ class Due(Topic):
 
 
 class Files(Topic, Mapping[str, str]):
-    """path -> blob id of every file."""
+    """The blob id of every file by path."""
 
     def __getitem__(self, path: str) -> str:
         blob = self._reader.value("select blob from file where path = ?", [path])
@@ -76,7 +76,7 @@ class Files(Topic, Mapping[str, str]):
         return dict(self._reader.rows("select path, blob from file order by path")).items()
 
     def read(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """path -> bytes of the paths that exist."""
+        """Return the bytes of existing files, by path."""
         return self._reader.read_bytes(paths)
 
     def existing(self, paths: Iterable[str]) -> set[str]:
@@ -242,7 +242,7 @@ class Staging(Topics):
         return self._policy[1]
 
     def stage(self, files: Mapping[str, bytes | None]) -> None:
-        """Show files that are not committed yet: path -> new bytes, None: removed."""
+        """Show uncommitted files: new bytes by path, None for a removed file."""
         self.files_staged |= files
         self._by_blob |= {blob_id(data): data for data in files.values() if data is not None}
         self._database.put_files(

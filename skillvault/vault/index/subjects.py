@@ -74,7 +74,7 @@ class Subjects(Topic):
     def accounts(
         self, outcomes: Iterable[str], scope: Scope
     ) -> dict[AccountKey, list[IndexedOutcome]]:
-        """Account -> the ones of these outcomes that it has."""
+        """Map each account to its outcomes among these."""
         query = (
             f"select o.domain, o.action, o.trust, {'o.target' if scope == 'subject' else 'null'}, "
             f"o.at, o.id, {HAS_EVALUATION}, m.marks from outcome o "
@@ -99,7 +99,7 @@ class Subjects(Topic):
         return Position()
 
     def mark_counts(self, account: AccountKey, marks: Collection[str]) -> dict[str, int]:
-        """Mark -> the number of counted outcomes that have it."""
+        """Map each mark to the number of counted outcomes that have it."""
         query = (
             "select m.mark, m.count from account_mark m "
             f"where m.account = (select n from account where {_ACCOUNT}) and m.mark in {{}}"

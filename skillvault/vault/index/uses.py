@@ -105,7 +105,7 @@ class Uses(Topic):
         return [ExposureRow(*row) for row in rows]
 
     def totals(self, domain: str, end: SumsEnd) -> dict[str, tuple[int, int]]:
-        """Group -> (closed decisions up to one, those that succeeded) of a domain."""
+        """Map each group of a domain to its (closed decisions, successes) up to a decision."""
         query = (
             f"select {_GROUP}, count(*), sum(o.status = 'success') from outcome o "
             f"where {_SUMMED} and {_CLOSED} group by o.action, o.target"
@@ -184,12 +184,12 @@ class Uses(Topic):
     # ── versions ─────────────────────────────────────────────────────────────────────
 
     def version_starts(self, skills: Iterable[str]) -> dict[str, list[int]]:
-        """Skill -> the times at which its text changed, if it did."""
+        """Map each skill to the times at which its text changed."""
         query = "select skill, at from begun where skill in {} order by skill, at"
         return group(self._reader.rows_matching(query, skills))
 
     def merges(self) -> dict[str, str]:
-        """Skill in archive/ -> the one it was merged into."""
+        """Map each merged skill in archive/ to the skill that contains it now."""
         return dict(self._reader.rows(f"select {_MERGED} order by id"))
 
     def merges_of(self, skills: Iterable[str]) -> dict[str, str]:
@@ -208,7 +208,7 @@ class Uses(Topic):
     # ── what was added up ────────────────────────────────────────────────────────────
 
     def sums(self, kind: type[_Kept]) -> dict[str, _Kept]:
-        """Domain -> its sums."""
+        """Map each domain to its sums."""
         return self._decode_values("select key, value from sums order by key", kind)
 
     def sums_end(self, domain: str) -> SumsEnd:
@@ -217,7 +217,7 @@ class Uses(Topic):
         return next(map(SumsEnd._make, self._reader.rows(query, [domain])), SumsEnd())
 
     def evidence(self, kind: type[_Kept]) -> dict[str, _Kept]:
-        """Skill -> its evidence."""
+        """Map each skill to its evidence."""
         return self._decode_values("select key, value from evidence order by key", kind)
 
     def evidence_of(self, skill: str, kind: type[_Kept]) -> _Kept | None:

@@ -216,7 +216,7 @@ def add_documents(database: sqlite3.Connection, documents: Iterable[Document]) -
 
 
 def keep_tasks(database: sqlite3.Connection, tasks: Mapping[str, str]) -> None:
-    """Set the tasks that find documents, id -> text; the documents may come later.
+    """Set the tasks that find documents, as texts by id; the documents may come later.
 
     It runs in the caller's transaction; "" removes the tasks.
     """
@@ -341,7 +341,7 @@ def _words(text: str) -> list[str]:
 
 
 def _weights(stems: Stems, words: Sequence[str]) -> Terms:
-    """Stem -> its weight in the words; a repeated word counts less."""
+    """Return the weight of each stem in the words; a repeated word counts less."""
     telling = " ".join(word for word in words if not _is_general(word))
     general = " ".join(filter(_is_general, words))
     weights: defaultdict[str, float] = defaultdict(float)
@@ -360,7 +360,7 @@ def _is_general(word: str) -> bool:
 
 
 def _weigh_words(index: "_Index", stems: Stems, query: str) -> Terms:
-    """Word -> its weight, for the weightiest words of a query."""
+    """Return the weights of the weightiest words of a query."""
     weights = {}
     for word in dict.fromkeys(_words(query)[:_WORDS]):
         terms = _weights(stems, [word])
@@ -448,7 +448,7 @@ class _Index:
         return _COMMON - math.log2((count + documents) / (self._total + _ENGLISH))
 
     def scores(self, terms: Terms) -> dict[int, float]:
-        """Number -> the share of the terms' weight that the document carries, 0..1."""
+        """Map each number to the share of the terms' weight that the document carries, 0..1."""
         total_weight = sum(terms.values()) * (_SATURATION + 1)
         scores: defaultdict[int, float] = defaultdict(float)
         for term in self._affordable(terms):
@@ -490,7 +490,7 @@ class _Index:
         return sorted(hits, key=lambda item: (-item[2], item[1]))[:limit]
 
     def _counts(self, terms: Iterable[str]) -> dict[str, tuple[int, int]]:
-        """Term -> (number of documents, number of places)."""
+        """Map each term to (number of documents, number of places)."""
         unread_terms = [term for term in terms if term not in self._counted]
         marks = ", ".join("?" * len(unread_terms))
         sql = f"select term, doc, cnt from ranked_terms where term in ({marks})"  # noqa: S608
@@ -514,7 +514,7 @@ class _Index:
         return chosen
 
     def _places_of(self, term: str) -> dict[int, float]:
-        """Number -> the saturated weight of a term in the document."""
+        """Map each number to the saturated weight of a term in the document."""
         counts: dict[int, float] = {}
         worths = self._worths
         sql = "select doc, col from ranked_places where term = ?"

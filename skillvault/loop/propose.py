@@ -2,22 +2,35 @@
 
 from collections.abc import Iterator
 
-from skillvault.learning.propose.corrections import STEP, proposals_of
+from skillvault.learning.propose.corrections import STEP, proposals_of, statements_of
 from skillvault.loop.run import Run
 from skillvault.model.change import Change
+from skillvault.model.decision_outcomes import scope_of
+from skillvault.model.records import Outcome
 
 
 def step(run: Run) -> Iterator[Change]:
-    """Yield a change for each rule that trusted outcomes quote."""
+    """Yield the changes by which the scopes of trusted outcomes have the rules stated in them."""
     keys = run.view.due.keys(STEP)
-    outcomes = run.view.outcomes.get_many(keys)
-    quoting = [o for o in outcomes.values() if o.result.next_words and o.trust == "local"]
-    for outcome in sorted(quoting, key=lambda outcome: outcome.order):
-        waiting = run.view.corrections.waiting()
-        for change in proposals_of(outcome, waiting, run.view.facts.approved_corrections()):
-            rejections = (run.rejections.of_target(target) for target in change.targets[:1])
+    due_outcomes = [o for o in run.view.outcomes.get_many(keys).values() if _is_quoting(o)]
+    for scope in sorted({scope_of(outcome) for outcome in due_outcomes}):
+        outcomes = {o.id: o for o in run.view.outcomes.quoting(scope) if _is_quoting(o)}
+        retracted = run.view.retractions.get_many(outcomes)
+        statements = [s for outcome in outcomes.values() for s in statements_of(outcome)]
+        changes = proposals_of(
+            [statement for statement in statements if statement.outcome not in retracted],
+            [statement for statement in statements if statement.outcome in retracted],
+            run.view.corrections.of_scope(scope),
+            [rule for rule in run.view.facts.approved_corrections() if rule.scope == scope],
+        )
+        for change in changes:
+            rejections = (run.rejections.of_target(target) for target in change.targets)
             if rejection := next(filter(None, rejections), None):
                 run.report.rejected.append(rejection)
             else:
                 yield change
     run.settle(STEP, keys)
+
+
+def _is_quoting(outcome: Outcome) -> bool:
+    return bool(outcome.result.next_words) and outcome.trust == "local"

@@ -243,3 +243,8 @@ def group_by_agent(
     agents = dict.fromkeys(claim.agent for claim in claims)
     agents |= dict.fromkeys(agent for agent, group in groups.items() if group)
     return {agent: groups[agent] for agent in sorted(agents, key=lambda agent: not groups[agent])}
+
+
+def scope_of(outcome: Outcome) -> str:
+    """Return the repository of an outcome, or its domain if no repository is recorded."""
+    return str(outcome.context.get("repository") or outcome.domain)

@@ -17,7 +17,7 @@ from skillvault.vault.commit.publish import StagedChange
 from skillvault.vault.commit.store import Store
 from skillvault.vault.disk import pause_on_disk_errors
 
-LEARNING = ("promote", "generate", "distill", "refresh", "merge", "assess")
+LEARNING = ("propose", "promote", "generate", "distill", "refresh", "merge", "assess")
 
 
 def recompute(run: Run, first: Change) -> list[Change]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from skillvault.api import Vault
+from skillvault.api import Vault, retract
 from skillvault.model.errors import UsageError
 from tests.conftest import NOW
 from tests.sessions.test_hooks import Client
@@ -102,7 +102,7 @@ def test_a_noted_rule_is_there_from_the_next_prompt_on(client: Client) -> None:
 
 def test_an_approved_rule_is_served_as_a_rule(client: Client) -> None:
     corrected(client)
-    client.vault.memory.approve(RULE.replace(",", "").replace(" ", "-"), now=client.at)
+    client.vault.memory.approve("uv-not-pip", now=client.at)
     assert f"- {RULE}" in next_session(client)
     assert client.vault.memory.waiting() == []
     assert client.vault.check().problems == []
@@ -110,16 +110,24 @@ def test_an_approved_rule_is_served_as_a_rule(client: Client) -> None:
 
 def test_a_rejected_rule_is_not_proposed_again(client: Client) -> None:
     corrected(client)
-    client.vault.memory.reject("we-use-uv", "a joke", now=client.at)
+    client.vault.memory.reject("uv-not-pip", "a joke", now=client.at)
     client.tell("SessionStart", session_id="s-3", source="startup")
     corrected(client)
     assert client.vault.memory.waiting() == []
     assert STATED not in next_session(client)
 
 
+def test_a_rule_is_withdrawn_with_the_outcome_after_which_it_was_stated(client: Client) -> None:
+    corrected(client)
+    (outcome,) = client.outcomes()
+    retract(client.vault, outcome.id, "another repository", now=client.at)
+    assert client.vault.memory.waiting() == []
+    assert STATED not in next_session(client)
+
+
 def test_an_unknown_rule_is_one_clear_error(client: Client) -> None:
     corrected(client)
-    with pytest.raises(UsageError, match="no single rule that waits has this id; there are we-use"):
+    with pytest.raises(UsageError, match=r"has this id; there are uv-not"):
         client.vault.memory.approve("x")
 
 

@@ -85,40 +85,42 @@ class _Extract:
         self.successes: list[dict[str, str]] = []
         self._redact = clean
         self._number = 0
-        self._recent: deque[tuple[int, _Deed]] = deque(maxlen=_MAX_RECENT)
-        self._open: OrderedDict[str, tuple[int, _Deed]] = OrderedDict()
-        self._failed: OrderedDict[_Deed, int] = OrderedDict()  # when it failed last
+        self._recent: deque[tuple[int, _CallSummary]] = deque(maxlen=_MAX_RECENT)
+        self._open: OrderedDict[str, tuple[int, _CallSummary]] = OrderedDict()
+        self._failed: OrderedDict[_CallSummary, int] = OrderedDict()  # when it failed last
 
     def call(self, call: ToolCall) -> None:
         """Note the call of a tool."""
         self._number += 1
-        deed = _deed_of_call(call)
-        _store_latest(self._open, call.id, (self._number, deed))
+        summary = _summarize_call(call)
+        _store_latest(self._open, call.id, (self._number, summary))
         if call.tool not in _READING_TOOLS:
-            self._recent.append((self._number, deed))
+            self._recent.append((self._number, summary))
 
     def end(self, result: ToolResult) -> None:
         """Note the result of a call."""
-        number, deed = self._open.pop(result.id, (0, None))
-        if deed is None:
+        number, summary = self._open.pop(result.id, (0, None))
+        if summary is None:
             return
-        plain_deed = deed._replace(replaced=None)  # an edit of one file after another
-        failure_number = self._failed.get(plain_deed)
+        plain_summary = summary._replace(replaced=None)  # an edit of one file after another
+        failure_number = self._failed.get(plain_summary)
         if result.is_error:
             if len(self.failures) < _MAX_ENTRIES:
-                self._add_failure(plain_deed, result, self._describe_calls(failure_number, number))
-            _store_latest(self._failed, plain_deed, number)
+                self._add_failure(
+                    plain_summary, result, self._describe_calls(failure_number, number)
+                )
+            _store_latest(self._failed, plain_summary, number)
         elif failure_number is not None:
-            del self._failed[plain_deed]
+            del self._failed[plain_summary]
             text = self._describe_calls(failure_number, number)
             if text and len(self.successes) < _MAX_ENTRIES:
-                self.successes.append({"lemma": _lemma(plain_deed, self._clean), "text": text})
+                self.successes.append({"lemma": _lemma(plain_summary, self._clean), "text": text})
 
-    def _add_failure(self, deed: "_Deed", result: ToolResult, attempt: str) -> None:
+    def _add_failure(self, summary: "_CallSummary", result: ToolResult, attempt: str) -> None:
         lines = failing_assertion(self._clean(tail_of(result.text))).splitlines()[-_REASON_LINES:]
         code = f"exit code {result.exit_code}" if result.exit_code is not None else ""
         reason = shorten(" ".join(line.strip() for line in lines), _REASON) or code
-        failure = drop_empty(lemma=_lemma(deed, self._clean), reason=reason, attempt=attempt)
+        failure = drop_empty(lemma=_lemma(summary, self._clean), reason=reason, attempt=attempt)
         if failure not in self.failures:
             self.failures.append(failure)
 
@@ -126,15 +128,19 @@ class _Extract:
         """Describe the calls between a failure and the next call of the same."""
         if start is None:
             return ""
-        deeds = dict.fromkeys(deed for number, deed in self._recent if start < number < end)
-        return shorten("; ".join(_describe_deed(deed, self._clean) for deed in deeds), _TEXT)
+        summaries = dict.fromkeys(
+            summary for number, summary in self._recent if start < number < end
+        )
+        return shorten(
+            "; ".join(_describe_summary(summary, self._clean) for summary in summaries), _TEXT
+        )
 
     def _clean(self, text: str) -> str:
         """Remove secrets and control characters from a text."""
         return self._redact(printable(text))
 
 
-class _Deed(NamedTuple):
+class _CallSummary(NamedTuple):
     """A remembered call: its tool, its command or file, (old text, new text) of an edit."""
 
     tool: str
@@ -144,30 +150,30 @@ class _Deed(NamedTuple):
 
 def describe_call(call: ToolCall, clean: Clean) -> str:
     """Describe a call in a few words; an edit with its old and new text."""
-    return _describe_deed(_deed_of_call(call), clean)
+    return _describe_summary(_summarize_call(call), clean)
 
 
-def _deed_of_call(call: ToolCall) -> _Deed:
+def _summarize_call(call: ToolCall) -> _CallSummary:
     old_text, new_text = (call.arguments.get(key) for key in ("old_string", "new_string"))
     edit = (
         (_cut_command(old_text), _cut_command(new_text))
         if isinstance(old_text, str) and isinstance(new_text, str)
         else None
     )
-    return _Deed(_cut_command(call.tool), _cut_command(command_of(call.arguments)), edit)
+    return _CallSummary(_cut_command(call.tool), _cut_command(command_of(call.arguments)), edit)
 
 
-def _describe_deed(deed: _Deed, clean: Clean) -> str:
-    if deed.replaced is None:
-        return f"`{shorten(clean(deed.command or deed.tool), _CALL)}`"
-    texts = (shorten(clean(text), _CALL // 2) for text in deed.replaced)
-    return f"{_lemma(deed, clean)}: replace {' by '.join(f'`{text}`' for text in texts)}"
+def _describe_summary(summary: _CallSummary, clean: Clean) -> str:
+    if summary.replaced is None:
+        return f"`{shorten(clean(summary.command or summary.tool), _CALL)}`"
+    texts = (shorten(clean(text), _CALL // 2) for text in summary.replaced)
+    return f"{_lemma(summary, clean)}: replace {' by '.join(f'`{text}`' for text in texts)}"
 
 
-def _lemma(deed: _Deed, clean: Clean) -> str:
+def _lemma(summary: _CallSummary, clean: Clean) -> str:
     """The tool and command of a call; for a shell only the command."""
-    command, tool = (shorten(clean(text), _LEMMA) for text in (deed.command, deed.tool))
-    return command if command and deed.tool in SHELLS else f"{tool} {command}".strip()
+    command, tool = (shorten(clean(text), _LEMMA) for text in (summary.command, summary.tool))
+    return command if command and summary.tool in SHELLS else f"{tool} {command}".strip()
 
 
 def _store_latest(entries: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:

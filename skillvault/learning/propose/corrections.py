@@ -4,16 +4,18 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
+from operator import attrgetter
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from skillvault.learning.lint import Secrets, lint_files
-from skillvault.learning.recommend.duplicates import says_same
-from skillvault.model.change import Change, Edit
+from skillvault.model.change import Change
+from skillvault.model.decision_outcomes import scope_of
 from skillvault.model.lazy import regex
 from skillvault.model.next_words import is_risky, read_reaction
 from skillvault.model.records import Correction, Fact, Outcome, Ref
-from skillvault.model.text.text import rule_key, shorten, slug
+from skillvault.model.text.text import join_items, rule_key, shorten, slug
 
 STEP = "propose"
 CONFIRMED = 3  # sessions in which a person stated a rule, from which on it is reviewed first
@@ -24,54 +26,139 @@ _NEGATION = regex(
     re.IGNORECASE,
 )
 _TERM = regex(r"[@\w][\w./@-]*\w|[\w@]")
+_CLAUSE_END = regex(r"[,;:，、；。]\s*|\n")
+_PLURAL = regex(r"(?<=\w\w[^s\W])s$")
 # Words of a rule that are no terms: they are in its opposite, too.
 _COMMON = frozenset(
-    "we use always never here not no the a an in of for to with and or instead only please".split()
+    "we use always here not no the a an in of for to with and or but instead only please do does"
+    " any more it".split()
 )
+_Terms = frozenset[str]
+Key = tuple[_Terms, _Terms]
+
+
+class SpokenRule(Struct, frozen=True, order=True):
+    """A rule that a person stated after a run: when, after which outcome, and in which words.
+
+    `said_by` is None unless the session was attended.
+    """
+
+    at: datetime
+    outcome: str
+    text: str
+    domain: str
+    scope: str
+    session: str
+    said_by: str | None
+    about: str
+
+    @property
+    def key(self) -> Key:
+        """Return what all wordings of the rule share."""
+        return key_of(self.text)
+
+
+class _Rule(Struct, frozen=True):
+    """A rule with all of its statements, and the text of the later one that contradicts it."""
+
+    correction: Correction
+    outcomes: tuple[str, ...]
+    opposite: str = ""
+
+
+def statements_of(outcome: Outcome) -> Iterator[SpokenRule]:
+    """Yield the rules that a person's next words state after an outcome."""
+    for text in read_reaction(outcome.result.next_words, outcome.result.claim).rules:
+        yield SpokenRule(
+            at=outcome.occurred_at,
+            outcome=outcome.id,
+            text=text,
+            domain=outcome.domain,
+            scope=scope_of(outcome),
+            session=outcome.source.session or outcome.id,
+            said_by=outcome.source.person,
+            about=_run_words(outcome),
+        )
 
 
 def proposals_of(
-    outcome: Outcome, corrections: Sequence[Correction], rules: Sequence[Fact]
+    statements: Collection[SpokenRule],
+    retracted: Collection[SpokenRule],
+    corrections: Collection[Correction],
+    rules: Sequence[Fact],
 ) -> Iterator[Change]:
-    """Yield a change for each rule that a person's words state after an outcome.
+    """Yield the changes after which the corrections of a scope are those that persons stated.
 
-    `corrections` wait for approval, `rules` are approved.
+    `statements` are all that count, `retracted` are of outcomes that count no longer. `corrections`
+    wait or were withdrawn; `rules` are approved. The order of arrival makes no difference.
     """
-    waiting = {correction.id: correction for correction in corrections}
-    for text in read_reaction(outcome.result.next_words, outcome.result.claim).rules:
-        stated = _correction_of(outcome, text)
-        rivals = [c for c in waiting.values() if c.scope == stated.scope]
-        approved = [rule for rule in rules if rule.scope == stated.scope]
-        equal_correction = next((c for c in rivals if _is_same(c.text, text)), None)
-        if equal_correction:
-            if change := _confirmation(equal_correction, stated):
-                yield change
-            continue
-        if any(_is_same(rule.text, text) for rule in approved):
-            continue
-        opposite = next((rule for rule in approved if contradicts(rule.text, text)), None)
-        withdrawn = [c for c in rivals if contradicts(c.text, text)]
-        for correction in withdrawn:
-            del waiting[correction.id]
-        if opposite:
-            stated = replace(stated, supersedes=opposite.id)
-        waiting[stated.id] = stated
-        yield _proposal(outcome, stated, withdrawn)
+    stored = {correction.id: correction for correction in corrections}
+    for rule in _rules_of(statements, [rule for rule in rules if rule.state == "rule"]):
+        if change := _update(stored.get(rule.correction.id), rule):
+            yield change
+    lost = {statement.key: statement.outcome for statement in retracted}
+    for statement in statements:
+        lost.pop(statement.key, None)
+    for correction in stored.values():
+        key = key_of(correction.text)
+        if correction.state == "proposed" and key in lost:
+            reason = f"The outcome {lost[key]}, after which it was stated, is retracted."
+            yield _change(replace(correction, state="withdrawn"), correction, reason, [lost[key]])
 
 
-def _correction_of(outcome: Outcome, text: str) -> Correction:
-    scope = str(outcome.context.get("repository") or outcome.domain)
-    digest = sha256(f"{outcome.domain}\n{scope}\n{rule_key(text)}".encode()).hexdigest()[:6]
-    return Correction(
-        id=f"{slug(text, limit=_ID) or slug(outcome.domain, limit=_ID)}-{digest}",
-        domain=outcome.domain,
-        text=text,
-        scope=scope,
-        session=outcome.source.session or outcome.id,
-        created_at=outcome.occurred_at,
-        said_by=outcome.source.person,
-        about=_run_words(outcome),
-    )
+def _rules_of(statements: Collection[SpokenRule], approved: Sequence[Fact]) -> Iterator[_Rule]:
+    """Yield the rules that no approved one says, by the time at which they were first stated."""
+    by_key: dict[Key, list[SpokenRule]] = {}
+    for statement in sorted(statements):
+        by_key.setdefault(statement.key, []).append(statement)
+    superseded = {fact.supersedes for fact in approved}
+    valid_rules = [fact for fact in approved if fact.id not in superseded]
+    settled = {fact.id for fact in valid_rules}, {key_of(fact.text) for fact in valid_rules}
+    spent = {fact.id for fact in approved}
+    for key, group in by_key.items():
+        first, latest = group[0], group[-1]
+        name = _id_of(first.scope, key)
+        if name in settled[0] or key in settled[1]:
+            continue
+        rivals = [fact for fact in valid_rules if _are_opposite(key, key_of(fact.text))]
+        older = [fact for fact in rivals if fact.order[0] <= latest.at]
+        newer = [(fact.order[0], fact.text) for fact in rivals if fact not in older]
+        opposites = [group[-1] for rival, group in by_key.items() if _are_opposite(key, rival)]
+        newer += [
+            (opposite.at, opposite.text)
+            for opposite in opposites
+            if opposite > latest and opposite.outcome != latest.outcome
+        ]
+        supersedes = max(older, key=attrgetter("order")).id if older else None
+        if name in spent:  # it was superseded, and is stated again
+            if supersedes is None:
+                continue
+            name = _id_of(first.scope, key, supersedes)
+            if name in spent:
+                continue
+        correction = Correction(
+            id=name,
+            domain=first.domain,
+            text=first.text,
+            scope=first.scope,
+            session=first.session,
+            created_at=first.at,
+            state="withdrawn" if newer else "proposed",
+            said_by=next((s.said_by for s in group if s.said_by), None),
+            confirmed=tuple(sorted({s.session for s in group} - {first.session})),
+            about=first.about,
+            supersedes=supersedes,
+        )
+        opposite_text = max(newer)[1] if newer else ""
+        yield _Rule(correction, tuple(dict.fromkeys(s.outcome for s in group)), opposite_text)
+
+
+def _id_of(scope: str, key: Key, supersedes: str = "") -> str:
+    """Return the id of a rule: its terms, and a digest that tells apart what reads alike."""
+    asked, forbidden = (" ".join(sorted(terms)) for terms in key)
+    digest = sha256(f"{scope}\n{asked}\n{forbidden}\n{supersedes}".encode()).hexdigest()[:6]
+    name = slug(f"{asked} not {forbidden}" if forbidden else asked, limit=_ID)
+    return f"{name or slug(scope, limit=_ID) or 'rule'}-{digest}"
 
 
 def _run_words(outcome: Outcome) -> str:
@@ -81,48 +168,42 @@ def _run_words(outcome: Outcome) -> str:
     return shorten(" ".join(" ".join(parts).split()), _ABOUT)
 
 
-def _is_same(text: str, other_text: str) -> bool:
-    return rule_key(text) == rule_key(other_text) or (
-        says_same(text, other_text) and not contradicts(text, other_text)
-    )
-
-
-def _proposal(outcome: Outcome, stated: Correction, withdrawn: Sequence[Correction]) -> Change:
-    reasons = [f"A person said so in {stated.scope}, session {stated.session}:", stated.text]
-    reasons += [f"It contradicts what they said before: {c.text}" for c in withdrawn]
-    reasons += [f"It contradicts the rule {stated.supersedes}."] if stated.supersedes else []
-    return Change(
-        step=STEP,
-        subject=shorten(f"rule: {stated.text}", _SUBJECT),
-        reason="\n".join(reasons),
-        writes=(stated, *(replace(c, state="withdrawn") for c in withdrawn)),
-        removes=tuple(path_of_waiting(c) for c in withdrawn),
-        sources=(Ref("outcome", outcome.id),),
-        targets=(Ref("correction", stated.id), *(Ref("correction", c.id) for c in withdrawn)),
-    )
-
-
-def _confirmation(waiting: Correction, stated: Correction) -> Change | None:
-    """Return the change that notes another session with the same rule; None if it is noted."""
-    if stated.session in (waiting.session, *waiting.confirmed):
+def _update(stored: Correction | None, rule: _Rule) -> Change | None:
+    """Return the change by which a correction has all of its statements; None if it has them."""
+    correction = rule.correction
+    if stored and key_of(stored.text) != key_of(correction.text):
+        correction = replace(correction, text=stored.text)  # a person edited the file
+    if stored == correction:
         return None
-    sessions = tuple(sorted({*waiting.confirmed, stated.session}))
-    path = path_of_waiting(waiting)
-    edits = [Edit(path, ("confirmed",), sessions)]
-    if stated.said_by and not waiting.said_by:
-        edits.append(Edit(path, ("said_by",), stated.said_by))
+    reason = f"A person said so in {correction.scope}, session {correction.session}."
+    if correction.confirmed:
+        reason += f" It was said again in {join_items(correction.confirmed)}."
+    if rule.opposite:
+        reason += f" Later words contradict it: {rule.opposite}"
+    if correction.supersedes:
+        reason += f" It contradicts the rule {correction.supersedes}."
+    return _change(correction, stored, reason, rule.outcomes)
+
+
+def _change(
+    correction: Correction, stored: Correction | None, reason: str, outcomes: Sequence[str]
+) -> Change:
+    verb = "rule" if correction.state == "proposed" else "withdrawn"
     return Change(
         step=STEP,
-        subject=shorten(f"{waiting.id} said again", _SUBJECT),
-        reason=f"Also in session {stated.session}: {stated.text}",
-        edits=tuple(edits),
-        targets=(Ref("correction", waiting.id),),
+        subject=shorten(f"{verb}: {correction.text}", _SUBJECT),
+        reason=f"{reason}\n{correction.text}",
+        writes=(correction,),
+        removes=(path_of(stored),) if stored and path_of(stored) != path_of(correction) else (),
+        sources=tuple(Ref("outcome", outcome) for outcome in outcomes),
+        targets=(Ref("correction", correction.id),),
     )
 
 
-def path_of_waiting(correction: Correction) -> str:
-    """Return the path of a correction that waits for approval."""
-    return f"proposed/memory/{correction.domain}/{correction.id}.md"
+def path_of(correction: Correction) -> str:
+    """Return the path of a correction that waits for approval, or was withdrawn."""
+    folder = "proposed" if correction.state == "proposed" else "archive"
+    return f"{folder}/memory/{correction.domain}/{correction.id}.md"
 
 
 # ── contradiction ────────────────────────────────────────────────────────────────────
@@ -130,20 +211,29 @@ def path_of_waiting(correction: Correction) -> str:
 
 def contradicts(text: str, other_text: str) -> bool:
     """Return True if one rule asks for what the other forbids, as in `uv, not pip`."""
-    sides, other_sides = _sides(text), _sides(other_text)
-    return bool(sides[0] & other_sides[1] or sides[1] & other_sides[0])
+    return _are_opposite(key_of(text), key_of(other_text))
 
 
-def _sides(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return (the terms before a rule's negation, those after it)."""
+def _are_opposite(sides: Key, other_sides: Key) -> bool:
+    pairs = ((sides[0], other_sides[1]), (other_sides[0], sides[1]))
+    return any(forbidden and forbidden <= asked for asked, forbidden in pairs)
+
+
+def key_of(text: str) -> Key:
+    """Return what all wordings of a rule share.
+
+    That is (the terms that the rule asks for, those of its first clause with a negation).
+    """
     match = _NEGATION.search(text)
     if match is None:
-        return _terms(text), frozenset()
-    return _terms(text[: match.start()]), _terms(text[match.end() :])
+        return _terms(text) or frozenset((rule_key(text),)), frozenset()
+    clause, _, remainder = _CLAUSE_END.sub("\n", text[match.end() :], count=1).partition("\n")
+    return _terms(f"{text[: match.start()]} {remainder}"), _terms(clause)
 
 
-def _terms(text: str) -> frozenset[str]:
-    return frozenset(term.casefold() for term in _TERM.findall(text)) - _COMMON
+def _terms(text: str) -> _Terms:
+    terms = (_PLURAL.sub("", term.casefold()) for term in _TERM.findall(text))
+    return frozenset(terms) - _COMMON
 
 
 # ── serving ──────────────────────────────────────────────────────────────────────────
@@ -188,7 +278,7 @@ def approval(correction: Correction, text: str, superseded: Fact | None) -> Chan
         subject=shorten(f"rule {correction.id}", _SUBJECT),
         reason=text,
         writes=(fact,),
-        removes=(path_of_waiting(correction),),
+        removes=(path_of(correction),),
         sources=(Ref("correction", correction.id),),
         targets=(Ref("fact", fact.id),),
     )
@@ -200,7 +290,7 @@ def rejection(correction: Correction, reason: str) -> Change:
         step="reject",
         subject=shorten(f"rule {correction.id}", _SUBJECT),
         reason=reason,
-        removes=(path_of_waiting(correction),),
+        removes=(path_of(correction),),
         targets=(Ref("correction", correction.id),),
         why=reason,
     )

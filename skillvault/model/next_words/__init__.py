@@ -101,6 +101,8 @@ def read_reaction(text: str, answer: str = "") -> Reaction:
     typed = read_words(_typed_part(text))
     sentences = tuple(_split_sentences(typed))
     opening = typed.cut(" ".join(sentence.text for sentence in sentences)[:_OPENING])
+    if sentences and sentences[0].text.endswith(":") and sentences[0].has_clause("request"):
+        sentences = sentences[:1]  # what follows is the matter of a new task
     if not sentences or opening.has("own_fault"):
         return Reaction()
     is_declined = opening.starts("declined")

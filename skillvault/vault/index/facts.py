@@ -190,6 +190,12 @@ class Corrections(Topic):
         query = f"{FILES} where f.ref_kind = 'correction' and f.top = 'proposed' order by f.ref_id"
         return list(self._reader.records(self._reader.rows(query), Correction))
 
+    def of_scope(self, scope: str) -> list[Correction]:
+        """Return those of a repository or domain that wait or were withdrawn, by id."""
+        query = f"{FILES} where f.ref_kind = 'correction' and f.top in ('proposed', 'archive')"
+        corrections = self._reader.records(self._reader.rows(query), Correction)
+        return [correction for correction in corrections if correction.scope == scope]
+
 
 class LazyFacts(Mapping[str, Fact]):
     """The facts of some domains, each read on demand.

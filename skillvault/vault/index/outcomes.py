@@ -99,6 +99,11 @@ class Outcomes(Folder[Outcome]):
         rows = self._reader.rows(_outcome_query("session = ? and trust = ?"), [session, trust])
         return sorted(self._reader.records(rows, Outcome), key=lambda outcome: outcome.order)
 
+    def quoting(self, scope: str) -> list[Outcome]:
+        """Return the outcomes of a repository or domain that quote a person's next words."""
+        rows = self._reader.rows(_outcome_query("scope = ?"), [scope])
+        return list(self._reader.records(rows, Outcome))
+
     def by_decision(self, decision: str) -> list[Outcome]:
         """Return the outcomes of a decision; an outcome's id stands for its missing decision id."""
         rows = self._reader.rows(_outcome_query("decision = ?"), [decision])
@@ -182,6 +187,11 @@ class ReceiptRow(NamedTuple):
 
 class Recommendations(Topic):
     """The queries about recommendations."""
+
+    def quoting(self, scope: str) -> list[Outcome]:
+        """Return the outcomes of a repository or domain that quote a person's next words."""
+        rows = self._reader.rows(_outcome_query("scope = ?"), [scope])
+        return list(self._reader.records(rows, Outcome))
 
     def by_decision(self, decision: str) -> list[Recommendation]:
         """Return the recommendations for a decision, to any agent."""

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, get_args
 import msgspec
 
 from skillvault.model import records
+from skillvault.model.decision_outcomes import scope_of
 from skillvault.model.link_lists import LinkList
 from skillvault.model.skill_evidence import TryLines
 from skillvault.model.text.text import count_tokens
@@ -130,6 +131,7 @@ def typed_rows(
                 parsed.result.status,
                 decision.task,
                 source.agent,
+                scope_of(parsed) if parsed.result.next_words else None,
             )
             # It counts, as long as no other of its decision is known.
             yield "outcome", ref.id, *parsed.subject, *origin_values, *decision_values, True

@@ -7,7 +7,7 @@ create index file_top on file (top, ref_id, path) where ref_id is not null;
 create table outcome (
     n integer primary key, id text, domain text, action text, target text, trust text,
     at integer, event text, session text, decision text, status text, task text, agent text,
-    counts integer);
+    scope text, counts integer);
 create table own (n integer primary key, value blob);
 create table decided (
     n integer primary key, id text, made integer, batch text, task text);
@@ -44,6 +44,7 @@ create index outcome_subject on outcome
 create index outcome_domain on outcome (domain, at, id, trust);
 create index outcome_event on outcome (event) where event is not null;
 create index outcome_session on outcome (session, trust) where session is not null;
+create index outcome_scope on outcome (scope) where scope is not null;
 create index outcome_decision on outcome (decision, at, id);
 create virtual table said using fts5(text, content = '', detail = none, columnsize = 0);
 create table recommendation (

@@ -4,97 +4,252 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from skillvault.learning.propose.corrections import (
     approval,
     contradicts,
+    key_of,
     needs_review,
+    path_of,
     proposals_of,
     rank_waiting,
+    statements_of,
 )
 from skillvault.model.change import Change
 from skillvault.model.records import Correction, Fact, Outcome
 from skillvault.vault.files.redact import secret_kinds
-from tests.conftest import NOW
 from tests.given import outcome, raw
 
 UV = "we use uv here, never pip"
+PIP = "we use pip here, never uv"
 
 
-def quoting(words: str, session: str = "s-1", **source: str) -> Outcome:
+def quoting(words: str, session: str = "s-1", day: int = 0, **source: str) -> Outcome:
     """An outcome after which a person typed these words."""
     fields: dict[str, Any] = {
         "result": {"status": "failure", "observed_by": "person", "next_words": words},
         "source": {"session": session, **source},
         "context": {"repository": "shop"},
     }
-    return outcome(raw(0, **fields))
+    return outcome(raw(day, **fields))
 
 
-def waiting(text: str, session: str = "s-1", **fields: object) -> Correction:
-    """A correction that waits for approval."""
-    (change,) = proposals_of(quoting(f"no, {text}", session), (), ())
-    (correction,) = change.writes
-    assert isinstance(correction, Correction)
-    return correction
+class Shop:
+    """A repository with the outcomes that arrived, and the corrections that they made."""
+
+    def __init__(self) -> None:
+        self.outcomes: dict[str, Outcome] = {}
+        self.retracted: set[str] = set()
+        self.corrections: dict[str, Correction] = {}  # by path
+        self.rules: list[Fact] = []
+
+    def receive(self, *outcomes: Outcome) -> list[Change]:
+        """Add outcomes that arrive together; return what follows."""
+        self.outcomes |= {outcome.id: outcome for outcome in outcomes}
+        statements = [s for outcome in self.outcomes.values() for s in statements_of(outcome)]
+        changes = list(
+            proposals_of(
+                [statement for statement in statements if statement.outcome not in self.retracted],
+                [statement for statement in statements if statement.outcome in self.retracted],
+                list(self.corrections.values()),
+                self.rules,
+            )
+        )
+        for change in changes:
+            self._apply(change)
+        return changes
+
+    def _apply(self, change: Change) -> None:
+        for path in change.removes:
+            del self.corrections[path]
+        for record in change.writes:
+            if isinstance(record, Correction):
+                self.corrections[path_of(record)] = record
+            if isinstance(record, Fact):
+                self.rules.append(record)
+
+    def say(self, words: str, session: str = "s-1", day: int = 0, **source: str) -> list[Change]:
+        return self.receive(quoting(words, session, day, **source))
+
+    def approve(self, text: str, final_text: str = "") -> Fact:
+        (correction,) = (c for c in self.waiting() if c.text == text)
+        self._apply(approval(correction, final_text or text, None))
+        return self.rules[-1]
+
+    def waiting(self) -> list[Correction]:
+        return [c for c in self.corrections.values() if c.state == "proposed"]
+
+    def texts(self) -> set[str]:
+        return {correction.text for correction in self.waiting()}
 
 
-def proposals(
-    words: str, before: Sequence[Correction] = (), rules: Sequence[Fact] = (), session: str = "s-2"
-) -> list[Change]:
-    return list(proposals_of(quoting(words, session), before, rules))
+@pytest.fixture
+def shop() -> Shop:
+    return Shop()
 
 
-def approved(text: str) -> Fact:
-    (fact,) = approval(waiting(text), text, None).writes
-    assert isinstance(fact, Fact)
-    return fact
-
-
-def test_a_rule_is_proposed_verbatim_for_its_repository_and_session() -> None:
-    correction = waiting(UV)
+def test_a_rule_is_proposed_verbatim_for_its_repository_and_session(shop: Shop) -> None:
+    shop.say(f"no, {UV}")
+    (correction,) = shop.waiting()
     assert (correction.text, correction.scope, correction.session, correction.state) == (
         *(UV, "shop", "s-1", "proposed"),
     )
 
 
-def test_only_an_attended_session_names_the_person() -> None:
-    (change,) = proposals_of(quoting(f"no, {UV}", person="ada@example.org"), (), ())
-    (correction,) = change.writes
-    assert isinstance(correction, Correction)
-    assert correction.said_by == "ada@example.org"
-    assert waiting(UV).said_by is None
+def test_only_an_attended_session_names_the_person(shop: Shop) -> None:
+    shop.say(f"no, {UV}")
+    assert shop.waiting()[0].said_by is None
+    shop.say(f"no, {UV}", "s-2", 1, person="ada@example.org")
+    assert shop.waiting()[0].said_by == "ada@example.org"
 
 
-def test_the_same_rule_from_another_session_confirms_it() -> None:
-    (change,) = proposals(f"No! {UV.capitalize()}.", [waiting(UV)])
-    assert not change.writes
-    assert [edit.value for edit in change.edits] == [("s-2",)]
+def test_the_same_rule_from_another_session_confirms_it(shop: Shop) -> None:
+    shop.say(f"no, {UV}")
+    shop.say(f"No! {UV.capitalize()}.", "s-2", 1)
+    (correction,) = shop.waiting()
+    assert (correction.text, correction.confirmed) == (UV, ("s-2",))
 
 
-def test_the_same_session_confirms_nothing() -> None:
-    assert proposals(f"no, {UV}", [waiting(UV)], session="s-1") == []
+def test_the_same_session_confirms_nothing(shop: Shop) -> None:
+    shop.say(f"no, {UV}")
+    assert shop.say(f"no, {UV}", day=1) == []
 
 
-def test_an_approved_rule_is_not_proposed_again() -> None:
-    assert proposals(f"no, {UV}", rules=[approved(UV)]) == []
+@pytest.mark.parametrize("final_text", ["", "take uv for packages"])
+def test_an_approved_rule_is_not_proposed_again(shop: Shop, final_text: str) -> None:
+    shop.say(f"no, {UV}")
+    shop.approve(UV, final_text)
+    assert shop.say(f"no, {UV}", "s-2", 1) == []
 
 
-def test_a_contradiction_withdraws_what_waits() -> None:
-    old = waiting(UV)
-    (change,) = proposals("no, we use pip here, never uv", [old])
-    states = {record.id: record.state for record in change.writes if isinstance(record, Correction)}
-    assert states[old.id] == "withdrawn"
-    assert change.removes == (f"proposed/memory/coding/{old.id}.md",)
+def test_later_words_withdraw_the_rule_that_they_contradict(shop: Shop) -> None:
+    shop.say(f"no, {UV}")
+    shop.say(f"no, {PIP}", "s-2", 1)
+    assert {c.text: c.state for c in shop.corrections.values()} == {
+        UV: "withdrawn",
+        PIP: "proposed",
+    }
 
 
-def test_a_contradiction_of_a_rule_waits_to_supersede_it() -> None:
-    rule = approved(UV)
-    (change,) = proposals("no, we use pip here, never uv", rules=[rule])
-    (correction,) = change.writes
-    assert isinstance(correction, Correction)
-    assert correction.supersedes == rule.id
+def test_a_withdrawn_rule_that_is_stated_again_waits_again(shop: Shop) -> None:
+    for day, rule in enumerate((UV, PIP, UV)):
+        shop.say(f"no, {rule}", f"s-{day}", day)
+    assert shop.texts() == {UV}
+
+
+def test_words_of_one_prompt_withdraw_nothing_of_it(shop: Shop) -> None:
+    shop.say(f"no, {UV}. no, in the images {PIP}")
+    assert len(shop.waiting()) == 2
+
+
+def test_a_contradiction_of_a_rule_waits_to_supersede_it(shop: Shop) -> None:
+    shop.say(f"no, {UV}")
+    rule = shop.approve(UV)
+    shop.say(f"no, {PIP}", "s-2", 1)
+    assert [c.supersedes for c in shop.waiting()] == [rule.id]
+
+
+def test_earlier_words_that_arrive_later_do_not_supersede_a_rule(shop: Shop) -> None:
+    shop.say(f"no, {UV}", day=1)
+    shop.approve(UV)
+    shop.say(f"no, {PIP}", "s-2", 0)
+    assert shop.waiting() == []
+
+
+def test_a_superseded_rule_that_is_stated_again_waits_with_another_id(shop: Shop) -> None:
+    shop.say(f"no, {UV}")
+    first = shop.approve(UV)
+    shop.say(f"no, {PIP}", "s-2", 1)
+    second = shop.approve(PIP)
+    shop.rules[-1] = replace(second, supersedes=first.id)
+    shop.say(f"no, {UV}", "s-3", 2)
+    (correction,) = shop.waiting()
+    assert correction.supersedes == second.id
+    assert correction.id != first.id
+
+
+def test_a_rule_is_withdrawn_when_its_only_outcome_is_retracted(shop: Shop) -> None:
+    first, second = quoting(f"no, {UV}"), quoting(f"no, {UV}", "s-2", 1)
+    shop.receive(first, second)
+    shop.retracted = {first.id}
+    shop.receive()
+    assert [(c.session, c.state) for c in shop.corrections.values()] == [("s-2", "proposed")]
+    shop.retracted |= {second.id}
+    shop.receive()
+    assert [c.state for c in shop.corrections.values()] == ["withdrawn"]
+
+
+PHRASES = (
+    f"no, {UV}",
+    f"wrong. {UV.capitalize()}!",
+    f"no, {PIP}",
+    "no, use uv, never pip",
+    "no, we never mock redis here. every route needs @signed_in",
+    "no, every route needs @signed_in",
+    "no, jobs never print. jobs log with structlog",
+    "no, jobs never log with structlog",
+    "no, we always use ruff here, never black",
+    "we always use black here, never ruff",
+    "nein, wir nehmen hier uv, nie pip",
+)
+STREAMS = st.lists(
+    st.tuples(st.sampled_from(PHRASES), st.integers(0, 3), st.integers(0, 9)),
+    min_size=1,
+    max_size=8,
+    unique_by=lambda said: (said[1], said[2]),
+)
+
+
+def stream_of(said: list[tuple[str, int, int]]) -> list[Outcome]:
+    return [quoting(words, f"s-{session}", day) for words, session, day in said]
+
+
+def receive_in_groups(shop: Shop, outcomes: Sequence[Outcome], sizes: Sequence[int]) -> None:
+    """Receive all outcomes, in groups of these sizes and then the remainder at once."""
+    for size in sizes:
+        shop.receive(*outcomes[:size])
+        outcomes = outcomes[size:]
+    shop.receive(*outcomes)
+
+
+@given(STREAMS, STREAMS, st.sampled_from((UV, PIP, None)), st.data())
+def test_the_order_and_grouping_of_arrival_make_no_difference(
+    early: list[tuple[str, int, int]],
+    late: list[tuple[str, int, int]],
+    approved: str | None,
+    data: st.DataObject,
+) -> None:
+    in_bulk, in_groups = Shop(), Shop()
+    for said in (early, [(words, session + 4, day) for words, session, day in late]):
+        stream = stream_of(said)
+        in_bulk.receive(*stream)
+        sizes = data.draw(st.lists(st.integers(1, 3), max_size=8))
+        receive_in_groups(in_groups, data.draw(st.permutations(stream)), sizes)
+        assert in_groups.corrections == in_bulk.corrections
+        assert in_groups.receive() == []
+        if approved in in_bulk.texts():
+            for shop in (in_bulk, in_groups):
+                shop.approve(approved)
+
+
+@given(STREAMS)
+def test_no_stated_rule_is_lost(said: list[tuple[str, int, int]]) -> None:
+    shop, stream = Shop(), stream_of(said)
+    shop.receive(*stream)
+    stored_keys = {key_of(correction.text) for correction in shop.corrections.values()}
+    statements = [statement for outcome in stream for statement in statements_of(outcome)]
+    assert stored_keys == {statement.key for statement in statements}
+    waiting_keys = {key_of(text) for text in shop.texts()}
+    for statement in statements:
+        is_contradicted = any(
+            contradicts(later.text, statement.text) and later.outcome != statement.outcome
+            for later in statements
+            if later > statement
+        )
+        assert is_contradicted or statement.key in waiting_keys
 
 
 @pytest.mark.parametrize(
@@ -104,6 +259,8 @@ def test_a_contradiction_of_a_rule_waits_to_supersede_it() -> None:
         ("use pnpm, not npm", "use npm", True),
         (UV, "every view needs @signed_in", False),
         ("never use print in jobs", "never use print in views", False),
+        ("never use print in jobs", "jobs log with structlog", False),
+        ("always run black", "we don't run black any more, ruff does it", True),
     ],
 )
 def test_rules_contradict_if_one_asks_for_what_the_other_forbids(
@@ -126,9 +283,8 @@ def test_a_rule_with_a_url_a_command_or_against_safety_waits(text: str, expected
     assert needs_review(text, secret_kinds) is expected
 
 
-def test_a_rule_of_three_sessions_is_reviewed_first() -> None:
-    early, late = waiting("we use ruff here, never black"), waiting(UV)
-    (change,) = proposals(f"no, {UV}", [late])
-    assert change.edits
-    often = replace(late, confirmed=("s-2", "s-3"), created_at=NOW)
-    assert rank_waiting([early, often]) == [often, early]
+def test_a_rule_of_three_sessions_is_reviewed_first(shop: Shop) -> None:
+    shop.say("no, we use ruff here, never black")
+    for number in range(3):
+        shop.say(f"no, {UV}", f"s-{number}", number)
+    assert [c.text for c in rank_waiting(shop.waiting())] == [UV, "we use ruff here, never black"]

@@ -87,7 +87,7 @@ SILENT: dict[str, Harm] = {
     "an outcome less": executed("delete from outcome where n = (select min(n) from outcome)"),
     "an outcome twice": executed(
         "insert into outcome select n + 100000, id, domain, action, target, trust, at, event, "
-        "session, decision, status, task, agent, counts from outcome"
+        "session, decision, status, task, agent, scope, counts from outcome"
     ),
     "a commit less": executed("delete from commits where depth = 2"),
     "a commit too many": executed(
